@@ -1,0 +1,216 @@
+"""The chat door: an ASGI app behind the Lambda Web Adapter, streaming through the function's URL.
+
+Each route parses, calls one thing of the house and answers. Nothing is built before the server starts.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Literal
+
+from fastapi import Depends, FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from pydantic import BaseModel
+from pydantic_core import from_json
+from starlette.exceptions import HTTPException
+
+from qwestly_agent.auth import verify_token
+from qwestly_agent.bootstrap import House, bootstrap
+from qwestly_agent.chat import api_page
+from qwestly_agent.chat.failures import failure_of
+from qwestly_agent.chat.opening import open_turn
+from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
+from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS, headers_of, start_stream
+from qwestly_agent.chat.view import (
+    ConversationList,
+    ConversationView,
+    Failure,
+    UIConversation,
+    list_of,
+    ui_view_of,
+    view_of,
+)
+from qwestly_agent.errors import AgentError, Invalid, NotFound, TooLong, Unauthorized
+from qwestly_agent.observability import Event
+from qwestly_agent.settings import Settings
+
+LARGEST_BODY_BYTES = 6 * 1024 * 1024
+"""What Lambda itself lets through; a client of the AI SDK posts its whole history."""
+FUNCTION_TIMEOUT_SECONDS = 300
+"""As in template.yaml, for where no adapter tells the deadline."""
+RESERVE_SECONDS = 10
+"""Kept back from the deadline for recording what was said."""
+
+
+class Stopping(BaseModel):
+    stopping: bool
+    """False where nothing was running."""
+
+
+class Deleted(BaseModel):
+    deleted: Literal[True] = True
+
+
+class Health(BaseModel):
+    ok: Literal[True] = True
+
+
+async def house_from_environment() -> House:
+    return await bootstrap(Settings.from_env())
+
+
+def create_app(
+    make_house: Callable[[], Awaitable[House]] = house_from_environment,
+    keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
+) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        app.state.house = await make_house()
+        yield
+        await app.state.house.close()
+
+    app = FastAPI(
+        title="qwestly-agent",
+        description=api_page.DESCRIPTION,
+        version="1",
+        lifespan=lifespan,
+        openapi_url="/api/openapi.json",
+        docs_url=None,
+        redoc_url=None,
+        responses={"4XX": {"model": Failure}, "5XX": {"model": Failure}},
+    )
+    app.state.keep_alive_seconds = keep_alive_seconds
+    for kind in (AgentError, RequestValidationError, HTTPException, Exception):
+        app.add_exception_handler(kind, answer_error)
+    app.get("/healthz")(healthz)
+    app.get("/api/docs", include_in_schema=False)(docs)
+    app.post("/api/chat", openapi_extra=POSTED_SCHEMA, response_class=StreamingResponse)(chat)
+    app.get("/api/conversations")(list_conversations)
+    app.get("/api/conversations/{conversation_id}")(read_conversation)
+    app.delete("/api/conversations/{conversation_id}")(delete_conversation)
+    app.post("/api/conversations/{conversation_id}/stop")(stop_turn)
+    return app
+
+
+def house_of(request: Request) -> House:
+    return request.app.state.house
+
+
+def user_of(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise Unauthorized
+    house = house_of(request)
+    return verify_token(token.strip(), house.settings, house.clock)
+
+
+TheHouse = Annotated[House, Depends(house_of)]
+TheUser = Annotated[str, Depends(user_of)]
+
+
+async def healthz() -> Health:
+    """Readiness; touches nothing."""
+    return Health()
+
+
+async def docs(request: Request) -> HTMLResponse:
+    return HTMLResponse(api_page.render(request.app.openapi()))
+
+
+async def chat(request: Request, house: TheHouse, user_id: TheUser) -> StreamingResponse:
+    """A turn, streamed. The body says which protocol the client speaks, and the answer is in the same language."""
+    posted = parse_turn(await read_body(request))
+    turn = await open_turn(house, user_id, posted, deadline_of(request, house))
+    events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
+
+
+async def list_conversations(
+    house: TheHouse,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=100)] = 30,
+    after: float | None = None,
+) -> ConversationList:
+    """The last used first."""
+    found = await house.conversations.last_used(user_id, limit + 1, after)
+    return list_of(found, limit, house.clock())
+
+
+async def read_conversation(
+    conversation_id: str,
+    house: TheHouse,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=200)] = 100,
+    before: int | None = None,
+    form: Annotated[Literal["ui"] | None, Query(alias="as")] = None,
+) -> ConversationView | UIConversation:
+    """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
+    conversation = await house.conversations.get(user_id, conversation_id)
+    said = await house.conversations.recent(user_id, conversation_id, limit + 1, before)
+    view = ui_view_of if form == "ui" else view_of
+    return view(conversation, said, limit, before, house.clock())
+
+
+async def delete_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Deleted:
+    """With its messages, for good."""
+    await house.conversations.delete(user_id, conversation_id)
+    return Deleted()
+
+
+async def stop_turn(conversation_id: str, house: TheHouse, user_id: TheUser) -> Stopping:
+    """Stop the turn that runs; its stream ends, and what was said so far is kept. A closed connection stops nothing."""
+    run_id = await house.conversations.running_turn(user_id, conversation_id, house.clock())
+    if run_id:
+        await house.signals.stop(user_id, run_id)
+    return Stopping(stopping=run_id is not None)
+
+
+async def read_body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > LARGEST_BODY_BYTES:
+            raise TooLong("The request is too large.")
+    return bytes(body)
+
+
+def deadline_of(request: Request, house: House) -> float:
+    """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
+    try:
+        ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
+    except (KeyError, ValueError, TypeError):
+        ends = house.clock() + FUNCTION_TIMEOUT_SECONDS
+    return ends - RESERVE_SECONDS
+
+
+def request_id_of(request: Request) -> str:
+    try:
+        return str(from_json(request.headers["x-amzn-request-context"])["requestId"])
+    except (KeyError, ValueError, TypeError):
+        return house_of(request).new_id()
+
+
+async def answer_error(request: Request, error: Exception) -> JSONResponse:
+    """Every error in the one shape, with a request id that stands in the log too."""
+    failure, request_id = _failure(error), request_id_of(request)
+    if failure.http_status >= 500:
+        house_of(request).logger.error(
+            Event.REQUEST_FAILED, extra={"request_id": request_id, "code": failure.code}, exc_info=error
+        )
+    headers = {"Retry-After": str(failure.retry_after)} if failure.retry_after else {}
+    if failure.http_status == Unauthorized.http_status:
+        headers["WWW-Authenticate"] = "Bearer"
+    body = {"error": {"code": failure.code, "message": failure.message, "request_id": request_id}}
+    return JSONResponse(body, failure.http_status, headers)
+
+
+def _failure(error: Exception) -> AgentError:
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        return Invalid(f"{first['loc'][-1]}: {first['msg']}.")
+    if isinstance(error, HTTPException):
+        return NotFound() if error.status_code == NotFound.http_status else Invalid(str(error.detail))
+    return failure_of(error)
+
+
+app = create_app()

@@ -1,0 +1,1 @@
+"""Qwestly's career agent: everything worth reading that stands behind the doors in `functions/`."""

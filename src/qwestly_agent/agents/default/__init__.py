@@ -1,0 +1,1 @@
+"""The orchestrator: one agent that answers from the three tiers."""

@@ -1,0 +1,62 @@
+"""Who is speaking: the candidate app's token, verified. A `user_id` comes from here and from nowhere else."""
+
+import jwt
+from pydantic import BaseModel, Field, FiniteFloat, StrictStr, ValidationError
+
+from qwestly_agent.clock import Clock
+from qwestly_agent.errors import Unauthorized
+from qwestly_agent.settings import Settings
+
+OUR_ISSUER = "qwestly-agent"
+"""Issues our own tokens towards the candidate app; never accepted here, even where the secrets were mixed up."""
+LONGEST_LIFE_SECONDS = 15 * 60
+CLOCK_SKEW_SECONDS = 30
+"""How far the candidate app's clock may run ahead of ours."""
+LONGEST_TOKEN_CHARACTERS = 4096
+
+
+class _Claims(BaseModel):
+    user_id: StrictStr = Field(min_length=1, max_length=256)
+    exp: FiniteFloat
+    nbf: FiniteFloat = 0
+    iss: StrictStr | None = None
+
+
+def verify_token(token: str, settings: Settings, clock: Clock) -> str:
+    """The `user_id` of an HS256 token that expires within 15 minutes; raises `Unauthorized` for everything else."""
+    if len(token) <= LONGEST_TOKEN_CHARACTERS:
+        for secret in settings.shared_secrets:
+            try:
+                return _user_id(_Claims.model_validate(_decode(token, secret, settings)), clock())
+            except jwt.InvalidSignatureError:
+                continue
+            except (jwt.InvalidTokenError, ValidationError):
+                break
+    raise Unauthorized
+
+
+def _decode(token: str, secret: str, settings: Settings) -> dict[str, object]:
+    audience, issuer = settings.qwestly_jwt_audience or None, settings.qwestly_jwt_issuer or None
+    return jwt.decode(
+        token,
+        secret,
+        algorithms=["HS256"],
+        audience=audience,
+        issuer=issuer,
+        options={
+            "require": ["exp", "user_id", *(["aud"] if audience else []), *(["iss"] if issuer else [])],
+            "verify_aud": audience is not None,
+            # The library asks the system's clock; ours is an argument, so `_user_id` compares the times.
+            "verify_exp": False,
+            "verify_nbf": False,
+            "verify_iat": False,
+        },
+    )
+
+
+def _user_id(claims: _Claims, now: float) -> str:
+    in_force = claims.nbf <= now + CLOCK_SKEW_SECONDS and now < claims.exp
+    short_lived = claims.exp <= now + LONGEST_LIFE_SECONDS + CLOCK_SKEW_SECONDS
+    if not (in_force and short_lived) or claims.iss == OUR_ISSUER:
+        raise Unauthorized
+    return claims.user_id

@@ -1,0 +1,121 @@
+"""The one composition root: the only place that builds clients and stores. Its parameters are what can be replaced."""
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import httpx2
+from aws_lambda_powertools import Logger
+from openai import DefaultAsyncHttpx2Client
+from pymongo import AsyncMongoClient
+
+from qwestly_agent.agents.base import ChatAgent
+from qwestly_agent.agents.registry import DESIGNS, find_design
+from qwestly_agent.chat.running import Running
+from qwestly_agent.clients.embeddings import Embeddings
+from qwestly_agent.clock import Clock, system_clock
+from qwestly_agent.llm import PROVIDER_ADDRESSES, make_models, make_openai_client
+from qwestly_agent.observability import make_logger
+from qwestly_agent.settings import Settings
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.signals import Signals
+
+DATABASE_ANSWERS_WITHIN_SECONDS = 4
+"""A database that is gone is told to the user within five seconds, whatever the driver would still like to try."""
+
+
+@dataclass(frozen=True)
+class House:
+    """Everything that a door may call."""
+
+    settings: Settings
+    clock: Clock
+    new_id: Callable[[], str]
+    logger: Logger
+    mongo: AsyncMongoClient[Document]
+    http: httpx2.AsyncClient
+    """One for all providers: a TLS context of its own for each would cost more than all else at a cold start."""
+    conversations: Conversations
+    signals: Signals
+    profiles: Profiles
+    memories: Memories
+    knowledge: Knowledge
+    docs: Docs
+    embeddings: Embeddings
+    agents: dict[str, ChatAgent]
+    running: Running
+
+    async def close(self) -> None:
+        await self.running.end_all()
+        await self.http.aclose()
+        await self.mongo.close()
+
+
+def new_id() -> str:
+    return uuid.uuid4().hex
+
+
+async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id) -> House:
+    """Raises `InvalidSettings` before anything is opened."""
+    settings = await asyncio.to_thread(settings.resolve, look_up)
+    find_design(settings.agent_design)
+    http = DefaultAsyncHttpx2Client()
+    models = make_models(settings, http)
+    mongo = make_mongo_client(settings.mongodb_uri)
+    database = mongo[settings.mongodb_database]
+    logger = make_logger(settings.log_level)
+    conversations, signals = Conversations(database), Signals(database)
+    return House(
+        settings=settings,
+        clock=clock,
+        new_id=new_id,
+        logger=logger,
+        mongo=mongo,
+        http=http,
+        conversations=conversations,
+        signals=signals,
+        profiles=Profiles(database),
+        memories=Memories.of(database),
+        knowledge=Knowledge.of(database),
+        docs=Docs.of(database),
+        embeddings=make_embeddings(settings, http),
+        agents={name: design.build(models) for name, design in DESIGNS.items()},
+        running=Running(signals, conversations, clock, logger),
+    )
+
+
+def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
+    return AsyncMongoClient(
+        uri,
+        appname="qwestly-agent",
+        tz_aware=True,
+        timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
+        serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
+        # A turn begins with half a dozen commands at once; by default a cold pool opens two connections at a time.
+        minPoolSize=5,
+        maxConnecting=10,
+    )
+
+
+def make_embeddings(settings: Settings, http: httpx2.AsyncClient) -> Embeddings:
+    client = make_openai_client(
+        api_key=settings.openai_api_key,
+        base_url=settings.embeddings_base_url or PROVIDER_ADDRESSES["openai"],
+        key_needed_for=None if settings.embeddings_base_url else "OPENAI_API_KEY",
+        http=http,
+    )
+    return Embeddings(client)
+
+
+def look_up(reference: str) -> str:
+    """The value behind `ssm:/path` or `secret:name`."""
+    from aws_lambda_powertools.utilities import parameters  # boto3, which only a reference needs
+
+    kind, _, name = reference.partition(":")
+    return parameters.get_parameter(name, decrypt=True) if kind == "ssm" else parameters.get_secret(name)

@@ -1,0 +1,70 @@
+"""The first-turn context: who the user is and what matters to them, kept on the conversation byte for byte.
+
+It stands in the instructions, before everything that was said, so any change of it makes the provider read the whole
+prompt anew at fifty times the price. It is therefore made once, and again only where it would be wrong or a day old.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic_ai.framing import register_tag, wrap
+
+from qwestly_agent.memory.model import Memory
+
+OLDEST_SECONDS = 86_400
+MEMORIES_LIMIT = 20
+
+_PROFILE = register_tag("user_profile")
+_MEMORIES = register_tag("user_memories")
+
+_SURENESS = {"inferred": "inferred, not said", "user_document": "from their document", "external": "from elsewhere"}
+
+
+class Context(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    profile: str
+    memories: str
+    prompt_version: str
+    made_at: float
+    """Seconds since the epoch."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.profile}\n\n{self.memories}"
+
+    def still_holds(self, fresh: "Context", last_withdrawn: float | None) -> bool:
+        """Whether this one can go on, given what a context made now would say.
+
+        Memories that were added or strengthened since can wait until tomorrow; one that was withdrawn cannot.
+        """
+        return (
+            self.prompt_version == fresh.prompt_version
+            and self.profile == fresh.profile
+            and fresh.made_at - self.made_at < OLDEST_SECONDS
+            and (last_withdrawn is None or last_withdrawn <= self.made_at)
+        )
+
+
+def make_context(profile: dict[str, Any], memories: Sequence[Memory], prompt_version: str, now: float) -> Context:
+    """From the profile's summary and the most salient memories, best first."""
+    about = "\n".join(f"{name}: {_plain(value)}" for name, value in profile.items()) or "No profile yet."
+    remembered = "\n".join(_line(memory) for memory in memories) or "Nothing is remembered yet."
+    return Context(
+        profile=wrap(_PROFILE, about), memories=wrap(_MEMORIES, remembered), prompt_version=prompt_version, made_at=now
+    )
+
+
+def _line(memory: Memory) -> str:
+    since = f", since {memory.valid_from:%Y-%m-%d}" if memory.valid_from else ""
+    sureness = f", {_SURENESS[memory.trust]}" if memory.trust in _SURENESS else ""
+    return f"- {memory.content} ({memory.type}{since}{sureness})"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return "; ".join(_plain(item) for item in value)
+    return str(value)

@@ -1,0 +1,151 @@
+"""How a turn begins: one round trip that claims the conversation and brings all that the prompt needs."""
+
+import asyncio
+from dataclasses import dataclass, replace
+from typing import Any
+
+from qwestly_agent.agents.base import Design
+from qwestly_agent.agents.registry import find_design
+from qwestly_agent.bootstrap import House
+from qwestly_agent.chat.context import MEMORIES_LIMIT, Context, make_context
+from qwestly_agent.chat.request import TurnRequest
+from qwestly_agent.chat.turn import Turn
+from qwestly_agent.chat.window import READ_LIMIT
+from qwestly_agent.errors import Changed, Invalid, InvalidSettings, NotFound, Unavailable
+from qwestly_agent.memory.model import Memory
+from qwestly_agent.observability import Event
+from qwestly_agent.stores.conversations import Claim, Message, NewTurn
+
+
+@dataclass(frozen=True)
+class _Said:
+    """The newest messages, and the turn of the posted message id where it was posted before."""
+
+    recent: list[Message]
+    exchange: list[Message]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a context made now would be made of."""
+
+    profile: dict[str, Any]
+    memories: list[Memory]
+    last_withdrawn: float | None
+
+
+async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: float) -> Turn:
+    """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`."""
+    turn = NewTurn(
+        run_id=house.new_id(),
+        message_id=request.message_id or f"msg_{house.new_id()}",
+        text=request.text,
+        started_at=house.clock(),
+    )
+    conversation_id = request.conversation_id or house.new_id()
+    reading = asyncio.gather(_read_said(house, user_id, conversation_id, request), _read_known(house, user_id))
+    try:
+        claim = await _claim(house, user_id, conversation_id, turn, request)
+    except BaseException:
+        reading.cancel()
+        await asyncio.gather(reading, return_exceptions=True)
+        raise
+    try:
+        said, known = await reading
+        return await _prepare(house, claim, request, said, known, deadline)
+    except BaseException:
+        # The user's message stays in the claim, and the next turn finds it there.
+        await asyncio.gather(house.conversations.abandon(claim), return_exceptions=True)
+        raise
+
+
+async def _claim(house: House, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest) -> Claim:
+    conversations, design = house.conversations, house.settings.agent_design
+    if request.likely_new:
+        try:
+            return await conversations.create(user_id, conversation_id, turn, design)
+        except Changed:
+            return await conversations.claim(user_id, conversation_id, turn)
+    try:
+        return await conversations.claim(user_id, conversation_id, turn)
+    except NotFound:
+        # Ids that the AI SDK mints create a conversation; a plain client only knows those that we gave it.
+        if request.protocol == "plain" or request.text is None:
+            raise
+        return await conversations.create(user_id, conversation_id, turn, design)
+
+
+async def _read_said(house: House, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
+    conversations = house.conversations
+    recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
+    if request.message_id is None:
+        return _Said(await recent, [])
+    return _Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
+
+
+async def _read_known(house: House, user_id: str) -> _Known:
+    return _Known(
+        *await asyncio.gather(
+            house.profiles.summary(user_id),
+            house.memories.most_salient(user_id, MEMORIES_LIMIT),
+            house.memories.last_withdrawn(user_id),
+        )
+    )
+
+
+async def _prepare(
+    house: House, claim: Claim, request: TurnRequest, said: _Said, known: _Known, deadline: float
+) -> Turn:
+    claim, said = await _up_to_date(house, claim, request, said)
+    design = _design_of(claim)
+    text, message_id, earlier = _what_to_answer(claim, request, said)
+    replaced_run = earlier[0].run_id if earlier else None
+    answered = next((m for m in earlier if m.role == "assistant" and m.status == "complete"), None)
+    return Turn(
+        house=house,
+        claim=claim,
+        design=design,
+        text=text,
+        message_id=message_id,
+        history=[message for message in said.recent if message.run_id != replaced_run],
+        context=_context(claim, design, known),
+        deadline=deadline,
+        replaced=earlier,
+        answered=None if request.text is None else answered,
+    )
+
+
+async def _up_to_date(house: House, claim: Claim, request: TurnRequest, said: _Said) -> tuple[Claim, _Said]:
+    """The reads ran beside the claim: read again where they saw a moment before it, or a killed turn left something."""
+    last_seq = claim.last_seq
+    if claim.abandoned:
+        house.logger.warning(Event.TURN_RECOVERED, extra={"runs": [turn.run_id for turn in claim.abandoned]})
+        last_seq = await house.conversations.recover(claim)
+    elif (said.recent[-1].seq if said.recent else 0) == last_seq:
+        return claim, said
+    return replace(claim, last_seq=last_seq), await _read_said(house, claim.user_id, claim.conversation_id, request)
+
+
+def _what_to_answer(claim: Claim, request: TurnRequest, said: _Said) -> tuple[str, str, list[Message]]:
+    """The text, the id of the message that holds it, and the earlier turn that answered it or tried to."""
+    if request.text is not None:
+        return request.text, claim.turn.message_id, said.exchange
+    if not said.recent:
+        raise Invalid("There is no answer to make again.")
+    last = [message for message in said.recent if message.run_id == said.recent[-1].run_id]
+    if request.regenerates and request.regenerates not in {message.id for message in last}:
+        raise Changed("Only the last answer can be made again.")
+    return last[0].content, last[0].id, last
+
+
+def _context(claim: Claim, design: Design, known: _Known) -> Context:
+    fresh = make_context(known.profile, known.memories, design.prompt_version, claim.turn.started_at)
+    kept = Context.model_validate(claim.context) if claim.context else None
+    return kept if kept and kept.still_holds(fresh, known.last_withdrawn) else fresh
+
+
+def _design_of(claim: Claim) -> Design:
+    try:
+        return find_design(claim.design)
+    except InvalidSettings as error:
+        raise Unavailable("This conversation cannot go on as it began. Please start a new one.") from error

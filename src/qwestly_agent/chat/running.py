@@ -1,0 +1,102 @@
+"""The turns that run in this process: kept alive, and stopped when somebody asks.
+
+One task serves all of them. It lives while any turn runs, so that an idle container asks nothing.
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.clock import Clock
+from qwestly_agent.errors import AgentError, ConversationBusy, Unavailable
+from qwestly_agent.observability import Event
+from qwestly_agent.stores.conversations import LEASE_SECONDS, Claim, Conversations
+from qwestly_agent.stores.signals import Signals
+
+POLL_SECONDS = 0.3
+RENEW_EVERY_POLLS = round(LEASE_SECONDS / 3 / POLL_SECONDS)
+
+
+@dataclass
+class Watched:
+    """A running turn. Why it was cancelled tells how it ends: by its user (no error), or with an error."""
+
+    claim: Claim
+    cancel: Callable[[], None]
+    stopped: bool = False
+    error: AgentError | None = None
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.cancel()
+
+    def fail(self, error: AgentError) -> None:
+        self.error = error
+        self.cancel()
+
+
+@dataclass
+class Running:
+    signals: Signals
+    conversations: Conversations
+    clock: Clock
+    logger: Logger
+    _turns: dict[str, Watched] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _watcher: asyncio.Task[None] | None = None
+
+    def start(self, turn: Coroutine[Any, Any, None]) -> None:
+        """Let a turn run on its own: whoever reads its events may go away."""
+        task = asyncio.create_task(turn)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def end_all(self) -> None:
+        """The process is about to end: every turn records what it has, and tells its reader."""
+        for watched in list(self._turns.values()):
+            watched.fail(Unavailable("The service is restarting. What I had so far is kept; please try again."))
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @contextmanager
+    def watching(self, claim: Claim, cancel: Callable[[], None]) -> Iterator[Watched]:
+        """While inside, the lease is renewed, and `cancel` is called when the turn must end early."""
+        watched = self._turns[claim.turn.run_id] = Watched(claim, cancel)
+        if self._watcher is None or self._watcher.done():
+            self._watcher = asyncio.create_task(self._watch())
+        try:
+            yield watched
+        finally:
+            del self._turns[claim.turn.run_id]
+
+    async def _watch(self) -> None:
+        polls = 0
+        while self._turns:
+            await asyncio.sleep(POLL_SECONDS)
+            polls += 1
+            try:
+                await self._read_stops()
+                if polls % RENEW_EVERY_POLLS == 0:
+                    await asyncio.gather(*(self._renew(watched) for watched in list(self._turns.values())))
+            except PyMongoError:
+                self.logger.exception(Event.WATCH_FAILED)
+
+    async def _read_stops(self) -> None:
+        runs_of: dict[str, list[str]] = {}
+        for run_id, watched in self._turns.items():
+            runs_of.setdefault(watched.claim.user_id, []).append(run_id)
+        for stopped in await asyncio.gather(*(self.signals.stopped(user, runs) for user, runs in runs_of.items())):
+            for run_id in stopped & self._turns.keys():
+                self._turns[run_id].stop()
+
+    async def _renew(self, watched: Watched) -> None:
+        claim = watched.claim
+        run_id = claim.turn.run_id
+        held = await self.conversations.renew(claim.user_id, claim.conversation_id, run_id, self.clock())
+        if not held and run_id in self._turns:  # else it ended, and let go, while we asked
+            self.logger.warning(Event.LEASE_LOST, extra={"run_id": run_id})
+            watched.fail(ConversationBusy("This conversation went on elsewhere. Please reload it."))

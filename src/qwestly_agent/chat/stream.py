@@ -1,0 +1,136 @@
+"""The wire: a turn's events in the language that the client speaks.
+
+The turn runs in a task of its own and the response reads from a queue, so a closed connection stops nothing.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_ai.exceptions import RunCancelled
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+)
+from pydantic_ai.ui import NativeEvent
+from pydantic_ai.ui.vercel_ai import VercelAIEventStream
+from pydantic_ai.ui.vercel_ai.response_types import (
+    AbortChunk,
+    BaseChunk,
+    DoneChunk,
+    ErrorChunk,
+    FinishChunk,
+    FinishStepChunk,
+)
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.chat.failures import failure_of
+from qwestly_agent.chat.request import Protocol
+from qwestly_agent.chat.turn import Turn
+
+KEEP_ALIVE_SECONDS = 10.0
+"""Below the 15 s that we promise, and far below the 30 s after which a CDN gives a silent stream up."""
+
+_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
+
+
+def headers_of(protocol: Protocol) -> dict[str, str]:
+    return {**_HEADERS, "x-vercel-ai-ui-message-stream": "v1"} if protocol == "ai_sdk" else _HEADERS
+
+
+def start_stream(turn: Turn, protocol: Protocol, keep_alive_seconds: float) -> AsyncIterator[str]:
+    """Start the turn. What comes back is what the response sends until the turn is over."""
+    queue: asyncio.Queue[str | None] = asyncio.Queue()
+    encoded = encode_ai_sdk(turn) if protocol == "ai_sdk" else encode_plain(turn)
+    turn.house.running.start(_pump(encoded, queue))
+    return _drain(queue, keep_alive_seconds)
+
+
+async def _pump(encoded: AsyncIterator[str], queue: asyncio.Queue[str | None]) -> None:
+    try:
+        async for event in encoded:
+            queue.put_nowait(event)
+    finally:
+        queue.put_nowait(None)
+
+
+async def _drain(queue: asyncio.Queue[str | None], keep_alive_seconds: float) -> AsyncIterator[str]:
+    while True:
+        try:
+            event = await asyncio.wait_for(queue.get(), keep_alive_seconds)
+        except TimeoutError:
+            yield ": still here\n\n"
+            continue
+        if event is None:
+            return
+        yield event
+
+
+async def encode_plain(turn: Turn) -> AsyncIterator[str]:
+    """Named SSE events, each with one JSON object; the last one is `done` or `error`."""
+    yield _sse("conversation", {"conversation_id": turn.claim.conversation_id, "run_id": turn.run_id})
+    end: dict[str, Any] = {}
+    try:
+        async for event in turn.events():
+            for name, data in _plain_events(event, turn):
+                yield _sse(name, data)
+    except RunCancelled:
+        end = {"stopped": True}
+    except Exception as error:
+        failure = failure_of(error)
+        yield _sse("error", {"code": failure.code, "message": failure.message})
+        return
+    yield _sse("done", {"content": turn.record.content, "usage": turn.record.usage(), **end})
+
+
+def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, Any]]]:
+    match event:
+        case PartStartEvent(part=TextPart(content=text)):
+            # Where an answer goes on after a look-up, a paragraph begins, as in `done`.
+            spoken = any(turn.record.texts[:-1])
+            return [("text_delta", {"content": ("\n\n" if spoken else "") + text})] if text or spoken else []
+        case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+            return [("text_delta", {"content": text})]
+        case FunctionToolCallEvent(part=call):
+            step = turn.record.steps[call.tool_call_id]
+            return [("tool_call", {"id": step.id, "name": step.name, "label": step.label})]
+        case FunctionToolResultEvent(part=result) if result.tool_call_id in turn.record.steps:
+            step = turn.record.steps[result.tool_call_id]
+            return [("tool_result", {"id": step.id, "name": step.name, "ok": step.ok})]
+        case _:
+            return []
+
+
+def _sse(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"
+
+
+@dataclass
+class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
+    """The library's stream with our ending: one terminal chunk, and our sentence in place of the provider's words."""
+
+    async def on_error(self, error: Exception) -> AsyncIterator[BaseChunk]:
+        async for chunk in super().on_error(error):
+            yield ErrorChunk(error_text=failure_of(error).message) if isinstance(chunk, ErrorChunk) else chunk
+
+    async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseChunk]:  # noqa: ARG002
+        yield AbortChunk(reason="Stopped.")
+
+    async def after_stream(self) -> AsyncIterator[BaseChunk]:
+        if self.cancelled is None and self._finish_reason != "error":
+            if self._step_started:
+                yield FinishStepChunk()
+            yield FinishChunk(finish_reason=self._finish_reason)
+        yield DoneChunk()
+
+
+def encode_ai_sdk(turn: Turn) -> AsyncIterator[str]:
+    """UI message stream v1; the last chunk before `[DONE]` is `finish`, `abort` or `error`."""
+    chunks = _AISDKStream(sdk_version=6, server_message_id=turn.answer_id)
+    return chunks.encode_stream(chunks.transform_stream(turn.events()))

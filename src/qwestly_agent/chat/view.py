@@ -1,0 +1,144 @@
+"""Conversations as the API shows them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel
+from pydantic_ai.messages import ModelMessagesTypeAdapter
+from pydantic_ai.ui.vercel_ai import VercelAIAdapter
+
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import AgentError
+from qwestly_agent.stores.conversations import Message, Status, Step, is_running, unfinished_turns, user_message
+from qwestly_agent.stores.search import Document
+
+
+class ConversationSummary(BaseModel):
+    id: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+    running: bool
+    """Whether a turn is under way."""
+
+
+class ConversationList(BaseModel):
+    items: list[ConversationSummary]
+    next: str | None
+    """Pass it as `after` for what follows; null at the end."""
+
+
+class Problem(BaseModel):
+    code: str
+    message: str
+
+
+class MessageView(BaseModel):
+    id: str
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: datetime
+    status: Status
+    error: Problem | None = None
+    steps: list[Step] = []
+    receipt: dict[str, Any] = {}
+
+
+class ConversationView(ConversationSummary):
+    design: str
+    messages: list[MessageView]
+    next: str | None
+    """Pass it as `before` for what was said earlier; null at the beginning."""
+
+
+class UIConversation(BaseModel):
+    """For `useChat`'s `messages`."""
+
+    id: str
+    title: str
+    messages: list[dict[str, Any]]
+
+
+class ErrorDetail(Problem):
+    request_id: str
+
+
+class Failure(BaseModel):
+    """The one shape of every error."""
+
+    error: ErrorDetail
+
+
+def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
+    """Of conversations read with one more than `limit`, which tells whether there are more."""
+    items = found[:limit]
+    more = len(found) > limit
+    return ConversationList(
+        items=[ConversationSummary(**_summary(each, now)) for each in items],
+        next=repr(items[-1]["last_used"]) if more else None,
+    )
+
+
+def view_of(
+    conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float
+) -> ConversationView:
+    """Of messages read with one more than `limit`, the newest ones before `before`."""
+    return ConversationView(
+        **_summary(conversation, now),
+        design=conversation["design"],
+        messages=[_message_view(message) for message in _page(conversation, said, limit, before, now)],
+        next=str(said[-limit].seq) if len(said) > limit else None,
+    )
+
+
+def ui_view_of(
+    conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float
+) -> UIConversation:
+    messages = [_ui_message(message) for message in _page(conversation, said, limit, before, now)]
+    return UIConversation(id=conversation["id"], title=conversation["title"], messages=messages)
+
+
+def _summary(conversation: Document, now: float) -> dict[str, Any]:
+    return {
+        "id": conversation["id"],
+        "title": conversation["title"],
+        "created_at": conversation["created_at"],
+        "updated_at": to_datetime(conversation["last_used"]),
+        "running": is_running(conversation, now),
+    }
+
+
+def _page(conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float) -> list[Message]:
+    """What was said; on the newest page also what stands in turns that run or whose process died."""
+    page = list(said[-limit:])
+    if before is not None:
+        return page
+    known = {message.run_id for message in page}
+    status: Status = "complete" if is_running(conversation, now) else "interrupted"
+    unfinished = [turn for turn in unfinished_turns(conversation) if turn.text is not None and turn.run_id not in known]
+    return page + [user_message(turn, 0, status) for turn in unfinished]
+
+
+def _message_view(message: Message) -> MessageView:
+    shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
+    return MessageView(**shown, error=sentence_of(message.error_code) if message.error_code else None)
+
+
+def sentence_of(code: str) -> Problem:
+    """The sentence for a code that was recorded."""
+    kinds = {kind.code: kind.sentence for kind in AgentError.__subclasses__()}
+    return Problem(code=code, message=kinds.get(code, AgentError.sentence))
+
+
+def _ui_message(message: Message) -> dict[str, Any]:
+    """An AI SDK `UIMessage`, with the calls and results of an answer as its parts."""
+    if message.role == "user":
+        parts: list[Any] = [{"type": "text", "text": message.content}]
+    else:
+        said = ModelMessagesTypeAdapter.validate_json(message.model_messages)
+        dumped = VercelAIAdapter.dump_messages(said, sdk_version=6)
+        parts = [
+            part.model_dump(mode="json", by_alias=True, exclude_none=True) for each in dumped for part in each.parts
+        ]
+    return {"id": message.id, "role": message.role, "parts": parts}

@@ -1,0 +1,42 @@
+"""How much of a conversation the model sees.
+
+The window grows from 15 messages to 45 and is then cut back at once: a window that drops the oldest message on every
+turn changes the prompt's beginning every time, and with it what the provider can bill as cached.
+"""
+
+from collections.abc import Sequence
+
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, UserPromptPart
+
+from qwestly_agent.stores.conversations import Message
+
+SMALLEST = 15
+LARGEST = 45
+READ_LIMIT = LARGEST + 5
+"""Messages to read so that a window can be cut: the largest one, and what a turn adds."""
+
+
+def window_start(messages: Sequence[Message], current: int) -> int:
+    """The `seq` at which the window begins, given the newest messages and where it began before.
+
+    At least the last 15 messages are in it, and it begins with a message of the user.
+    """
+    visible = [message for message in messages if message.seq >= current]
+    if len(visible) <= LARGEST:
+        return current
+    start = next(i for i in range(len(visible) - SMALLEST, -1, -1) if visible[i].role == "user" or i == 0)
+    return visible[start].seq
+
+
+def model_history(messages: Sequence[Message], start: int) -> list[ModelMessage]:
+    """The window as the model saw it before, so that a prompt begins with the bytes of the last one."""
+    history: list[ModelMessage] = []
+    for message in messages:
+        if message.seq < start:
+            continue
+        if message.role == "user":
+            prompt = UserPromptPart(message.content, timestamp=message.created_at)
+            history.append(ModelRequest(parts=[prompt], timestamp=message.created_at))
+        else:
+            history.extend(ModelMessagesTypeAdapter.validate_json(message.model_messages))
+    return history

@@ -1,0 +1,30 @@
+"""Meaning as vectors: OpenAI's `text-embedding-3-small`, 1,536 dimensions, compared by cosine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from openai import AsyncOpenAI, OpenAIError
+
+from qwestly_agent.errors import Unavailable
+
+MODEL = "text-embedding-3-small"
+DIMENSIONS = 1536
+LONGEST_TEXT_CHARACTERS = 24_000
+"""The model reads 8,191 tokens; three characters a token is cautious for English and enough for a search."""
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    client: AsyncOpenAI
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, in their order, in one request. Raises `Unavailable`."""
+        if not texts:
+            return []
+        try:
+            answer = await self.client.embeddings.create(
+                model=MODEL, dimensions=DIMENSIONS, input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts]
+            )
+        except OpenAIError as error:
+            raise Unavailable("Search by meaning cannot be reached right now.") from error
+        return [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]

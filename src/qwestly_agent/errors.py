@@ -1,0 +1,74 @@
+"""The few errors, each named for its cause; `http_status` and `code` are what a client is told."""
+
+from typing import ClassVar
+
+
+class InvalidSettings(Exception):
+    """The process cannot start: a setting is missing or wrong. The message says which."""
+
+
+class AgentError(Exception):
+    """An error with a sentence that a person may read. It never carries a provider's text, a key or a stack."""
+
+    code: ClassVar[str] = "internal"
+    http_status: ClassVar[int] = 500
+    sentence: ClassVar[str] = "Something went wrong on our side. Please try again."
+
+    def __init__(self, sentence: str = "", *, retry_after: int | None = None) -> None:
+        self.message = sentence or self.sentence
+        self.retry_after = retry_after
+        """Seconds after which the same request may succeed."""
+        super().__init__(self.message)
+
+
+class Unauthorized(AgentError):
+    code, http_status, sentence = "unauthorized", 401, "Please sign in again."
+
+
+class NotFound(AgentError):
+    """Also for what belongs to somebody else: its existence is not told."""
+
+    code, http_status, sentence = "not_found", 404, "There is nothing here."
+
+
+class Invalid(AgentError):
+    code, http_status, sentence = "invalid", 422, "That request is not valid."
+
+
+class TooLong(AgentError):
+    code, http_status, sentence = "too_long", 413, "That is too long."
+
+
+class AttachmentsUnsupported(AgentError):
+    code, http_status, sentence = (
+        "attachments_unsupported",
+        422,
+        "Files cannot be read here yet. Please paste the text.",
+    )
+
+
+class ConversationBusy(AgentError):
+    code, http_status = "conversation_busy", 409
+    sentence = "The last message of this conversation is still being answered."
+
+
+class Changed(AgentError):
+    code, http_status, sentence = "changed", 409, "The conversation has moved on. Please reload it."
+
+
+class ModelUnavailable(AgentError):
+    code, http_status = "model_unavailable", 503
+    sentence = "The language model cannot be reached right now. Your message is kept; please try again in a moment."
+
+
+class DeadlineExceeded(AgentError):
+    code, http_status = "deadline", 504
+    sentence = "This took too long, so I stopped. What I had so far is kept."
+
+
+class Unavailable(AgentError):
+    code, http_status, sentence = "unavailable", 503, "This cannot be reached right now. Please try again in a moment."
+
+
+class Internal(AgentError):
+    """The base class's own code, sentence and status, for what nobody foresaw."""

@@ -1,0 +1,14 @@
+"""Which memories matter now, without a job that decays scores."""
+
+import math
+
+TAU_SECONDS = 90 * 86_400
+
+
+def salience(importance: float, created_at: float) -> float:
+    """`ln(importance) + created_at/τ` for an importance in [0.01, 1] and seconds since the epoch.
+
+    With exponential decay the order of `importance·e^(−age/τ)` never changes as time goes by, so its logarithm, less
+    the part that all memories share, can be stored once and indexed.
+    """
+    return math.log(min(max(importance, 0.01), 1.0)) + created_at / TAU_SECONDS

@@ -1,0 +1,44 @@
+"""Structured logs: one JSON object a line, the run's id in every line of it, and nobody's words or keys in any."""
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from aws_lambda_powertools import Logger
+
+NEVER_LOGGED = frozenset(
+    {"authorization", "token", "jwt", "secret", "password", "api_key", "task_token", "message", "content", "email"}
+)
+"""Keys whose values are replaced, at any depth, however they came into a line."""
+
+
+class Event(StrEnum):
+    """Every line we write is one of these."""
+
+    TURN_STARTED = "turn started"
+    TURN_ENDED = "turn ended"
+    TURN_FAILED = "turn failed"
+    TURN_RECOVERED = "turn recovered from a killed process"
+    LEASE_LOST = "another turn took the conversation over"
+    WATCH_FAILED = "stop signals or leases could not be read"
+    SEARCH_WITHOUT_VECTORS = "query not embedded, searched by words"
+    REQUEST_FAILED = "request failed"
+
+
+def make_logger(level: str) -> Logger:
+    """The one logger. A run's id is attached with `thread_safe_append_keys`: it is the task's, not the process's."""
+    return Logger(service="qwestly-agent", level=level, json_serializer=_serialize, utc=True, use_rfc3339=True)
+
+
+def _serialize(line: dict[str, Any]) -> str:
+    event = line.get("message")
+    return json.dumps({**_masked(line), "message": event if isinstance(event, str) else "…"}, default=str)
+
+
+def _masked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: "…" if str(key).lower() in NEVER_LOGGED else _masked(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_masked(item) for item in value]
+    return value

@@ -1,0 +1,73 @@
+"""The only reader of the environment.
+
+A value is a literal or a reference (`ssm:/path`, `secret:name`); `bootstrap` resolves references, so that production
+keeps no secret in its environment and the laptop needs no cloud.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Self
+
+from qwestly_agent.errors import InvalidSettings
+
+MINIMUM_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Each field is the environment variable of the same name in capitals; one without a default is required."""
+
+    mongodb_uri: str = field(repr=False)
+    mongodb_database: str
+    qwestly_agent_shared_secret: str = field(repr=False)
+    """Verifies the candidate app's tokens; several, separated by commas, while one is rotated out."""
+    qwestly_jwt_audience: str = ""
+    qwestly_jwt_issuer: str = ""
+    deepseek_api_key: str = field(default="", repr=False)
+    openai_api_key: str = field(default="", repr=False)
+    model_base_url: str = ""
+    """Any OpenAI-compatible server; wins over the providers' own addresses."""
+    embeddings_base_url: str = ""
+    model_fast: str = ""
+    """`provider:name`, in place of the model that routes, extracts and answers."""
+    model_pro: str = ""
+    """`provider:name`, in place of the model that writes what people read and judge."""
+    model_fallback: str = ""
+    """`provider:name`, asked where the first provider cannot answer; empty for none."""
+    agent_design: str = "default"
+    """The design of new conversations."""
+    log_level: str = "INFO"
+
+    @classmethod
+    def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Raises `InvalidSettings`, which names every missing variable at once."""
+        environment = os.environ if environment is None else environment
+        given = {f.name: value for f in fields(cls) if (value := environment.get(f.name.upper(), "").strip())}
+        missing = [f.name.upper() for f in fields(cls) if f.default is MISSING and f.name not in given]
+        if missing:
+            raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
+        return cls(**given)
+
+    @property
+    def shared_secrets(self) -> tuple[str, ...]:
+        """The accepted secrets, the current one first."""
+        return tuple(secret.strip() for secret in self.qwestly_agent_shared_secret.split(",") if secret.strip())
+
+    def resolve(self, look_up: Callable[[str], str]) -> Self:
+        """These settings with `look_up(reference)` in place of each reference, checked as a whole.
+
+        Raises `InvalidSettings` for a shared secret that is shorter than 32 bytes.
+        """
+        references = {f.name: value for f in fields(self) if is_reference(value := getattr(self, f.name))}
+        resolved = replace(self, **{name: look_up(value).strip() for name, value in references.items()})
+        if not resolved.shared_secrets or any(len(s.encode()) < MINIMUM_SECRET_BYTES for s in resolved.shared_secrets):
+            raise InvalidSettings(
+                f"QWESTLY_AGENT_SHARED_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, each of several too."
+            )
+        return resolved
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value names where the real one is kept, as `ssm:/path` or `secret:name`."""
+    return value.startswith(("ssm:", "secret:"))

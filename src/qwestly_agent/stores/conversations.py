@@ -1,0 +1,342 @@
+"""`agent_conversations` and `agent_messages`: who holds a conversation now, and what was said in it.
+
+A turn begins with one conditional write that claims the conversation for a few seconds (the *lease*, renewed while the
+turn runs) and keeps the user's message in it, so that even a killed process loses nothing. It ends by inserting its
+messages and then, in one conditional write, letting go. A document per message; calls and results travel inside the
+answer that made them.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+from pymongo import ReturnDocument
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import BulkWriteError, DuplicateKeyError
+
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import Changed, ConversationBusy, NotFound
+from qwestly_agent.stores.search import Document
+
+CONVERSATIONS = "agent_conversations"
+MESSAGES = "agent_messages"
+
+LEASE_SECONDS = 6.0
+"""How long a conversation stays claimed after the last sign of life, and so how long a killed turn blocks the next."""
+RETENTION_SECONDS = 365 * 86_400
+"""After its last use a conversation expires with its messages."""
+RETENTION_SLACK_SECONDS = 30 * 86_400
+"""Messages are given that much more, so that only one turn a month has to touch all of them again."""
+TITLE_CHARACTERS = 80
+
+Status = Literal["complete", "stopped", "failed", "interrupted"]
+
+
+class Step(BaseModel):
+    """A tool call, as a person reads it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    name: str
+    label: str
+    ok: bool
+
+
+class Message(BaseModel):
+    """What the user or the agent said."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    run_id: str
+    seq: int
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: datetime
+    status: Status = "complete"
+    error_code: str | None = None
+    steps: tuple[Step, ...] = ()
+    model_messages: str = "[]"
+    """An answer's requests and responses as the model saw them (JSON of pydantic-ai's), without the user's own."""
+    receipt: dict[str, Any] = {}
+    """Tokens, cost, latency, model, design and prompt version of an answer."""
+
+
+@dataclass(frozen=True)
+class NewTurn:
+    """A turn that asks for a conversation. `text` is None where it only answers an earlier message again."""
+
+    run_id: str
+    message_id: str
+    text: str | None
+    started_at: float
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A conversation that is ours until the lease runs out or `finish` lets it go."""
+
+    user_id: str
+    conversation_id: str
+    turn: NewTurn
+    design: str
+    last_seq: int
+    window_from: int
+    """The `seq` at which the prompt's history begins."""
+    context: Document | None
+    messages_expire_at: float
+    abandoned: tuple[NewTurn, ...]
+    """Turns of processes that died; the user's messages in them are not yet among the messages."""
+
+
+@dataclass(frozen=True)
+class Conversations:
+    database: AsyncDatabase[Document]
+
+    async def create(self, user_id: str, conversation_id: str, turn: NewTurn, design: str) -> Claim:
+        """Raises `Changed` where it exists already."""
+        document = {
+            "_id": _key(user_id, conversation_id),
+            "user_id": user_id,
+            "id": conversation_id,
+            "title": title_of(turn.text or ""),
+            "design": design,
+            "created_at": to_datetime(turn.started_at),
+            "last_seq": 0,
+            "window_from": 0,
+            "messages_expire_at": turn.started_at + RETENTION_SECONDS + RETENTION_SLACK_SECONDS,
+            **_lease(turn),
+            "turns": {turn.run_id: _kept(turn)},
+        }
+        try:
+            await self.database[CONVERSATIONS].insert_one(document)
+        except DuplicateKeyError:
+            raise Changed from None
+        return _claim(document, turn)
+
+    async def claim(self, user_id: str, conversation_id: str, turn: NewTurn) -> Claim:
+        """Raises `ConversationBusy` while another turn holds it, `NotFound` where this user has none of that id."""
+        document = await self.database[CONVERSATIONS].find_one_and_update(
+            {**_of(user_id, conversation_id), "lease_until": {"$lt": turn.started_at}},
+            {"$set": {**_lease(turn), f"turns.{turn.run_id}": _kept(turn)}},
+            return_document=ReturnDocument.AFTER,
+        )
+        if document is not None:
+            return _claim(document, turn)
+        held = await self.database[CONVERSATIONS].find_one(_of(user_id, conversation_id), {"lease_until": 1})
+        if held is None:
+            raise NotFound("There is no such conversation.")
+        raise ConversationBusy(retry_after=max(1, round(held["lease_until"] - turn.started_at)))
+
+    async def renew(self, user_id: str, conversation_id: str, run_id: str, now: float) -> bool:
+        """False when the lease was lost: the turn must end and record nothing."""
+        renewed = await self.database[CONVERSATIONS].update_one(
+            _held(user_id, conversation_id, run_id), {"$set": {"lease_until": now + LEASE_SECONDS}}
+        )
+        return renewed.matched_count == 1
+
+    async def abandon(self, claim: Claim) -> None:
+        """Let go before anything was said. The user's message stays in the conversation for `recover`."""
+        await self.database[CONVERSATIONS].update_one(
+            _held(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
+        )
+
+    async def recover(self, claim: Claim) -> int:
+        """Keep what users wrote in turns whose process died; the new last `seq`."""
+        seq = await self._last_seq(claim.user_id, claim.conversation_id)
+        for turn in claim.abandoned:
+            if turn.text is None or await self._by_run(claim, turn.run_id):
+                continue
+            seq += 1
+            await self.database[MESSAGES].insert_one(_document(claim, user_message(turn, seq, "interrupted")))
+        await self.database[CONVERSATIONS].update_one(
+            _held(claim.user_id, claim.conversation_id, claim.turn.run_id),
+            {"$set": {"last_seq": seq}, "$unset": {f"turns.{turn.run_id}": "" for turn in claim.abandoned}},
+        )
+        return seq
+
+    async def finish(
+        self, claim: Claim, messages: list[Message], *, replaced_run: str | None, changes: Document, now: float
+    ) -> bool:
+        """Record a turn and let go of the conversation; False, and nothing recorded, when the lease was lost.
+
+        `changes` are fields of the conversation. The messages of `replaced_run` make room for the new ones.
+        """
+        if messages and not await self._insert(claim, messages):
+            return False
+        if now + RETENTION_SECONDS > claim.messages_expire_at:
+            changes = {**changes, "messages_expire_at": await self._keep_longer(claim, now)}
+        if messages:
+            changes = {**changes, "last_seq": messages[-1].seq}
+        let_go = await self.database[CONVERSATIONS].update_one(
+            _held(claim.user_id, claim.conversation_id, claim.turn.run_id),
+            {
+                "$set": {**changes, "lease_until": 0, "expires_at": to_datetime(now + RETENTION_SECONDS)},
+                "$unset": {f"turns.{claim.turn.run_id}": "", "holder": ""},
+            },
+        )
+        if let_go.matched_count != 1:
+            await self._delete_run(claim, claim.turn.run_id)
+            return False
+        if replaced_run:
+            await self._delete_run(claim, replaced_run)
+        return True
+
+    async def recent(self, user_id: str, conversation_id: str, limit: int, before: int | None = None) -> list[Message]:
+        """The newest messages (with a `seq` below `before`), oldest first."""
+        query: Document = {"user_id": user_id, "conversation_id": conversation_id}
+        if before is not None:
+            query["seq"] = {"$lt": before}
+        found = await self.database[MESSAGES].find(query, {"_id": 0}).sort("seq", -1).limit(limit).to_list()
+        return [Message.model_validate(document) for document in reversed(found)]
+
+    async def exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
+        """The user's message with this id and what was answered to it; empty for one that was never posted."""
+        query = {"user_id": user_id, "conversation_id": conversation_id}
+        posted = (
+            self.database[MESSAGES].find({**query, "id": message_id, "role": "user"}, {"run_id": 1}).sort("seq", -1)
+        )
+        asked = await posted.limit(1).to_list()
+        if not asked:
+            return []
+        found = self.database[MESSAGES].find({**query, "run_id": asked[0]["run_id"]}, {"_id": 0}).sort("seq", 1)
+        return [Message.model_validate(document) async for document in found]
+
+    async def last_used(self, user_id: str, limit: int, before: float | None = None) -> list[Document]:
+        """The last used first (those last used before `before`, seconds since the epoch)."""
+        query: Document = {"user_id": user_id}
+        if before is not None:
+            query["last_used"] = {"$lt": before}
+        fields = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until", "turns"), 1)
+        return await self.database[CONVERSATIONS].find(query, fields).sort("last_used", -1).limit(limit).to_list()
+
+    async def get(self, user_id: str, conversation_id: str) -> Document:
+        """Raises `NotFound`."""
+        document = await self.database[CONVERSATIONS].find_one(_of(user_id, conversation_id))
+        if document is None:
+            raise NotFound("There is no such conversation.")
+        return document
+
+    async def running_turn(self, user_id: str, conversation_id: str, now: float) -> str | None:
+        """The run that holds the conversation, if one does. Raises `NotFound`."""
+        conversation = await self.get(user_id, conversation_id)
+        return conversation["holder"] if is_running(conversation, now) else None
+
+    async def delete(self, user_id: str, conversation_id: str) -> None:
+        """With its messages; a turn under way records nothing any more. Raises `NotFound`."""
+        deleted = await self.database[CONVERSATIONS].delete_one(_of(user_id, conversation_id))
+        await self.database[MESSAGES].delete_many({"user_id": user_id, "conversation_id": conversation_id})
+        if not deleted.deleted_count:
+            raise NotFound("There is no such conversation.")
+
+    async def _insert(self, claim: Claim, messages: list[Message]) -> bool:
+        try:
+            await self.database[MESSAGES].insert_many([_document(claim, message) for message in messages])
+        except (BulkWriteError, DuplicateKeyError):
+            # Another turn has the numbers, so it has the conversation.
+            await self._delete_run(claim, claim.turn.run_id)
+            return False
+        return True
+
+    async def _keep_longer(self, claim: Claim, now: float) -> float:
+        until = now + RETENTION_SECONDS + RETENTION_SLACK_SECONDS
+        await self.database[MESSAGES].update_many(
+            {"user_id": claim.user_id, "conversation_id": claim.conversation_id},
+            {"$set": {"expires_at": to_datetime(until)}},
+        )
+        return until
+
+    async def _delete_run(self, claim: Claim, run_id: str) -> None:
+        await self.database[MESSAGES].delete_many(
+            {"user_id": claim.user_id, "conversation_id": claim.conversation_id, "run_id": run_id}
+        )
+
+    async def _by_run(self, claim: Claim, run_id: str) -> bool:
+        query = {"user_id": claim.user_id, "conversation_id": claim.conversation_id, "run_id": run_id}
+        return await self.database[MESSAGES].find_one(query, {"_id": 1}) is not None
+
+    async def _last_seq(self, user_id: str, conversation_id: str) -> int:
+        newest = await self.recent(user_id, conversation_id, 1)
+        return newest[0].seq if newest else 0
+
+
+def user_message(turn: NewTurn, seq: int, status: Status) -> Message:
+    return Message(
+        id=turn.message_id,
+        run_id=turn.run_id,
+        seq=seq,
+        role="user",
+        content=turn.text or "",
+        created_at=to_datetime(turn.started_at),
+        status=status,
+    )
+
+
+def unfinished_turns(conversation: Document) -> list[NewTurn]:
+    """The turns that a conversation is claimed for, oldest first: one that runs, and those whose process died."""
+    kept = conversation.get("turns", {}).items()
+    turns = [NewTurn(run_id, turn["message_id"], turn["text"], turn["started_at"]) for run_id, turn in kept]
+    return sorted(turns, key=lambda turn: turn.started_at)
+
+
+def is_running(conversation: Document, now: float) -> bool:
+    return conversation["lease_until"] > now
+
+
+def title_of(text: str) -> str:
+    """A conversation's name: the first line of its first message, cut at a word."""
+    line = " ".join(text.split())
+    if len(line) <= TITLE_CHARACTERS:
+        return line
+    return line[:TITLE_CHARACTERS].rsplit(" ", 1)[0] + "…"
+
+
+def _key(user_id: str, conversation_id: str) -> str:
+    return f"{user_id}:{conversation_id}"
+
+
+def _of(user_id: str, conversation_id: str) -> Document:
+    return {"_id": _key(user_id, conversation_id), "user_id": user_id}
+
+
+def _held(user_id: str, conversation_id: str, run_id: str) -> Document:
+    return {**_of(user_id, conversation_id), "holder": run_id}
+
+
+def _lease(turn: NewTurn) -> Document:
+    return {
+        "lease_until": turn.started_at + LEASE_SECONDS,
+        "holder": turn.run_id,
+        "last_used": turn.started_at,
+        "expires_at": to_datetime(turn.started_at + RETENTION_SECONDS),
+    }
+
+
+def _kept(turn: NewTurn) -> Document:
+    return {"message_id": turn.message_id, "text": turn.text, "started_at": turn.started_at}
+
+
+def _claim(document: Document, turn: NewTurn) -> Claim:
+    return Claim(
+        user_id=document["user_id"],
+        conversation_id=document["id"],
+        turn=turn,
+        design=document["design"],
+        last_seq=document["last_seq"],
+        window_from=document["window_from"],
+        context=document.get("context"),
+        messages_expire_at=document["messages_expire_at"],
+        abandoned=tuple(other for other in unfinished_turns(document) if other.run_id != turn.run_id),
+    )
+
+
+def _document(claim: Claim, message: Message) -> Document:
+    return {
+        **message.model_dump(),
+        "_id": f"{message.run_id}:{message.role}",
+        "user_id": claim.user_id,
+        "conversation_id": claim.conversation_id,
+        "expires_at": to_datetime(claim.messages_expire_at),
+    }

@@ -1,0 +1,51 @@
+"""`qwestly_docs`: how Qwestly works. About nobody, so these methods take no user id."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.stores.search import Document, Searchable, to_binary
+
+COLLECTION = "qwestly_docs"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page under its heading. `id` is made of path, position and content."""
+
+    id: str
+    path: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Docs:
+    database: AsyncDatabase[Document]
+    searchable: Searchable
+
+    @classmethod
+    def of(cls, database: AsyncDatabase[Document]) -> "Docs":
+        return cls(database, Searchable(database[COLLECTION], "qwestly_docs_vector_index", "embedding", "text"))
+
+    async def search(self, words: str, vector: Sequence[float] | None, limit: int) -> list[Section]:
+        found = await self.searchable.nearest({}, words, vector, limit)
+        return [Section(str(d["_id"]), d["path"], d["title"], d["text"]) for d, _ in found]
+
+    async def ids(self) -> set[str]:
+        return {str(document["_id"]) async for document in self.database[COLLECTION].find({}, {"_id": 1})}
+
+    async def add(self, sections: Sequence[Section], vectors: Sequence[Sequence[float]]) -> None:
+        for section, vector in zip(sections, vectors, strict=True):
+            fields = {
+                "path": section.path,
+                "title": section.title,
+                "text": section.text,
+                "embedding": to_binary(vector),
+            }
+            await self.database[COLLECTION].replace_one({"_id": section.id}, fields, upsert=True)
+
+    async def remove(self, ids: Sequence[str]) -> None:
+        if ids:
+            await self.database[COLLECTION].delete_many({"_id": {"$in": list(ids)}})

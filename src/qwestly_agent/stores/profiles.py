@@ -1,0 +1,63 @@
+"""Tier 1: what the candidate app keeps about a user, read by an allow-list of fields.
+
+The collections are the candidate app's; `infra/mongo/foreign.py` lists the fields that we assume in them.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.stores.search import Document
+
+Fields: TypeAlias = dict[str, Any]
+
+CANDIDATES = "candidates_enhanced"
+EMPLOYMENT = "employment_stints_enhanced"
+PREFERENCES = "preferences_enhanced"
+LINKEDIN = "linkedin_profiles"
+
+READ_FIELDS: dict[str, tuple[str, ...]] = {
+    CANDIDATES: ("name", "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"),
+    EMPLOYMENT: ("company", "title", "location", "start_date", "end_date", "is_current", "description"),
+    PREFERENCES: ("roles", "locations", "work_mode", "industries", "company_sizes", "availability"),
+    LINKEDIN: ("url", "headline", "about"),
+}
+"""The allow-list. What is not here never reaches a prompt: pay, contact details, whatever is added later."""
+STINTS_LIMIT = 30
+
+
+@dataclass(frozen=True)
+class Profiles:
+    database: AsyncDatabase[Document]
+
+    async def summary(self, user_id: str) -> Fields:
+        """Who the user is, in one document; empty for a user nobody has heard of."""
+        return await self._one(CANDIDATES, user_id)
+
+    async def full(self, user_id: str) -> Fields:
+        """The profile with employment (latest first), preferences and LinkedIn; only what is there."""
+        candidate, employment, preferences, linkedin = await asyncio.gather(
+            self._one(CANDIDATES, user_id),
+            self._employment(user_id),
+            self._one(PREFERENCES, user_id),
+            self._one(LINKEDIN, user_id),
+        )
+        parts = {**candidate, "employment": employment, "preferences": preferences, "linkedin": linkedin}
+        return {name: value for name, value in parts.items() if value}
+
+    async def _one(self, collection: str, user_id: str) -> Fields:
+        return _allowed(await self.database[collection].find_one({"user_id": user_id}, _projection(collection)))
+
+    async def _employment(self, user_id: str) -> list[Fields]:
+        found = self.database[EMPLOYMENT].find({"user_id": user_id}, _projection(EMPLOYMENT))
+        return [_allowed(stint) async for stint in found.sort("start_date", -1).limit(STINTS_LIMIT)]
+
+
+def _projection(collection: str) -> dict[str, int]:
+    return {"_id": 0, **dict.fromkeys(READ_FIELDS[collection], 1)}
+
+
+def _allowed(document: Document | None) -> Fields:
+    return {name: value for name, value in (document or {}).items() if value not in (None, "", [], {})}

@@ -1,0 +1,123 @@
+"""Search by meaning where the server can, exactly where it cannot, by words where there is no vector."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from bson.binary import Binary, BinaryVectorDtype
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.errors import OperationFailure
+
+Document = dict[str, Any]
+Filter = Mapping[str, Any]
+
+EXACT_LIMIT = 10_000
+"""Documents of one user that are compared at the most; for so many numpy takes about a millisecond."""
+
+
+@dataclass
+class Searchable:
+    """A collection whose documents carry a text and a vector.
+
+    `filter` must hold what the index declares as filter fields: it is applied inside the search, never after it, where
+    a small user among big ones would get too little or nothing.
+    """
+
+    collection: AsyncCollection[Document]
+    index: str
+    vector_field: str
+    text_field: str
+    _server_can: bool = field(default=True, init=False)
+
+    async def nearest(
+        self, filter: Filter, words: str, vector: Sequence[float] | None, limit: int
+    ) -> list[tuple[Document, float]]:
+        """The best documents with their scores, best first; without their vectors."""
+        if vector is not None and self._server_can:
+            try:
+                return await self._nearest_by_index(filter, vector, limit)
+            except OperationFailure:
+                # Not a server that has `$vectorSearch`, or an index that lacks a filter field. Neither mends itself
+                # while this process lives, and `python -m infra.mongo check` tells the operator.
+                self._server_can = False
+        return await self._nearest_by_comparing(filter, words, vector, limit)
+
+    async def _nearest_by_index(
+        self, filter: Filter, vector: Sequence[float], limit: int
+    ) -> list[tuple[Document, float]]:
+        stages: list[Document] = [
+            {
+                "$vectorSearch": {
+                    "index": self.index,
+                    "path": self.vector_field,
+                    "queryVector": list(vector),
+                    "numCandidates": max(100, limit * 20),
+                    "limit": limit,
+                    "filter": dict(filter),
+                }
+            },
+            {"$set": {"_score": {"$meta": "vectorSearchScore"}}},
+            {"$unset": self.vector_field},
+        ]
+        cursor = await self.collection.aggregate(stages)
+        # Atlas scores a cosine as (1 + cosine) / 2.
+        return [(document, 2 * document.pop("_score") - 1) async for document in cursor]
+
+    async def _nearest_by_comparing(
+        self, filter: Filter, words: str, vector: Sequence[float] | None, limit: int
+    ) -> list[tuple[Document, float]]:
+        fields = {self.text_field: 1, **({self.vector_field: 1} if vector is not None else {})}
+        candidates = await self.collection.find(filter, fields).limit(EXACT_LIMIT).to_list()
+        scores = _scores(
+            [candidate.get(self.text_field, "") for candidate in candidates],
+            [candidate.get(self.vector_field) for candidate in candidates],
+            words,
+            vector,
+        )
+        ranked = sorted(zip(candidates, scores, strict=True), key=lambda pair: -pair[1])[:limit]
+        # By meaning the nearest are an answer however far they are, as from an index: "what do you know about me?" is
+        # far from everything. By words, those that share none are not.
+        score_of = {candidate["_id"]: score for candidate, score in ranked if score > 0 or vector is not None}
+        if not score_of:
+            return []
+        found = self.collection.find({**filter, "_id": {"$in": list(score_of)}}, {self.vector_field: 0})
+        return sorted([(doc, score_of[doc["_id"]]) async for doc in found], key=lambda pair: -pair[1])
+
+
+def _scores(texts: list[str], vectors: list[Any], words: str, vector: Sequence[float] | None) -> list[float]:
+    by_words = [_share_of_words(words, text) for text in texts]
+    if vector is None or not any(vectors):
+        return by_words
+    import numpy as np  # only where vectors are compared: it costs every other cold start 60 ms
+
+    known = [position for position, stored in enumerate(vectors) if stored]
+    matrix = np.array([to_floats(vectors[position]) for position in known], dtype=np.float32)
+    query = np.asarray(vector, dtype=np.float32)
+    norms = np.linalg.norm(matrix, axis=1) * np.linalg.norm(query)
+    cosines = (matrix @ query) / np.where(norms == 0, 1, norms)
+    scores = list(by_words)
+    for position, cosine in zip(known, cosines.tolist(), strict=True):
+        scores[position] = cosine
+    return scores
+
+
+def _share_of_words(query: str, text: str) -> float:
+    asked = _words(query)
+    return len(asked & _words(text)) / len(asked) if asked else 0.0
+
+
+def _words(text: str) -> set[str]:
+    return {word.rstrip("s") for word in re.findall(r"\w{3,}", text.lower())}
+
+
+def to_binary(vector: Sequence[float]) -> Binary:
+    """A vector as it is stored: float32, a third of the space of a list."""
+    return Binary.from_vector(list(vector), BinaryVectorDtype.FLOAT32)
+
+
+def to_floats(stored: Any) -> Sequence[float]:
+    """A stored vector: a list (the candidate app's) or binary, which some servers give back without its subtype."""
+    if isinstance(stored, bytes):
+        return cast(Sequence[float], Binary(bytes(stored), 9).as_vector().data)
+    return stored

@@ -1,0 +1,17 @@
+"""Tier 1: the profile."""
+
+from typing import Any
+
+from pydantic_ai import RunContext
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.tools.base import tool
+
+
+async def get_user_profile(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
+    """The user's profile: name, headline, location, summary, skills, education, employment, preferences, LinkedIn."""
+    profile = await ctx.deps.profiles.full(ctx.deps.user_id)
+    return {"profile": profile} if profile else {"profile": None, "note": "This user has no profile yet."}
+
+
+TOOLS = [tool(get_user_profile, label="Looking up your profile…")]
