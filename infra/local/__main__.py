@@ -1,0 +1,232 @@
+"""The one-laptop stack: every outside system replaced at its wire, each part a process of its own.
+
+`make run` starts this. What is set in the environment wins, so that a part can be swapped for a real one.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from infra.local.candidate_app import mint
+from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, Template, is_local, new_secret
+from infra.local.serving import listen
+from qwestly_agent.settings import is_reference
+
+LOGS = ROOT / ".local" / "logs"
+START_SECONDS = 30
+STOP_SECONDS = 8
+CHAT = "ChatFunction"
+MODEL_SERVER = "model server"
+DEFAULT_PORT = 8000
+
+
+class CannotRun(Exception):
+    """With a sentence for whoever typed `make run`."""
+
+
+@dataclass
+class Part:
+    """A process of the stack, ready once its port answers."""
+
+    name: str
+    port: int
+    command: list[str]
+    folder: str = "."
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def log(self) -> str:
+        return str(LOGS.relative_to(ROOT) / f"{self.name.replace(' ', '-')}.log")
+
+    def start(self, environment: Mapping[str, str]) -> None:
+        with open(ROOT / self.log, "wb") as log:
+            # A session of its own: Ctrl-C reaches us alone, and the parts end in order.
+            self.process = subprocess.Popen(
+                self.command,
+                cwd=ROOT / self.folder,
+                env={**environment, "PORT": str(self.port), "AWS_LWA_PORT": str(self.port)},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_until_ready(self) -> None:
+        until = time.monotonic() + START_SECONDS
+        while time.monotonic() < until:
+            self.check()
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
+                return
+            time.sleep(0.02)
+        raise CannotRun(f"The {self.name} did not answer within {START_SECONDS} seconds; see {self.log}")
+
+    def check(self) -> None:
+        if self.process and self.process.poll() is not None:
+            lines = (ROOT / self.log).read_text(errors="replace").strip().splitlines()
+            raise CannotRun(f"The {self.name} ended: {lines[-1] if lines else 'it said nothing'} (see {self.log})")
+
+    def stop(self) -> None:
+        if self.process is None or self.process.poll() is not None:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@dataclass
+class Stack:
+    """What there is to start, in the order in which it ends, and the environment of it all."""
+
+    environment: dict[str, str]
+    parts: list[Part] = field(default_factory=list)
+    status: dict[str, object] = field(default_factory=dict)
+    """What the page tells about what runs."""
+
+    def add(self, name: str, *command: str, port: int = 0, folder: str = ".") -> str:
+        """The part's address."""
+        port = port or free_port()
+        self.parts.append(Part(name, port, [word.replace("{port}", str(port)) for word in command], folder))
+        return f"127.0.0.1:{port}"
+
+
+def plan(given: Mapping[str, str]) -> Stack:
+    """Raises `CannotRun` where something is missing that no part may stand in for."""
+    function = {name: value for name, value in Template.load().environment(CHAT).items() if not is_reference(value)}
+    stack = Stack({**function, **{name: value for name, value in given.items() if value}})
+    environment = stack.environment
+    environment.setdefault("QWESTLY_AGENT_SHARED_SECRET", new_secret())
+    environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
+    environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
+    environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"
+    front = Part("page", int(environment.get("PORT", DEFAULT_PORT)), [])
+    chat = stack.add("chat function", "./run.sh", folder="functions/chat")
+    if "CANDIDATE_APP_URL" not in environment:
+        environment["CANDIDATE_APP_URL"] = "http://" + stack.add("candidate app", *_module("candidate_app"))
+    models = _plan_models(stack)
+    if "MONGODB_URI" not in environment:
+        environment["MONGODB_URI"] = "mongodb://" + stack.add("database", *_module("database"))
+    stack.status = {"user": DEMO_USER, "database": environment["MONGODB_DATABASE"], **models, "notes": _notes(stack)}
+    front.command = [
+        *(word.replace("{port}", str(front.port)) for word in _module("front")),
+        *("--chat-url", f"http://{chat}", "--candidate-app-url", environment["CANDIDATE_APP_URL"]),
+        *("--status", json.dumps(stack.status)),
+    ]
+    stack.parts.insert(0, front)
+    return stack
+
+
+def _module(name: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", f"infra.local.{name}", "--port", "{port}")
+
+
+def _plan_models(stack: Stack) -> dict[str, str]:
+    """What answers and what embeds; a scripted server stands in for what has neither key nor address."""
+    environment, answers = stack.environment, {}
+    for what, real, address, key in (
+        ("model", "DeepSeek", "MODEL_BASE_URL", "DEEPSEEK_API_KEY"),
+        ("embeddings", "OpenAI", "EMBEDDINGS_BASE_URL", "OPENAI_API_KEY"),
+    ):
+        answers[what] = environment.get(address) or real
+        if address not in environment and key not in environment:
+            server = next((f"127.0.0.1:{part.port}" for part in stack.parts if part.name == MODEL_SERVER), "")
+            server = server or stack.add(MODEL_SERVER, *_module("model_server"))
+            environment[address], answers[what] = f"http://{server}/v1", "scripted"
+    return answers
+
+
+def _notes(stack: Stack) -> list[str]:
+    if is_demo(stack):
+        return []
+    note = f"{stack.environment['MONGODB_DATABASE']} is no local database: no demo data and no scripted model."
+    if any(part.name == MODEL_SERVER for part in stack.parts):
+        raise CannotRun(f"{note} Set DEEPSEEK_API_KEY or MODEL_BASE_URL, and OPENAI_API_KEY or EMBEDDINGS_BASE_URL.")
+    return [note]
+
+
+def is_demo(stack: Stack) -> bool:
+    return is_local(stack.environment["MONGODB_URI"], stack.environment["MONGODB_DATABASE"])
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def run(stack: Stack) -> NoReturn:
+    """Until a part ends or somebody ends us. Raises `CannotRun`."""
+    LOGS.mkdir(parents=True, exist_ok=True)
+    front = stack.parts[0]
+    listen(front.port).close()
+    try:
+        for part in stack.parts:
+            part.start(stack.environment)
+        for part in reversed(stack.parts):
+            part.wait_until_ready()
+        if is_demo(stack):
+            _fill_demo_user(stack)
+        _warm_up(stack)
+        _announce(stack)
+        while True:
+            for part in stack.parts:
+                part.check()
+            time.sleep(0.2)
+    finally:
+        for part in stack.parts:
+            part.stop()
+
+
+def _fill_demo_user(stack: Stack) -> None:
+    filled = subprocess.run(
+        [sys.executable, "-m", "infra.local.demo"], cwd=ROOT, env=stack.environment, capture_output=True, text=True
+    )
+    if filled.returncode:
+        raise CannotRun(f"The demo user could not be filled: {filled.stderr.strip().splitlines()[-1]}")
+
+
+def _warm_up(stack: Stack) -> None:
+    """The first question should not wait for the first connection."""
+    secret = stack.environment["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0]
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{stack.parts[0].port}/api/conversations",
+        headers={"Authorization": f"Bearer {mint(DEMO_USER, secret, time.time())}"},
+    )
+    try:
+        urllib.request.urlopen(request, timeout=START_SECONDS).close()
+    except OSError as error:
+        raise CannotRun(f"The chat function does not answer: {error} (see {stack.parts[1].log})") from None
+
+
+def _announce(stack: Stack) -> None:
+    for part in stack.parts[1:]:
+        print(f"  {part.name:14} 127.0.0.1:{part.port}   {part.log}")
+    print(f"  {'model':14} {stack.status['model']}, embeddings {stack.status['embeddings']}")
+    for note in _notes(stack):
+        print(f"  {note}")
+    print(f"\nOpen http://127.0.0.1:{stack.parts[0].port}   (Ctrl-C ends it)", flush=True)
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        run(plan(os.environ))
+    except KeyboardInterrupt:
+        print("\nStopped.")
+    except CannotRun as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""A stub of the candidate app: mints tokens exactly as the real one does.
+
+`jsonwebtoken`'s `sign({user_id, email, name}, secret, {expiresIn: '5m'})`: HS256, and a header and claims in its order.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+
+import jwt
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.routing import Route
+
+from infra.local.environment import DEMO_USER
+from infra.local.serving import serve
+
+LIFE_SECONDS = 300
+
+
+def mint(user_id: str, secret: str, now: float, life_seconds: int = LIFE_SECONDS) -> str:
+    """A token as the candidate app gives its page."""
+    name = user_id.partition("|")[2] or user_id
+    issued = int(now)
+    claims = {"user_id": user_id, "email": f"{name}@example.com", "name": name.title()}
+    return jwt.encode({**claims, "iat": issued, "exp": issued + life_seconds}, secret, algorithm="HS256")
+
+
+def create_app(secret: str, clock: Callable[[], float] = time.time) -> Starlette:
+    async def token(request: Request) -> JSONResponse:
+        user_id = request.query_params.get("user") or DEMO_USER
+        return JSONResponse({"token": mint(user_id, secret, clock())}, headers={"Cache-Control": "no-store"})
+
+    return Starlette(routes=[Route("/api/agent/token", token)])
+
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--port", type=int, default=8003)
+    secret = os.environ["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0].strip()
+    serve(create_app(secret), arguments.parse_args().port)

@@ -1,0 +1,28 @@
+"""A MongoDB-wire server over SQLite files, in the foreground."""
+
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from infra.local.environment import ROOT
+from infra.local.serving import listen
+
+if __name__ == "__main__":
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--port", type=int, default=27017)
+    arguments.add_argument("--data", default=str(ROOT / ".local" / "data"), help="a folder, or `memory`")
+    given = arguments.parse_args()
+    listen(given.port).close()  # says in a sentence that the port is taken; the server itself says it in a stack
+    # The server refuses to start beside a living process whose number stands in this file, which by default is one for
+    # the whole machine. The port is free, so whatever wrote the file of this port is gone.
+    pid_file = Path(tempfile.gettempdir()) / f"qwestly-database-{given.port}.pid"
+    pid_file.unlink(missing_ok=True)
+    if given.data != "memory":
+        Path(given.data).mkdir(parents=True, exist_ok=True)
+    from nx_27017.nx_27017 import main
+
+    files = ["--data-dir", given.data, "--pid-file", str(pid_file), "--log-file", os.devnull]
+    sys.argv = ["nx-27017", "--port", str(given.port), *files]
+    main()

@@ -1,0 +1,1 @@
+"""A demo user with something in each tier, and Qwestly's own documentation."""

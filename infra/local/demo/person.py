@@ -1,0 +1,113 @@
+"""The demo user: a product manager who has changed sides once, wants to again, and has said so."""
+
+from pathlib import Path
+from typing import Any
+
+CANDIDATE: dict[str, Any] = {
+    "name": "Maya Okafor",
+    "headline": "Senior Product Manager, payments and developer platforms",
+    "location": "Lisbon, Portugal",
+    "summary": "Product manager with an engineer's past. Nine years between backend teams and their users.",
+    "skills": ["Product strategy", "API design", "Payments", "SQL", "Python", "User research"],
+    "education": [{"degree": "BSc Computer Science", "school": "University of Lagos", "year": 2013}],
+    "languages": ["English", "Portuguese", "Yoruba"],
+    "years_of_experience": 11,
+    "email": "maya@example.com",
+    "salary_current": 98000,
+}
+
+EMPLOYMENT: list[dict[str, Any]] = [
+    {
+        "company": "Northwind Pay",
+        "title": "Senior Product Manager",
+        "location": "Lisbon",
+        "start_date": "2021-04",
+        "end_date": None,
+        "is_current": True,
+        "description": "Owns the merchant API and its dashboard, with a team of eight.",
+    },
+    {
+        "company": "Ledgerline",
+        "title": "Product Manager",
+        "location": "Berlin",
+        "start_date": "2018-02",
+        "end_date": "2021-03",
+        "is_current": False,
+        "description": "Took the reconciliation product from pilot to 140 customers.",
+    },
+    {
+        "company": "Kora Systems",
+        "title": "Backend Engineer",
+        "location": "Lagos",
+        "start_date": "2014-01",
+        "end_date": "2017-12",
+        "is_current": False,
+        "description": "Built settlement services in Python and PostgreSQL.",
+    },
+]
+
+PREFERENCES: dict[str, Any] = {
+    "roles": ["Group Product Manager", "Head of Product"],
+    "locations": ["Lisbon", "Remote in Europe"],
+    "work_mode": "hybrid or remote",
+    "industries": ["Climate", "Developer tools"],
+    "company_sizes": ["50-500"],
+}
+
+LINKEDIN: dict[str, Any] = {
+    "url": "https://www.linkedin.com/in/maya-okafor-demo",
+    "headline": "Senior Product Manager at Northwind Pay",
+    "about": "I build payment products that developers like to use.",
+}
+
+MEMORIES: list[dict[str, Any]] = [
+    {
+        "type": "goal",
+        "content": "Wants to lead a product team at a climate company within a year.",
+        "quote": "within a year I want to lead a product team at a climate company",
+        "importance": 0.95,
+        "days_ago": 12,
+    },
+    {
+        "type": "preference",
+        "content": "Prefers remote-first companies and does not want to leave Lisbon.",
+        "quote": "I don't want to leave Lisbon, so remote-first is best",
+        "importance": 0.8,
+        "days_ago": 12,
+    },
+    {
+        "type": "decision",
+        "content": "Decided not to apply to banks any more.",
+        "quote": "no more banks, that is decided",
+        "importance": 0.7,
+        "days_ago": 30,
+    },
+    {
+        "type": "experience",
+        "content": "Mentored four junior product managers at Northwind Pay.",
+        "quote": "I mentored four junior product managers here",
+        "importance": 0.6,
+        "days_ago": 45,
+    },
+    {
+        "type": "constraint",
+        "content": "Can start a new job in March at the earliest, because of a three-month notice period.",
+        "quote": "three months notice, so March at the earliest",
+        "importance": 0.75,
+        "days_ago": 12,
+    },
+    {
+        "type": "skill",
+        "content": "Is learning German and reads it well enough for contracts.",
+        "quote": "my German is good enough to read contracts",
+        "importance": 0.4,
+        "days_ago": 80,
+    },
+]
+
+_HERE = Path(__file__).parent
+
+DOCUMENTS: list[tuple[str, str, str]] = [
+    ("Résumé Maya Okafor, 2026", "resume", (_HERE / "resume.txt").read_text(encoding="utf-8").strip()),
+    ("Interview of 14 September 2026", "transcript", (_HERE / "transcript.txt").read_text(encoding="utf-8").strip()),
+]

@@ -1,0 +1,145 @@
+"""`check`, `apply` and `ingest` for the database that MONGODB_URI names.
+
+python -m infra.mongo check            what is missing: indexes, filter fields, the fields we assume; changes nothing
+python -m infra.mongo apply            make our indexes; never touches what is not ours
+python -m infra.mongo ingest FOLDER    bring FOLDER's Markdown into qwestly_docs, and take out what is gone from it
+"""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from openai import DefaultAsyncHttpx2Client
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import OperationFailure
+from pymongo.operations import SearchIndexModel
+
+from infra.mongo.indexes import ASSUMED, INDEXES, VECTOR_INDEXES, Assumed, VectorIndex
+from infra.mongo.ingest import ingest, sections_of
+from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
+from qwestly_agent.errors import InvalidSettings
+from qwestly_agent.settings import Settings
+from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.search import Document
+
+SAMPLE = 200
+"""Documents of a collection that is not ours that `check` looks at."""
+
+
+async def check(database: AsyncDatabase[Document]) -> list[str]:
+    """A sentence for each thing that is missing."""
+    return [
+        *[problem async for problem in _missing_indexes(database)],
+        *[problem async for problem in _missing_vector_indexes(database)],
+        *[problem async for problem in _missing_fields(database)],
+    ]
+
+
+async def apply(database: AsyncDatabase[Document]) -> list[str]:
+    """A sentence for each collection whose indexes were made or could not be made."""
+    for collection, indexes in INDEXES.items():
+        await database[collection].create_indexes(indexes)
+    return [
+        *(f"{collection}: {len(indexes)} indexes" for collection, indexes in INDEXES.items()),
+        *[await _apply_vector_index(database, index) for index in VECTOR_INDEXES if index.ours],
+    ]
+
+
+async def _apply_vector_index(database: AsyncDatabase[Document], index: VectorIndex) -> str:
+    existing = await _search_indexes(database, index.collection)
+    if existing is None:
+        return f"{index.collection}: this server has no vector indexes; searches compare exactly"
+    if index.name in existing:
+        return f"{index.collection}: {index.name} is there"
+    model = SearchIndexModel(index.definition(), name=index.name, type="vectorSearch")
+    await database[index.collection].create_search_index(model)
+    return f"{index.collection}: {index.name} is being built"
+
+
+async def _missing_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
+    for collection, indexes in INDEXES.items():
+        there = await database[collection].index_information()
+        for index in indexes:
+            if index.document["name"] not in there:
+                yield f"{collection}: index {index.document['name']} is missing; run apply"
+
+
+async def _missing_vector_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
+    for index in VECTOR_INDEXES:
+        existing = await _search_indexes(database, index.collection)
+        if existing is None:
+            yield f"{index.collection}: this server has no vector indexes; searches compare exactly"
+        elif index.name not in existing:
+            yield f"{index.collection}: vector index {index.name} is missing{'; run apply' if index.ours else ''}"
+        else:
+            there = {each["path"] for each in existing[index.name].get("fields", [])}
+            for path in sorted({index.path, *index.filters} - there):
+                yield f"{index.collection}: {index.name} lacks the field {path}; searches compare exactly"
+
+
+async def _search_indexes(database: AsyncDatabase[Document], collection: str) -> dict[str, Any] | None:
+    """Their definitions by name; None on a server that has none at all."""
+    try:
+        found = await (await database[collection].list_search_indexes()).to_list()
+    except OperationFailure:
+        return None
+    # The laptop's server answers with its other indexes, which have no `latestDefinition`.
+    return {each["name"]: each["latestDefinition"] for each in found if "latestDefinition" in each} or None
+
+
+async def _missing_fields(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
+    for collection, assumed in ASSUMED.items():
+        sample = await database[collection].find({}).limit(SAMPLE).to_list()
+        if not sample:
+            yield f"{collection}: empty, so nothing can be said about its fields"
+        for problem in _problems(assumed, sample):
+            yield f"{collection}: {problem}"
+
+
+def _problems(assumed: Assumed, sample: list[Document]) -> list[str]:
+    without = {name: sum(name not in document for document in sample) for name in assumed.required}
+    unseen = [name for name in assumed.fields if sample and not any(name in document for document in sample)]
+    return [
+        *(f"{count} of {len(sample)} documents lack {name}" for name, count in without.items() if count),
+        *(f"no document of {len(sample)} has {name}" for name in unseen),
+    ]
+
+
+async def main(arguments: argparse.Namespace) -> int:
+    settings = Settings.from_env().resolve(look_up)
+    async with make_mongo_client(settings.mongodb_uri) as mongo, DefaultAsyncHttpx2Client() as http:
+        database = mongo[settings.mongodb_database]
+        match arguments.command:
+            case "check":
+                said = await check(database)
+                problems = len(said)
+            case "apply":
+                said, problems = await apply(database), 0
+            case _:
+                said, problems = (
+                    await ingest(sections_of(arguments.folder), Docs.of(database), make_embeddings(settings, http)),
+                    0,
+                )
+    print("\n".join(said) or "Everything is in place.")
+    return 1 if problems else 0
+
+
+def _folder(name: str) -> Path:
+    if not (folder := Path(name)).is_dir():
+        raise argparse.ArgumentTypeError(f"there is no folder {name}")
+    return folder
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("check")
+    commands.add_parser("apply")
+    commands.add_parser("ingest").add_argument("folder", type=_folder)
+    try:
+        sys.exit(asyncio.run(main(parser.parse_args())))
+    except InvalidSettings as error:
+        sys.exit(str(error))

@@ -1,0 +1,70 @@
+"""The indexes of our collections, and what we assume of those that are not ours."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pymongo import ASCENDING, DESCENDING, IndexModel
+
+from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.stores import conversations, docs, knowledge, memories, profiles
+
+_EXPIRES = IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0)
+"""Retention by TTL, in one place: the stores write the date, the server deletes."""
+
+INDEXES: dict[str, list[IndexModel]] = {
+    # By `_id`, which is made of user and conversation, a turn claims its conversation.
+    conversations.CONVERSATIONS: [
+        IndexModel([("user_id", ASCENDING), ("last_used", DESCENDING)], name="user_last_used"),
+        _EXPIRES,
+    ],
+    conversations.MESSAGES: [
+        # Unique: of two turns that both believe to hold a conversation only one can record its messages.
+        IndexModel(
+            [("user_id", ASCENDING), ("conversation_id", ASCENDING), ("seq", ASCENDING)], name="order", unique=True
+        ),
+        IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("id", ASCENDING)], name="message_id"),
+        _EXPIRES,
+    ],
+    memories.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("salience", DESCENDING)], name="most_salient"),
+        IndexModel([("user_id", ASCENDING), ("withdrawn_at", DESCENDING)], name="withdrawn"),
+    ],
+}
+
+
+@dataclass(frozen=True)
+class VectorIndex:
+    collection: str
+    name: str
+    path: str
+    filters: tuple[str, ...] = ()
+    """Fields that a search filters by *inside* `$vectorSearch`."""
+    ours: bool = True
+
+    def definition(self) -> dict[str, Any]:
+        vector = {"type": "vector", "path": self.path, "numDimensions": DIMENSIONS, "similarity": "cosine"}
+        return {"fields": [vector, *({"type": "filter", "path": path} for path in self.filters)]}
+
+
+VECTOR_INDEXES = (
+    VectorIndex(memories.COLLECTION, "user_memories_vector_index", "content_embedding", ("user_id", "status")),
+    VectorIndex(docs.COLLECTION, "qwestly_docs_vector_index", "embedding"),
+    # The candidate app's. Until it has the filter field, a user's own chunks are compared exactly.
+    VectorIndex(knowledge.COLLECTION, "knowledge_chunk_vector_index", "embedding", ("user_id",), ours=False),
+)
+
+
+@dataclass(frozen=True)
+class Assumed:
+    """What we read in a collection of the candidate app."""
+
+    fields: tuple[str, ...]
+    required: tuple[str, ...] = field(default=("user_id",))
+    """Without these in it, a document is lost on us."""
+
+
+ASSUMED: Mapping[str, Assumed] = {
+    **{name: Assumed(fields) for name, fields in profiles.READ_FIELDS.items()},
+    knowledge.COLLECTION: Assumed(("title", "source_type", "text", "embedding"), ("user_id", "text")),
+}

@@ -1,0 +1,52 @@
+"""Markdown about Qwestly, cut at its headings and brought into `qwestly_docs`."""
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from qwestly_agent.clients.embeddings import Embeddings
+from qwestly_agent.stores.docs import Docs, Section
+
+LONGEST_SECTION_CHARACTERS = 1_500
+BATCH = 64
+
+
+def sections_of(folder: Path) -> dict[str, Section]:
+    """All sections of the folder's Markdown, by their ids."""
+    return {section.id: section for path in sorted(folder.rglob("*.md")) for section in split(path, folder)}
+
+
+async def ingest(sections: Mapping[str, Section], docs: Docs, embeddings: Embeddings) -> list[str]:
+    """What was done, in sentences. Only sections that changed are embedded; those that are gone are removed."""
+    known = await docs.ids()
+    new = [section for section_id, section in sections.items() if section_id not in known]
+    for start in range(0, len(new), BATCH):
+        batch = new[start : start + BATCH]
+        await docs.add(batch, await embeddings.embed([f"{section.title}\n{section.text}" for section in batch]))
+    gone = sorted(known - sections.keys())
+    await docs.remove(gone)
+    return [f"{len(new)} sections added, {len(gone)} removed, {len(sections) - len(new)} unchanged."]
+
+
+def split(path: Path, folder: Path) -> Iterator[Section]:
+    """A section for each heading with text below it; a long one is cut at its paragraphs."""
+    page = str(path.relative_to(folder))
+    title = path.stem
+    for block in re.split(r"(?m)^(?=#{1,3} )", path.read_text(encoding="utf-8")):
+        heading, _, text = block.partition("\n") if block.startswith("#") else ("", "", block)
+        title = heading.lstrip("# ").strip() or title
+        for piece in _pieces(text.strip()):
+            digest = hashlib.sha256(f"{page}\0{title}\0{piece}".encode()).hexdigest()[:24]
+            yield Section(id=digest, path=page, title=title, text=piece)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    piece = ""
+    for paragraph in filter(None, text.split("\n\n")):
+        if piece and len(piece) + len(paragraph) > LONGEST_SECTION_CHARACTERS:
+            yield piece
+            piece = ""
+        piece = f"{piece}\n\n{paragraph}" if piece else paragraph
+    if piece:
+        yield piece
