@@ -1,0 +1,55 @@
+"""What tests share. Nothing here reaches beyond loopback, and no model answers but the scripted one."""
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from pymongo import MongoClient
+
+from infra.local.model_server import ModelServer
+from tests.servers import ChatServer, Client, mongo_server, settings_for
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def mongodb_uri() -> Iterator[str]:
+    with mongo_server() as (uri, _):
+        yield uri
+
+
+@pytest.fixture
+def database_name(mongodb_uri: str) -> Iterator[str]:
+    name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
+    yield name
+    with MongoClient(mongodb_uri) as client:
+        client.drop_database(name)
+
+
+@pytest.fixture(scope="session")
+def _model_server() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def model(_model_server: ModelServer) -> Iterator[ModelServer]:
+    _model_server.reset()
+    yield _model_server
+    _model_server.reset()
+
+
+@pytest.fixture(scope="session")
+def chat(mongodb_uri: str, _model_server: ModelServer) -> Iterator[ChatServer]:
+    with ChatServer(settings_for(mongodb_uri, _model_server.base_url)) as server:
+        yield server
+
+
+@pytest.fixture
+def client(chat: ChatServer, model: ModelServer) -> Iterator[Client]:
+    """A user of this test alone: nothing of another test is theirs."""
+    with Client(chat.url, f"auth0|{uuid.uuid4().hex}") as user:
+        yield user

@@ -1,0 +1,168 @@
+"""What comes in wrong gets one clear error in the one shape, and nothing is lost or changed."""
+
+import json
+from typing import Any
+
+import httpx2
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from infra.local.model_server import ModelServer, Reply
+from tests.servers import SECRET, USER, ChatServer, Client, system_clock, token, user_says
+
+NOW = system_clock()
+RSA_KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+
+
+def signed(secret: Any = SECRET, algorithm: str = "HS256", **claims: Any) -> str:
+    given = {"user_id": USER, "exp": system_clock() + 300, **claims}
+    return jwt.encode({name: value for name, value in given.items() if value is not None}, secret, algorithm)
+
+
+FORGED_TOKENS = {
+    "no algorithm": lambda: signed("", "none"),
+    "another algorithm": lambda: signed(RSA_KEY, "RS256"),
+    "expired": lambda: signed(exp=system_clock() - 1),
+    "far future": lambda: signed(exp=system_clock() + 3_600),
+    "wrong key": lambda: signed("another-secret-of-at-least-32-bytes-length"),
+    "no user": lambda: signed(user_id=None),
+    "a user that is no string": lambda: signed(user_id=7),
+    "an empty user": lambda: signed(user_id=""),
+    "no expiry": lambda: signed(exp=None),
+    "our own": lambda: signed(iss="qwestly-agent"),
+    "ten kilobytes": lambda: signed(name="x" * 10_000),
+    "nonsense": lambda: "a.b.c",
+}
+
+
+@pytest.mark.parametrize("kind", FORGED_TOKENS)
+def test_a_token_that_is_not_the_candidate_apps_is_refused(chat: ChatServer, kind: str) -> None:
+    headers = {"Authorization": f"Bearer {FORGED_TOKENS[kind]()}"}
+    refused = httpx2.post(f"{chat.url}/api/chat", headers=headers, json={"message": "Hi"})
+    assert _code(refused) == (401, "unauthorized")
+
+
+def test_a_call_without_a_token_is_refused(chat: ChatServer) -> None:
+    assert _code(httpx2.get(f"{chat.url}/api/conversations")) == (401, "unauthorized")
+
+
+def test_a_token_in_the_wrong_scheme_is_refused(chat: ChatServer) -> None:
+    headers = {"Authorization": f"Basic {token()}"}
+    assert _code(httpx2.get(f"{chat.url}/api/conversations", headers=headers)) == (401, "unauthorized")
+
+
+BAD_BODIES = {
+    "not JSON": (b"{", 422, "invalid"),
+    "not UTF-8": (b'{"message": "\xff"}', 422, "invalid"),
+    "not an object": (b"[1]", 422, "invalid"),
+    "empty": (b"", 422, "invalid"),
+    "deeply nested": (b"[" * 100_000, 422, "invalid"),
+    "no message": (b"{}", 422, "invalid"),
+    "an empty message": (b'{"message": "  "}', 422, "invalid"),
+    "a message that is an operator": (b'{"message": {"$ne": null}}', 422, "invalid"),
+    "a message that is too long": (b'{"message": "%s"}' % (b"x" * 20_001), 413, "too_long"),
+    "a conversation id with an operator": (b'{"message": "Hi", "conversation_id": {"$ne": ""}}', 422, "invalid"),
+    "a conversation id with a path": (b'{"message": "Hi", "conversation_id": "a.$b"}', 422, "invalid"),
+    "an unknown conversation": (b'{"message": "Hi", "conversation_id": "nobodys"}', 404, "not_found"),
+    "no messages": (b'{"id": "c", "messages": []}', 422, "invalid"),
+    "messages that are no messages": (b'{"id": "c", "messages": [7]}', 422, "invalid"),
+    "nothing new said": (b'{"id": "c", "messages": [{"role": "assistant", "parts": []}]}', 422, "invalid"),
+    "no id": (b'{"messages": [{"role": "user", "parts": [{"type": "text", "text": "Hi"}]}]}', 422, "invalid"),
+    "a file": (
+        b'{"id": "c", "messages": [{"role": "user", "parts": [{"type": "file", "url": "x", "mediaType": "y"}]}]}',
+        422,
+        "attachments_unsupported",
+    ),
+    "nothing to make again": (b'{"id": "c", "messages": [], "trigger": "regenerate-message"}', 404, "not_found"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_BODIES)
+def test_a_body_that_is_wrong_gets_one_clear_error(client: Client, model: ModelServer, kind: str) -> None:
+    body, status, code = BAD_BODIES[kind]
+    assert _code(client.request("POST", "/api/chat", content=body)) == (status, code)
+    assert client.get("/api/conversations")["items"] == []
+    assert model.requests == []
+
+
+def test_ten_megabytes_are_too_long(client: Client) -> None:
+    assert _code(client.request("POST", "/api/chat", content=b'{"message": "%s"}' % (b"x" * 10_000_000))) == (
+        413,
+        "too_long",
+    )
+
+
+def test_what_is_somebody_elses_is_not_there(client: Client, chat: ChatServer) -> None:
+    mine = client.say("My secret plans").conversation_id
+    with Client(chat.url, "auth0|stranger") as stranger:
+        said = {"message": "Hi", "conversation_id": mine}
+        assert _code(stranger.request("POST", "/api/chat", json=said)) == (404, "not_found")
+        for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/stop")):
+            assert _code(stranger.request(method, f"/api/conversations/{mine}{path}")) == (404, "not_found")
+        assert stranger.get("/api/conversations")["items"] == []
+    assert len(client.get(f"/api/conversations/{mine}")["messages"]) == 2
+
+
+def test_the_same_client_id_of_two_users_names_two_conversations(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    client.say_ai_sdk("shared", user_says("I am Ada."))
+    with Client(chat.url, "auth0|stranger") as stranger:
+        stranger.say_ai_sdk("shared", user_says("Who am I?"))
+    assert "Ada" not in model.requests[-1].body.decode()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "expected"),
+    [
+        ("GET", "/api/nothing", (404, "not_found")),
+        ("GET", "/api/chat", (422, "invalid")),
+        ("GET", "/api/conversations?limit=0", (422, "invalid")),
+        ("GET", "/api/conversations?after=now", (422, "invalid")),
+    ],
+)
+def test_every_error_has_the_one_shape(client: Client, method: str, path: str, expected: tuple[int, str]) -> None:
+    assert _code(client.request(method, path)) == expected
+
+
+def test_the_request_id_is_the_one_of_the_function_url(chat: ChatServer) -> None:
+    headers = {"x-amzn-request-context": '{"requestId": "abc-123"}'}
+    refused = httpx2.get(f"{chat.url}/api/conversations", headers=headers)
+    assert refused.json()["error"]["request_id"] == "abc-123"
+
+
+def test_a_provider_that_fails_is_one_error_event_and_the_turn_is_kept(client: Client, model: ModelServer) -> None:
+    model.script(Reply(text=["Half of ", "it."], fault="cut", fault_after=1))
+    answer = client.say("Tell me everything")
+    assert answer.names == ["conversation", "text_delta", "error"]
+    assert answer.last.data["code"] == "model_unavailable"
+    failed = client.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]
+    assert (failed["content"], failed["status"]) == ("Half of ", "failed")
+    assert failed["error"]["code"] == "model_unavailable"
+    assert client.say("Again", answer.conversation_id).last.name == "done"
+
+
+def test_a_deadline_ends_the_turn_with_its_own_sentence(client: Client, model: ModelServer) -> None:
+    model.script(Reply(text=["Half of ", "it."], hold_after=1))
+    almost_over = {"x-amzn-lambda-context": json.dumps({"deadline": (system_clock() + 10.3) * 1000})}
+    headers = {**client.headers(), **almost_over}
+    answer = client.http.post(f"{client.url}/api/chat", headers=headers, json={"message": "Hi"}).text
+    assert answer.count("event: error") == 1
+    assert '"code": "deadline"' in answer
+    [conversation] = client.get("/api/conversations")["items"]
+    assert client.get(f"/api/conversations/{conversation['id']}")["messages"][-1]["content"] == "Half of "
+
+
+def test_an_ai_sdk_error_is_a_sentence_and_not_the_providers_words(client: Client, model: ModelServer) -> None:
+    model.script(Reply(fault=401))
+    events = client.say_ai_sdk("chat-1", user_says("Hi"))
+    assert [event.name for event in events][-2:] == ["error", "[DONE]"]
+    assert events[-2].data["errorText"].startswith("The language model cannot be reached")
+
+
+def _code(response: httpx2.Response) -> tuple[int, str]:
+    error = response.json()["error"]
+    assert set(error) == {"code", "message", "request_id"}
+    assert error["message"]
+    return response.status_code, error["code"]

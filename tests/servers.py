@@ -1,0 +1,221 @@
+"""Real servers at their wires, for the tests: the database, the chat door under uvicorn, and a client of it."""
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import uvicorn
+
+from functions.chat.app import create_app
+from infra.local.candidate_app import mint
+from infra.local.environment import DEMO_DATABASE
+from qwestly_agent.bootstrap import House, bootstrap
+from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
+from qwestly_agent.clock import Clock, system_clock
+from qwestly_agent.settings import Settings
+
+SECRET = "a-shared-secret-of-the-tests-with-32-bytes-or-more"
+USER = "auth0|tester"
+
+
+class FakeClock:
+    """Stands still until told otherwise."""
+
+    def __init__(self, now: float = 1_800_000_000.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        self.now += seconds
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def wait_for_port(port: int, process: subprocess.Popen[bytes] | None = None, seconds: float = 15) -> None:
+    until = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+            return
+        except OSError:
+            if time.monotonic() > until or (process and process.poll() is not None):
+                raise
+            time.sleep(0.01)
+
+
+@contextmanager
+def mongo_server() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A MongoDB-wire server in memory, in a process of its own so that a test can end it."""
+    port = free_port()
+    command = [sys.executable, "-m", "infra.local.database", "--port", str(port), "--data", "memory"]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_for_port(port, process)
+        yield f"mongodb://127.0.0.1:{port}", process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def settings_for(mongodb_uri: str, model_url: str, database: str = DEMO_DATABASE, **changes: str) -> Settings:
+    given = {
+        "mongodb_uri": mongodb_uri,
+        "mongodb_database": database,
+        "qwestly_agent_shared_secret": SECRET,
+        "model_base_url": model_url,
+        "embeddings_base_url": model_url,
+        "log_level": "CRITICAL",
+    }
+    return Settings(**{**given, **changes})
+
+
+@dataclass
+class ChatServer:
+    """The chat door under uvicorn in a thread, over real sockets."""
+
+    settings: Settings
+    clock: Clock = system_clock
+    keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+    port: int = field(default_factory=free_port)
+    house: House = field(init=False)
+
+    def __enter__(self) -> "ChatServer":
+        async def make_house() -> House:
+            self.house = await bootstrap(self.settings, clock=self.clock)
+            return self.house
+
+        app = create_app(make_house, self.keep_alive_seconds)
+        config = uvicorn.Config(app, port=self.port, log_level="error", timeout_graceful_shutdown=1)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._server.run, daemon=True)
+        self._thread.start()
+        wait_for_port(self.port)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+def token(user_id: str = USER, secret: str = SECRET, clock: Clock = system_clock) -> str:
+    return mint(user_id, secret, clock())
+
+
+@dataclass(frozen=True)
+class Event:
+    """A server-sent event as a client reads it; the AI SDK's have no name but a type in their data."""
+
+    name: str
+    data: Any
+
+
+def events_of(lines: Iterator[str]) -> Iterator[Event]:
+    name = ""
+    for line in lines:
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line == "data: [DONE]":
+            yield Event("[DONE]", None)
+        elif line.startswith("data: "):
+            data = json.loads(line.removeprefix("data: "))
+            yield Event(name or data["type"], data)
+        elif line.startswith(":"):
+            yield Event("comment", line)
+
+
+@dataclass
+class Client:
+    """A user of the chat door."""
+
+    url: str
+    user_id: str = USER
+    clock: Clock = system_clock
+    http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=20))
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.http.close()
+
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {token(self.user_id, clock=self.clock)}"}
+
+    def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
+        return self.http.request(method, f"{self.url}{path}", headers=self.headers(), **more)
+
+    def get(self, path: str) -> Any:
+        return self.request("GET", path).raise_for_status().json()
+
+    @contextmanager
+    def open(self, body: dict[str, Any]) -> Iterator[Iterator[Event]]:
+        """A turn whose events are read one by one."""
+        with self.http.stream("POST", f"{self.url}/api/chat", headers=self.headers(), json=body) as response:
+            assert response.status_code == 200, response.read()
+            yield events_of(response.iter_lines())
+
+    def post(self, body: dict[str, Any]) -> list[Event]:
+        with self.open(body) as events:
+            return list(events)
+
+    def say(self, message: str, conversation_id: str | None = None, **more: Any) -> "Answer":
+        """A whole plain turn."""
+        body = {"message": message, **({"conversation_id": conversation_id} if conversation_id else {}), **more}
+        return Answer(self.post(body))
+
+    def say_ai_sdk(self, conversation_id: str, *messages: dict[str, Any], **more: Any) -> list[Event]:
+        """A whole turn as `useChat` posts it."""
+        return self.post({"id": conversation_id, "messages": list(messages), "trigger": "submit-message", **more})
+
+
+@dataclass(frozen=True)
+class Answer:
+    events: list[Event]
+
+    @property
+    def conversation_id(self) -> str:
+        return self.events[0].data["conversation_id"]
+
+    @property
+    def names(self) -> list[str]:
+        return [event.name for event in self.events]
+
+    @property
+    def last(self) -> Event:
+        return self.events[-1]
+
+    @property
+    def text(self) -> str:
+        return "".join(event.data["content"] for event in self.events if event.name == "text_delta")
+
+
+def user_says(text: str, message_id: str = "m1") -> dict[str, Any]:
+    """A message as `useChat` holds it."""
+    return {"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}
+
+
+def until(condition: Callable[[], Any], seconds: float = 5) -> Any:
+    """What `condition` answers once it is truthy: waits for what another process does, not for time to pass."""
+    deadline = time.monotonic() + seconds
+    while not (answer := condition()):
+        assert time.monotonic() < deadline, "it did not come about"
+        time.sleep(0.01)
+    return answer
