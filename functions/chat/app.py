@@ -3,8 +3,12 @@
 Each route parses, calls one thing of the house and answers. Nothing is built before the server starts.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+import asyncio
+import signal
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from types import FrameType
 from typing import Annotated, Literal
 
 from fastapi import Depends, FastAPI, Query, Request
@@ -65,9 +69,10 @@ def create_app(
 ) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        app.state.house = await make_house()
-        yield
-        await app.state.house.close()
+        house = app.state.house = await make_house()
+        with before_termination(house.running.end_all):
+            yield
+        await house.close()
 
     app = FastAPI(
         title="qwestly-agent",
@@ -90,6 +95,30 @@ def create_app(
     app.delete("/api/conversations/{conversation_id}")(delete_conversation)
     app.post("/api/conversations/{conversation_id}/stop")(stop_turn)
     return app
+
+
+@contextmanager
+def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
+    """Turns end as soon as the process is told to: the server itself would first wait for their streams."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread hears signals
+        return
+    loop = asyncio.get_running_loop()
+    servers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+
+    def end(number: int, frame: FrameType | None) -> None:
+        loop.call_soon_threadsafe(end_turns)
+        server = servers[signal.Signals(number)]
+        if callable(server):
+            server(number, frame)
+
+    for number in servers:
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, server in servers.items():
+            signal.signal(number, server)
 
 
 def house_of(request: Request) -> House:

@@ -52,7 +52,8 @@ class House:
     running: Running
 
     async def close(self) -> None:
-        await self.running.end_all()
+        self.running.end_all()
+        await self.running.ended()
         await self.http.aclose()
         await self.mongo.close()
 

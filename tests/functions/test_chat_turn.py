@@ -212,6 +212,25 @@ def test_a_failed_message_that_is_posted_again_is_replaced(client: Client, model
     assert len([m for m in model.requests[-1].json["messages"] if m["role"] == "user"]) == 1
 
 
+def test_the_last_message_can_be_written_anew(client: Client, model: ModelServer) -> None:
+    client.say_ai_sdk("chat-1", user_says("I live in Berlin.", "m1"))
+    model.script(Reply(text="Lisbon, then."))
+    assert _text(client.say_ai_sdk("chat-1", user_says("I live in Lisbon.", "m1"), messageId="m1")) == "Lisbon, then."
+    assert [m["content"] for m in client.get("/api/conversations/chat-1")["messages"]] == [
+        "I live in Lisbon.",
+        "Lisbon, then.",
+    ]
+    assert "Berlin" not in model.requests[-1].body.decode()
+
+
+def test_an_earlier_message_cannot_be_written_anew(client: Client) -> None:
+    client.say_ai_sdk("chat-1", user_says("One", "m1"))
+    client.say_ai_sdk("chat-1", user_says("Two", "m2"))
+    body = {"id": "chat-1", "messages": [user_says("Other", "m1")], "trigger": "submit-message"}
+    refused = client.request("POST", "/api/chat", json=body)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "changed")
+
+
 def test_regenerate_replaces_the_last_answer(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="First try."), Reply(text="Second try."))
     client.say_ai_sdk("chat-1", user_says("Hello", "m1"))

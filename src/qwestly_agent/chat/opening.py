@@ -11,7 +11,7 @@ from qwestly_agent.chat.context import MEMORIES_LIMIT, Context, make_context
 from qwestly_agent.chat.request import TurnRequest
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.window import READ_LIMIT
-from qwestly_agent.errors import Changed, Invalid, InvalidSettings, NotFound, Unavailable
+from qwestly_agent.errors import Changed, ConversationBusy, Invalid, InvalidSettings, NotFound, Unavailable
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.observability import Event
 from qwestly_agent.stores.conversations import Claim, Message, NewTurn
@@ -62,17 +62,18 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
 async def _claim(house: House, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest) -> Claim:
     conversations, design = house.conversations, house.settings.agent_design
     if request.likely_new:
-        try:
-            return await conversations.create(user_id, conversation_id, turn, design)
-        except Changed:
-            return await conversations.claim(user_id, conversation_id, turn)
+        created = await conversations.create(user_id, conversation_id, turn, design)
+        return created or await conversations.claim(user_id, conversation_id, turn)
     try:
         return await conversations.claim(user_id, conversation_id, turn)
     except NotFound:
         # Ids that the AI SDK mints create a conversation; a plain client only knows those that we gave it.
         if request.protocol == "plain" or request.text is None:
             raise
-        return await conversations.create(user_id, conversation_id, turn, design)
+        created = await conversations.create(user_id, conversation_id, turn, design)
+        if created is None:  # somebody else has, this very moment
+            raise ConversationBusy(retry_after=1) from None
+        return created
 
 
 async def _read_said(house: House, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
@@ -98,20 +99,19 @@ async def _prepare(
 ) -> Turn:
     claim, said = await _up_to_date(house, claim, request, said)
     design = _design_of(claim)
-    text, message_id, earlier = _what_to_answer(claim, request, said)
-    replaced_run = earlier[0].run_id if earlier else None
-    answered = next((m for m in earlier if m.role == "assistant" and m.status == "complete"), None)
+    earlier = _earlier(request, said)
+    asked = earlier[0] if earlier else None
     return Turn(
         house=house,
         claim=claim,
         design=design,
-        text=text,
-        message_id=message_id,
-        history=[message for message in said.recent if message.run_id != replaced_run],
+        text=asked.content if asked and request.text is None else request.text or "",
+        message_id=asked.id if asked else claim.turn.message_id,
+        history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
         context=_context(claim, design, known),
         deadline=deadline,
         replaced=earlier,
-        answered=None if request.text is None else answered,
+        answered=_answered(request, earlier),
     )
 
 
@@ -126,16 +126,25 @@ async def _up_to_date(house: House, claim: Claim, request: TurnRequest, said: _S
     return replace(claim, last_seq=last_seq), await _read_said(house, claim.user_id, claim.conversation_id, request)
 
 
-def _what_to_answer(claim: Claim, request: TurnRequest, said: _Said) -> tuple[str, str, list[Message]]:
-    """The text, the id of the message that holds it, and the earlier turn that answered it or tried to."""
-    if request.text is not None:
-        return request.text, claim.turn.message_id, said.exchange
-    if not said.recent:
-        raise Invalid("There is no answer to make again.")
+def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
+    """The turn that answered this message before, or tried to; empty for a new message."""
     last = [message for message in said.recent if message.run_id == said.recent[-1].run_id]
-    if request.regenerates and request.regenerates not in {message.id for message in last}:
-        raise Changed("Only the last answer can be made again.")
-    return last[0].content, last[0].id, last
+    if request.text is None:
+        if not last:
+            raise Invalid("There is no answer to make again.")
+        if request.regenerates and request.regenerates not in {message.id for message in last}:
+            raise Changed("Only the last answer can be made again.")
+        return last
+    if said.exchange and said.exchange[0].content != request.text and said.exchange[0].run_id != last[0].run_id:
+        raise Changed("Only the last message can be written anew.")
+    return said.exchange
+
+
+def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
+    """What the same message was answered already."""
+    if not earlier or request.text != earlier[0].content:
+        return None
+    return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
 
 
 def _context(claim: Claim, design: Design, known: _Known) -> Context:

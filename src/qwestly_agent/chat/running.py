@@ -56,10 +56,13 @@ class Running:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def end_all(self) -> None:
+    def end_all(self) -> None:
         """The process is about to end: every turn records what it has, and tells its reader."""
         for watched in list(self._turns.values()):
             watched.fail(Unavailable("The service is restarting. What I had so far is kept; please try again."))
+
+    async def ended(self) -> None:
+        """Once every turn has recorded what it has."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @contextmanager

@@ -125,12 +125,20 @@ class Turn:
                 self.claim,
                 [] if nothing_new else self._messages(receipt, now),
                 replaced_run=self.replaced[0].run_id if self.replaced and not nothing_new else None,
-                changes={"context": self.context.model_dump(), "window_from": self._window_from()},
+                changes=self._changes(),
                 now=now,
             )
         )
         if not kept:
             self.house.logger.warning(Event.LEASE_LOST)
+
+    def _changes(self) -> dict[str, object]:
+        """Of the conversation, for the turns that follow."""
+        context = self.context.model_dump()
+        return {
+            **({"context": context} if context != self.claim.context else {}),
+            "window_from": self._window_from(),
+        }
 
     def _messages(self, receipt: dict[str, object], now: float) -> list[Message]:
         seq = self.claim.last_seq + 1

@@ -16,7 +16,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import Changed, ConversationBusy, NotFound
+from qwestly_agent.errors import ConversationBusy, NotFound
 from qwestly_agent.stores.search import Document
 
 CONVERSATIONS = "agent_conversations"
@@ -95,8 +95,8 @@ class Claim:
 class Conversations:
     database: AsyncDatabase[Document]
 
-    async def create(self, user_id: str, conversation_id: str, turn: NewTurn, design: str) -> Claim:
-        """Raises `Changed` where it exists already."""
+    async def create(self, user_id: str, conversation_id: str, turn: NewTurn, design: str) -> Claim | None:
+        """None where it exists already."""
         document = {
             "_id": _key(user_id, conversation_id),
             "user_id": user_id,
@@ -113,7 +113,7 @@ class Conversations:
         try:
             await self.database[CONVERSATIONS].insert_one(document)
         except DuplicateKeyError:
-            raise Changed from None
+            return None
         return _claim(document, turn)
 
     async def claim(self, user_id: str, conversation_id: str, turn: NewTurn) -> Claim:
@@ -139,8 +139,11 @@ class Conversations:
 
     async def abandon(self, claim: Claim) -> None:
         """Let go before anything was said. The user's message stays in the conversation for `recover`."""
+        let_go: Document = {"$set": {"lease_until": 0}}
+        if claim.turn.text is None:
+            let_go["$unset"] = {f"turns.{claim.turn.run_id}": ""}
         await self.database[CONVERSATIONS].update_one(
-            _held(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
+            _held(claim.user_id, claim.conversation_id, claim.turn.run_id), let_go
         )
 
     async def recover(self, claim: Claim) -> int:
