@@ -26,7 +26,7 @@ from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
 
-DATABASE_ANSWERS_WITHIN_SECONDS = 4
+DATABASE_ANSWERS_WITHIN_SECONDS = 3
 """A database that is gone is told to the user within five seconds, whatever the driver would still like to try."""
 
 

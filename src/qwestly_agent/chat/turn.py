@@ -1,10 +1,10 @@
 """A turn: claim the conversation and read all that is needed in one go, run the agent, record, let go."""
 
-import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 
+import pymongo
 from pydantic_ai import CancellationToken
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from pydantic_ai.messages import PartEndEvent, PartStartEvent, TextPart
@@ -18,8 +18,11 @@ from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.running import Watched
 from qwestly_agent.chat.window import model_history, window_start
 from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import Unavailable
 from qwestly_agent.observability import Event
 from qwestly_agent.stores.conversations import Claim, Message, user_message
+
+LAST_TRY_SECONDS = 1.0
 
 
 @dataclass
@@ -114,21 +117,21 @@ class Turn:
         self.house.logger.warning(Event.TURN_FAILED, extra={"code": self.record.error.code}, exc_info=error)
 
     async def _keep(self) -> None:
-        """Record the turn and let go of the conversation, even where the process is about to end."""
+        """Record the turn and let go of the conversation."""
         now = self.house.clock()
         receipt = self.record.receipt(design=self.design.name, prompt_version=self.design.prompt_version, ended_at=now)
         self.house.logger.info(Event.TURN_ENDED, extra={"status": self.record.status, **receipt})
         # A second try that brought nothing leaves what the first had brought.
         nothing_new = self.replaced and not self.record.content and self.record.status != "complete"
-        kept = await asyncio.shield(
-            self.house.conversations.finish(
+        # A database that has just failed is asked once more, but not for long: somebody waits for the error.
+        with pymongo.timeout(LAST_TRY_SECONDS) if isinstance(self.record.error, Unavailable) else nullcontext():
+            kept = await self.house.conversations.finish(
                 self.claim,
                 [] if nothing_new else self._messages(receipt, now),
                 replaced_run=self.replaced[0].run_id if self.replaced and not nothing_new else None,
                 changes=self._changes(),
                 now=now,
             )
-        )
         if not kept:
             self.house.logger.warning(Event.LEASE_LOST)
 
