@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 from pydantic_core import from_json
 from starlette.exceptions import HTTPException
@@ -125,15 +126,16 @@ def house_of(request: Request) -> House:
     return request.app.state.house
 
 
-def user_of(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "bearer":
-        raise Unauthorized
-    house = house_of(request)
-    return verify_token(token.strip(), house.settings, house.clock)
-
-
 TheHouse = Annotated[House, Depends(house_of)]
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
+
+
+def user_of(house: TheHouse, bearer: Bearer) -> str:
+    if bearer is None:
+        raise Unauthorized
+    return verify_token(bearer.credentials, house.settings, house.clock)
+
+
 TheUser = Annotated[str, Depends(user_of)]
 
 

@@ -166,3 +166,12 @@ def _code(response: httpx2.Response) -> tuple[int, str]:
     assert set(error) == {"code", "message", "request_id"}
     assert error["message"]
     return response.status_code, error["code"]
+
+
+def test_the_openapi_page_names_every_route_and_needs_nothing_from_elsewhere(chat: ChatServer) -> None:
+    document = httpx2.get(f"{chat.url}/api/openapi.json").json()
+    page = httpx2.get(f"{chat.url}/api/docs").text
+    for path in document["paths"]:
+        assert path in page
+    assert "http" not in page.replace(chat.url, "")
+    assert "{message, conversation_id?, message_id?}" in page

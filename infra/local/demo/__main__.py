@@ -27,7 +27,9 @@ CHUNK_CHARACTERS, OVERLAP_CHARACTERS = 1_500, 200
 async def fill(database: AsyncDatabase[Document], embeddings: Embeddings, now: float) -> None:
     """Again changes nothing; what is there stays as it is."""
     await apply(database)
-    await ingest(sections_of(ROOT / "infra/local/demo/qwestly_docs"), Docs.of(database), embeddings)
+    docs = Docs.of(database)
+    if not await docs.ids():
+        await ingest(sections_of(ROOT / "infra/local/demo/qwestly_docs"), docs, embeddings)
     if await database[profiles.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1}):
         return
     remembered, chunks = _memories(now), _chunks()

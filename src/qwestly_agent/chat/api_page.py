@@ -1,5 +1,6 @@
 """The OpenAPI document as a page that needs nothing from elsewhere."""
 
+import re
 from html import escape
 from typing import Any
 
@@ -18,25 +19,45 @@ pre{background:#eef1f5;padding:1rem;overflow:auto;border-radius:8px}
 
 
 def render(document: dict[str, Any]) -> str:
-    """HTML of an OpenAPI document: its operations, each with its parameters."""
+    """HTML of an OpenAPI document: its operations, each with its parameters and what its body may be."""
     operations = "".join(
         _operation(method, path, operation)
         for path, methods in document["paths"].items()
         for method, operation in methods.items()
     )
-    title, about = escape(document["info"]["title"]), escape(document["info"]["description"])
+    title = escape(document["info"]["title"])
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{title} API</title><style>{_STYLE}</style><h1>{title} API</h1><p>{about}</p>"
+        f"<title>{title} API</title><style>{_STYLE}</style><h1>{title} API</h1>"
+        f"<p>{_prose(document['info']['description'])}</p>"
         f'<p>The whole document: <a href="openapi.json">openapi.json</a></p>{operations}</html>'
     )
 
 
 def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
-    parameters = "".join(
-        f"<li><code>{escape(parameter['name'])}</code> in {escape(parameter['in'])}</li>"
-        for parameter in operation.get("parameters", [])
-    )
     heading = f"<code>{method.upper()} {escape(path)}</code>"
-    about = escape(operation.get("description", ""))
-    return f"<details open><summary>{heading}</summary><p>{about}</p><ul>{parameters}</ul></details>"
+    about = _prose(operation.get("description", ""))
+    items = [
+        *(f"<code>{escape(p['name'])}</code> in the {escape(p['in'])}" for p in operation.get("parameters", [])),
+        *(f"Body: {_body(schema)}" for schema in _bodies(operation)),
+    ]
+    listed = "".join(f"<li>{item}</li>" for item in items)
+    return f"<details open><summary>{heading}</summary><p>{about}</p><ul>{listed}</ul></details>"
+
+
+def _bodies(operation: dict[str, Any]) -> list[dict[str, Any]]:
+    return [
+        schema
+        for media in operation.get("requestBody", {}).get("content", {}).values()
+        for schema in media["schema"].get("anyOf", [media["schema"]])
+    ]
+
+
+def _body(schema: dict[str, Any]) -> str:
+    required = schema.get("required", [])
+    names = (f"{name}{'' if name in required else '?'}" for name in schema.get("properties", {}))
+    return f"<code>{{{escape(', '.join(names))}}}</code> {_prose(schema.get('description', ''))}"
+
+
+def _prose(text: str) -> str:
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
