@@ -113,6 +113,7 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
         allow_origins=origins,
         allow_methods=cors["AllowMethods"],
         allow_headers=cors["AllowHeaders"],
+        expose_headers=cors["ExposeHeaders"],
         max_age=cors["MaxAge"],
     )
     everything = ["GET", "POST", "PUT", "PATCH", "DELETE"]

@@ -51,7 +51,7 @@ class Record:
                 self._add(text, now)
             case FunctionToolCallEvent(part=call):
                 label = LABELS.get(call.tool_name, call.tool_name)
-                self.steps[call.tool_call_id] = Step(id=call.tool_call_id, name=call.tool_name, label=label, ok=False)
+                self.steps[call.tool_call_id] = Step(id=call.tool_call_id, name=call.tool_name, label=label)
             case FunctionToolResultEvent(part=result) if result.tool_call_id in self.steps:
                 step = self.steps[result.tool_call_id]
                 self.steps[step.id] = step.model_copy(update={"ok": result.outcome == "success"})

@@ -41,7 +41,8 @@ class Step(BaseModel):
     id: str
     name: str
     label: str
-    ok: bool
+    ok: bool | None = None
+    """None while it runs, and where the turn ended before it did."""
 
 
 class Message(BaseModel):

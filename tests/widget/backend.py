@@ -1,0 +1,267 @@
+"""A backend that speaks the chat's plain protocol and says only what a test tells it to say, when it tells it to."""
+
+import asyncio
+import base64
+import json
+import threading
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 5.0  # seconds a test waits for a request that the browser is about to make
+CONTENT_SECURITY_POLICY = {"Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'"}
+HOST_PAGE = """<!doctype html><meta name="viewport" content="width=device-width"><title>Host</title>
+<style>body { margin: 0; height: 100dvh }</style>
+<qwestly-chat endpoint="" token-url="/token">
+  <button type="button" slot="suggestion">What do we know about me?</button>
+</qwestly-chat>
+<script type="module" src="/widget/qwestly-chat.js"></script>"""
+
+
+class Cut(Exception):
+    """Ends a stream as a broken connection does: without its last chunk."""
+
+
+@dataclass
+class Stream:
+    """One answer, said piece by piece."""
+
+    conversation_id: str
+    loop: asyncio.AbstractEventLoop
+    pieces: asyncio.Queue[bytes | Cut | None] = field(default_factory=asyncio.Queue)
+
+    def raw(self, piece: bytes | Cut | None) -> "Stream":
+        self.loop.call_soon_threadsafe(self.pieces.put_nowait, piece)
+        return self
+
+    def send(self, event: str, **data: Any) -> "Stream":
+        return self.raw(sse(event, **data))
+
+    def begin(self) -> "Stream":
+        return self.send("conversation", conversation_id=self.conversation_id, run_id="run_1")
+
+    def text(self, content: str) -> "Stream":
+        return self.send("text_delta", content=content)
+
+    def call(self, call_id: str, label: str) -> "Stream":
+        return self.send("tool_call", id=call_id, name="a_tool", label=label)
+
+    def result(self, call_id: str, *, ok: bool = True) -> "Stream":
+        return self.send("tool_result", id=call_id, name="a_tool", ok=ok)
+
+    def done(self, content: str, **more: Any) -> None:
+        self.send("done", content=content, usage={}, **more).end()
+
+    def error(self, code: str, message: str) -> None:
+        self.send("error", code=code, message=message).end()
+
+    def end(self) -> None:
+        self.raw(None)
+
+    def cut(self) -> None:
+        self.raw(Cut())
+
+    async def body(self) -> AsyncIterator[bytes]:
+        while (piece := await self.pieces.get()) is not None:
+            if isinstance(piece, Cut):
+                raise piece
+            yield piece
+
+
+def sse(event: str, **data: Any) -> bytes:
+    return f"event: {event}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n".encode()
+
+
+@dataclass(frozen=True)
+class Call:
+    method: str
+    path: str
+    token: str
+    body: Any
+
+
+class ScriptedBackend:
+    """Streams and refusals answer in the order in which they were scripted; everything that was asked is in `calls`."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.heard = threading.Condition()
+        self.reset()
+
+    def reset(self) -> None:
+        self.calls: list[Call] = []
+        self.tokens_asked = 0
+        self.token_life = 300
+        self.now: Callable[[], float] = time.time
+        self.rejected: set[str] = set()
+        self.conversations: dict[str, dict[str, Any]] = {}
+        self.page_size = 50
+        self.scripted: deque[tuple[str, Stream | Response]] = deque()
+        self.token_gate: asyncio.Event | None = None
+
+    # what a test says
+
+    def stream(self, conversation_id: str = "c1") -> Stream:
+        stream = Stream(conversation_id, self.loop)
+        self.scripted.append(("POST /api/chat", stream))
+        return stream
+
+    def refuse(self, status: int, code: str, message: str = "", *, on: str = "POST /api/chat", **headers: str) -> None:
+        body = {"error": {"code": code, "message": message, "request_id": "r1"}}
+        self.scripted.append((on, JSONResponse(body, status, {k.replace("_", "-"): v for k, v in headers.items()})))
+
+    def answer(self, on: str, response: Response) -> None:
+        self.scripted.append((on, response))
+
+    def keep(self, conversation_id: str, title: str, *messages: dict[str, Any], running: bool = False) -> None:
+        self.conversations[conversation_id] = {"title": title, "running": running, "messages": list(messages)}
+
+    def hold_tokens(self) -> Callable[[], None]:
+        """Keeps every asker of a token waiting until the answer is called."""
+        gate = self.token_gate = asyncio.Event()
+        return lambda: (self.loop.call_soon_threadsafe(gate.set), None)[1]
+
+    # what a test asks
+
+    def asked(self, method: str, path: str) -> list[Call]:
+        return [call for call in self.calls if (call.method, call.path) == (method, path)]
+
+    def chats(self) -> list[Any]:
+        return [call.body for call in self.asked("POST", "/api/chat")]
+
+    def wait_for(self, count: int, method: str, path: str) -> list[Call]:
+        with self.heard:
+            enough = self.heard.wait_for(lambda: len(self.asked(method, path)) >= count, PATIENCE)
+            assert enough, f"{method} {path} was asked {len(self.asked(method, path))} times, not {count}"
+            return self.asked(method, path)
+
+    # what the browser hears
+
+    async def token(self, request: Request) -> Response:
+        with self.heard:
+            self.tokens_asked += 1
+            token = make_token(self.tokens_asked, self.now() + self.token_life)
+            self.calls.append(Call("GET", request.url.path, "", None))
+            self.heard.notify_all()
+        if refusal := self._scripted(f"GET {request.url.path}"):
+            assert isinstance(refusal, Response)
+            return refusal
+        if self.token_gate:
+            await self.token_gate.wait()
+        return JSONResponse({"token": token})
+
+    async def api(self, request: Request) -> Response:
+        token = request.headers.get("authorization", "").removeprefix("Bearer ")
+        raw = await request.body()
+        with self.heard:
+            self.calls.append(Call(request.method, request.url.path, token, json.loads(raw) if raw else None))
+            self.heard.notify_all()
+        if token in self.rejected or expiry(token) <= self.now():
+            return error(401, "unauthorized", "Please sign in again.")
+        scripted = self._scripted(f"{request.method} {request.url.path}")
+        if isinstance(scripted, Stream):
+            return StreamingResponse(scripted.body(), media_type="text/event-stream")
+        return scripted or self._stored(request)
+
+    def _scripted(self, on: str) -> Stream | Response | None:
+        if self.scripted and self.scripted[0][0] == on:
+            return self.scripted.popleft()[1]
+        return None
+
+    def _stored(self, request: Request) -> Response:
+        _, _, *rest = request.url.path.split("/")  # "", "api", "conversations", id, verb
+        match request.method, rest:
+            case "GET", ["conversations"]:
+                return JSONResponse(self._page(int(request.query_params.get("after", "0"))))
+            case "GET", ["conversations", key] if key in self.conversations:
+                return JSONResponse({"id": key, **self.conversations[key]})
+            case "DELETE", ["conversations", key] if key in self.conversations:
+                del self.conversations[key]
+                return JSONResponse({"deleted": True})
+            case "POST", ["conversations", _, "stop"]:
+                return JSONResponse({"stopping": True})
+            case _:
+                return error(404, "not_found", "There is nothing here.")
+
+    def _page(self, start: int) -> dict[str, Any]:
+        rows = [
+            {"id": key, "title": kept["title"], "running": kept["running"]}
+            | {"created_at": "2025-03-01T09:00:00Z", "updated_at": "2025-03-01T09:00:00Z"}
+            for key, kept in self.conversations.items()
+        ]
+        end = start + self.page_size
+        return {"items": rows[start:end], "next": str(end) if end < len(rows) else None}
+
+    def app(self) -> Starlette:
+        page = ROOT / "infra/local/page"
+        status = {"model": "scripted", "embeddings": "scripted", "user": "auth0|demo", "database": "qwestly_local"}
+        return Starlette(
+            routes=[
+                Route("/", lambda _: FileResponse(page / "index.html", headers=CONTENT_SECURITY_POLICY)),
+                Route("/page.js", lambda _: FileResponse(page / "page.js")),
+                Route("/host", lambda _: HTMLResponse(HOST_PAGE, headers=CONTENT_SECURITY_POLICY)),
+                Route("/favicon.ico", lambda _: Response(status_code=204)),
+                Route("/local/status", lambda _: JSONResponse({**status, "notes": ["A note."]})),
+                Route("/local/token", self.token),
+                Route("/token", self.token),
+                Mount("/widget", StaticFiles(directory=ROOT / "widget")),
+                Route("/api/{rest:path}", self.api, methods=["GET", "POST", "DELETE"]),
+            ]
+        )
+
+
+def error(status: int, code: str, message: str) -> Response:
+    return JSONResponse({"error": {"code": code, "message": message, "request_id": "r1"}}, status)
+
+
+def make_token(number: int, expires: float) -> str:
+    claims = json.dumps({"user_id": "auth0|démo", "n": number, "exp": int(expires)}, ensure_ascii=False).encode()
+    return f"head.{base64.urlsafe_b64encode(claims).decode().rstrip('=')}.signature"
+
+
+def expiry(token: str) -> float:
+    payload = token.split(".")[1] if token.count(".") == 2 else ""
+    return json.loads(base64.urlsafe_b64decode(payload + "=="))["exp"] if payload else 0
+
+
+class RunningBackend:
+    """The scripted backend behind a real socket, on a thread of its own."""
+
+    def __init__(self) -> None:
+        self.backend = ScriptedBackend()
+        config = uvicorn.Config(
+            self.backend.app(), port=0, log_level="critical", lifespan="off", ws="none", timeout_graceful_shutdown=1
+        )
+        self.server = uvicorn.Server(config)
+        self.bound = threading.Event()
+        self.thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> tuple[str, ScriptedBackend]:
+        self.socket = self.server.config.bind_socket()
+        self.thread.start()
+        assert self.bound.wait(PATIENCE)
+        return f"http://127.0.0.1:{self.socket.getsockname()[1]}", self.backend
+
+    def __exit__(self, *_: object) -> None:
+        self.server.should_exit = True
+        self.server.force_exit = True
+        self.thread.join()
+        self.socket.close()
+
+    def _run(self) -> None:
+        loop = self.backend.loop
+        asyncio.set_event_loop(loop)
+        loop.call_soon(self.bound.set)
+        loop.run_until_complete(self.server.serve(sockets=[self.socket]))
+        loop.close()

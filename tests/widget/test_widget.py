@@ -1,0 +1,1097 @@
+"""The widget in a real browser, against a backend that says what each test tells it to."""
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, Request, expect
+from starlette.responses import HTMLResponse
+
+from tests.widget.backend import ScriptedBackend, sse
+
+NOON = 1_750_000_000  # seconds; where the virtual clock starts
+
+
+class Widget:
+    """The parts of the widget as a person finds them."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.box = page.get_by_label("Your message")
+        self.log = page.get_by_role("log", name="Messages")
+        self.said = page.get_by_role("group", name="You")
+        self.answer = page.get_by_role("group", name="Qwestly").last
+        self.words = self.answer.locator(".content")
+        self.steps = self.answer.locator("details")
+        self.send = self.button("Send")
+        self.stop = self.button("Stop")
+        self.retry = self.button("Retry")
+        self.notice = page.get_by_role("alert")
+        self.rows = page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
+        self.title = page.get_by_role("heading", level=2)
+        self.announced = page.locator("qwestly-chat .spoken[role=status]")
+
+    def button(self, name: str) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=True)
+
+    def say(self, text: str) -> None:
+        self.box.fill(text)
+        self.box.press("Enter")
+
+
+@pytest.fixture
+def widget(page: Page, backend: ScriptedBackend) -> Widget:
+    page.goto("/host")
+    backend.wait_for(1, "GET", "/api/conversations")
+    return ready(page)
+
+
+def ready(page: Page) -> Widget:
+    expect(page.get_by_text("What would you like to work on?")).to_be_visible()
+    return Widget(page)
+
+
+class Clock:
+    """The page's time and the backend's, which pass only when a test says so."""
+
+    def __init__(self, page: Page, backend: ScriptedBackend) -> None:
+        self.page = page
+        self.now = NOON
+        backend.now = lambda: self.now
+        page.clock.install(time=self.now)
+        page.clock.pause_at(self.now)
+
+    def run(self, seconds: int) -> None:
+        self.now += seconds
+        self.page.clock.run_for(seconds * 1000)
+
+
+@pytest.fixture
+def clock(page: Page, backend: ScriptedBackend) -> Clock:
+    return Clock(page, backend)
+
+
+def asked(message_id: str, content: str) -> dict[str, Any]:
+    return {"id": message_id, "role": "user", "content": content, "created_at": "", "status": "complete", "steps": []}
+
+
+def answered(content: str, status: str = "complete", **more: Any) -> dict[str, Any]:
+    return {"id": "a", "role": "assistant", "content": content, "created_at": "", "status": status, "steps": []} | more
+
+
+# ── the stream ──
+
+
+def test_a_spinner_then_steps_then_growing_text_are_seen_in_that_order(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream()
+    widget.say("Who am I?")
+    expect(widget.answer.get_by_text("Thinking…")).to_be_visible()
+
+    stream.begin().call("1", "Looking up your profile…").call("2", "Searching your memories…")
+    expect(widget.answer.get_by_text("Thinking…")).to_be_hidden()
+    expect(widget.steps.get_by_role("listitem")).to_have_text(
+        ["Looking up your profile… (under way)", "Searching your memories… (under way)"]
+    )
+    stream.result("1").result("2", ok=False)
+    expect(widget.steps.get_by_role("listitem")).to_have_text(
+        ["Looking up your profile… (done)", "Searching your memories… (failed)"]
+    )
+    expect(widget.answer.get_by_text("Thinking…")).to_be_visible()
+
+    stream.text("You are ")
+    expect(widget.words).to_have_text("You are")
+    expect(widget.steps).not_to_have_attribute("open", "")
+    stream.text("Ada.")
+    expect(widget.words).to_have_text("You are Ada.")
+    expect(widget.stop).to_be_visible()
+
+    stream.done("You are Ada.")
+    expect(widget.send).to_be_visible()
+    widget.steps.get_by_text("2 steps, 1 failed").click()
+    expect(widget.steps.get_by_text("Looking up your profile…")).to_be_visible()
+
+
+def test_what_the_server_calls_progress_is_shown_until_the_next_words(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream()
+    widget.say("Draft my card")
+    stream.begin().send("progress", label="Checking every claim…")
+    expect(widget.answer.get_by_text("Checking every claim…")).to_be_visible()
+    stream.text("Done")
+    expect(widget.answer.get_by_text("Checking every claim…")).to_be_hidden()
+
+
+def test_characters_and_events_that_are_split_over_chunks_arrive_whole(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream()
+    widget.say("Bonjour")
+    piece = sse("text_delta", content="lo, Zoë 🦉")
+    middle = piece.index("🦉".encode()) + 2
+    # What is seen of a chunk's first event shows that the half event behind it has been read too.
+    stream.begin().raw(sse("text_delta", content="Hel") + piece[:middle])
+    expect(widget.words).to_have_text("Hel")
+    stream.raw(piece[middle:] + b": keep-alive\n\nevent: text_delta\r\nda")
+    expect(widget.words).to_have_text("Hello, Zoë 🦉")
+    stream.raw(b'ta: {"content":\r\ndata: " again"}\r\n\r\n')
+    expect(widget.words).to_have_text("Hello, Zoë 🦉 again")
+
+
+def test_an_event_of_a_later_version_is_ignored(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream()
+    widget.say("Hello")
+    stream.begin().send("approval_required", approval_id="ap_1").send("constructor").send("fail").text("Hi")
+    stream.done("Hi")
+    expect(widget.words).to_have_text("Hi")
+    expect(widget.retry).to_be_hidden()
+
+
+def test_the_second_message_names_the_conversation_of_the_first(widget: Widget, backend: ScriptedBackend):
+    backend.stream("c7").begin().done("One")
+    widget.say("First")
+    expect(widget.words).to_have_text("One")
+    backend.stream("c7").begin().done("Two")
+    widget.say("Second")
+    expect(widget.words).to_have_text("Two")
+
+    first, second = backend.chats()
+    assert "conversation_id" not in first
+    assert (first["message"], second["message"], second["conversation_id"]) == ("First", "Second", "c7")
+    assert re.fullmatch(r"[0-9a-f-]{36}", first["message_id"])
+    assert first["message_id"] != second["message_id"]
+
+
+# ── stopping ──
+
+
+@pytest.mark.parametrize("how", ["the button", "Escape"])
+def test_stop_asks_the_server_and_reads_on_until_it_ends(widget: Widget, backend: ScriptedBackend, how: str):
+    stream = backend.stream("c1")
+    widget.say("Tell me everything")
+    stream.begin().text("In the begin")
+    expect(widget.answer.get_by_text("In the begin")).to_be_visible()
+
+    if how == "Escape":
+        widget.box.press("Escape")
+    else:
+        widget.stop.click()
+    backend.wait_for(1, "POST", "/api/conversations/c1/stop")
+    expect(widget.button("Stopping…")).to_be_visible()
+    stream.text("ning")
+    expect(widget.answer.get_by_text("In the beginning")).to_be_visible()
+    stream.done("In the beginning", stopped=True)
+
+    expect(widget.answer.get_by_text("Stopped.")).to_be_visible()
+    expect(widget.retry).to_be_visible()
+    expect(widget.box).to_be_focused()
+    assert len(backend.asked("POST", "/api/conversations/c1/stop")) == 1
+
+
+def test_a_stop_before_the_turn_has_begun_is_sent_once_it_has(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream("c1")
+    widget.say("Wait, no")
+    widget.box.press("Escape")
+    expect(widget.button("Stopping…")).to_be_visible()
+    assert not backend.asked("POST", "/api/conversations/c1/stop")
+    stream.begin()
+    backend.wait_for(1, "POST", "/api/conversations/c1/stop")
+
+
+def test_a_stop_that_fails_is_said_and_can_be_repeated(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream("c1")
+    widget.say("Tell me everything")
+    stream.begin().text("In")
+    expect(widget.words).to_have_text("In")
+    backend.refuse(503, "unavailable", "Not now.", on="POST /api/conversations/c1/stop")
+    widget.stop.click()
+    expect(widget.notice).to_contain_text("This could not be stopped. Not now.")
+    widget.stop.click()
+    backend.wait_for(2, "POST", "/api/conversations/c1/stop")
+
+
+def test_a_double_click_on_send_does_not_stop(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream()
+    widget.box.fill("Hello")
+    widget.send.dblclick()
+    expect(widget.stop).to_be_visible()
+    stream.begin().done("Hi")
+    expect(widget.send).to_be_visible()
+    assert not backend.asked("POST", "/api/conversations/c1/stop")
+
+
+# ── failures and retries ──
+
+
+def fail_with_an_event(backend: ScriptedBackend, page: Page) -> str:
+    backend.stream().begin().text("Half an ans").error("model_unavailable", "The model is away.")
+    return "The model is away."
+
+
+def cut_the_connection(backend: ScriptedBackend, page: Page) -> str:
+    backend.stream().begin().text("Half an ans").cut()
+    return "The connection was lost before the answer was complete."
+
+
+def end_without_a_last_word(backend: ScriptedBackend, page: Page) -> str:
+    backend.stream().begin().text("Half an ans").end()
+    return "The connection was lost before the answer was complete."
+
+
+def send_a_broken_event(backend: ScriptedBackend, page: Page) -> str:
+    backend.stream().begin().raw(b"event: text_delta\ndata: {\n\n")
+    return "The connection was lost before the answer was complete."
+
+
+def be_unavailable(backend: ScriptedBackend, page: Page) -> str:
+    backend.refuse(503, "unavailable", "The database is away.")
+    return "The database is away."
+
+
+def answer_as_a_gateway_does(backend: ScriptedBackend, page: Page) -> str:
+    backend.answer("POST /api/chat", HTMLResponse("<h1>Bad gateway</h1>", 502))
+    return "Qwestly is not available right now."
+
+
+def be_unreachable(backend: ScriptedBackend, page: Page) -> str:
+    page.route("**/api/chat", lambda route: route.abort(), times=1)
+    return "Qwestly cannot be reached. Check your connection and try again."
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        fail_with_an_event,
+        cut_the_connection,
+        end_without_a_last_word,
+        send_a_broken_event,
+        be_unavailable,
+        answer_as_a_gateway_does,
+        be_unreachable,
+    ],
+)
+def test_whatever_fails_is_said_in_a_sentence_and_retried_as_the_same_message(
+    widget: Widget, backend: ScriptedBackend, fail: Callable[[ScriptedBackend, Page], str]
+):
+    sentence = fail(backend, widget.page)
+    requests: list[Any] = []
+    widget.page.on("request", lambda request: requests.append(request.post_data_json) if is_chat(request) else None)
+    widget.say("Who am I?")
+    expect(widget.answer.get_by_text(sentence)).to_be_visible()
+    expect(widget.said).to_have_text(["Who am I?"])
+
+    backend.stream().begin().done("You are Ada.")
+    widget.retry.click()
+    expect(widget.words).to_have_text("You are Ada.")
+    expect(widget.answer.get_by_text(sentence)).to_be_hidden()
+    expect(widget.answer.get_by_text("Half an ans")).to_be_hidden()
+    expect(widget.retry).to_be_hidden()
+    expect(widget.said).to_have_text(["Who am I?"])
+    expect(widget.box).to_be_focused()
+    assert [body["message"] for body in requests] == ["Who am I?", "Who am I?"]
+    assert len({body["message_id"] for body in requests}) == 1
+
+
+def is_chat(request: Request) -> bool:
+    return request.method == "POST" and request.url.endswith("/api/chat")
+
+
+def test_a_partial_answer_stays_readable_beside_its_error(widget: Widget, backend: ScriptedBackend):
+    fail_with_an_event(backend, widget.page)
+    widget.say("Who am I?")
+    expect(widget.retry).to_be_visible()
+    expect(widget.answer.get_by_text("Half an ans")).to_be_visible()
+
+
+def test_a_stream_that_falls_silent_is_given_up(page: Page, backend: ScriptedBackend, clock: Clock):
+    page.goto("/host")
+    widget = ready(page)
+    stream = backend.stream()
+    widget.say("Who am I?")
+    stream.begin().text("You")
+    expect(widget.words).to_have_text("You")
+    clock.run(40)
+    stream.text(" are")
+    expect(widget.answer.get_by_text("You are")).to_be_visible()
+    clock.run(40)
+    expect(widget.stop).to_be_visible()
+    clock.run(6)
+    expect(widget.answer.get_by_text("The connection was lost")).to_be_visible()
+    expect(widget.retry).to_be_visible()
+
+
+def test_a_busy_conversation_is_waited_for_as_long_as_asked(page: Page, backend: ScriptedBackend, clock: Clock):
+    page.goto("/host")
+    widget = ready(page)
+    backend.refuse(409, "conversation_busy", "Still answering.", retry_after="7")
+    backend.stream().begin().done("You are Ada.")
+    widget.say("Who am I?")
+    expect(widget.answer.get_by_text("Waiting for the last answer to finish…")).to_be_visible()
+    clock.run(6)
+    assert len(backend.chats()) == 1
+    clock.run(1)
+    expect(widget.words).to_have_text("You are Ada.")
+    assert len({body["message_id"] for body in backend.chats()}) == 1
+
+
+def test_a_conversation_that_stays_busy_is_shown_with_a_retry(page: Page, backend: ScriptedBackend, clock: Clock):
+    page.goto("/host")
+    widget = ready(page)
+    backend.refuse(409, "conversation_busy", "Still answering.", retry_after="3")
+    backend.refuse(409, "conversation_busy", "Still answering.", retry_after="3")
+    widget.say("Who am I?")
+    expect(widget.answer.get_by_text("Waiting for the last answer to finish…")).to_be_visible()
+    clock.run(3)
+    expect(widget.answer.get_by_text("Still answering.")).to_be_visible()
+    expect(widget.retry).to_be_visible()
+    clock.run(30)
+    assert len(backend.chats()) == 2
+
+
+def test_waiting_for_a_busy_conversation_can_be_stopped(page: Page, backend: ScriptedBackend, clock: Clock):
+    page.goto("/host")
+    widget = ready(page)
+    backend.refuse(409, "conversation_busy", "Still answering.", retry_after="60")
+    widget.say("Who am I?")
+    expect(widget.answer.get_by_text("Waiting for the last answer to finish…")).to_be_visible()
+    widget.box.press("Escape")
+    expect(widget.retry).to_be_visible()
+    assert len(backend.chats()) == 1
+    assert not [call for call in backend.calls if call.path.endswith("/stop")], "it would stop the other tab's turn"
+
+
+def test_only_the_last_of_the_kept_messages_can_be_retried(widget: Widget, backend: ScriptedBackend):
+    fail_with_an_event(backend, widget.page)
+    widget.say("First")
+    expect(widget.retry).to_have_count(1)
+    fail_with_an_event(backend, widget.page)
+    widget.say("Second")
+    expect(widget.said).to_have_text(["First", "Second"])
+    expect(widget.answer.get_by_text("The model is away.")).to_be_visible()
+    expect(widget.retry).to_have_count(1)
+
+
+# ── tokens ──
+
+
+def test_a_rejected_token_is_replaced_once_and_the_call_repeated(widget: Widget, backend: ScriptedBackend):
+    backend.rejected.add(backend.calls[-1].token)
+    backend.stream().begin().done("Hi")
+    widget.say("Hello")
+    expect(widget.words).to_have_text("Hi")
+    assert len(backend.chats()) == 2
+    assert backend.tokens_asked == 2
+
+
+def test_a_second_rejection_is_shown_and_the_message_kept(widget: Widget, backend: ScriptedBackend):
+    backend.refuse(401, "unauthorized", "Please sign in again.")
+    backend.refuse(401, "unauthorized", "Please sign in again.")
+    widget.say("Hello")
+    expect(widget.answer.get_by_text("Please sign in again.")).to_be_visible()
+    expect(widget.said).to_have_text(["Hello"])
+    assert len(backend.chats()) == 2
+
+
+def test_a_token_is_used_until_its_last_thirty_seconds(page: Page, backend: ScriptedBackend, clock: Clock):
+    page.goto("/host")
+    widget = ready(page)
+    for passed, tokens in [(0, 1), (270, 1), (1, 2)]:
+        clock.run(passed)
+        backend.stream().begin().done(f"After {clock.now}")
+        widget.say("Hello")
+        expect(widget.answer.get_by_text(f"After {clock.now}")).to_be_visible()
+        expect(widget.send).to_be_visible()
+        assert backend.tokens_asked == tokens
+
+
+def test_a_conversation_of_a_minute_outlives_tokens_of_ten_seconds(page: Page, backend: ScriptedBackend, clock: Clock):
+    backend.token_life = 10
+    page.goto("/host")
+    widget = ready(page)
+    for turn in range(6):
+        stream = backend.stream().begin()
+        widget.say(f"Question {turn}")
+        stream.text("Let me think. ")
+        expect(widget.answer.get_by_text("Let me think.")).to_be_visible()
+        clock.run(11)
+        stream.done(f"Answer {turn}")
+        expect(widget.answer.get_by_text(f"Answer {turn}")).to_be_visible()
+    expect(widget.said).to_have_count(6)
+    expect(widget.retry).to_have_count(0)
+    assert clock.now == NOON + 66
+    assert backend.tokens_asked > 6
+
+
+def test_calls_at_the_same_time_share_one_token(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "Earlier", asked("m1", "Hello"), answered("Hi"))
+    page.goto("/host")
+    widget = ready(page)
+    widget.rows.get_by_role("button", name="Earlier").first.click()
+    expect(widget.said).to_have_text(["Hello"])
+
+    backend.calls.clear()
+    release = backend.hold_tokens()
+    page.reload()
+    backend.wait_for(1, "GET", "/token")
+    expect(page.get_by_text("Opening the conversation…")).to_be_visible()
+    release()
+    expect(widget.said).to_have_text(["Hello"])
+    expect(widget.rows).to_have_count(1)
+    assert len(backend.asked("GET", "/token")) == 1
+
+
+def test_a_page_can_hand_in_a_function_instead_of_an_address(page: Page, backend: ScriptedBackend):
+    page.goto("/host")
+    ready(page)
+    backend.reset()
+    page.evaluate("""() => {
+        const chat = document.createElement("qwestly-chat");
+        chat.getToken = async () => (await (await fetch("/token")).json()).token;
+        document.querySelector("qwestly-chat").replaceWith(chat);
+    }""")
+    widget = ready(page)
+    backend.stream().begin().done("Hi")
+    widget.say("Hello")
+    expect(widget.words).to_have_text("Hi")
+    assert backend.tokens_asked == 1
+
+
+def test_a_token_that_cannot_be_had_loses_no_message(widget: Widget, backend: ScriptedBackend):
+    backend.rejected.add(backend.calls[-1].token)
+    widget.page.route("**/token", lambda route: route.abort(), times=1)
+    widget.say("Hello")
+    expect(widget.answer.get_by_text("Qwestly cannot be reached.")).to_be_visible()
+    backend.stream().begin().done("Hi")
+    widget.retry.click()
+    expect(widget.words).to_have_text("Hi")
+
+
+def test_the_token_is_kept_in_memory_only(widget: Widget, backend: ScriptedBackend):
+    backend.stream().begin().done("Hi")
+    widget.say("Hello")
+    expect(widget.words).to_have_text("Hi")
+    stored = widget.page.evaluate("JSON.stringify([{...localStorage}, {...sessionStorage}, document.cookie])")
+    assert "c1" in stored
+    assert "head." not in stored
+
+
+# ── conversations ──
+
+
+def test_a_reload_continues_the_conversation(widget: Widget, backend: ScriptedBackend):
+    backend.stream("c1").begin().done("You are Ada.")
+    widget.say("Who am I?")
+    expect(widget.words).to_have_text("You are Ada.")
+    step = {"id": "1", "name": "get_user_profile", "label": "Looking up your profile…", "ok": True}
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You are Ada.", steps=[step]))
+
+    widget.page.reload()
+    expect(widget.said).to_have_text(["Who am I?"])
+    expect(widget.words).to_have_text("You are Ada.")
+    expect(widget.title.filter(has_text="Who am I?")).to_be_visible()
+    widget.steps.get_by_text("1 step").click()
+    expect(widget.steps.get_by_text("Looking up your profile…")).to_be_visible()
+    backend.stream("c1").begin().done("Still Ada.")
+    widget.say("And now?")
+    expect(widget.words).to_have_text("Still Ada.")
+    assert backend.chats()[-1]["conversation_id"] == "c1"
+
+
+def test_a_turn_that_still_runs_after_a_reload_is_followed_to_its_end(
+    page: Page, backend: ScriptedBackend, clock: Clock
+):
+    step = {"id": "1", "name": "x", "label": "Looking up your profile…", "ok": None}
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You", "running", steps=[step]), running=True)
+    page.goto("/host")
+    widget = Widget(page)
+    widget.rows.get_by_role("button", name="Who am I?").first.click()
+    expect(widget.steps.get_by_role("listitem", include_hidden=True)).to_have_text(
+        "Looking up your profile… (under way)"
+    )
+    expect(widget.stop).to_be_visible()
+
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You are", "running"), running=True)
+    clock.run(2)
+    expect(widget.words).to_have_text("You are")
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You are", "stopped"))
+    widget.stop.click()
+    backend.wait_for(1, "POST", "/api/conversations/c1/stop")
+    expect(widget.answer.get_by_text("Stopped.")).to_be_visible()
+    expect(widget.send).to_be_visible()
+    count = len(backend.asked("GET", "/api/conversations/c1"))
+    clock.run(10)
+    assert len(backend.asked("GET", "/api/conversations/c1")) == count
+
+
+@pytest.mark.parametrize(
+    ("messages", "sentence"),
+    [
+        ([answered("Half", "failed", error={"code": "deadline", "message": "It took too long."})], "It took too long."),
+        ([answered("Half", "interrupted")], "This answer was interrupted."),
+        ([answered("Half", "stopped")], "Stopped."),
+        ([], "This answer was interrupted."),
+    ],
+)
+def test_an_unfinished_turn_of_an_earlier_visit_can_be_retried(
+    widget: Widget, backend: ScriptedBackend, messages: list[dict[str, Any]], sentence: str
+):
+    backend.keep("c1", "Earlier", asked("m0", "Hi"), answered("Ho"), asked("m1", "Who am I?"), *messages)
+    widget.page.reload()
+    widget.rows.get_by_role("button", name="Earlier").first.click()
+    expect(widget.answer.get_by_text(sentence)).to_be_visible()
+    backend.stream("c1").begin().done("You are Ada.")
+    widget.retry.click()
+    expect(widget.words).to_have_text("You are Ada.")
+    assert backend.chats() == [{"message": "Who am I?", "message_id": "m1", "conversation_id": "c1"}]
+
+
+def test_conversations_are_listed_opened_and_left(page: Page, backend: ScriptedBackend):
+    for number in range(3):
+        backend.keep(f"c{number}", f"Talk {number}", asked("m", f"Question {number}"), answered(f"Answer {number}"))
+    backend.page_size = 2
+    page.goto("/host")
+    widget = ready(page)
+    expect(widget.rows).to_have_count(2)
+    widget.button("Show older").click()
+    expect(widget.rows).to_have_count(3)
+    expect(widget.button("Show older")).to_be_hidden()
+
+    opener = widget.rows.get_by_role("button", name=re.compile("^Talk 2"))
+    opener.click()
+    expect(widget.said).to_have_text(["Question 2"])
+    expect(opener).to_have_attribute("aria-current", "true")
+    expect(widget.box).to_be_focused()
+    widget.button("New conversation").click()
+    ready(page)
+    expect(opener).to_have_attribute("aria-current", "false")
+    backend.stream("c9").begin().done("Hi")
+    widget.say("Hello")
+    expect(widget.words).to_have_text("Hi")
+    assert "conversation_id" not in backend.chats()[0]
+
+
+def test_a_list_that_cannot_be_read_says_so_and_can_be_asked_again(page: Page, backend: ScriptedBackend):
+    backend.refuse(503, "unavailable", "The database is away.", on="GET /api/conversations")
+    page.goto("/host")
+    expect(page.get_by_text("The database is away.")).to_be_visible()
+    backend.keep("c1", "Earlier")
+    page.get_by_role("button", name="Try again").click()
+    expect(Widget(page).rows).to_have_count(1)
+    expect(page.get_by_text("The database is away.")).to_be_hidden()
+
+
+def test_a_conversation_that_cannot_be_read_can_be_asked_for_again(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
+    page.goto("/host")
+    widget = ready(page)
+    expect(widget.rows).to_have_count(1)
+    backend.refuse(503, "unavailable", "The database is away.", on="GET /api/conversations/c1")
+    widget.rows.get_by_role("button", name="Earlier").first.click()
+    expect(widget.notice).to_contain_text("The database is away.")
+    widget.box.fill("A draft")
+    expect(widget.send).to_be_disabled()
+    widget.notice.get_by_role("button", name="Try again").click()
+    expect(widget.said).to_have_text(["Hello"])
+    expect(widget.box).to_have_value("A draft")
+    expect(widget.send).to_be_enabled()
+
+
+def test_deleting_asks_first_and_then_starts_anew(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
+    page.goto("/host")
+    widget = ready(page)
+    widget.rows.get_by_role("button", name="Earlier").first.click()
+    expect(widget.said).to_have_text(["Hello"])
+    delete = widget.button("Delete “Earlier”")
+
+    for refuse in (lambda: page.keyboard.press("Enter"), lambda: page.keyboard.press("Escape")):
+        delete.focus()
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog", name="Delete this conversation?")).to_be_visible()
+        expect(widget.button("Cancel")).to_be_focused()
+        refuse()
+        expect(page.get_by_role("dialog")).to_be_hidden()
+    assert backend.conversations
+
+    delete.click(force=True)
+    widget.button("Delete").click()
+    ready(page)
+    expect(widget.rows).to_have_count(0)
+    assert not backend.conversations
+
+
+def test_a_deletion_that_fails_is_said(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "Earlier")
+    page.goto("/host")
+    widget = ready(page)
+    expect(widget.rows).to_have_count(1)
+    backend.refuse(409, "conversation_busy", "Still answering.", on="DELETE /api/conversations/c1")
+    widget.button("Delete “Earlier”").click(force=True)
+    widget.button("Delete").click()
+    expect(page.get_by_text("It could not be deleted. Still answering.")).to_be_visible()
+    expect(widget.rows).to_have_count(1)
+
+
+def test_leaving_a_running_turn_lets_it_run_and_coming_back_finds_it(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "Long", running=True)
+    page.goto("/host")
+    widget = ready(page)
+    stream = backend.stream("c1")
+    widget.say("A long one")
+    stream.begin().text("Once upon")
+    expect(widget.answer.get_by_text("Once upon")).to_be_visible()
+    widget.button("New conversation").click()
+    ready(page)
+    widget.box.fill("Free to write")
+    expect(widget.send).to_be_enabled()
+    assert not backend.asked("POST", "/api/conversations/c1/stop")
+    backend.keep("c1", "Long", asked("m1", "A long one"), answered("Once upon a time."))
+    widget.rows.get_by_role("button", name="Long").first.click()
+    expect(widget.answer.get_by_text("Once upon a time.")).to_be_visible()
+
+
+def test_a_turn_that_was_left_before_it_began_does_not_take_the_view_back(widget: Widget, backend: ScriptedBackend):
+    left = backend.stream("c1")
+    widget.say("Wait, something else")
+    backend.wait_for(1, "POST", "/api/chat")
+    widget.button("New conversation").click()
+    ready(widget.page)
+    expect(widget.box).to_have_value("Wait, something else")
+    left.begin().text("Once upon")
+    backend.stream("c2").begin().done("Something else.")
+    widget.say("Something else")
+    expect(widget.words).to_have_text("Something else.")
+    assert "conversation_id" not in backend.chats()[-1]
+    expect(widget.said).to_have_text(["Something else"])
+
+
+def test_a_tab_that_is_looked_at_again_shows_what_another_has_said(widget: Widget, backend: ScriptedBackend):
+    backend.stream("c1").begin().done("You are Ada.")
+    widget.say("Who am I?")
+    expect(widget.words).to_have_text("You are Ada.")
+    first = [asked("m1", "Who am I?"), answered("You are Ada.")]
+    backend.keep("c1", "Who am I?", *first, asked("m2", "And you?"), answered("Qwestly."))
+    widget.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(widget.said).to_have_text(["Who am I?", "And you?"])
+
+
+# ── nothing typed is lost ──
+
+
+def test_a_draft_is_kept_while_an_answer_streams_and_is_not_sent(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream()
+    widget.say("First")
+    stream.begin().text("Hm")
+    widget.say("A draft")
+    expect(widget.box).to_have_value("A draft")
+    stream.done("Hm.")
+    expect(widget.send).to_be_enabled()
+    expect(widget.box).to_have_value("A draft")
+    assert len(backend.chats()) == 1
+
+
+def test_a_message_that_is_refused_as_written_returns_to_the_box(widget: Widget, backend: ScriptedBackend):
+    held = backend.stream()
+    widget.say("Attached: cv.pdf")
+    widget.box.fill("a draft")
+    held.error("attachments_unsupported", "Files cannot be read here yet.")
+    expect(widget.notice).to_contain_text("Files cannot be read here yet.")
+    expect(widget.box).to_have_value("Attached: cv.pdf\n\na draft")
+    expect(widget.said).to_have_count(0)
+    backend.stream().begin().done("Hi")
+    widget.box.press("Enter")
+    expect(widget.notice).to_be_hidden()
+
+
+@pytest.mark.parametrize("leave", ["a new conversation", "a reload"])
+def test_a_message_that_was_never_accepted_is_not_left_behind(widget: Widget, backend: ScriptedBackend, leave: str):
+    be_unavailable(backend, widget.page)
+    widget.say("Precious words")
+    expect(widget.retry).to_be_visible()
+    widget.box.fill("and a draft")
+    if leave == "a reload":
+        widget.page.reload()
+    else:
+        widget.button("New conversation").click()
+    ready(widget.page)
+    expect(widget.box).to_have_value("Precious words\n\nand a draft")
+
+
+def test_a_message_to_a_conversation_that_is_gone_starts_a_new_one(widget: Widget, backend: ScriptedBackend):
+    backend.stream("c1").begin().done("One")
+    widget.say("First")
+    expect(widget.words).to_have_text("One")
+    backend.refuse(404, "not_found", "There is nothing here.")
+    widget.say("Second")
+    expect(widget.notice).to_contain_text("That conversation no longer exists.")
+    expect(widget.box).to_have_value("Second")
+    backend.stream("c2").begin().done("Two")
+    widget.box.press("Enter")
+    expect(widget.words).to_have_text("Two")
+    assert "conversation_id" not in backend.chats()[-1]
+
+
+def test_a_conversation_that_moved_on_is_read_again(widget: Widget, backend: ScriptedBackend):
+    backend.stream("c1").begin().error("internal", "Sorry.")
+    widget.say("First")
+    expect(widget.retry).to_be_visible()
+    backend.keep("c1", "First", asked("m1", "First"), answered("One"))
+    backend.refuse(409, "changed", "The conversation has moved on.")
+    widget.retry.click()
+    expect(widget.notice).to_contain_text("The conversation has moved on.")
+    expect(widget.words).to_have_text("One")
+    expect(widget.box).to_have_value("")
+
+
+def test_a_message_that_is_too_long_is_counted_and_not_sent(widget: Widget, backend: ScriptedBackend):
+    widget.box.fill("x" * 18_999)
+    expect(widget.page.get_by_text("of 20,000 characters")).to_be_hidden()
+    widget.box.fill("🦉" * 20_000)
+    expect(widget.page.get_by_text("20,000 of 20,000 characters")).to_be_visible()
+    expect(widget.send).to_be_enabled()
+    widget.box.fill("x" * 20_001)
+    expect(widget.page.get_by_text("20,001 of 20,000 characters")).to_be_visible()
+    expect(widget.send).to_be_disabled()
+    widget.box.press("Enter")
+    expect(widget.box).to_have_value("x" * 20_001)
+    assert not backend.chats()
+
+
+# ── what a model says ──
+
+HOSTILE = """Hello <img src=x onerror="window.hacked = 1"> and </script><script>window.hacked = 2</script>
+
+- [press me](javascript:window.hacked=3) or [me](data:text/html,x) or [fine](https://example.com/a_(b)?q=1)
+- ![a picture](https://tracker.example/pixel.png) <a href="https://example.com">raw</a>
+
+<style>* { display: none }</style> https://example.com/x, [`code`](http://ok.example)"""
+
+
+def test_hostile_words_stay_words(widget: Widget, backend: ScriptedBackend):
+    fetched: list[str] = []
+    widget.page.on("request", lambda request: fetched.append(request.url))
+    backend.stream().begin().text(HOSTILE).done(HOSTILE)
+    widget.say("<b>Say</b> something")
+    expect(widget.answer.get_by_text('Hello <img src=x onerror="window.hacked = 1"> and </script>')).to_be_visible()
+    expect(widget.said).to_have_text(["<b>Say</b> something"])
+    expect(widget.answer.get_by_text("[press me](javascript:window.hacked=3)")).to_be_visible()
+    expect(widget.answer.get_by_text("[image: a picture]")).to_be_visible()
+    links = widget.answer.get_by_role("link").evaluate_all(
+        "links => links.map(link => [link.href, link.rel, link.target])"
+    )
+    assert links == [
+        [href, "noopener noreferrer", "_blank"]
+        for href in [
+            "https://example.com/a_(b)?q=1",
+            "https://example.com/",
+            "https://example.com/x",
+            "http://ok.example/",
+        ]
+    ]
+    assert widget.answer.locator("img, script, style, iframe").count() == 0
+    assert widget.page.evaluate("window.hacked") is None
+    assert not [url for url in fetched if "tracker" in url or url.endswith("/x")]
+
+
+MARKDOWN = """# Title
+Some **bold**, *italic*, _under_, `a*b*c` and snake_case_name, 2 * 3 * 4.
+
+1. one
+   - inner **b**
+   - inner c
+2. two
+
+* star
+
+```js
+let a = "<b>";
+
+# no heading
+```
+Last"""
+
+
+def test_markdown_is_shown_the_same_whole_or_in_pieces(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream().begin()
+    for character in MARKDOWN:
+        stream.text(character)
+    widget.say("Format this")
+    expect(widget.answer.get_by_role("heading", name="Title", level=3)).to_be_visible()
+    expect(widget.answer.get_by_text("Last")).to_be_visible()
+    content = widget.answer.locator(".content")
+    pieces = content.evaluate("node => node.innerHTML")
+    assert pieces == (
+        "<h3>Title</h3>"
+        "<p>Some <strong>bold</strong>, <em>italic</em>, <em>under</em>, <code>a*b*c</code> and snake_case_name, "
+        "2 * 3 * 4.</p>"
+        '<ol start="1"><li>one<ul><li>inner <strong>b</strong></li><li>inner c</li></ul></li><li>two</li></ol>'
+        "<ul><li>star</li></ul>"
+        '<pre tabindex="0"><code>let a = "&lt;b&gt;";\n\n# no heading</code></pre>'
+        "<p>Last</p>"
+    )
+    stream.done(MARKDOWN)
+    expect(widget.send).to_be_visible()
+    assert content.evaluate("node => node.innerHTML") == pieces
+
+
+def test_no_words_take_the_browser_long(widget: Widget, backend: ScriptedBackend):
+    units = ["**a ", "*a", "_a ", "[", "[a](", "`a``", "- [a]( ", "***", "# ", "  ", "https://a.", "1. "]
+    words = [unit * 8_000 for unit in units] + [mark + "a" * 8_000 for mark in ("*", "**", "_", "`", "[", "# ")]
+    text = "\n\n".join([*words, "The end"])
+    backend.stream().begin().text(text).done("The end")
+    widget.say("Go on")
+    expect(widget.words).to_have_text("The end", timeout=3000)
+
+
+# ── people ──
+
+
+def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
+    page.goto("/host")
+    widget = ready(page)
+    expect(widget.rows).to_have_count(1)
+    keyboard = page.keyboard
+    order = []
+    for _ in range(6):
+        keyboard.press("Tab")
+        order.append(focused(page))
+    assert order[:3] == ["New conversation", "Earlier", "Delete “Earlier”"]
+    assert order[3:] == ["Messages", "What do we know about me?", "Your message"]
+
+    stream = backend.stream("c2")
+    keyboard.type("One")
+    keyboard.press("Shift+Enter")
+    keyboard.type("two")
+    keyboard.press("Enter")
+    stream.begin()
+    expect(widget.said).to_have_text(["One\ntwo"])
+    keyboard.press("Tab")
+    assert focused(page) == "Stop"
+    keyboard.press("Enter")
+    backend.wait_for(1, "POST", "/api/conversations/c2/stop")
+    stream.done("Fine", stopped=True)
+    expect(widget.box).to_be_focused()
+    keyboard.press("Shift+Tab")
+    assert focused(page) == "Retry"
+
+    stream = backend.stream("c2").begin()
+    keyboard.press("Enter")
+    expect(widget.box).to_be_focused()
+    keyboard.press("Tab")
+    assert focused(page) == "Stop"
+    stream.done("Fine")
+    expect(widget.box).to_be_focused()
+
+
+def focused(page: Page) -> str:
+    return page.evaluate("""() => {
+        const chat = document.querySelector("qwestly-chat");
+        const at = document.activeElement === chat ? chat.shadowRoot.activeElement : document.activeElement;
+        return at.getAttribute("aria-label") || at.title || at.textContent;
+    }""")
+
+
+def test_focus_can_be_seen(widget: Widget):
+    widget.page.keyboard.press("Tab")
+    assert widget.button("New conversation").evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    widget.box.focus()
+    box = widget.box.locator("..")
+    assert box.evaluate("node => getComputedStyle(node).boxShadow") != "none"
+
+
+def test_enter_that_ends_a_composition_does_not_send(widget: Widget, backend: ScriptedBackend):
+    session = widget.page.context.new_cdp_session(widget.page)
+    widget.box.focus()
+    session.send("Input.imeSetComposition", {"text": "にほん", "selectionStart": 3, "selectionEnd": 3})
+    widget.box.press("Enter")
+    session.send("Input.insertText", {"text": "日本"})
+    expect(widget.box).to_have_value(re.compile("日本"))
+    assert not backend.chats()
+    backend.stream().begin().done("はい")
+    widget.box.press("Enter")
+    expect(widget.words).to_have_text("はい")
+
+
+def test_steps_and_the_whole_answer_are_announced_but_no_single_delta(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream()
+    widget.say("Who am I?")
+    stream.begin().call("1", "Looking up your profile…")
+    expect(widget.announced).to_have_text("Looking up your profile…")
+    stream.result("1").text("You ").text("are ")
+    expect(widget.words).to_have_text("You are")
+    expect(widget.announced).to_have_text("Looking up your profile…")
+    expect(widget.answer).to_have_attribute("aria-busy", "true")
+    assert widget.answer.evaluate("node => node.closest('[aria-live]').ariaLive") == "off"
+    stream.done("You are **Ada**.\n\nHello.")
+    expect(widget.announced).to_have_text("You are Ada. Hello.")
+    expect(widget.answer).to_have_attribute("aria-busy", "false")
+    fail_with_an_event(backend, widget.page)
+    widget.say("And?")
+    expect(widget.announced).to_have_text("The model is away.")
+
+
+def test_assistive_technology_finds_the_parts_by_role_and_name(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream()
+    backend.keep("c1", "Who am I?")
+    widget.say("Who am I?")
+    stream.begin().call("1", "Looking up your profile…")
+    expect(widget.rows).to_have_count(1)
+    expect(widget.page.locator("qwestly-chat")).to_match_aria_snapshot("""
+        - navigation "Conversations":
+          - button "New conversation"
+          - list:
+            - listitem:
+              - button /Who am I\\?/
+              - button "Delete “Who am I?”"
+        - heading "Who am I?" [level=2]
+        - log "Messages":
+          - article:
+            - group "You": Who am I?
+            - group "Qwestly":
+              - group:
+                - text: 1 step
+                - list:
+                  - listitem: Looking up your profile… (under way)
+        - textbox "Your message"
+        - button "Stop"
+        - status: Looking up your profile…
+    """)
+
+
+def test_the_view_follows_the_text_only_for_a_reader_at_the_bottom(widget: Widget, backend: ScriptedBackend):
+    long = "\n\n".join(f"Paragraph {number}" for number in range(60))
+    stream = backend.stream().begin().text(long)
+    widget.say("Go on")
+    expect(widget.answer.get_by_text("Paragraph 59")).to_be_in_viewport()
+    widget.log.evaluate("node => { node.scrollTop = 100 }")
+    widget.page.evaluate("new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen)))")
+    stream.text("\n\nThe end")
+    expect(widget.answer.get_by_text("The end")).to_be_attached()
+    assert widget.log.evaluate("node => node.scrollTop") == 100
+    widget.log.evaluate("node => { node.scrollTop = node.scrollHeight }")
+    expect(widget.answer.get_by_text("The end")).to_be_in_viewport()
+    stream.text("\n\nP.S." * 9 + "\n\nReally")
+    expect(widget.answer.get_by_text("Really")).to_be_in_viewport()
+
+
+def test_on_a_phone_nothing_scrolls_sideways_and_the_list_is_a_drawer(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "A title that is much longer than any telephone is wide, " * 3, asked("m", "x" * 300))
+    page.set_viewport_size({"width": 360, "height": 640})
+    page.goto("/")
+    widget = ready(page)
+    text = "A" * 200 + "\n\n```\n" + "b" * 300 + "\n```\n\n" + "https://example.com/" + "c" * 200
+    stream = backend.stream("c2").begin().call("1", "Searching " + "d" * 90).text(text)
+    widget.say("w" * 200)
+    expect(widget.answer.get_by_role("link")).to_be_attached()
+    assert_no_sideways_scrolling(widget)
+    stream.done(text)
+    expect(widget.send).to_be_visible()
+
+    drawer = page.get_by_role("navigation", name="Conversations")
+    expect(drawer).to_be_hidden()
+    widget.button("Conversations").click()
+    expect(drawer.get_by_role("button", name="New conversation")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(drawer).to_be_hidden()
+    expect(widget.button("Conversations")).to_be_focused()
+    widget.button("Conversations").click()
+    widget.rows.get_by_role("button", name="A title").first.click()
+    expect(drawer).to_be_hidden()
+    expect(widget.said).to_have_text(["x" * 300])
+    assert_no_sideways_scrolling(widget)
+    widget.button("Conversations").click()
+    page.set_viewport_size({"width": 1100, "height": 640})
+    expect(widget.box).to_be_enabled()
+    widget.box.click()
+    expect(widget.box).to_be_focused()
+
+
+def assert_no_sideways_scrolling(widget: Widget) -> None:
+    assert widget.page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert widget.log.evaluate("node => node.scrollWidth - node.clientWidth") == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_follow_the_system_with_enough_contrast(page: Page, backend: ScriptedBackend, scheme: Any):
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/host")
+    widget = ready(page)
+    backend.stream().begin().call("1", "Looking…").result("1").text("See [this](https://example.com)").error(
+        "internal", "Something went wrong."
+    )
+    widget.say("Who am I?")
+    expect(widget.retry).to_be_visible()
+    widget.box.fill("x")
+    texts = [
+        widget.said,
+        widget.answer.get_by_role("link"),
+        widget.answer.get_by_text("Something went wrong."),
+        widget.answer.get_by_text("1 step"),
+        widget.send,
+        widget.button("New conversation"),
+    ]
+    background = luminance(page.locator("qwestly-chat").evaluate("node => getComputedStyle(node).backgroundColor"))
+    assert (background > 0.5) == (scheme == "light")
+    assert [contrast(text) for text in texts if contrast(text) < 4.5] == []
+
+
+def contrast(text: Locator) -> float:
+    colours = text.evaluate("""node => {
+        const colour = getComputedStyle(node).color;
+        const host = document.querySelector("qwestly-chat");
+        for (let at = node; at; at = at.parentElement ?? host) {
+            const { backgroundColor } = getComputedStyle(at);
+            if (backgroundColor !== "rgba(0, 0, 0, 0)") return [colour, backgroundColor];
+        }
+    }""")
+    darker, lighter = sorted(luminance(colour) for colour in colours)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance as WCAG 2 defines it."""
+    channels = [int(channel) / 255 for channel in re.findall(r"\d+", colour)[:3]]
+    red, green, blue = (c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def test_a_page_can_choose_colours_and_scheme(widget: Widget):
+    chat = widget.page.locator("qwestly-chat")
+    chat.evaluate("node => { node.style.colorScheme = 'dark' }")
+    background = "node => getComputedStyle(node).backgroundColor"
+    assert luminance(chat.evaluate(background)) < 0.1
+    chat.evaluate("node => node.style.setProperty('--qwestly-background', 'rgb(1, 2, 3)')")
+    assert chat.evaluate(background) == "rgb(1, 2, 3)"
+
+
+def test_who_asks_for_less_motion_gets_none(widget: Widget, backend: ScriptedBackend):
+    widget.page.emulate_media(reduced_motion="reduce")
+    backend.stream()
+    widget.say("Hello")
+    spinner = widget.answer.locator(".working .spinner")
+    expect(spinner).to_be_visible()
+    assert spinner.evaluate("node => getComputedStyle(node).animationName") == "none"
+
+
+# ── the local stack's page ──
+
+
+def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backend: ScriptedBackend):
+    page.goto("/")
+    widget = ready(page)
+    expect(page.get_by_text("set DEEPSEEK_API_KEY for the real one")).to_be_visible()
+    expect(page.get_by_text("A note.")).to_be_visible()
+    expect(page.get_by_label("Demo user")).to_have_value("auth0|demo")
+    backend.stream().begin().done("A lot.")
+    widget.button("What do we know about me?").click()
+    expect(widget.words).to_have_text("A lot.")
+    assert backend.chats()[0]["message"] == "What do we know about me?"
+
+
+def test_the_local_page_switches_the_user(page: Page, backend: ScriptedBackend):
+    page.goto("/")
+    ready(page)
+    page.get_by_label("Demo user").fill("auth0|ada & co")
+    with page.expect_request(re.compile("/local/token")) as request:
+        page.get_by_role("button", name="Switch").click()
+    assert request.value.url.endswith("/local/token?user=auth0%7Cada%20%26%20co")
+    ready(page)
+    expect(page.get_by_label("Demo user")).to_have_value("auth0|ada & co")

@@ -1,0 +1,1346 @@
+/**
+ * <qwestly-chat endpoint="https://…" token-url="/token">: Qwestly's reference chat widget, one custom element.
+ *
+ * It speaks the plain protocol of the chat function: JSON in, named server-sent events out. From top to bottom:
+ * limits and sentences · tokens · the backend · Markdown · one turn on the page · the element · its styles.
+ * Whatever a server or a model says becomes text nodes: nothing in this file writes markup.
+ */
+
+const MESSAGE_LIMIT = 20_000; // characters, as the server counts them: code points
+const COUNTER_FROM = 19_000;
+const TOKEN_MARGIN_MS = 30_000;
+const POLL_MS = 2_000;
+const BUSY_WAIT_S = 2; // where a 409 names no Retry-After
+const SILENCE_MS = 45_000; // three missed keep-alives: nobody is at the other end any more
+const NARROW_PX = 760; // below it the conversation list is a drawer; the style sheet says the same
+const NEAR_BOTTOM_PX = 48;
+
+const UNREACHABLE = "Qwestly cannot be reached. Check your connection and try again.";
+const CUT = "The connection was lost before the answer was complete.";
+const SENTENCES = {
+  unauthorized: "Please sign in again.",
+  not_found: "That conversation no longer exists.",
+  invalid: "This message could not be sent.",
+  too_long: "This message is too long.",
+  attachments_unsupported: "Files cannot be read here yet. Please paste the text.",
+  conversation_busy: "The last message of this conversation is still being answered.",
+  too_many_turns: "That was a lot at once. Please wait a minute and try again.",
+  over_budget: "Today’s limit is reached. Please try again tomorrow.",
+  braked: "The agent is switched off at the moment.",
+  changed: "The conversation has moved on.",
+  model_unavailable: "The language model cannot be reached right now. Please try again in a moment.",
+  deadline: "This took too long, so it was stopped.",
+  unavailable: "Qwestly is not available right now. Please try again in a moment.",
+  internal: "Something went wrong on our side. Please try again.",
+};
+/** Refused for what the message is: sending it again unchanged cannot help, so it goes back to be edited. */
+const REFUSED_AS_WRITTEN = new Set(["invalid", "too_long", "attachments_unsupported"]);
+const UNFINISHED = {
+  stopped: "Stopped.",
+  interrupted: "This answer was interrupted.",
+  failed: SENTENCES.internal,
+};
+
+class ChatError extends Error {
+  /** `message` is a sentence for a person; without one the code's own is used. */
+  constructor(code, message, retryAfter = 0) {
+    super(message || SENTENCES[code] || SENTENCES.internal);
+    this.code = code;
+    this.retryAfter = retryAfter;
+  }
+
+  static from(error) {
+    if (error instanceof ChatError) return error;
+    console.error(error);
+    return new ChatError("internal");
+  }
+
+  static async of(response) {
+    const error = (await response.json().catch(() => null))?.error ?? {};
+    const code = error.code ?? (response.status === 401 ? "unauthorized" : "unavailable");
+    return new ChatError(code, error.message, Number(response.headers.get("Retry-After")));
+  }
+}
+
+// ── Tokens ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Keeps one token, in memory only, and asks for another when it is about to expire or was rejected. */
+class Tokens {
+  #ask;
+  #token = null;
+  #asking = null;
+
+  constructor(ask) {
+    this.#ask = ask;
+  }
+
+  async current() {
+    if (this.#token !== null && millisecondsLeft(this.#token) >= TOKEN_MARGIN_MS) return this.#token;
+    this.#asking ??= this.#renew().finally(() => (this.#asking = null));
+    return this.#asking;
+  }
+
+  /** Names the token that failed, because another call may have brought a newer one meanwhile. */
+  reject(token) {
+    if (this.#token === token) this.#token = null;
+  }
+
+  async #renew() {
+    this.#token = await this.#ask();
+    return this.#token;
+  }
+}
+
+/** A token that says nothing about its end is used until it is rejected. */
+function millisecondsLeft(token) {
+  try {
+    const payload = token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
+    const { exp } = JSON.parse(atob(payload));
+    return exp === undefined ? Infinity : exp * 1000 - Date.now();
+  } catch {
+    return Infinity;
+  }
+}
+
+async function fetchToken(url) {
+  const response = await orUnreachable(fetch(url, { credentials: "same-origin", cache: "no-store" }));
+  if (!response.ok) throw await ChatError.of(response);
+  const { token } = (await response.json().catch(() => null)) ?? {};
+  if (!token) throw new ChatError("unauthorized");
+  return token;
+}
+
+// ── The backend ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+class Backend {
+  #endpoint;
+  #tokens;
+
+  constructor(endpoint, tokens) {
+    this.#endpoint = endpoint.replace(/\/$/, "");
+    this.#tokens = tokens;
+  }
+
+  /** Answers a successful response; a 401 is tried once more with a new token. */
+  async call(method, path, { body, signal } = {}) {
+    const attempt = async (token) =>
+      orUnreachable(
+        fetch(`${this.#endpoint}${path}`, {
+          method,
+          signal,
+          credentials: "omit",
+          headers: { Authorization: `Bearer ${token}`, ...(body && { "Content-Type": "application/json" }) },
+          body: body && JSON.stringify(body),
+        }),
+      );
+    const token = await this.#tokens.current();
+    let response = await attempt(token);
+    if (response.status === 401) {
+      this.#tokens.reject(token);
+      response = await attempt(await this.#tokens.current());
+    }
+    if (!response.ok) throw await ChatError.of(response);
+    return response;
+  }
+
+  async json(method, path, options) {
+    const response = await this.call(method, path, options);
+    return response.json().catch(() => {
+      throw new ChatError("unavailable");
+    });
+  }
+}
+
+const conversationPath = (id) => `/api/conversations/${encodeURIComponent(id)}`;
+
+/** Fails where nothing was heard for too long. */
+function orSilence(promise, sentence) {
+  let timer;
+  const silence = new Promise((_, reject) => {
+    timer = setTimeout(() => reject(new ChatError("network", sentence)), SILENCE_MS);
+  });
+  return Promise.race([promise, silence]).finally(() => clearTimeout(timer));
+}
+
+const networkError = (sentence) => (error) => {
+  throw error.name === "AbortError" || error instanceof ChatError ? error : new ChatError("network", sentence);
+};
+const orUnreachable = (promise) => orSilence(promise, UNREACHABLE).catch(networkError(UNREACHABLE));
+const orCut = (promise) => orSilence(promise, CUT).catch(networkError(CUT));
+
+/** Reads server-sent events as {name, data}. Ends where the stream ends, whether or not it was complete. */
+async function* readEvents(body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader(); // joins characters split over chunks
+  let buffer = "";
+  try {
+    for (;;) {
+      const { done, value } = await orCut(reader.read());
+      if (done) return;
+      const blocks = (buffer + value).split(/\r\n\r\n|\n\n|\r\r/);
+      buffer = blocks.pop();
+      for (const block of blocks) {
+        const event = parseEvent(block);
+        if (event) yield event;
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // already failed or finished: nothing left to say
+  }
+}
+
+/** Answers null for a block without data: a keep-alive comment. */
+function parseEvent(block) {
+  let name = "message";
+  const data = [];
+  for (const line of block.split(/\r\n|\n|\r/)) {
+    const [, field, value] = /^([^:]*):? ?(.*)$/.exec(line);
+    if (field === "event") name = value;
+    if (field === "data") data.push(value);
+  }
+  if (data.length === 0) return null;
+  try {
+    return { name, data: JSON.parse(data.join("\n")) };
+  } catch {
+    throw new ChatError("network", CUT);
+  }
+}
+
+// ── Building the page ───────────────────────────────────────────────────────────────────────────────────────────────
+
+/** Attributes are strings or booleans; a function is a listener for the event it is named after. */
+function element(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") node.addEventListener(name, value);
+    else if (typeof value === "boolean") node.toggleAttribute(name, value);
+    else node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+}
+
+const ICONS = {
+  menu: "M4 7h16M4 12h16M4 17h16",
+  close: "M6 6l12 12M18 6L6 18",
+  plus: "M12 5v14M5 12h14",
+  trash: "M5 7h14M10 7V4.5h4V7M7 7l.8 12.5h8.4L17 7M10.5 10.5v5.5M13.5 10.5v5.5",
+  send: "M12 19V5.5M6 11l6-6 6 6",
+  stop: "M7 7h10v10H7z",
+  check: "M5.5 12.5l4.5 4.5 9-10",
+  alert: "M12 8v5M12 16.2v.3M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z",
+};
+
+function icon(name) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  svg.setAttribute("viewBox", "0 0 24 24");
+  svg.setAttribute("aria-hidden", "true");
+  svg.classList.add("icon", `icon-${name}`);
+  path.setAttribute("d", ICONS[name]);
+  svg.append(path);
+  return svg;
+}
+
+const spinner = () => element("span", { class: "spinner", "aria-hidden": "true" });
+const spoken = (text) => element("span", { class: "spoken" }, text);
+
+const iconButton = (name, label, click, attributes = {}) =>
+  element("button", { type: "button", class: "icon-button", "aria-label": label, title: label, click, ...attributes }, icon(name));
+
+// ── Markdown ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const FENCE = /^\s*(```|~~~)/;
+const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/;
+const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
+
+/**
+ * Shows the Markdown of a text that grows. A block whose source did not change keeps its nodes, so that a reader's
+ * selection survives the stream and a delta costs one block.
+ */
+function renderMarkdown(container, text) {
+  const blocks = splitBlocks(text);
+  while (container.childNodes.length > blocks.length) container.lastChild.remove();
+  blocks.forEach((block, index) => {
+    const shown = container.childNodes[index];
+    if (shown?.source === block) return;
+    const node = renderBlock(block);
+    node.source = block;
+    if (shown) shown.replaceWith(node);
+    else container.append(node);
+  });
+}
+
+const isOrdered = (item) => /\d/.test(item[2]);
+
+/** Whether a line goes on with what the block holds. Only a list survives a blank line, where an item or an indented line follows. */
+function continues(block, line) {
+  const list = ITEM.exec(block[0] ?? "");
+  const item = ITEM.exec(line);
+  if (!list) return !item;
+  if (!item) return block.at(-1).trim() !== "" || /^\s/.test(line);
+  return item[1].length > list[1].length || isOrdered(item) === isOrdered(list);
+}
+
+/** Fences and headings are blocks of their own; others end at a blank line or where `continues` says no. */
+function splitBlocks(text) {
+  const blocks = [];
+  let block = [];
+  let fence = null;
+  const end = () => {
+    if (block.some((line) => line.trim())) blocks.push(block.join("\n"));
+    block = [];
+  };
+  for (const line of text.split(/\r\n|\n|\r/)) {
+    const mark = FENCE.exec(line)?.[1];
+    if (fence) {
+      block.push(line);
+      if (mark !== fence) continue;
+      fence = null;
+      end();
+    } else if (mark) {
+      end();
+      fence = mark;
+      block.push(line);
+    } else if (HEADING.test(line)) {
+      end();
+      blocks.push(line);
+    } else if (!line.trim()) {
+      if (ITEM.test(block[0] ?? "")) block.push(line);
+      else end();
+    } else {
+      if (!continues(block, line)) end();
+      block.push(line);
+    }
+  }
+  end();
+  return blocks;
+}
+
+function renderBlock(block) {
+  const lines = block.split("\n");
+  const heading = HEADING.exec(block);
+  if (FENCE.test(block)) return renderCode(lines);
+  // The widget's own headings come first: an answer's begin at the third level.
+  if (heading) return element(`h${Math.min(heading[1].length + 2, 6)}`, {}, ...renderInline(heading[2]));
+  if (ITEM.test(lines[0])) return renderList(lines);
+  return element("p", {}, ...renderInline(block));
+}
+
+function renderCode([opening, ...lines]) {
+  const mark = FENCE.exec(opening)[1];
+  const end = lines.findIndex((line) => line.trim().startsWith(mark));
+  const code = (end === -1 ? lines : lines.slice(0, end)).join("\n");
+  return element("pre", { tabindex: "0" }, element("code", {}, code));
+}
+
+/** What is indented below an item belongs to it, and is a list of its own where it begins like one. */
+function renderList(lines) {
+  const first = ITEM.exec(lines[0]);
+  const list = isOrdered(first) ? element("ol", { start: String(parseInt(first[2], 10)) }) : element("ul");
+  let own = [];
+  let nested = [];
+  const end = () => {
+    if (!own.length) return;
+    const item = element("li", {}, ...renderInline(own.join("\n")));
+    if (nested.length) item.append(renderList(nested));
+    list.append(item);
+    own = [];
+    nested = [];
+  };
+  for (const line of lines.filter((each) => each.trim())) {
+    const item = ITEM.exec(line);
+    if (item && item[1].length <= first[1].length) {
+      end();
+      own.push(item[3]);
+    } else if (item || nested.length) nested.push(line);
+    else own.push(line.trim());
+  }
+  end();
+  return list;
+}
+
+// Each alternative stops at the next character of its own kind, so that no text takes quadratic time.
+const INLINE = new RegExp(
+  [
+    "(?<ticks>`{1,2})(?!`)(?<code>[^`]+)\\k<ticks>(?!`)",
+    "(?<bang>!?)\\[(?<label>[^\\[\\]]*)\\]\\(\\s?(?<target>[^()\\s]*(?:\\([^()\\s]*\\)[^()\\s]*)*)(?:\\s\"[^\"()]*\")?\\s?\\)",
+    "\\*\\*(?=\\S)(?<strong>(?:[^*]|\\*(?!\\*))+\\*?)\\*\\*(?!\\*)",
+    "(?<![\\w*])\\*(?![\\s*])(?<em>[^*]+)(?<!\\s)\\*(?!\\w)",
+    "(?<!\\w)_(?![\\s_])(?<under>[^_]+)_(?!\\w)",
+    "(?<url>https?://[^\\s<>\"`*]+[^\\s<>\"`*.,;:!?'’”)\\]])",
+  ].join("|"),
+  "g",
+);
+
+function renderInline(text) {
+  const nodes = [];
+  let from = 0;
+  for (const match of text.matchAll(INLINE)) {
+    nodes.push(text.slice(from, match.index), renderSpan(match));
+    from = match.index + match[0].length;
+  }
+  nodes.push(text.slice(from));
+  return nodes;
+}
+
+function renderSpan({ 0: source, groups: { code, bang, label, target, strong, em, under, url } }) {
+  if (code !== undefined) return element("code", {}, code);
+  if (strong !== undefined) return element("strong", {}, ...renderInline(strong));
+  if (em ?? under) return element("em", {}, ...renderInline(em ?? under));
+  if (url !== undefined) return link(url, url);
+  // An image would tell its server who reads what, as soon as it is shown.
+  if (bang) return `[image: ${label || target}]`;
+  return /^https?:\/\//i.test(target) && URL.canParse(target) ? link(target, label || target) : source;
+}
+
+const link = (href, text) => element("a", { href, target: "_blank", rel: "noopener noreferrer" }, text);
+
+// ── One turn on the page ────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * What the user said and what was answered. The methods in `Turn.EVENTS` take the stream's events of the same name;
+ * a new kind of event is a new method there, and what it shows goes into `answer`, before `footer`.
+ */
+class Turn {
+  accepted = false; // the server has said that it keeps the message
+  answered = false; // an answer was loaded into it
+  running = false;
+  underWay = false; // the server has begun this run
+  stopping = false;
+  #announce;
+  #text = "";
+  #steps = new Map();
+  #writing = false;
+  #stepsBox = element("details", { class: "steps", hidden: true });
+  #stepsTitle = element("summary");
+  #stepsList = element("ul");
+  #content = element("div", { class: "content" });
+  #progressLabel = element("span");
+  #working = element("div", { class: "working", hidden: true }, spinner(), this.#progressLabel);
+  #problem = element("p", { class: "problem", hidden: true });
+  #retry;
+
+  /** `said` is null where an answer stands without a message. */
+  constructor({ id, said, announce, onRetry }) {
+    this.id = id;
+    this.said = said;
+    this.#announce = announce;
+    this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, "Retry");
+    this.footer = element("div", { class: "footer" }, this.#problem, this.#retry);
+    this.#stepsBox.append(this.#stepsTitle, this.#stepsList);
+    this.answer = element(
+      "div",
+      { class: "answer", role: "group", "aria-label": "Qwestly" },
+      this.#stepsBox,
+      this.#content,
+      this.#working,
+      this.footer,
+    );
+    // Steps and the whole answer are announced in the status region: not every delta, and not what is merely loaded.
+    this.element = element("article", { class: "turn", "aria-live": "off" });
+    if (said !== null) this.element.append(element("div", { class: "said", role: "group", "aria-label": "You" }, said));
+    this.element.append(this.answer);
+  }
+
+  begin() {
+    this.#text = "";
+    this.#steps.clear();
+    this.#stepsList.replaceChildren();
+    renderMarkdown(this.#content, "");
+    this.underWay = this.stopping = false;
+    this.resume();
+  }
+
+  /** Shows the turn as working, with what there is of it. */
+  resume() {
+    this.running = true;
+    this.#writing = false;
+    this.#progressLabel.textContent = "Thinking…";
+    this.#problem.hidden = this.#retry.hidden = true;
+    this.#refresh();
+  }
+
+  static EVENTS = new Set(["text_delta", "tool_call", "tool_result", "progress"]);
+
+  text_delta({ content }) {
+    this.#text += content;
+    if (!this.#writing) this.#stepsBox.open = false;
+    this.#writing = true;
+    renderMarkdown(this.#content, this.#text);
+    this.#refresh();
+  }
+
+  tool_call({ id, name, label }) {
+    this.#addStep({ id, label: label || name });
+    this.#writing = false;
+    this.#stepsBox.open = true;
+    this.#announce(label || name);
+    this.#refresh();
+  }
+
+  tool_result({ id, ok }) {
+    const step = this.#steps.get(id);
+    if (step) step.ok = ok;
+    this.#refresh();
+  }
+
+  progress({ label }) {
+    this.#progressLabel.textContent = label;
+    this.#writing = false;
+    this.#announce(label);
+    this.#refresh();
+  }
+
+  done({ content, stopped }) {
+    this.#text = content || this.#text;
+    renderMarkdown(this.#content, this.#text);
+    this.#end(stopped ? UNFINISHED.stopped : null);
+    this.#announce(stopped ? UNFINISHED.stopped : this.#content.innerText);
+  }
+
+  fail(sentence) {
+    this.#end(sentence);
+    this.#problem.classList.add("failed");
+    this.#announce(sentence);
+  }
+
+  /** An answer as the server keeps it. */
+  load({ content, status, error, steps }) {
+    this.#text = content;
+    renderMarkdown(this.#content, content);
+    for (const { id, name, label, ok } of steps ?? []) this.#addStep({ id, label: label || name, ok });
+    const problem = status === "complete" ? null : (error?.message ?? UNFINISHED[status] ?? UNFINISHED.interrupted);
+    this.#end(problem);
+    this.#problem.classList.toggle("failed", status === "failed");
+  }
+
+  /** The server takes a message again only where nothing was said after it. */
+  withdrawRetry() {
+    if (this.accepted) this.#retry.hidden = true;
+  }
+
+  #addStep({ id, label, ok }) {
+    const mark = element("span", { class: "mark" });
+    const state = spoken("");
+    this.#stepsList.append(element("li", {}, mark, element("span", {}, label), state));
+    this.#steps.set(id, { mark, state, ok: ok ?? null });
+  }
+
+  /** A step that has no result when its turn ends will never have one. */
+  #markStep({ mark, state, ok }) {
+    const pending = ok === null && this.running;
+    const words = pending ? " (under way)" : ok ? " (done)" : " (failed)";
+    if (state.textContent === words) return;
+    state.textContent = words;
+    mark.replaceChildren(pending ? spinner() : icon(ok ? "check" : "close"));
+  }
+
+  #end(problem) {
+    this.running = this.stopping = false;
+    this.#stepsBox.open = false;
+    this.#problem.classList.remove("failed");
+    this.#problem.textContent = problem ?? "";
+    this.#problem.hidden = problem === null;
+    this.#retry.hidden = problem === null || this.said === null;
+    this.#refresh();
+  }
+
+  #refresh() {
+    const steps = [...this.#steps.values()];
+    const failed = steps.filter(({ ok }) => ok === false).length;
+    const pending = steps.some(({ ok }) => ok === null);
+    for (const step of steps) this.#markStep(step);
+    this.#stepsBox.hidden = steps.length === 0;
+    this.#stepsTitle.textContent = `${steps.length} ${steps.length === 1 ? "step" : "steps"}${failed ? `, ${failed} failed` : ""}`;
+    this.#working.hidden = !this.running || pending || this.#writing;
+    this.answer.setAttribute("aria-busy", String(this.running));
+  }
+}
+
+// ── The element ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+class QwestlyChat extends HTMLElement {
+  #getToken = null;
+  #backend = null;
+  #conversation = null; // id of the open one; null for one that does not exist yet
+  #turns = [];
+  #work = new AbortController(); // whatever is read for the open conversation
+  #wake = () => {};
+  #pinned = true;
+  #listing = 0;
+  #next = null;
+  #seen = ""; // what of the open conversation is shown, as it was read
+  #loaded = false;
+
+  // The parts of the page, in its order.
+  #chat;
+  #newButton;
+  #rows;
+  #listNote;
+  #more;
+  #main;
+  #menu;
+  #heading;
+  #log;
+  #empty;
+  #notice;
+  #input;
+  #button;
+  #counter;
+  #status;
+  #dialog;
+
+  constructor() {
+    super();
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [STYLES];
+    this.#build();
+  }
+
+  /** An async function that answers a token; in place of the attribute `token-url`. */
+  get getToken() {
+    return this.#getToken;
+  }
+
+  set getToken(ask) {
+    this.#getToken = ask;
+    if (this.isConnected && !this.#backend) this.#start();
+  }
+
+  connectedCallback() {
+    if (Object.hasOwn(this, "getToken")) {
+      const { getToken } = this; // set before this class was defined: hand it to the accessor
+      delete this.getToken;
+      this.#getToken = getToken;
+    }
+    this.#resizes.observe(this);
+    this.#resizes.observe(this.#log);
+    addEventListener("pagehide", this.#keepDraft);
+    document.addEventListener("visibilitychange", this.#catchUp);
+    if (this.#getToken || this.hasAttribute("token-url")) this.#start();
+  }
+
+  disconnectedCallback() {
+    this.#keepDraft();
+    this.#turns = [];
+    this.#work.abort();
+    this.#wake();
+    this.#resizes.disconnect();
+    removeEventListener("pagehide", this.#keepDraft);
+    document.removeEventListener("visibilitychange", this.#catchUp);
+    this.#backend = null;
+  }
+
+  #start() {
+    this.#backend = new Backend(this.getAttribute("endpoint") ?? "", new Tokens(() => this.#askToken()));
+    this.#input.value = this.#recall("draft") ?? this.#input.value;
+    const conversation = this.#recall("conversation");
+    if (conversation) this.#open(conversation);
+    else this.#show([], false);
+    this.#list();
+  }
+
+  async #askToken() {
+    if (!this.#getToken) return fetchToken(this.getAttribute("token-url"));
+    try {
+      return await this.#getToken();
+    } catch (error) {
+      console.error(error); // the page's own function: its author needs the cause
+      throw new ChatError("unauthorized", "You could not be signed in. Please try again.");
+    }
+  }
+
+  // What this tab remembers over a reload. Keyed by the token's address too: on one origin there may be several users.
+
+  #key(name) {
+    return `qwestly-chat ${name} ${this.getAttribute("endpoint") ?? ""} ${this.getAttribute("token-url") ?? ""}`;
+  }
+
+  #recall(name) {
+    return sessionStorage.getItem(this.#key(name));
+  }
+
+  #remember(name, value) {
+    if (value) sessionStorage.setItem(this.#key(name), value);
+    else sessionStorage.removeItem(this.#key(name));
+  }
+
+  #keepDraft = () => {
+    const unsent = this.#turns.filter((turn) => !turn.accepted).map((turn) => turn.said);
+    this.#remember("draft", [...unsent, this.#input.value].filter(Boolean).join("\n\n"));
+  };
+
+  // ── conversations ──
+
+  /** Nothing that was never accepted is lost with the view it was written in: it returns to the input. */
+  #leave() {
+    this.#work.abort();
+    this.#wake();
+    this.#work = new AbortController();
+    this.#seen = "";
+    for (const turn of this.#turns.toReversed()) if (!turn.accepted) this.#return(turn);
+    this.#notify(null);
+  }
+
+  #return(turn) {
+    turn.element.remove();
+    this.#turns = this.#turns.filter((each) => each !== turn);
+    this.#input.value = [turn.said, this.#input.value].filter(Boolean).join("\n\n");
+  }
+
+  #startNew() {
+    this.#leave();
+    this.#become(null, "");
+    this.#show([], false);
+  }
+
+  #become(id, title) {
+    this.#conversation = id;
+    this.#remember("conversation", id);
+    this.#heading.textContent = title || "New conversation";
+    for (const row of this.#rows.children) {
+      row.querySelector(".open").setAttribute("aria-current", String(row.dataset.id === id));
+    }
+  }
+
+  async #open(id) {
+    this.#leave();
+    this.#become(id, "Conversation");
+    this.#loaded = false;
+    this.#turns = [];
+    this.#pinned = true;
+    this.#log.replaceChildren(element("div", { class: "working" }, spinner(), "Opening the conversation…"));
+    this.#changed();
+    await this.#follow(id);
+  }
+
+  /** Reads a conversation, and again for as long as a turn of it runs where we cannot hear it. */
+  async #follow(id) {
+    const { signal } = this.#work;
+    try {
+      for (;;) {
+        const { title, messages, running } = await this.#backend.json("GET", conversationPath(id), { signal });
+        if (signal.aborted) return;
+        this.#become(id, title);
+        this.#show(messages, running);
+        if (!running) return;
+        await this.#pause(POLL_MS);
+        if (signal.aborted) return;
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#couldNotRead(id, ChatError.from(error));
+    }
+  }
+
+  #couldNotRead(id, error) {
+    this.#log.querySelector(":scope > .working")?.remove();
+    if (error.code === "not_found") this.#forget(SENTENCES.not_found);
+    else this.#notify(error.message, () => this.#open(id));
+  }
+
+  /** Leaves a conversation that is gone. */
+  #forget(sentence) {
+    this.#startNew();
+    this.#notify(sentence);
+    this.#list();
+  }
+
+  /** In another tab the conversation may have gone on. */
+  #catchUp = () => {
+    const idle = !this.#running && this.#turns.every((turn) => turn.accepted);
+    if (!document.hidden && this.#backend && this.#conversation && idle) this.#follow(this.#conversation);
+  };
+
+  #show(messages, running) {
+    const seen = JSON.stringify([messages, running]);
+    if (seen === this.#seen) return;
+    this.#seen = seen;
+    this.#loaded = true;
+    this.#turns = [];
+    for (const message of messages) this.#load(message);
+    const last = this.#turns.at(-1);
+    for (const turn of this.#turns) if (turn !== last) turn.withdrawRetry();
+    if (running) last?.resume();
+    this.#log.replaceChildren(...(last ? this.#turns.map((turn) => turn.element) : [this.#empty]));
+    if (running && last) last.underWay = true;
+    this.#changed();
+  }
+
+  #load({ id, role, content, status, error, steps }) {
+    const turn = this.#turns.at(-1);
+    if (role === "assistant" && turn && !turn.answered) {
+      turn.load({ content, status, error, steps });
+      turn.answered = true;
+    } else if (role === "assistant") {
+      this.#addTurn(id, null).load({ content, status, error, steps });
+      this.#turns.at(-1).answered = true;
+    } else {
+      this.#addTurn(id, content).load({ content: "", status: "interrupted", error });
+    }
+    this.#turns.at(-1).accepted = true;
+  }
+
+  #addTurn(id, said) {
+    const turn = new Turn({
+      id,
+      said,
+      announce: (sentence) => (this.#status.textContent = sentence),
+      onRetry: () => {
+        if (!this.#running) this.#run(turn);
+        this.#input.focus();
+      },
+    });
+    this.#turns.push(turn);
+    return turn;
+  }
+
+  // ── a turn ──
+
+  get #running() {
+    return this.#turns.find((turn) => turn.running);
+  }
+
+  #submit() {
+    const text = this.#input.value.trim();
+    if (!this.#sendable(text)) return;
+    this.#input.value = "";
+    this.#send(text);
+  }
+
+  #suggest({ target }) {
+    const text = target.closest("button")?.textContent.trim();
+    if (this.#sendable(text)) this.#send(text);
+  }
+
+  #sendable(text) {
+    return Boolean(text) && characters(text) <= MESSAGE_LIMIT && this.#loaded && !this.#running;
+  }
+
+  #send(text) {
+    const turn = this.#addTurn(crypto.randomUUID(), text);
+    this.#run(turn);
+    this.#input.focus();
+  }
+
+  async #run(turn) {
+    this.#leaveAlone();
+    for (const other of this.#turns) other.withdrawRetry();
+    this.#turns = [...this.#turns.filter((other) => other !== turn), turn];
+    this.#empty.remove();
+    this.#log.append(turn.element);
+    turn.begin();
+    this.#pinned = true;
+    this.#changed();
+    const work = this.#work;
+    try {
+      await this.#stream(turn, work.signal);
+    } catch (error) {
+      if (!work.signal.aborted) this.#failed(turn, ChatError.from(error));
+    }
+    if (work.signal.aborted) return;
+    this.#changed();
+    this.#list();
+  }
+
+  /** Ends a catching up that a turn has overtaken. */
+  #leaveAlone() {
+    this.#work.abort();
+    this.#work = new AbortController();
+    this.#seen = "";
+    this.#notify(null);
+  }
+
+  async #stream(turn, signal) {
+    const response = await this.#post(turn, signal);
+    for await (const { name, data } of readEvents(response.body)) {
+      if (signal.aborted) return;
+      if (name === "conversation") this.#begun(turn, data);
+      else if (name === "error") throw new ChatError(data.code, data.message);
+      else if (name === "done") return turn.done(data);
+      else if (Turn.EVENTS.has(name)) turn[name](data);
+      this.#changed();
+    }
+    throw new ChatError("network", CUT);
+  }
+
+  /** A busy conversation is waited for once, for as long as the server asks. */
+  async #post(turn, signal) {
+    const attempt = () =>
+      this.#backend.call("POST", "/api/chat", {
+        signal,
+        body: { message: turn.said, message_id: turn.id, conversation_id: this.#conversation ?? undefined },
+      });
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error.code !== "conversation_busy") throw error;
+      turn.progress({ label: "Waiting for the last answer to finish…" });
+      await this.#pause((error.retryAfter || BUSY_WAIT_S) * 1000);
+      if (signal.aborted || turn.stopping) throw error;
+      return attempt();
+    }
+  }
+
+  #begun(turn, { conversation_id: id }) {
+    turn.accepted = turn.underWay = true;
+    if (id !== this.#conversation) {
+      this.#become(id, turn.said);
+      this.#list();
+    }
+    if (turn.stopping) this.#postStop(turn);
+  }
+
+  #failed(turn, error) {
+    if (error.code === "not_found" && this.#conversation) {
+      turn.accepted = false; // it was kept in a conversation that is gone
+      this.#forget(`${SENTENCES.not_found} Your message is back in the box; sending it starts a new one.`);
+    } else if (error.code === "changed" && this.#conversation) {
+      this.#open(this.#conversation);
+      this.#notify(error.message);
+    } else if (REFUSED_AS_WRITTEN.has(error.code) && !turn.accepted) {
+      this.#return(turn);
+      if (this.#turns.length === 0) this.#log.append(this.#empty);
+      this.#notify(error.message);
+    } else {
+      turn.fail(error.message);
+    }
+  }
+
+  /** A turn that the server has not begun yet is stopped as soon as it has: before, another tab's would be hit. */
+  #stop() {
+    const turn = this.#running;
+    if (!turn || turn.stopping) return;
+    turn.stopping = true;
+    this.#wake();
+    this.#changed();
+    if (turn.underWay) this.#postStop(turn);
+  }
+
+  async #postStop(turn) {
+    const { signal } = this.#work;
+    try {
+      await this.#backend.json("POST", `${conversationPath(this.#conversation)}/stop`, { body: {}, signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      turn.stopping = false;
+      this.#notify(`This could not be stopped. ${ChatError.from(error).message}`);
+      this.#changed();
+    }
+  }
+
+  #pause(milliseconds) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  // ── the list of conversations ──
+
+  async #list(after) {
+    const reading = ++this.#listing; // of several readings the last one is shown
+    try {
+      const query = after ? `?after=${encodeURIComponent(after)}` : "";
+      const { items, next } = await this.#backend.json("GET", `/api/conversations${query}`);
+      if (reading !== this.#listing) return;
+      this.#next = next;
+      const rows = items.map((item) => this.#row(item));
+      if (after) this.#rows.append(...rows);
+      else this.#rows.replaceChildren(...rows);
+      const open = items.find(({ id }) => id === this.#conversation);
+      if (open?.title) this.#heading.textContent = open.title;
+      this.#listNote.textContent = this.#rows.children.length ? "" : "Your conversations will be listed here.";
+    } catch (error) {
+      if (reading !== this.#listing || !this.#backend) return;
+      this.#listNote.replaceChildren(
+        ChatError.from(error).message,
+        element("button", { type: "button", class: "quiet-button", click: () => this.#list() }, "Try again"),
+      );
+    }
+    this.#more.hidden = !this.#next;
+  }
+
+  #row({ id, title, updated_at: updated, running }) {
+    const name = title || "Untitled";
+    const open = element(
+      "button",
+      { type: "button", class: "open", title: name, click: () => this.#pick(id), "aria-current": String(id === this.#conversation) },
+      element("span", { class: "name" }, name),
+      element("span", { class: "when" }, running ? "Working…" : day(updated)),
+    );
+    const remove = iconButton("trash", `Delete “${name}”`, () => this.#confirmDelete(id, name));
+    return element("li", { "data-id": id }, open, remove);
+  }
+
+  #pick(id) {
+    this.#toggleDrawer(false);
+    this.#input.focus();
+    this.#open(id);
+  }
+
+  #pickNew() {
+    this.#toggleDrawer(false);
+    this.#startNew();
+    this.#input.focus();
+  }
+
+  #confirmDelete(id, name) {
+    this.#dialog.querySelector(".name").textContent = `“${name}”`;
+    this.#dialog.returnValue = "";
+    this.#dialog.onclose = () => {
+      if (this.#dialog.returnValue === "delete") this.#delete(id);
+    };
+    this.#dialog.showModal();
+  }
+
+  async #delete(id) {
+    try {
+      await this.#backend.json("DELETE", conversationPath(id));
+    } catch (error) {
+      const { code, message } = ChatError.from(error);
+      if (code !== "not_found") {
+        this.#listNote.textContent = `It could not be deleted. ${message}`;
+        return;
+      }
+    }
+    if (id === this.#conversation) this.#startNew();
+    await this.#list();
+    this.#newButton.focus(); // the button that had it is gone with its row
+  }
+
+  #toggleDrawer(open) {
+    if (open === this.#drawerOpen) return;
+    this.#chat.toggleAttribute("data-drawer", open);
+    this.#main.inert = open;
+    (open ? this.#newButton : this.#menu).focus();
+  }
+
+  get #drawerOpen() {
+    return this.#chat.hasAttribute("data-drawer");
+  }
+
+  // ── the page ──
+
+  #build() {
+    this.#newButton = element(
+      "button",
+      { type: "button", class: "new", click: () => this.#pickNew() },
+      icon("plus"),
+      "New conversation",
+    );
+    this.#rows = element("ul", { class: "rows" });
+    this.#listNote = element("p", { class: "list-note", role: "status" });
+    this.#more = element("button", { type: "button", class: "quiet-button", hidden: true, click: () => this.#list(this.#next) }, "Show older");
+    const nav = element(
+      "nav",
+      { "aria-label": "Conversations" },
+      element("div", { class: "bar" }, this.#newButton, iconButton("close", "Close the list", () => this.#toggleDrawer(false), { class: "icon-button drawer-only" })),
+      element("div", { class: "list" }, this.#rows, this.#listNote, this.#more),
+    );
+    this.#main = element("div", { class: "main" }, this.#buildHeader(), this.#buildLog(), this.#buildComposer());
+    this.#status = element("div", { class: "spoken", role: "status" });
+    this.#dialog = this.#buildDialog();
+    this.#chat = element("div", { class: "chat", keydown: (event) => this.#escape(event) }, nav, this.#main, this.#status, this.#dialog);
+    this.shadowRoot.append(this.#chat);
+  }
+
+  #buildHeader() {
+    this.#menu = iconButton("menu", "Conversations", () => this.#toggleDrawer(true), { class: "icon-button drawer-only" });
+    this.#heading = element("h2", {}, "New conversation");
+    const fresh = iconButton("plus", "New conversation", () => this.#pickNew(), { class: "icon-button drawer-only" });
+    return element("div", { class: "bar title" }, this.#menu, this.#heading, fresh);
+  }
+
+  #buildLog() {
+    const suggestions = element("slot", {
+      name: "suggestion",
+      click: (event) => this.#suggest(event),
+    });
+    this.#empty = element(
+      "div",
+      { class: "empty" },
+      element("h3", {}, "What would you like to work on?"),
+      element("p", {}, "Ask about your career, your documents, or how Qwestly works."),
+      element("div", { class: "suggestions" }, suggestions),
+    );
+    const attributes = { class: "log", role: "log", "aria-live": "polite", "aria-label": "Messages", tabindex: "0" };
+    this.#log = element("div", { ...attributes, scroll: () => this.#noteScroll() }, this.#empty);
+    return this.#log;
+  }
+
+  #buildComposer() {
+    this.#notice = element("div", { class: "notice", role: "alert", hidden: true });
+    this.#input = element("textarea", {
+      rows: "1",
+      "aria-label": "Your message",
+      "aria-describedby": "counter",
+      placeholder: "Write a message…",
+      enterkeyhint: "send",
+      keydown: (event) => this.#enter(event),
+      input: () => this.#changed(),
+    });
+    // The second click of a double click on Send is no wish to stop.
+    const press = ({ detail }) => detail > 1 || (this.#running ? this.#stop() : this.#submit());
+    this.#button = element("button", { type: "button", class: "send", click: press });
+    this.#counter = element("p", { class: "counter", id: "counter" });
+    const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button);
+    return element("div", { class: "composer" }, this.#notice, box, this.#counter);
+  }
+
+  #buildDialog() {
+    const body = element("p", {}, element("span", { class: "name" }), " and everything said in it will be deleted. This cannot be undone.");
+    const form = element(
+      "form",
+      { method: "dialog" },
+      element("h2", { id: "question" }, "Delete this conversation?"),
+      body,
+      element(
+        "div",
+        { class: "choices" },
+        element("button", { class: "quiet-button", value: "", autofocus: true }, "Cancel"),
+        element("button", { class: "danger-button", value: "delete" }, "Delete"),
+      ),
+    );
+    return element("dialog", { "aria-labelledby": "question" }, form);
+  }
+
+  #enter(event) {
+    // keyCode 229: Safari ends a composition before it tells of the key that ended it
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    this.#submit();
+  }
+
+  #escape(event) {
+    if (event.key !== "Escape" || event.isComposing || this.#dialog.open) return;
+    if (this.#drawerOpen) this.#toggleDrawer(false);
+    else this.#stop();
+  }
+
+  /** Says what concerns no single turn; null takes it away. */
+  #notify(sentence, again) {
+    this.#notice.hidden = sentence === null;
+    this.#notice.replaceChildren(icon("alert"), element("span", {}, sentence ?? ""));
+    if (again) this.#notice.append(element("button", { type: "button", class: "quiet-button", click: again }, "Try again"));
+  }
+
+  /** Brings the composer in line with the state, and keeps a reader who is at the bottom there. */
+  #changed() {
+    const running = this.#running;
+    const text = this.#input.value.trim();
+    const label = running ? (running.stopping ? "Stopping…" : "Stop") : "Send";
+    const hadFocus = this.shadowRoot.activeElement === this.#button;
+    if (this.#button.title !== label) {
+      this.#button.replaceChildren(icon(running ? "stop" : "send"));
+      this.#button.title = label;
+      this.#button.setAttribute("aria-label", label);
+    }
+    this.#button.classList.toggle("stopping", Boolean(running?.stopping));
+    this.#button.disabled = !running && !this.#sendable(text);
+    if (hadFocus && !running) this.#input.focus();
+    this.#count(text);
+    this.#grow();
+    this.#stick();
+  }
+
+  #count(text) {
+    const count = characters(text);
+    const over = count > MESSAGE_LIMIT;
+    this.#counter.textContent = count < COUNTER_FROM ? "" : `${count.toLocaleString("en")} of ${MESSAGE_LIMIT.toLocaleString("en")} characters`;
+    this.#counter.classList.toggle("over", over);
+    this.#input.setAttribute("aria-invalid", String(over));
+  }
+
+  #grow() {
+    this.#input.style.height = "auto";
+    this.#input.style.height = `${this.#input.scrollHeight}px`;
+  }
+
+  #noteScroll() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#log;
+    this.#pinned = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM_PX;
+  }
+
+  #stick() {
+    if (this.#pinned) this.#log.scrollTop = this.#log.scrollHeight;
+  }
+
+  #resizes = new ResizeObserver(() => {
+    if (this.clientWidth >= NARROW_PX && this.#drawerOpen) this.#toggleDrawer(false);
+    this.#stick();
+  });
+}
+
+const characters = (text) => (text.length < COUNTER_FROM ? text.length : [...text].length);
+
+function day(timestamp) {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return "";
+  const today = date.toDateString() === new Date().toDateString();
+  return date.toLocaleString(undefined, today ? { timeStyle: "short" } : { dateStyle: "medium" });
+}
+
+// ── Styles ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+// A constructed sheet, because a strict content security policy forbids style elements. A page sets `color-scheme` on
+// the element to choose light or dark itself, and --qwestly-… to choose colours and type.
+const STYLES = new CSSStyleSheet();
+STYLES.replaceSync(`
+:host {
+  color-scheme: light dark;
+  --background: var(--qwestly-background, light-dark(#ffffff, #131716));
+  --surface: var(--qwestly-surface, light-dark(#f5f7f5, #1a201e));
+  --raised: var(--qwestly-raised, light-dark(#e9efec, #26302d));
+  --text: var(--qwestly-text, light-dark(#18211e, #e6ece9));
+  --muted: var(--qwestly-muted, light-dark(#56645f, #9db0a9));
+  --line: var(--qwestly-line, light-dark(#dde4e0, #2c3633));
+  --accent: var(--qwestly-accent, light-dark(#0d6a59, #63cfb6));
+  --on-accent: var(--qwestly-on-accent, light-dark(#ffffff, #06231c));
+  --danger: var(--qwestly-danger, light-dark(#a8322a, #f29a90));
+  --on-danger: light-dark(#ffffff, #2b0906);
+  display: block;
+  container-type: inline-size;
+  block-size: 100%;
+  min-block-size: 20rem;
+  background: var(--background);
+  color: var(--text);
+  font: 1rem/1.55 var(--qwestly-font, system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", sans-serif);
+  text-align: start;
+}
+:host([hidden]), [hidden] { display: none !important; }
+*, *::before, *::after { box-sizing: border-box; }
+h2, h3, p, ul { margin: 0; }
+button, textarea { font: inherit; color: inherit; }
+button { cursor: pointer; border: 0; background: none; border-radius: .6rem; }
+button:disabled { cursor: default; }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+.spoken { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.icon { inline-size: 1.25rem; block-size: 1.25rem; flex: none; fill: none; stroke: currentColor; stroke-width: 1.75; stroke-linecap: round; stroke-linejoin: round; }
+.icon-stop { fill: currentColor; }
+
+.chat { position: relative; display: grid; grid-template-columns: 17rem minmax(0, 1fr); block-size: 100%; min-block-size: inherit; overflow: hidden; }
+.bar { display: flex; align-items: center; gap: .5rem; min-block-size: 3.75rem; padding: .5rem 1rem; }
+.icon-button { display: grid; place-items: center; flex: none; inline-size: 2.5rem; block-size: 2.5rem; padding: 0; color: var(--muted); }
+.icon-button:hover { background: var(--raised); color: var(--text); }
+.quiet-button { padding: .3rem .9rem; border: 1px solid var(--line); background: var(--background); font-size: .9rem; }
+.quiet-button:hover { background: var(--raised); }
+.danger-button { padding: .3rem .9rem; border: 1px solid transparent; background: var(--danger); color: var(--on-danger); font-size: .9rem; }
+.danger-button:hover { filter: brightness(1.1); }
+.drawer-only { display: none; }
+
+nav { display: flex; flex-direction: column; min-block-size: 0; background: var(--surface); border-inline-end: 1px solid var(--line); }
+.new { flex: 1; display: flex; align-items: center; gap: .5rem; padding: .5rem .75rem; border: 1px solid var(--line); background: var(--background); font-weight: 550; }
+.new:hover { border-color: var(--accent); color: var(--accent); }
+.list { overflow-y: auto; flex: 1; padding: .25rem .5rem 1rem; }
+.list > .quiet-button { margin: .5rem; }
+.rows { list-style: none; padding: 0; display: grid; gap: 2px; }
+.rows li { display: flex; align-items: center; border-radius: .6rem; }
+.rows li:hover, .rows li:has(.open[aria-current=true]) { background: var(--raised); }
+.open { flex: 1; min-inline-size: 0; display: grid; padding: .5rem .5rem .5rem .75rem; text-align: start; }
+.open[aria-current=true] .name { font-weight: 600; }
+.open .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: .95rem; }
+.open .when { color: var(--muted); font-size: .8rem; }
+.rows .icon-button { inline-size: 2rem; block-size: 2rem; margin-inline-end: .35rem; }
+.rows .icon-button .icon { inline-size: 1.1rem; }
+.rows .icon-button:hover { color: var(--danger); }
+.rows .icon-button:focus-visible, .open:focus-visible { outline-offset: -2px; }
+@media (hover: hover) {
+  .rows .icon-button { opacity: 0; }
+  .rows li:is(:hover, :focus-within) .icon-button { opacity: 1; }
+}
+.list-note { display: grid; gap: .5rem; justify-items: start; padding: .5rem .75rem; color: var(--muted); font-size: .9rem; }
+.list-note:empty { display: none; }
+
+.main { display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; }
+.title { border-block-end: 1px solid var(--line); padding-inline: 1.5rem; }
+.title h2 { flex: 1; min-inline-size: 0; font-size: 1rem; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.log { flex: 1; min-block-size: 0; overflow-y: auto; overflow-x: hidden; overscroll-behavior: contain; padding: 1.5rem; display: flex; flex-direction: column; gap: 1.75rem; }
+.log:focus-visible { outline-offset: -2px; }
+.log > * { inline-size: 100%; max-inline-size: 46rem; margin-inline: auto; flex: none; }
+.empty { margin-block: auto; display: grid; gap: .5rem; justify-items: center; text-align: center; }
+.empty h3 { font-size: 1.4rem; line-height: 1.3; font-weight: 600; letter-spacing: -.01em; text-wrap: balance; }
+.empty p { color: var(--muted); text-wrap: balance; }
+.suggestions { display: flex; flex-wrap: wrap; justify-content: center; gap: .6rem; margin-block-start: 1rem; }
+::slotted(button) { font: inherit; font-size: .95rem; cursor: pointer; padding: .5rem 1rem; border: 1px solid var(--line); border-radius: 2rem; background: var(--surface); color: var(--text); }
+::slotted(button:hover) { border-color: var(--accent); color: var(--accent); }
+::slotted(button:focus-visible) { outline: 2px solid var(--accent); outline-offset: 2px; }
+
+.turn { display: grid; gap: 1rem; }
+.said { justify-self: end; max-inline-size: min(85%, 36rem); padding: .6rem 1rem; border-radius: 1.1rem 1.1rem .3rem 1.1rem; background: var(--raised); white-space: pre-wrap; overflow-wrap: anywhere; }
+.answer { display: grid; gap: .75rem; min-inline-size: 0; }
+.steps { color: var(--muted); font-size: .9rem; }
+.steps summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .4rem; cursor: pointer; }
+.steps summary:hover { color: var(--text); }
+.steps ul { list-style: none; display: grid; gap: .3rem; margin-block-start: .35rem; padding: .1rem 0 .1rem .85rem; border-inline-start: 2px solid var(--line); }
+.steps li, .working { display: flex; align-items: center; gap: .6rem; }
+.mark { display: grid; place-items: center; inline-size: 1.1rem; }
+.mark .icon { inline-size: 1.1rem; }
+.mark .icon-check { color: var(--accent); }
+.mark .icon-close { color: var(--danger); }
+.working { color: var(--muted); font-size: .95rem; }
+.spinner { flex: none; inline-size: .95rem; block-size: .95rem; border: 2px solid var(--line); border-block-start-color: var(--accent); border-radius: 50%; animation: turn 900ms linear infinite; }
+@keyframes turn { to { transform: rotate(1turn); } }
+.footer { display: flex; flex-wrap: wrap; align-items: center; gap: .5rem .9rem; font-size: .9rem; }
+.footer:not(:has(> :not([hidden]))), .content:empty { display: none; }
+.problem { color: var(--muted); }
+.problem.failed { color: var(--danger); }
+
+.content { display: grid; gap: .75rem; min-inline-size: 0; overflow-wrap: anywhere; }
+.content > * { margin: 0; min-inline-size: 0; }
+.content :is(h3, h4, h5, h6) { line-height: 1.3; font-weight: 650; font-size: 1rem; }
+.content h3 { font-size: 1.2rem; }
+.content h4 { font-size: 1.08rem; }
+.content :is(h3, h4, h5, h6):not(:first-child) { margin-block-start: .35rem; }
+.content p, .content li { white-space: pre-line; }
+.content :is(ul, ol) { padding-inline-start: 1.5rem; margin: 0; }
+.content li + li, .content li > :is(ul, ol) { margin-block-start: .3rem; }
+.content li::marker { color: var(--muted); }
+.content code { font: .9em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, "Liberation Mono", monospace; padding: .1em .35em; border-radius: .35em; background: var(--raised); }
+.content pre { overflow-x: auto; padding: .85rem 1rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--surface); }
+.content pre code { padding: 0; background: none; overflow-wrap: normal; }
+.content a { color: var(--accent); text-underline-offset: .2em; }
+
+.composer { padding: .25rem 1.5rem 1rem; }
+.composer > * { max-inline-size: 46rem; margin-inline: auto; }
+.notice { display: flex; align-items: center; gap: .6rem; margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--surface); font-size: .9rem; }
+.notice span { flex: 1; }
+.notice .icon { color: var(--danger); }
+.box { display: flex; align-items: flex-end; gap: .5rem; padding: .4rem .4rem .4rem 1.1rem; border: 1px solid light-dark(#85938d, #64746e); border-radius: 1.5rem; background: var(--background); cursor: text; }
+.box:focus-within { border-color: var(--accent); box-shadow: 0 0 0 1px var(--accent); }
+textarea { flex: 1; min-inline-size: 0; max-block-size: 12rem; margin-block: .4rem; padding: 0; border: 0; outline: 0; background: none; resize: none; line-height: 1.5rem; }
+textarea:focus-visible { outline: 0; }
+textarea::placeholder { color: var(--muted); opacity: 1; }
+.send { display: grid; place-items: center; flex: none; inline-size: 2.35rem; block-size: 2.35rem; padding: 0; border-radius: 50%; background: var(--accent); color: var(--on-accent); }
+.send:hover:enabled { filter: brightness(1.1); }
+.send:disabled { background: var(--raised); color: var(--muted); }
+.send.stopping { opacity: .6; }
+.counter { min-block-size: 1.2rem; padding-block-start: .15rem; text-align: end; font-size: .8rem; color: var(--muted); }
+.counter:empty { display: none; }
+.counter.over { color: var(--danger); font-weight: 600; }
+
+dialog { max-inline-size: min(26rem, calc(100vw - 2rem)); padding: 1.5rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--background); color: var(--text); box-shadow: 0 1rem 3rem rgb(0 0 0 / .25); }
+dialog::backdrop { background: rgb(8 14 12 / .45); }
+dialog form { display: grid; gap: .75rem; }
+dialog h2 { font-size: 1.1rem; }
+dialog p { color: var(--muted); overflow-wrap: anywhere; }
+dialog .name { color: var(--text); }
+.choices { display: flex; justify-content: flex-end; gap: .6rem; margin-block-start: .5rem; }
+
+@container (max-width: ${NARROW_PX - 0.02}px) {
+  .chat { grid-template-columns: minmax(0, 1fr); }
+  .drawer-only { display: grid; }
+  nav { display: none; position: absolute; inset: 0 auto 0 0; z-index: 1; inline-size: min(20rem, 88%); box-shadow: 0 0 0 100vmax rgb(8 14 12 / .45); }
+  [data-drawer] nav { display: flex; }
+  .title { padding-inline: .6rem; }
+  .title h2 { text-align: center; }
+  .log { padding: 1.1rem 1rem; }
+  .composer { padding: .25rem .75rem .75rem; }
+}
+@media (prefers-reduced-motion: reduce) {
+  .spinner { animation: none; }
+}
+`);
+
+customElements.define("qwestly-chat", QwestlyChat);
