@@ -26,7 +26,7 @@ START_SECONDS = 30
 STOP_SECONDS = 8
 CHAT = "ChatFunction"
 MODEL_SERVER = "model server"
-DEFAULT_PORT = 8000
+DEFAULT_PORT = "8000"
 
 
 class CannotRun(Exception):
@@ -110,7 +110,7 @@ def plan(given: Mapping[str, str]) -> Stack:
     environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
     environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"
-    front = Part("page", int(environment.get("PORT", DEFAULT_PORT)), [])
+    front = Part("page", _port(environment.get("PORT", DEFAULT_PORT)), [])
     chat = stack.add("chat function", "./run.sh", folder="functions/chat")
     if "CANDIDATE_APP_URL" not in environment:
         environment["CANDIDATE_APP_URL"] = "http://" + stack.add("candidate app", *_module("candidate_app"))
@@ -125,6 +125,12 @@ def plan(given: Mapping[str, str]) -> Stack:
     ]
     stack.parts.insert(0, front)
     return stack
+
+
+def _port(text: str) -> int:
+    if not (text.isdecimal() and 0 < int(text) < 65_536):
+        raise CannotRun(f"PORT must be a number from 1 to 65535, not {text!r}.")
+    return int(text)
 
 
 def _module(name: str) -> tuple[str, ...]:

@@ -33,10 +33,12 @@ VARIABLES: dict[str, str] = {
 
 def is_local(mongodb_uri: str, database: str) -> bool:
     """Whether demo data and the scripted model may be used with this database."""
-    return database.startswith(DEMO_DATABASE) or _is_loopback(urlsplit(mongodb_uri).hostname or "")
+    hosts = urlsplit(mongodb_uri).netloc.rpartition("@")[2].split(",")
+    return database.startswith(DEMO_DATABASE) or all(_is_loopback(host) for host in hosts)
 
 
-def _is_loopback(host: str) -> bool:
+def _is_loopback(address: str) -> bool:
+    host = urlsplit(f"//{address}").hostname or ""
     try:
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:

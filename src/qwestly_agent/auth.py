@@ -1,7 +1,7 @@
 """Who is speaking: the candidate app's token, verified. A `user_id` comes from here and from nowhere else."""
 
 import jwt
-from pydantic import BaseModel, Field, FiniteFloat, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from qwestly_agent.clock import Clock
 from qwestly_agent.errors import Unauthorized
@@ -16,10 +16,12 @@ LONGEST_TOKEN_CHARACTERS = 4096
 
 
 class _Claims(BaseModel):
-    user_id: StrictStr = Field(min_length=1, max_length=256)
+    model_config = ConfigDict(strict=True)
+
+    user_id: str = Field(min_length=1, max_length=256)
     exp: FiniteFloat
     nbf: FiniteFloat = 0
-    iss: StrictStr | None = None
+    iss: str | None = None
 
 
 def verify_token(token: str, settings: Settings, clock: Clock) -> str:

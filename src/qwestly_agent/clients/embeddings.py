@@ -25,6 +25,10 @@ class Embeddings:
             answer = await self.client.embeddings.create(
                 model=MODEL, dimensions=DIMENSIONS, input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts]
             )
-        except OpenAIError as error:
+            vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+        # The client reads a page or half an object as if it were an answer, and fails on it in its own ways.
+        except (OpenAIError, ValueError, TypeError, AttributeError) as error:
             raise Unavailable("Search by meaning cannot be reached right now.") from error
-        return [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+        if len(vectors) != len(texts):
+            raise Unavailable("Search by meaning cannot be reached right now.")
+        return vectors

@@ -6,6 +6,7 @@ messages and then, in one conditional write, letting go. A document per message;
 answer that made them.
 """
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -120,7 +121,7 @@ class Conversations:
     async def claim(self, user_id: str, conversation_id: str, turn: NewTurn) -> Claim:
         """Raises `ConversationBusy` while another turn holds it, `NotFound` where this user has none of that id."""
         document = await self.database[CONVERSATIONS].find_one_and_update(
-            {**_of(user_id, conversation_id), "lease_until": {"$lt": turn.started_at}},
+            {**_of(user_id, conversation_id), "lease_until": {"$lte": turn.started_at}},
             {"$set": {**_lease(turn), f"turns.{turn.run_id}": _kept(turn)}},
             return_document=ReturnDocument.AFTER,
         )
@@ -129,7 +130,7 @@ class Conversations:
         held = await self.database[CONVERSATIONS].find_one(_of(user_id, conversation_id), {"lease_until": 1})
         if held is None:
             raise NotFound("There is no such conversation.")
-        raise ConversationBusy(retry_after=max(1, round(held["lease_until"] - turn.started_at)))
+        raise ConversationBusy(retry_after=max(1, math.ceil(held["lease_until"] - turn.started_at)))
 
     async def renew(self, user_id: str, conversation_id: str, run_id: str, now: float) -> bool:
         """False when the lease was lost: the turn must end and record nothing."""
@@ -182,7 +183,7 @@ class Conversations:
             },
         )
         if let_go.matched_count != 1:
-            await self._delete_run(claim, claim.turn.run_id)
+            await self._take_back(claim)
             return False
         if replaced_run:
             await self._delete_run(claim, replaced_run)
@@ -240,9 +241,15 @@ class Conversations:
             await self.database[MESSAGES].insert_many([_document(claim, message) for message in messages])
         except (BulkWriteError, DuplicateKeyError):
             # Another turn has the numbers, so it has the conversation.
-            await self._delete_run(claim, claim.turn.run_id)
+            await self._take_back(claim)
             return False
         return True
+
+    async def _take_back(self, claim: Claim) -> None:
+        """The answer of a turn that lost the conversation. The user's words stay as long as the conversation does."""
+        key = _of(claim.user_id, claim.conversation_id)
+        there = await self.database[CONVERSATIONS].find_one(key, {"_id": 1})
+        await self._delete_run(claim, claim.turn.run_id, **({"role": "assistant"} if there else {}))
 
     async def _keep_longer(self, claim: Claim, now: float) -> float:
         until = now + RETENTION_SECONDS + RETENTION_SLACK_SECONDS
@@ -252,9 +259,9 @@ class Conversations:
         )
         return until
 
-    async def _delete_run(self, claim: Claim, run_id: str) -> None:
+    async def _delete_run(self, claim: Claim, run_id: str, **more: str) -> None:
         await self.database[MESSAGES].delete_many(
-            {"user_id": claim.user_id, "conversation_id": claim.conversation_id, "run_id": run_id}
+            {"user_id": claim.user_id, "conversation_id": claim.conversation_id, "run_id": run_id, **more}
         )
 
     async def _by_run(self, claim: Claim, run_id: str) -> bool:

@@ -37,14 +37,14 @@ class Docs:
         return {str(document["_id"]) async for document in self.database[COLLECTION].find({}, {"_id": 1})}
 
     async def add(self, sections: Sequence[Section], vectors: Sequence[Sequence[float]]) -> None:
-        for section, vector in zip(sections, vectors, strict=True):
-            fields = {
-                "path": section.path,
-                "title": section.title,
-                "text": section.text,
-                "embedding": to_binary(vector),
-            }
-            await self.database[COLLECTION].replace_one({"_id": section.id}, fields, upsert=True)
+        """In place of those with the same ids."""
+        await self.remove([section.id for section in sections])
+        await self.database[COLLECTION].insert_many(
+            [
+                {"_id": s.id, "path": s.path, "title": s.title, "text": s.text, "embedding": to_binary(vector)}
+                for s, vector in zip(sections, vectors, strict=True)
+            ]
+        )
 
     async def remove(self, ids: Sequence[str]) -> None:
         if ids:

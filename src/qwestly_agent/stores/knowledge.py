@@ -34,4 +34,5 @@ class Knowledge:
         return [
             Passage(str(document["_id"]), document.get("title", ""), document.get("source_type", ""), document["text"])
             for document, _ in found
+            if document.get("text")
         ]

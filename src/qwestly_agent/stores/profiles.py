@@ -5,6 +5,7 @@ The collections are the candidate app's; `infra/mongo/foreign.py` lists the fiel
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, TypeAlias
 
 from pymongo.asynchronous.database import AsyncDatabase
@@ -44,8 +45,7 @@ class Profiles:
             self._one(PREFERENCES, user_id),
             self._one(LINKEDIN, user_id),
         )
-        parts = {**candidate, "employment": employment, "preferences": preferences, "linkedin": linkedin}
-        return {name: value for name, value in parts.items() if value}
+        return {**candidate, **_allowed({"employment": employment, "preferences": preferences, "linkedin": linkedin})}
 
     async def _one(self, collection: str, user_id: str) -> Fields:
         return _allowed(await self.database[collection].find_one({"user_id": user_id}, _projection(collection)))
@@ -60,4 +60,13 @@ def _projection(collection: str) -> dict[str, int]:
 
 
 def _allowed(document: Document | None) -> Fields:
-    return {name: value for name, value in (document or {}).items() if value not in (None, "", [], {})}
+    return {name: _plain(value) for name, value in (document or {}).items() if value not in (None, "", [], {})}
+
+
+def _plain(value: Any) -> Any:
+    """The database's own types as text, for what is told to a model must be JSON; ids and the like are left out."""
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items() if not str(name).startswith("_")}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value if value is None or isinstance(value, str | int | float | datetime) else str(value)

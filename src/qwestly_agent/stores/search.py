@@ -37,10 +37,10 @@ class Searchable:
         if vector is not None and self._server_can:
             try:
                 return await self._nearest_by_index(filter, vector, limit)
-            except OperationFailure:
+            except OperationFailure as error:
                 # Not a server that has `$vectorSearch`, or an index that lacks a filter field. Neither mends itself
                 # while this process lives, and `python -m infra.mongo check` tells the operator.
-                self._server_can = False
+                self._server_can = error.timeout
         return await self._nearest_by_comparing(filter, words, vector, limit)
 
     async def _nearest_by_index(
@@ -70,7 +70,7 @@ class Searchable:
         fields = {self.text_field: 1, **({self.vector_field: 1} if vector is not None else {})}
         candidates = await self.collection.find(filter, fields).limit(EXACT_LIMIT).to_list()
         scores = _scores(
-            [candidate.get(self.text_field, "") for candidate in candidates],
+            [candidate.get(self.text_field) or "" for candidate in candidates],
             [candidate.get(self.vector_field) for candidate in candidates],
             words,
             vector,
@@ -87,12 +87,16 @@ class Searchable:
 
 def _scores(texts: list[str], vectors: list[Any], words: str, vector: Sequence[float] | None) -> list[float]:
     by_words = [_share_of_words(words, text) for text in texts]
-    if vector is None or not any(vectors):
+    if vector is None:
         return by_words
     import numpy as np  # only where vectors are compared: it costs every other cold start 60 ms
 
-    known = [position for position, stored in enumerate(vectors) if stored]
-    matrix = np.array([to_floats(vectors[position]) for position in known], dtype=np.float32)
+    # A vector of other dimensions is another model's, and comparable with nothing.
+    floats = [to_floats(stored) if stored else () for stored in vectors]
+    known = [position for position, each in enumerate(floats) if len(each) == len(vector)]
+    if not known:
+        return by_words
+    matrix = np.array([floats[position] for position in known], dtype=np.float32)
     query = np.asarray(vector, dtype=np.float32)
     norms = np.linalg.norm(matrix, axis=1) * np.linalg.norm(query)
     cosines = (matrix @ query) / np.where(norms == 0, 1, norms)
