@@ -172,7 +172,7 @@ async def read_conversation(
     house: TheHouse,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
-    before: int | None = None,
+    before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     form: Annotated[Literal["ui"] | None, Query(alias="as")] = None,
 ) -> ConversationView | UIConversation:
     """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""

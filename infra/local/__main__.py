@@ -71,8 +71,13 @@ class Part:
 
     def check(self) -> None:
         if self.process and self.process.poll() is not None:
-            lines = (ROOT / self.log).read_text(errors="replace").strip().splitlines()
-            raise CannotRun(f"The {self.name} ended: {lines[-1] if lines else 'it said nothing'} (see {self.log})")
+            raise CannotRun(f"The {self.name} ended: {self.last_words()} (see {self.log})")
+
+    def last_words(self) -> str:
+        """Its own sentence where it gave one, else the last line."""
+        lines = (ROOT / self.log).read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        marker = "InvalidSettings: "
+        return next((line.partition(marker)[2] for line in reversed(lines) if marker in line), lines[-1])
 
     def stop(self) -> None:
         if self.process is None or self.process.poll() is not None:

@@ -3,6 +3,8 @@
 python -m infra.mongo check            what is missing: indexes, filter fields, the fields we assume; changes nothing
 python -m infra.mongo apply            make our indexes; never touches what is not ours
 python -m infra.mongo ingest FOLDER    bring FOLDER's Markdown into qwestly_docs, and take out what is gone from it
+
+The agent's own database user (roles.json) may ingest; check and apply need one that may list and create indexes.
 """
 
 import argparse
@@ -14,13 +16,13 @@ from typing import Any
 
 from openai import DefaultAsyncHttpx2Client
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import OperationFailure
+from pymongo.errors import ConnectionFailure, OperationFailure
 from pymongo.operations import SearchIndexModel
 
 from infra.mongo.indexes import ASSUMED, INDEXES, VECTOR_INDEXES, Assumed, VectorIndex
 from infra.mongo.ingest import ingest, sections_of
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
-from qwestly_agent.errors import InvalidSettings
+from qwestly_agent.errors import InvalidSettings, Unavailable
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
@@ -143,5 +145,7 @@ if __name__ == "__main__":
     commands.add_parser("ingest").add_argument("folder", type=_folder)
     try:
         sys.exit(asyncio.run(main(parser.parse_args())))
-    except InvalidSettings as error:
+    except (InvalidSettings, Unavailable) as error:
         sys.exit(str(error))
+    except ConnectionFailure:
+        sys.exit("The database at MONGODB_URI cannot be reached.")

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -32,21 +33,39 @@ async def ingest(sections: Mapping[str, Section], docs: Docs, embeddings: Embedd
 def split(path: Path, folder: Path) -> Iterator[Section]:
     """A section for each heading with text below it; a long one is cut at its paragraphs."""
     page = str(path.relative_to(folder))
-    title = path.stem
-    for block in re.split(r"(?m)^(?=#{1,3} )", path.read_text(encoding="utf-8")):
-        heading, _, text = block.partition("\n") if block.startswith("#") else ("", "", block)
-        title = heading.lstrip("# ").strip() or title
+    for title, text in _blocks(path.read_text(encoding="utf-8"), path.stem):
         for piece in _pieces(text.strip()):
             digest = hashlib.sha256(f"{page}\0{title}\0{piece}".encode()).hexdigest()[:24]
             yield Section(id=digest, path=page, title=title, text=piece)
 
 
+def _blocks(markdown: str, title: str) -> Iterator[tuple[str, str]]:
+    """Headings with what stands below them; a `#` in fenced code is no heading."""
+    lines: list[str] = []
+    fenced = False
+    for line in markdown.splitlines():
+        fenced ^= line.lstrip().startswith(("```", "~~~"))
+        if not fenced and (heading := re.match(r"#{1,3} +(.+)", line)):
+            yield title, "\n".join(lines)
+            title, lines = heading[1].strip(), []
+        else:
+            lines.append(line)
+    yield title, "\n".join(lines)
+
+
 def _pieces(text: str) -> Iterator[str]:
     piece = ""
-    for paragraph in filter(None, text.split("\n\n")):
-        if piece and len(piece) + len(paragraph) > LONGEST_SECTION_CHARACTERS:
+    for paragraph in _paragraphs(text):
+        if piece and len(piece) + 2 + len(paragraph) > LONGEST_SECTION_CHARACTERS:
             yield piece
             piece = ""
         piece = f"{piece}\n\n{paragraph}" if piece else paragraph
     if piece:
         yield piece
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    for paragraph in filter(None, text.split("\n\n")):
+        yield from textwrap.wrap(
+            paragraph, LONGEST_SECTION_CHARACTERS, replace_whitespace=False, drop_whitespace=False, expand_tabs=False
+        )

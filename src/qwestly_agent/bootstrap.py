@@ -15,6 +15,7 @@ from qwestly_agent.agents.registry import DESIGNS, find_design
 from qwestly_agent.chat.running import Running
 from qwestly_agent.clients.embeddings import Embeddings
 from qwestly_agent.clock import Clock, system_clock
+from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.llm import PROVIDER_ADDRESSES, make_models, make_openai_client
 from qwestly_agent.observability import make_logger
 from qwestly_agent.settings import Settings
@@ -115,8 +116,11 @@ def make_embeddings(settings: Settings, http: httpx2.AsyncClient) -> Embeddings:
 
 
 def look_up(reference: str) -> str:
-    """The value behind `ssm:/path` or `secret:name`."""
+    """The value behind `ssm:/path` or `secret:name`. Raises `InvalidSettings` where it cannot be read."""
     from aws_lambda_powertools.utilities import parameters  # boto3, which only a reference needs
 
     kind, _, name = reference.partition(":")
-    return parameters.get_parameter(name, decrypt=True) if kind == "ssm" else parameters.get_secret(name)
+    try:
+        return parameters.get_parameter(name, decrypt=True) if kind == "ssm" else parameters.get_secret(name)
+    except parameters.GetParameterError as error:
+        raise InvalidSettings(f"{reference} cannot be read: {type(error.__cause__ or error).__name__}.") from error

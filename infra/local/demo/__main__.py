@@ -7,6 +7,7 @@ from typing import Any
 
 from openai import DefaultAsyncHttpx2Client
 from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import ConnectionFailure
 
 from infra.local.demo import person
 from infra.local.environment import DEMO_USER, ROOT, is_local
@@ -82,7 +83,10 @@ async def main() -> None:
     if not is_local(settings.mongodb_uri, settings.mongodb_database):
         sys.exit(f"{settings.mongodb_database} is no local database, so no demo data goes into it.")
     async with make_mongo_client(settings.mongodb_uri) as mongo, DefaultAsyncHttpx2Client() as http:
-        await fill(mongo[settings.mongodb_database], make_embeddings(settings, http), time.time())
+        try:
+            await fill(mongo[settings.mongodb_database], make_embeddings(settings, http), time.time())
+        except ConnectionFailure:
+            sys.exit("the database at MONGODB_URI cannot be reached.")
 
 
 if __name__ == "__main__":

@@ -53,6 +53,9 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
     try:
         said, known = await reading
         return await _prepare(house, claim, request, said, known, deadline)
+    except (Invalid, Changed):
+        await house.conversations.finish(claim, [], replaced_run=None, changes={}, now=house.clock())
+        raise
     except BaseException:
         # The user's message stays in the claim, and the next turn finds it there.
         await asyncio.gather(house.conversations.abandon(claim), return_exceptions=True)
@@ -105,7 +108,7 @@ async def _prepare(
         house=house,
         claim=claim,
         design=design,
-        text=asked.content if asked and request.text is None else request.text or "",
+        text=asked.content if asked and request.regenerate else request.text or "",
         message_id=asked.id if asked else claim.turn.message_id,
         history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
         context=_context(claim, design, known),
@@ -129,20 +132,23 @@ async def _up_to_date(house: House, claim: Claim, request: TurnRequest, said: _S
 def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
     """The turn that answered this message before, or tried to; empty for a new message."""
     last = [message for message in said.recent if message.run_id == said.recent[-1].run_id]
-    if request.text is None:
-        if not last:
-            raise Invalid("There is no answer to make again.")
-        if request.regenerates and request.regenerates not in {message.id for message in last}:
-            raise Changed("Only the last answer can be made again.")
-        return last
-    if said.exchange and said.exchange[0].content != request.text and said.exchange[0].run_id != last[0].run_id:
-        raise Changed("Only the last message can be written anew.")
-    return said.exchange
+    if not request.regenerate:
+        if said.exchange and said.exchange[0].content != request.text and said.exchange != last:
+            raise Changed("Only the last message can be written anew.")
+        return said.exchange
+    if request.text is not None and not said.exchange:
+        return []  # it never reached us
+    if not last:
+        raise Invalid("There is no answer to make again.")
+    named = {message.id for message in last}
+    if (said.exchange and said.exchange != last) or (request.regenerates or last[0].id) not in named:
+        raise Changed("Only the last answer can be made again.")
+    return last
 
 
 def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
     """What the same message was answered already."""
-    if not earlier or request.text != earlier[0].content:
+    if not earlier or request.regenerate or request.text != earlier[0].content:
         return None
     return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
 

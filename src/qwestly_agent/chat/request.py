@@ -23,10 +23,12 @@ class TurnRequest:
     protocol: Protocol
     conversation_id: str | None
     text: str | None
-    """None where the last answer is to be made again."""
+    """The newest user message; None only where an answer is to be made again and the client does not say to what."""
     message_id: str | None
     likely_new: bool
     """Whether the conversation is probably not there yet. A wrong guess costs a round trip, nothing else."""
+    regenerate: bool = False
+    """Make the last answer again. A message that never reached us is answered for the first time."""
     regenerates: str | None = None
     """The answer that is to be made again, where the client names it."""
 
@@ -103,15 +105,26 @@ def _parse_plain(posted: dict[str, Any]) -> TurnRequest:
 
 def _parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
     body = _AISDK.model_validate(posted)
-    if body.trigger == "regenerate-message":
-        return TurnRequest("ai_sdk", body.id, None, None, likely_new=False, regenerates=body.messageId)
+    regenerate = body.trigger == "regenerate-message"
     newest = _UIMessage.model_validate(body.messages[-1]) if body.messages else None
-    if newest is None or newest.role != "user":
+    said = newest if newest and newest.role == "user" else None
+    if said is None and not regenerate:
         raise Invalid("Nothing new was said: the last message must be the user's.")
-    if any(part.type == "file" for part in newest.parts):
+    return TurnRequest(
+        protocol="ai_sdk",
+        conversation_id=body.id,
+        text=_text_of(said) if said else None,
+        message_id=said.id if said else None,
+        likely_new=len(body.messages) == 1 and not regenerate,
+        regenerate=regenerate,
+        regenerates=body.messageId if regenerate else None,
+    )
+
+
+def _text_of(message: _UIMessage) -> str:
+    if any(part.type == "file" for part in message.parts):
         raise AttachmentsUnsupported
-    text = "\n\n".join(part.text for part in newest.parts if part.type == "text")
-    return TurnRequest("ai_sdk", body.id, _checked(text), newest.id, likely_new=len(body.messages) == 1)
+    return _checked("\n\n".join(part.text for part in message.parts if part.type == "text"))
 
 
 def _checked(text: str) -> str:

@@ -6,6 +6,7 @@ One task serves all of them. It lives while any turn runs, so that an idle conta
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,7 +71,8 @@ class Running:
         """While inside, the lease is renewed, and `cancel` is called when the turn must end early."""
         watched = self._turns[claim.turn.run_id] = Watched(claim, cancel)
         if self._watcher is None or self._watcher.done():
-            self._watcher = asyncio.create_task(self._watch())
+            # Of no turn: in a context of its own, so that its log lines carry no run's id.
+            self._watcher = asyncio.create_task(self._watch(), context=Context())
         try:
             yield watched
         finally:

@@ -68,7 +68,7 @@ class Message(BaseModel):
 
 @dataclass(frozen=True)
 class NewTurn:
-    """A turn that asks for a conversation. `text` is None where it only answers an earlier message again."""
+    """A turn that asks for a conversation. `text` is None where it answers an earlier message without repeating it."""
 
     run_id: str
     message_id: str
@@ -141,19 +141,16 @@ class Conversations:
 
     async def abandon(self, claim: Claim) -> None:
         """Let go before anything was said. The user's message stays in the conversation for `recover`."""
-        let_go: Document = {"$set": {"lease_until": 0}}
-        if claim.turn.text is None:
-            let_go["$unset"] = {f"turns.{claim.turn.run_id}": ""}
         await self.database[CONVERSATIONS].update_one(
-            _held(claim.user_id, claim.conversation_id, claim.turn.run_id), let_go
+            _held(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
         )
 
     async def recover(self, claim: Claim) -> int:
         """Keep what users wrote in turns whose process died; the new last `seq`."""
         seq = await self._last_seq(claim.user_id, claim.conversation_id)
         for turn in claim.abandoned:
-            if turn.text is None or await self._by_run(claim, turn.run_id):
-                continue
+            if turn.text is None or await self.exchange(claim.user_id, claim.conversation_id, turn.message_id):
+                continue  # nothing new was said in it, or it died after it was recorded
             seq += 1
             await self.database[MESSAGES].insert_one(_document(claim, user_message(turn, seq, "interrupted")))
         await self.database[CONVERSATIONS].update_one(
@@ -165,11 +162,12 @@ class Conversations:
     async def finish(
         self, claim: Claim, messages: list[Message], *, replaced_run: str | None, changes: Document, now: float
     ) -> bool:
-        """Record a turn and let go of the conversation; False, and nothing recorded, when the lease was lost.
+        """Record a turn and let go of the conversation; False, and no answer recorded, when the lease was lost.
 
         `changes` are fields of the conversation. The messages of `replaced_run` make room for the new ones.
         """
         if messages and not await self._insert(claim, messages):
+            await self._take_back(claim, replaced_run)
             return False
         if now + RETENTION_SECONDS > claim.messages_expire_at:
             changes = {**changes, "messages_expire_at": await self._keep_longer(claim, now)}
@@ -183,7 +181,7 @@ class Conversations:
             },
         )
         if let_go.matched_count != 1:
-            await self._take_back(claim)
+            await self._take_back(claim, replaced_run)
             return False
         if replaced_run:
             await self._delete_run(claim, replaced_run)
@@ -240,16 +238,16 @@ class Conversations:
         try:
             await self.database[MESSAGES].insert_many([_document(claim, message) for message in messages])
         except (BulkWriteError, DuplicateKeyError):
-            # Another turn has the numbers, so it has the conversation.
-            await self._take_back(claim)
-            return False
+            return False  # another turn has the numbers, so it has the conversation
         return True
 
-    async def _take_back(self, claim: Claim) -> None:
-        """The answer of a turn that lost the conversation. The user's words stay as long as the conversation does."""
-        key = _of(claim.user_id, claim.conversation_id)
-        there = await self.database[CONVERSATIONS].find_one(key, {"_id": 1})
-        await self._delete_run(claim, claim.turn.run_id, **({"role": "assistant"} if there else {}))
+    async def _take_back(self, claim: Claim, replaced_run: str | None) -> None:
+        """What a turn that lost the conversation had inserted, but for the user's words: those of a new message stay as
+        long as the conversation does."""
+        conversation = _of(claim.user_id, claim.conversation_id)
+        there = await self.database[CONVERSATIONS].find_one(conversation, {"_id": 1})
+        only_answer = {"role": "assistant"} if there and not replaced_run else {}
+        await self._delete_run(claim, claim.turn.run_id, **only_answer)
 
     async def _keep_longer(self, claim: Claim, now: float) -> float:
         until = now + RETENTION_SECONDS + RETENTION_SLACK_SECONDS
@@ -263,10 +261,6 @@ class Conversations:
         await self.database[MESSAGES].delete_many(
             {"user_id": claim.user_id, "conversation_id": claim.conversation_id, "run_id": run_id, **more}
         )
-
-    async def _by_run(self, claim: Claim, run_id: str) -> bool:
-        query = {"user_id": claim.user_id, "conversation_id": claim.conversation_id, "run_id": run_id}
-        return await self.database[MESSAGES].find_one(query, {"_id": 1}) is not None
 
     async def _last_seq(self, user_id: str, conversation_id: str) -> int:
         newest = await self.recent(user_id, conversation_id, 1)

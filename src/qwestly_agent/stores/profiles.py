@@ -1,6 +1,6 @@
 """Tier 1: what the candidate app keeps about a user, read by an allow-list of fields.
 
-The collections are the candidate app's; `infra/mongo/foreign.py` lists the fields that we assume in them.
+The collections are the candidate app's; `python -m infra.mongo check` tells which of these fields are not in them.
 """
 
 import asyncio

@@ -112,7 +112,7 @@ def _share_of_words(query: str, text: str) -> float:
 
 
 def _words(text: str) -> set[str]:
-    return {word.rstrip("s") for word in re.findall(r"\w{3,}", text.lower())}
+    return {word.rstrip("s") for word in re.findall(r"\w{2,}", text.lower())}
 
 
 def to_binary(vector: Sequence[float]) -> Binary:

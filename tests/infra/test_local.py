@@ -1,0 +1,455 @@
+"""The one-laptop stack: what it starts in place of what, and a front that answers as the function URL does."""
+
+import asyncio
+import base64
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import jwt
+import pytest
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp
+
+from infra.local import candidate_app, front
+from infra.local.__main__ import CHAT, CannotRun, Stack, is_demo, plan
+from infra.local.candidate_app import mint
+from infra.local.environment import DEMO_DATABASE, DEMO_USER, VARIABLES, Template, is_local
+from qwestly_agent.auth import verify_token
+from qwestly_agent.settings import Settings, is_reference
+from tests.servers import SECRET, FakeClock, free_port, wait_for_port
+
+ROOT = Path(__file__).parents[2]
+REMOTE = "mongodb+srv://user:password@cluster.example.net"
+BOTH_KEYS = {"DEEPSEEK_API_KEY": "sk-deepseek", "OPENAI_API_KEY": "sk-openai"}
+
+
+# --- the environment ----------------------------------------------------------------------------------------------
+
+
+def test_the_function_gets_the_environment_of_the_template_with_its_parameters_defaults() -> None:
+    template = Template.load()
+    environment = template.environment(CHAT)
+    assert environment["AWS_LWA_INVOKE_MODE"] == "response_stream"
+    assert environment["MONGODB_DATABASE"] == "candidate_portal"
+    assert environment["LOG_LEVEL"] == "INFO"
+    assert environment["QWESTLY_JWT_AUDIENCE"] == ""
+    assert environment["MONGODB_URI"] == "ssm:/qwestly-agent/dev/mongodb-uri"
+    assert not [name for name, value in environment.items() if "${" in value or value.startswith("(")]
+    assert (template.timeout(CHAT), template.cors(CHAT)["AllowMethods"][0]) == (300, "GET")
+
+
+@pytest.mark.parametrize(
+    ("uri", "database", "local"),
+    [
+        ("mongodb://127.0.0.1:27017", "anything", True),
+        ("mongodb://localhost/?directConnection=true", "anything", True),
+        ("mongodb://[::1]:27017", "anything", True),
+        ("mongodb://user:password@127.0.0.1", "anything", True),
+        (REMOTE, "qwestly_local", True),
+        (REMOTE, "qwestly_local_ada", True),
+        (REMOTE, "candidate_portal", False),
+        (REMOTE, "my_qwestly_local", False),
+        ("mongodb://localhost.example.net", "candidate_portal", False),
+        ("mongodb://localhost@db.example.net", "candidate_portal", False),
+        ("mongodb://10.0.0.7:27017", "candidate_portal", False),
+        ("mongodb://127.0.0.1:27017,db.example.net:27017", "candidate_portal", False),
+        ("ssm:/qwestly-agent/dev/mongodb-uri", "candidate_portal", False),
+        ("", "candidate_portal", False),
+    ],
+)
+def test_demo_data_goes_into_a_loopback_database_or_one_that_says_so(uri: str, database: str, local: bool) -> None:
+    assert is_local(uri, database) is local
+
+
+# --- the plan -----------------------------------------------------------------------------------------------------
+
+
+def parts(stack: Stack) -> set[str]:
+    return {part.name for part in stack.parts}
+
+
+def command_of(stack: Stack, name: str) -> list[str]:
+    [part] = [part for part in stack.parts if part.name == name]
+    return part.command
+
+
+def test_with_nothing_given_everything_is_stood_in_for() -> None:
+    stack = plan({})
+    assert parts(stack) == {"page", "chat function", "candidate app", "model server", "database"}
+    assert stack.environment["MONGODB_DATABASE"] == DEMO_DATABASE
+    assert stack.environment["MODEL_BASE_URL"] == stack.environment["EMBEDDINGS_BASE_URL"]
+    assert (stack.status["model"], stack.status["embeddings"], stack.status["notes"]) == ("scripted", "scripted", [])
+    assert is_demo(stack)
+
+
+def test_the_chat_function_can_start_in_the_environment_that_is_planned() -> None:
+    environment = plan({}).environment
+    settings = Settings.from_env(environment).resolve(lambda reference: pytest.fail(f"{reference} was looked up"))
+    assert not [value for value in vars(settings).values() if is_reference(value)]
+
+
+def test_each_start_has_a_secret_of_its_own_and_each_part_a_port_of_its_own() -> None:
+    one, other = plan({}), plan({})
+    assert one.environment["QWESTLY_AGENT_SHARED_SECRET"] != other.environment["QWESTLY_AGENT_SHARED_SECRET"]
+    assert len({part.port for part in one.parts}) == len(one.parts)
+
+
+GIVEN = {
+    "PORT": "8123",
+    "QWESTLY_AGENT_SHARED_SECRET": SECRET,
+    "MONGODB_URI": "mongodb://127.0.0.1:1",
+    "MONGODB_DATABASE": "qwestly_local_mine",
+    "MODEL_BASE_URL": "http://127.0.0.1:1/v1",
+    "EMBEDDINGS_BASE_URL": "http://127.0.0.1:2/v1",
+    "DEEPSEEK_API_KEY": "sk-deepseek",
+    "OPENAI_API_KEY": "sk-openai",
+    "CANDIDATE_APP_URL": "http://127.0.0.1:3",
+    "AGENT_DESIGN": "another",
+}
+
+
+def test_each_variable_that_may_be_given_is_tried_here() -> None:
+    assert GIVEN.keys() == VARIABLES.keys()
+
+
+@pytest.mark.parametrize(("name", "value"), GIVEN.items())
+def test_what_is_given_wins(name: str, value: str) -> None:
+    assert plan({name: value}).environment[name] == value
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_what_is_given_empty_is_not_given(name: str) -> None:
+    assert parts(plan({name: ""})) == parts(plan({}))
+
+
+@pytest.mark.parametrize(
+    ("given", "gone"),
+    [
+        ({"MONGODB_URI": GIVEN["MONGODB_URI"]}, {"database"}),
+        ({"CANDIDATE_APP_URL": GIVEN["CANDIDATE_APP_URL"]}, {"candidate app"}),
+        (BOTH_KEYS, {"model server"}),
+        ({"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "EMBEDDINGS_BASE_URL": "http://127.0.0.1:1/v1"}, {"model server"}),
+        ({"DEEPSEEK_API_KEY": "sk-deepseek"}, set()),
+        ({"OPENAI_API_KEY": "sk-openai"}, set()),
+        ({"AGENT_DESIGN": "another"}, set()),
+    ],
+    ids=lambda value: ", ".join(value) or "none",
+)
+def test_what_is_given_is_not_stood_in_for(given: dict[str, str], gone: set[str]) -> None:
+    assert parts(plan({})) - parts(plan(given)) == gone
+
+
+def test_with_keys_the_real_models_answer_and_the_page_says_so() -> None:
+    stack = plan(BOTH_KEYS)
+    assert (stack.status["model"], stack.status["embeddings"]) == ("DeepSeek", "OpenAI")
+    assert not {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL"} & stack.environment.keys()
+
+
+def test_one_key_alone_turns_its_own_half_on() -> None:
+    stack = plan({"DEEPSEEK_API_KEY": "sk-deepseek"})
+    assert (stack.status["model"], stack.status["embeddings"]) == ("DeepSeek", "scripted")
+    assert "MODEL_BASE_URL" not in stack.environment
+
+
+def test_an_address_wins_over_a_providers_own_and_the_key_is_still_sent() -> None:
+    stack = plan({**BOTH_KEYS, "MODEL_BASE_URL": "http://127.0.0.1:1/v1"})
+    assert (stack.status["model"], stack.environment["DEEPSEEK_API_KEY"]) == ("http://127.0.0.1:1/v1", "sk-deepseek")
+
+
+def test_the_page_is_served_on_the_port_that_is_given_and_knows_the_others() -> None:
+    stack = plan({"PORT": "8123", "CANDIDATE_APP_URL": "http://127.0.0.1:3"})
+    page = stack.parts[0]
+    [chat] = [part for part in stack.parts if part.name == "chat function"]
+    assert (page.name, page.port, page.command[page.command.index("--port") + 1]) == ("page", 8123, "8123")
+    assert page.command[page.command.index("--chat-url") + 1] == f"http://127.0.0.1:{chat.port}"
+    assert page.command[page.command.index("--candidate-app-url") + 1] == "http://127.0.0.1:3"
+    assert json.loads(page.command[page.command.index("--status") + 1]) == stack.status
+
+
+def test_no_secret_is_given_on_a_command_line_or_told_to_the_page() -> None:
+    stack = plan({**GIVEN, "MONGODB_URI": "mongodb://user:hunter2@127.0.0.1"})
+    told = f"{[part.command for part in stack.parts]} {stack.status}"
+    assert not [secret for secret in (SECRET, "sk-deepseek", "sk-openai", "hunter2") if secret in told]
+
+
+@pytest.mark.parametrize("keys", [{}, {"DEEPSEEK_API_KEY": "k"}, {"OPENAI_API_KEY": "k"}], ids=str)
+def test_a_real_database_without_keys_cannot_run_and_says_why(keys: dict[str, str]) -> None:
+    with pytest.raises(CannotRun, match=r"candidate_portal.*DEEPSEEK_API_KEY.*OPENAI_API_KEY"):
+        plan({"MONGODB_URI": REMOTE, "MONGODB_DATABASE": "candidate_portal", **keys})
+
+
+def test_a_real_database_with_keys_runs_without_demo_data_and_says_so() -> None:
+    stack = plan({"MONGODB_URI": REMOTE, "MONGODB_DATABASE": "candidate_portal", **BOTH_KEYS})
+    assert not is_demo(stack)
+    assert parts(stack) == {"page", "chat function", "candidate app"}
+    [note] = stack.status["notes"]  # type: ignore[misc]
+    assert "no demo data" in str(note)
+
+
+def test_a_database_of_ones_own_on_a_real_host_may_hold_demo_data() -> None:
+    stack = plan({"MONGODB_URI": REMOTE, "MONGODB_DATABASE": "qwestly_local_ada"})
+    assert is_demo(stack)
+    assert "model server" in parts(stack)
+
+
+@contextmanager
+def taken_port() -> Iterator[int]:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        yield taken.getsockname()[1]
+
+
+def start(**environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "-m", "infra.local"],
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **environment},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=20,
+    )
+
+
+def test_a_port_that_is_taken_is_said_in_one_sentence() -> None:
+    with taken_port() as port:
+        refused = start(PORT=str(port))
+    assert refused.returncode == 1
+    assert refused.stdout == ""
+    assert refused.stderr.startswith(f"Port {port} is taken")
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("port", ["eight thousand", "70000"])
+def test_a_port_that_is_none_is_said_in_one_sentence(port: str) -> None:
+    refused = start(PORT=port)
+    assert refused.returncode == 1
+    assert "PORT" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+
+
+# --- the candidate app --------------------------------------------------------------------------------------------
+
+
+def parts_of(token: str) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+    """Header and claims, in their order."""
+    header, claims, _ = token.split(".")
+    return tuple(  # type: ignore[return-value]
+        json.loads(base64.urlsafe_b64decode(part + "=="), object_pairs_hook=list) for part in (header, claims)
+    )
+
+
+def test_a_token_is_what_jsonwebtoken_signs() -> None:
+    header, claims = parts_of(mint(DEMO_USER, SECRET, 1_800_000_000.9))
+    assert header == [("alg", "HS256"), ("typ", "JWT")]
+    assert claims == [
+        ("user_id", "auth0|demo"),
+        ("email", "demo@example.com"),
+        ("name", "Demo"),
+        ("iat", 1_800_000_000),
+        ("exp", 1_800_000_300),
+    ]
+
+
+def test_the_token_is_good_for_us() -> None:
+    settings = Settings("mongodb://127.0.0.1:1", "qwestly_local", SECRET)
+    assert verify_token(mint("user-7", SECRET, 1_800_000_000), settings, FakeClock()) == "user-7"
+
+
+def test_the_stub_mints_for_whom_it_is_asked_and_lets_nobody_keep_it() -> None:
+    async def ask(**query: str) -> httpx2.Response:
+        transport = httpx2.ASGITransport(candidate_app.create_app(SECRET, FakeClock()))
+        async with httpx2.AsyncClient(transport=transport, base_url="http://candidate-app") as client:
+            return await client.get("/api/agent/token", params=query)
+
+    for query, user_id in (({}, DEMO_USER), ({"user": "auth0|ada"}, "auth0|ada")):
+        answer = asyncio.run(ask(**query))
+        claims = jwt.decode(answer.json()["token"], SECRET, ["HS256"], options={"verify_iat": False})
+        assert claims["user_id"] == user_id
+        assert answer.headers["cache-control"] == "no-store"
+
+
+# --- the front ----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def served(app: ASGIApp) -> Iterator[str]:
+    port = free_port()
+    server = uvicorn.Server(uvicorn.Config(app, port=port, log_level="error", timeout_graceful_shutdown=1))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        wait_for_port(port)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+@dataclass
+class Chat:
+    """What stands behind the front: tells what it was asked, and streams as far as it may."""
+
+    go_on: threading.Event = field(default_factory=threading.Event)
+
+    def app(self) -> Starlette:
+        everything = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+        return Starlette(
+            routes=[Route("/api/stream", self.stream), Route("/{path:path}", self.echo, methods=everything)]
+        )
+
+    async def echo(self, request: Request) -> Response:
+        said = {
+            "method": request.method,
+            "path": request.scope["raw_path"].decode(),
+            "query": request.url.query,
+            "body": (await request.body()).decode(),
+            "headers": dict(request.headers),
+        }
+        return JSONResponse(said, 418, {"x-mine": "yes", "Retry-After": "2"})
+
+    async def stream(self, _: Request) -> Response:
+        async def events() -> AsyncIterator[bytes]:
+            yield b"data: caf\xc3"
+            await asyncio.to_thread(self.go_on.wait, 5)
+            yield b"\xa9\n\n"
+
+        return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-transform"})
+
+
+ORIGIN = "https://app.example"
+
+
+@pytest.fixture(scope="module")
+def chat() -> Chat:
+    return Chat()
+
+
+@pytest.fixture(scope="module")
+def front_url(chat: Chat) -> Iterator[str]:
+    cors = dict(Template.load().cors(CHAT))
+    with served(chat.app()) as chat_url, served(candidate_app.create_app(SECRET, FakeClock())) as candidate_app_url:
+        stub = front.Front(chat_url, candidate_app_url, {"model": "scripted"})
+        with served(front.create_app(stub, cors, [ORIGIN])) as url:
+            yield url
+
+
+@pytest.fixture
+def http(front_url: str) -> Iterator[httpx2.Client]:
+    with httpx2.Client(base_url=front_url, timeout=5) as client:
+        yield client
+
+
+def test_a_request_reaches_the_function_as_it_was_sent_and_the_answer_the_client(http: httpx2.Client) -> None:
+    answer = http.request(
+        "DELETE", "/api/conversations/a-b?limit=2&as=ui", content='{"é": 1}', headers={"Authorization": "Bearer t"}
+    )
+    said = answer.json()
+    assert (said["method"], said["path"], said["query"]) == ("DELETE", "/api/conversations/a-b", "limit=2&as=ui")
+    assert (said["body"], said["headers"]["authorization"]) == ('{"é": 1}', "Bearer t")
+    assert (answer.status_code, answer.headers["x-mine"], answer.headers["retry-after"]) == (418, "yes", "2")
+
+
+@pytest.mark.parametrize("path", ["/api/conversations/a%3Fb%23c", "/api/c/%E2%82%AC"])
+def test_an_escaped_path_arrives_as_it_was_meant(http: httpx2.Client, path: str) -> None:
+    said = http.get(path).json()
+    assert said["path"] == path
+    assert said["query"] == ""
+
+
+def test_the_function_is_told_its_request_id_and_deadline_whatever_a_client_claims(http: httpx2.Client) -> None:
+    forged = {"x-amzn-request-context": '{"requestId": "FORGED"}', "x-amzn-lambda-context": '{"deadline": 1}'}
+    first, second = (http.get("/api/x", headers=forged).json()["headers"] for _ in range(2))
+    request_id = json.loads(first["x-amzn-request-context"])["requestId"]
+    context = json.loads(first["x-amzn-lambda-context"])
+    assert context["request_id"] == request_id != "FORGED"
+    assert request_id != json.loads(second["x-amzn-request-context"])["requestId"]
+    assert context["deadline"] > 1_700_000_000_000
+
+
+def test_bytes_are_passed_on_as_they_come(http: httpx2.Client, chat: Chat) -> None:
+    with http.stream("GET", "/api/stream") as answer:
+        pieces = answer.iter_raw()
+        assert next(pieces) == b"data: caf\xc3"
+        chat.go_on.set()
+        assert b"".join(pieces) == b"\xa9\n\n"
+        assert (answer.headers["content-type"], answer.headers["cache-control"]) == (
+            "text/event-stream; charset=utf-8",
+            "no-transform",
+        )
+
+
+def preflight(http: httpx2.Client, origin: str, method: str = "POST") -> httpx2.Response:
+    asking = {
+        "Origin": origin,
+        "Access-Control-Request-Method": method,
+        "Access-Control-Request-Headers": "authorization,content-type",
+    }
+    return http.options("/api/chat", headers=asking)
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
+def test_a_preflight_of_an_allowed_origin_is_answered_by_the_url(http: httpx2.Client, method: str) -> None:
+    answer = preflight(http, ORIGIN, method)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == ORIGIN
+    assert method in answer.headers["access-control-allow-methods"]
+    assert {"authorization", "content-type"} <= {
+        name.strip().lower() for name in answer.headers["access-control-allow-headers"].split(",")
+    }
+    assert answer.headers["access-control-max-age"] == "7200"
+
+
+def test_a_foreign_origin_is_allowed_nothing(http: httpx2.Client) -> None:
+    assert "access-control-allow-origin" not in preflight(http, "https://evil.example").headers
+    answer = http.get("/api/x", headers={"Origin": "https://evil.example"})
+    assert "access-control-allow-origin" not in answer.headers
+
+
+def test_an_allowed_origin_may_read_the_answer_and_is_named_once(http: httpx2.Client) -> None:
+    answer = http.get("/api/x", headers={"Origin": ORIGIN})
+    assert answer.headers.get_list("access-control-allow-origin") == [ORIGIN]
+
+
+def test_the_page_its_script_and_the_widget_are_of_one_origin(http: httpx2.Client) -> None:
+    for path in ("/", "/page.js", "/widget/qwestly-chat.js"):
+        assert http.get(path).status_code == 200, path
+    assert "default-src 'self'" in http.get("/").headers["content-security-policy"]
+    assert http.get("/widget/../template.yaml").status_code == 404
+    assert http.get("/widget/%2e%2e/template.yaml").status_code == 404
+
+
+def test_the_page_is_told_who_the_user_is_and_what_answers(http: httpx2.Client) -> None:
+    assert http.get("/local/status").json() == {"user": DEMO_USER, "notes": [], "model": "scripted"}
+
+
+def test_the_page_gets_its_token_from_the_candidate_app(http: httpx2.Client) -> None:
+    answer = http.get("/local/token", params={"user": "auth0|ada"})
+    _, claims = parts_of(answer.json()["token"])
+    assert ("user_id", "auth0|ada") in claims
+    assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize("path", ["/api/conversations", "/healthz", "/local/token"])
+def test_what_is_gone_is_said_in_the_shape_of_every_error(path: str) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    cors = dict(Template.load().cors(CHAT))
+    with served(front.create_app(front.Front(nowhere, nowhere), cors, [ORIGIN])) as url:
+        answer = httpx2.get(f"{url}{path}", headers={"Origin": ORIGIN})
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], set(error)) == (502, "unavailable", {"code", "message", "request_id"})
+    assert answer.headers["access-control-allow-origin"] == ORIGIN

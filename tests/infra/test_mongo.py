@@ -1,0 +1,370 @@
+"""What is done to the database from outside: `check`, `apply`, `ingest`, and what its role may do."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from openai import DefaultAsyncHttpx2Client
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import OperationFailure
+from pymongo.operations import SearchIndexModel
+
+from infra.local.model_server import ModelServer
+from infra.mongo.__main__ import apply, check
+from infra.mongo.indexes import INDEXES, VECTOR_INDEXES
+from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
+from qwestly_agent.bootstrap import make_embeddings
+from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.stores import conversations, docs, knowledge, memories, profiles, signals
+from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.search import Document
+from tests.servers import SECRET, settings_for
+
+ROOT = Path(__file__).parents[2]
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(mongodb_uri: str, database_name: str, model: ModelServer) -> Run:
+    """`python -m infra.mongo …`, as an operator types it."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
+        "MONGODB_URI": mongodb_uri,
+        "MONGODB_DATABASE": database_name,
+        "QWESTLY_AGENT_SHARED_SECRET": SECRET,
+        "EMBEDDINGS_BASE_URL": model.base_url,
+    }
+
+    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "infra.mongo", *arguments]
+        return subprocess.run(command, env={**environment, **changes}, cwd=ROOT, capture_output=True, text=True)
+
+    return run
+
+
+@pytest.fixture
+async def database(mongodb_uri: str, database_name: str) -> AsyncIterator[AsyncDatabase[Document]]:
+    async with AsyncMongoClient[Document](mongodb_uri, tz_aware=True) as client:
+        yield client[database_name]
+
+
+def write(folder: Path, **pages: str) -> Path:
+    for name, text in pages.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    return folder
+
+
+# --- the commands -------------------------------------------------------------------------------------------------
+
+
+def test_apply_makes_what_check_misses_and_again_it_changes_nothing(run: Run) -> None:
+    missing = run("check")
+    assert missing.returncode == 1
+    for collection, indexes in INDEXES.items():
+        for index in indexes:
+            assert f"{collection}: index {index.document['name']} is missing; run apply" in missing.stdout
+    first, again = run("apply"), run("apply")
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert again.stdout == first.stdout
+    assert not first.stderr + again.stderr
+    assert ": index " not in run("check").stdout
+
+
+def test_ingest_tells_what_it_did(run: Run, tmp_path: Path) -> None:
+    folder = write(tmp_path, plans="# Prices\nFree.", cards="# Cards\nWho you are.")
+    assert run("ingest", str(folder)).stdout == "2 sections added, 0 removed, 0 unchanged.\n"
+    assert run("ingest", str(folder)).stdout == "0 sections added, 0 removed, 2 unchanged.\n"
+
+
+def test_a_folder_that_is_not_there_is_a_failure_in_one_sentence(run: Run, tmp_path: Path) -> None:
+    failed = run("ingest", str(tmp_path / "nowhere"))
+    assert failed.returncode != 0
+    assert "nowhere" in failed.stdout + failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+def test_what_is_missing_in_the_environment_is_said_in_one_sentence(run: Run) -> None:
+    failed = run("check", MONGODB_URI="")
+    assert (failed.returncode, failed.stderr) == (1, "Missing in the environment: MONGODB_URI.\n")
+
+
+# --- check and apply ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_a_field_that_the_candidate_app_does_not_have_is_named(database: AsyncDatabase[Document]) -> None:
+    chunks = [{"_id": str(n), "user_id": "u", "text": "t", "title": "T", "embedding": [1.0]} for n in range(3)]
+    del chunks[0]["text"], chunks[1]["user_id"], chunks[2]["user_id"]
+    await database[knowledge.COLLECTION].insert_many(chunks)
+    said = [line for line in await check(database) if line.startswith("knowledge_chunk:")]
+    for problem in (
+        "2 of 3 documents lack user_id",
+        "1 of 3 documents lack text",
+        "no document of 3 has source_type",
+    ):
+        assert f"knowledge_chunk: {problem}" in said
+    assert not [line for line in said if "title" in line]
+
+
+@dataclass
+class Atlas:
+    """A server that has vector indexes: of each collection, the fields of each index by its name."""
+
+    vector_indexes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    made: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+
+    @property
+    def client(self) -> "Atlas":
+        return self
+
+    async def server_info(self) -> dict[str, Any]:
+        return {"version": "8.0.12"}
+
+    def __getitem__(self, name: str) -> "AtlasCollection":
+        return AtlasCollection(self, name)
+
+
+@dataclass
+class AtlasCollection:
+    server: Atlas
+    name: str
+
+    async def create_indexes(self, indexes: list[Any]) -> None:
+        pass
+
+    async def index_information(self) -> dict[str, Any]:
+        indexes = [index.document for index in INDEXES.get(self.name, [])]
+        return {index["name"]: {"key": list(index["key"].items())} for index in indexes}
+
+    async def list_search_indexes(self) -> Any:
+        there = self.server.vector_indexes.get(self.name, {})
+        return Found(
+            [
+                {"name": name, "latestDefinition": {"fields": [{"path": path} for path in fields]}}
+                for name, fields in there.items()
+            ]
+        )
+
+    async def create_search_index(self, model: SearchIndexModel) -> None:
+        self.server.made.append((self.name, model.document))
+
+    def find(self, *_: Any) -> "Found":
+        return Found([])
+
+
+@dataclass
+class Found:
+    documents: list[Document]
+
+    def limit(self, _: int) -> "Found":
+        return self
+
+    async def to_list(self) -> list[Document]:
+        return self.documents
+
+
+def as_database(server: Any) -> AsyncDatabase[Document]:
+    return cast(AsyncDatabase[Document], server)
+
+
+COMPLETE = {each.collection: {each.name: [each.path, *each.filters]} for each in VECTOR_INDEXES}
+
+
+@pytest.mark.anyio
+async def test_a_new_cluster_gets_our_vector_indexes_with_their_filter_fields_and_no_others() -> None:
+    atlas = Atlas()
+    await apply(as_database(atlas))
+    assert {collection for collection, _ in atlas.made} == {memories.COLLECTION, docs.COLLECTION}
+    made = dict(atlas.made)
+    of_memories = made[memories.COLLECTION]
+    assert (of_memories["name"], of_memories["type"]) == ("user_memories_vector_index", "vectorSearch")
+    vector, *filters = of_memories["definition"]["fields"]
+    assert vector == {
+        "type": "vector",
+        "path": "content_embedding",
+        "numDimensions": DIMENSIONS,
+        "similarity": "cosine",
+    }
+    assert filters == [{"type": "filter", "path": "user_id"}, {"type": "filter", "path": "status"}]
+
+
+@pytest.mark.anyio
+async def test_vector_indexes_that_are_there_are_left_alone() -> None:
+    atlas = Atlas(COMPLETE)
+    await apply(as_database(atlas))
+    assert atlas.made == []
+    assert not [line for line in await check(as_database(atlas)) if "vector" in line]
+
+
+@pytest.mark.anyio
+async def test_check_names_a_vector_index_that_is_missing_and_a_filter_field_that_one_lacks() -> None:
+    there = {
+        **COMPLETE,
+        docs.COLLECTION: {"another": ["x"]},
+        knowledge.COLLECTION: {"knowledge_chunk_vector_index": ["embedding"]},
+    }
+    said = await check(as_database(Atlas(there)))
+    assert "qwestly_docs: vector index qwestly_docs_vector_index is missing; run apply" in said
+    assert any("knowledge_chunk_vector_index lacks the field user_id" in line for line in said)
+    assert not [line for line in said if line.startswith("user_memories:")]
+
+
+@pytest.mark.anyio
+async def test_a_vector_index_of_the_candidate_app_is_named_but_is_not_ours_to_make() -> None:
+    there = {**COMPLETE, knowledge.COLLECTION: {"another": ["x"]}}
+    said = await check(as_database(Atlas(there)))
+    assert "knowledge_chunk: vector index knowledge_chunk_vector_index is missing" in said
+    atlas = Atlas(there)
+    await apply(as_database(atlas))
+    assert atlas.made == []
+
+
+@pytest.mark.anyio
+async def test_a_server_without_vector_indexes_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(_: AtlasCollection) -> Any:
+        raise OperationFailure("Unrecognized pipeline stage name: '$listSearchIndexes'", 40324)
+
+    monkeypatch.setattr(AtlasCollection, "list_search_indexes", refuse)
+    assert "user_memories: this server has no vector indexes; searches compare exactly" in await apply(
+        as_database(Atlas())
+    )
+
+
+# --- ingest -------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Ingesting:
+    folder: Path
+    docs: Docs
+    model: ModelServer
+
+    async def __call__(self) -> str:
+        settings = settings_for("", self.model.base_url)
+        async with DefaultAsyncHttpx2Client() as http:
+            [said] = await ingest(sections_of(self.folder), self.docs, make_embeddings(settings, http))
+        return said
+
+    async def sections(self) -> list[tuple[str, str, str]]:
+        found = self.docs.database[docs.COLLECTION].find({})
+        return sorted([(each["path"], each["title"], each["text"]) async for each in found])
+
+
+@pytest.fixture
+def ingesting(tmp_path: Path, database: AsyncDatabase[Document], model: ModelServer) -> Ingesting:
+    return Ingesting(tmp_path, Docs.of(database), model)
+
+
+@pytest.mark.anyio
+async def test_a_page_is_cut_at_its_headings(ingesting: Ingesting) -> None:
+    (ingesting.folder / "more").mkdir()
+    write(
+        ingesting.folder,
+        plans="Before all.\n\n# Plans\n\n## Prices\r\nFree.\n\n### Later\nNot free.\n#### Small\nprint",
+    )
+    write(ingesting.folder / "more", cards="# Cards\nWho you are.\n# Empty\n")
+    assert await ingesting() == "4 sections added, 0 removed, 0 unchanged."
+    assert await ingesting.sections() == [
+        ("more/cards.md", "Cards", "Who you are."),
+        ("plans.md", "Later", "Not free.\n#### Small\nprint"),
+        ("plans.md", "Prices", "Free."),
+        ("plans.md", "plans", "Before all."),
+    ]
+
+
+@pytest.mark.anyio
+async def test_only_what_changed_is_embedded_and_what_is_gone_is_removed(ingesting: Ingesting) -> None:
+    write(ingesting.folder, plans="# Prices\nFree.", cards="# Cards\nWho you are.", old="# Old\nGone soon.")
+    assert await ingesting() == "3 sections added, 0 removed, 0 unchanged."
+    ingesting.model.reset()
+    assert await ingesting() == "0 sections added, 0 removed, 3 unchanged."
+    assert ingesting.model.requests == []
+
+    write(ingesting.folder, plans="# Prices\nFree for all.")
+    (ingesting.folder / "old.md").unlink()
+    assert await ingesting() == "1 sections added, 2 removed, 1 unchanged."
+    [asked] = ingesting.model.requests
+    assert asked.json["input"] == ["Prices\nFree for all."]
+    assert await ingesting.sections() == [
+        ("cards.md", "Cards", "Who you are."),
+        ("plans.md", "Prices", "Free for all."),
+    ]
+
+
+@pytest.mark.anyio
+async def test_a_long_section_is_cut_at_its_paragraphs_and_loses_nothing(ingesting: Ingesting) -> None:
+    paragraphs = [f"{n} " + "word " * 80 for n in range(20)]
+    write(ingesting.folder, long="# Long\n" + "\n\n".join(paragraphs))
+    await ingesting()
+    pieces = [text for _, title, text in await ingesting.sections() if title == "Long"]
+    assert len(pieces) > 5
+    assert max(map(len, pieces)) <= LONGEST_SECTION_CHARACTERS
+    kept = [paragraph.strip() for text in pieces for paragraph in text.split("\n\n")]
+    assert sorted(kept) == sorted(paragraph.strip() for paragraph in paragraphs)
+
+
+@pytest.mark.anyio
+async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> None:
+    write(ingesting.folder, big="".join(f"# Heading {n}\nText {n}.\n" for n in range(130)))
+    assert await ingesting() == "130 sections added, 0 removed, 0 unchanged."
+    assert [len(request.json["input"]) for request in ingesting.model.requests] == [64, 64, 2]
+
+
+# --- the role -----------------------------------------------------------------------------------------------------
+
+FOREIGN = {*profiles.READ_FIELDS, knowledge.COLLECTION}
+OURS = {
+    conversations.CONVERSATIONS,
+    conversations.MESSAGES,
+    docs.COLLECTION,
+    memories.COLLECTION,
+    signals.COLLECTION,
+}
+
+
+def actions_on(collection: str) -> set[str]:
+    role = json.loads((ROOT / "infra/mongo/roles.json").read_text())
+    return {
+        action
+        for privilege in role["privileges"]
+        if collection in privilege["collections"]
+        for action in privilege["actions"]
+    }
+
+
+def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> None:
+    modules = (conversations, docs, knowledge, memories, profiles, signals)
+    named = {
+        value
+        for module in modules
+        for name, value in vars(module).items()
+        if name.isupper() and isinstance(value, str) and name != "ACTIVE"
+    }
+    assert named == FOREIGN | OURS
+
+
+@pytest.mark.parametrize("collection", sorted(OURS))
+def test_our_collections_may_be_written(collection: str) -> None:
+    assert actions_on(collection) == {"find", "insert", "update", "remove"}
+
+
+@pytest.mark.parametrize("collection", sorted(FOREIGN))
+def test_the_candidate_apps_collections_may_only_be_read(collection: str) -> None:
+    assert actions_on(collection) == {"find"}
+
+
+def test_only_what_is_ours_gets_indexes_of_ours() -> None:
+    assert set(INDEXES) <= OURS
+    assert {each.collection for each in VECTOR_INDEXES if not each.ours} <= FOREIGN
+
+
+def test_each_collection_of_which_a_user_is_searched_filters_by_the_user_inside_the_search() -> None:
+    assert all("user_id" in each.filters for each in VECTOR_INDEXES if each.collection != docs.COLLECTION)

@@ -1,0 +1,42 @@
+"""How Qwestly works: sections that are added, replaced and taken out by their ids."""
+
+import pytest
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.stores.docs import Docs, Section
+from qwestly_agent.stores.search import Document
+
+pytestmark = pytest.mark.anyio
+
+PRICES = Section("1", "plans.md", "Prices", "Qwestly is free for candidates.")
+CARDS = Section("2", "cards.md", "Cards", "A card tells who you are.")
+
+
+@pytest.fixture
+async def docs(database: AsyncDatabase[Document]) -> Docs:
+    docs = Docs.of(database)
+    await docs.add([PRICES, CARDS], [[1.0, 0.0], [0.0, 1.0]])
+    return docs
+
+
+async def test_sections_are_found_by_meaning_and_by_words(docs: Docs) -> None:
+    assert await docs.search("unheard of", [0.1, 1.0], 1) == [CARDS]
+    assert await docs.search("what is free?", None, 3) == [PRICES]
+    assert await docs.search("weather", None, 3) == []
+
+
+async def test_a_section_that_is_added_again_is_there_once(docs: Docs) -> None:
+    await docs.add([CARDS], [[1.0, 0.1]])
+    assert await docs.ids() == {"1", "2"}
+    assert await docs.search("", [1.0, 0.1], 1) == [CARDS]
+
+
+async def test_what_is_removed_is_gone_and_the_rest_stays(docs: Docs) -> None:
+    await docs.remove([])
+    await docs.remove(["1", "never-there"])
+    assert await docs.ids() == {"2"}
+
+
+async def test_a_vector_for_each_section_or_none_is_added(docs: Docs) -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        await docs.add([PRICES, CARDS], [[1.0, 0.0]])

@@ -1,0 +1,119 @@
+"""What the candidate app knows, by an allow-list: the rest of a document never comes out."""
+
+from typing import Any
+
+import pytest
+from bson import ObjectId
+from pydantic_core import to_json
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.stores.profiles import (
+    CANDIDATES,
+    EMPLOYMENT,
+    LINKEDIN,
+    PREFERENCES,
+    READ_FIELDS,
+    STINTS_LIMIT,
+    Profiles,
+)
+from qwestly_agent.stores.search import Document
+from tests.servers import USER
+from tests.stores.conftest import Sent
+
+pytestmark = pytest.mark.anyio
+
+PRIVATE = {
+    "salary_current": "PRIVATE",
+    "salary_expectation": "PRIVATE",
+    "email": "PRIVATE",
+    "phone": "PRIVATE",
+    "password_hash": "PRIVATE",
+    "added_later": "PRIVATE",
+}
+
+
+@pytest.fixture
+def profiles(database: AsyncDatabase[Document]) -> Profiles:
+    return Profiles(database)
+
+
+async def keep(database: AsyncDatabase[Document], collection: str, user_id: str = USER, **fields: Any) -> None:
+    count = await database[collection].count_documents({})
+    await database[collection].insert_one({"_id": f"{collection}-{count}", "user_id": user_id, **PRIVATE, **fields})
+
+
+async def test_what_is_not_on_the_list_never_comes_out_and_is_never_read(
+    profiles: Profiles, database: AsyncDatabase[Document], sent: Sent
+) -> None:
+    for collection, fields in READ_FIELDS.items():
+        await keep(database, collection, **dict.fromkeys(fields, "public"))
+    sent.commands.clear()
+    told = f"{await profiles.full(USER)} {await profiles.summary(USER)}"
+    assert told.count("public") == sum(map(len, READ_FIELDS.values())) + len(READ_FIELDS[CANDIDATES])
+    assert "PRIVATE" not in told
+    assert USER not in told
+    for command in sent.named("find"):
+        assert set(command["projection"]) == {"_id", *READ_FIELDS[command["find"]]}
+        assert command["filter"] == {"user_id": USER}
+
+
+def test_pay_and_contact_are_not_on_the_list() -> None:
+    listed = {name for fields in READ_FIELDS.values() for name in fields}
+    assert not [name for name in listed if any(word in name for word in ("salary", "pay", "email", "phone", "address"))]
+
+
+async def test_the_parts_of_a_profile_are_told_together_the_latest_job_first(
+    profiles: Profiles, database: AsyncDatabase[Document]
+) -> None:
+    await keep(database, CANDIDATES, name="Ada", years_of_experience=0)
+    await keep(database, EMPLOYMENT, company="Old", start_date="2014-01", is_current=False)
+    await keep(database, EMPLOYMENT, company="New", start_date="2021-04", end_date=None, is_current=True)
+    await keep(database, PREFERENCES, roles=["Lead"], industries=[])
+    await keep(database, LINKEDIN, url="https://example.com/ada", about="")
+    assert await profiles.full(USER) == {
+        "name": "Ada",
+        "years_of_experience": 0,
+        "employment": [
+            {"company": "New", "start_date": "2021-04", "is_current": True},
+            {"company": "Old", "start_date": "2014-01", "is_current": False},
+        ],
+        "preferences": {"roles": ["Lead"]},
+        "linkedin": {"url": "https://example.com/ada"},
+    }
+    assert await profiles.summary(USER) == {"name": "Ada", "years_of_experience": 0}
+
+
+async def test_a_user_nobody_has_heard_of_has_an_empty_profile(
+    profiles: Profiles, database: AsyncDatabase[Document]
+) -> None:
+    for collection in READ_FIELDS:
+        await keep(database, collection, "auth0|stranger", name="Stranger", company="Theirs", url="theirs", roles=["x"])
+    assert await profiles.summary(USER) == {}
+    assert await profiles.full(USER) == {}
+
+
+async def test_a_career_of_a_hundred_jobs_is_told_by_its_latest(
+    profiles: Profiles, database: AsyncDatabase[Document]
+) -> None:
+    for year in range(1990, 1990 + STINTS_LIMIT + 5):
+        await keep(database, EMPLOYMENT, company=str(year), start_date=f"{year}-01")
+    stints = (await profiles.full(USER))["employment"]
+    assert [stint["company"] for stint in stints] == [str(year) for year in range(2024, 1994, -1)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"_id": ObjectId("65a000000000000000000001"), "degree": "BSc"}],
+        [{"school": "Lagos", "from": to_datetime(1_700_000_000.5)}],
+    ],
+    ids=["the ids of parts", "dates"],
+)
+async def test_what_the_candidate_app_may_store_can_be_written_down_for_a_model(
+    profiles: Profiles, database: AsyncDatabase[Document], value: Any
+) -> None:
+    await keep(database, CANDIDATES, name="Ada", education=value)
+    told = to_json(await profiles.full(USER)).decode()
+    assert "Ada" in told
+    assert "65a000000000000000000001" not in told

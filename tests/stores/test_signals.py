@@ -1,0 +1,43 @@
+"""What must reach a run that is under way."""
+
+import asyncio
+
+import pytest
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.signals import REMEMBERED_STOPS, Signals
+from tests.servers import USER
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def signals(database: AsyncDatabase[Document]) -> Signals:
+    return Signals(database)
+
+
+async def test_nothing_is_stopped_until_somebody_says_so(signals: Signals) -> None:
+    assert await signals.stopped(USER, ["r1"]) == set()
+
+
+async def test_a_run_is_stopped_and_no_other(signals: Signals) -> None:
+    await signals.stop(USER, "r1")
+    await signals.stop(USER, "r3")
+    assert await signals.stopped(USER, ["r1", "r2", "r3"]) == {"r1", "r3"}
+
+
+async def test_nobody_stops_anothers_run(signals: Signals) -> None:
+    await signals.stop("auth0|stranger", "r1")
+    assert await signals.stopped(USER, ["r1"]) == set()
+
+
+async def test_stopping_twice_is_stopping(signals: Signals) -> None:
+    await asyncio.gather(*(signals.stop(USER, "r1") for _ in range(5)))
+    assert await signals.stopped(USER, ["r1"]) == {"r1"}
+
+
+async def test_the_stops_that_were_read_long_ago_are_forgotten(signals: Signals) -> None:
+    for n in range(REMEMBERED_STOPS + 1):
+        await signals.stop(USER, f"r{n}")
+    assert await signals.stopped(USER, ["r0", "r1", f"r{REMEMBERED_STOPS}"]) == {"r1", f"r{REMEMBERED_STOPS}"}

@@ -1,0 +1,124 @@
+"""What is kept of a run is right at whatever point it breaks off."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    ModelResponse,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.usage import RequestUsage
+
+from qwestly_agent.chat.record import Record
+
+CALL = ToolCallPart("get_user_profile", {}, tool_call_id="c1")
+
+
+def answered(
+    model_name: str | None = "deepseek-v4-flash", *, fresh: int = 0, cached: int = 0, said: int = 0
+) -> ModelResponse:
+    usage = RequestUsage(input_tokens=fresh + cached, cache_read_tokens=cached, output_tokens=said)
+    return ModelResponse([TextPart("Hi.")], usage=usage, model_name=model_name)
+
+
+def record_of(*events: Any) -> Record:
+    record = Record(started_at=100.0)
+    for second, event in enumerate(events, 101):
+        record.take(event, float(second))
+    return record
+
+
+def test_what_is_said_before_and_after_a_look_up_are_two_paragraphs() -> None:
+    record = record_of(
+        PartStartEvent(index=0, part=TextPart("Let me ")),
+        PartDeltaEvent(index=0, delta=TextPartDelta("look.")),
+        PartStartEvent(index=0, part=TextPart("")),
+        PartDeltaEvent(index=0, delta=TextPartDelta("Found it.")),
+    )
+    assert record.content == "Let me look.\n\nFound it."
+
+
+def test_the_first_words_are_timed_and_silence_is_not() -> None:
+    record = record_of(
+        PartStartEvent(index=0, part=TextPart("")),
+        PartDeltaEvent(index=0, delta=TextPartDelta("")),
+        PartDeltaEvent(index=0, delta=TextPartDelta("Hi")),
+    )
+    receipt = record.receipt(design="default", prompt_version="v1", ended_at=103.5)
+    assert (receipt["first_text_ms"], receipt["total_ms"]) == (3000, 3500)
+
+
+def test_a_run_that_said_nothing_has_no_first_words() -> None:
+    receipt = record_of().receipt(design="default", prompt_version="v1", ended_at=100.25)
+    assert (receipt["first_text_ms"], receipt["total_ms"], receipt["models"]) == (None, 250, [])
+
+
+@pytest.mark.parametrize(
+    ("result", "ok"),
+    [
+        (ToolReturnPart("get_user_profile", "data", tool_call_id="c1"), True),
+        (ToolReturnPart("get_user_profile", "No such tool.", tool_call_id="c1", outcome="retried"), False),
+        (None, None),
+    ],
+    ids=["succeeded", "failed", "broken off"],
+)
+def test_a_step_is_ok_when_its_result_was(result: Any, ok: bool | None) -> None:
+    events = [FunctionToolResultEvent(part=result)] if result else []
+    [step] = record_of(FunctionToolCallEvent(part=CALL), *events).steps.values()
+    assert (step.id, step.name, step.label, step.ok) == ("c1", "get_user_profile", "Looking up your profile…", ok)
+
+
+def test_a_result_that_nobody_asked_for_is_no_step() -> None:
+    assert record_of(FunctionToolResultEvent(part=ToolReturnPart("x", "data", tool_call_id="c9"))).steps == {}
+
+
+def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:
+    record = record_of()
+    record.messages = [
+        ModelRequest([UserPromptPart("Hello")]),
+        answered(fresh=100, cached=900, said=10),
+        answered(fresh=2_000, said=20),
+    ]
+    usage = record.usage()
+    assert (usage["input_tokens"], usage["cached_tokens"], usage["output_tokens"]) == (3_000, 900, 30)
+    cost = (Decimal(2_100) * Decimal("0.14") + 900 * Decimal("0.0028") + 30 * Decimal("0.28")) / 1_000_000
+    assert usage["cost_usd"] == float(cost)
+
+
+@pytest.mark.parametrize("name", ["a-model-without-a-price", None])
+def test_the_cost_is_unknown_where_one_of_the_models_has_no_price(name: str | None) -> None:
+    record = record_of()
+    record.messages = [answered(fresh=10), answered(name, fresh=10)]
+    assert record.usage()["cost_usd"] is None
+    assert record.usage()["input_tokens"] == 20
+
+
+def test_nothing_asked_cost_nothing() -> None:
+    assert record_of().usage()["cost_usd"] == 0
+
+
+def test_the_users_words_and_the_instructions_are_not_kept_twice() -> None:
+    record = record_of()
+    record.messages = [
+        ModelRequest([UserPromptPart("Hello")], instructions="You are …"),
+        ModelResponse([CALL], model_name="m"),
+        ModelRequest(
+            [ToolReturnPart("get_user_profile", {"name": "Ada"}, tool_call_id="c1")], instructions="You are …"
+        ),
+        answered(),
+    ]
+    kept = ModelMessagesTypeAdapter.validate_json(record.model_messages())
+    assert [type(message) for message in kept] == [ModelResponse, ModelRequest, ModelResponse]
+    assert "You are" not in record.model_messages()
+    assert "Hello" not in record.model_messages()

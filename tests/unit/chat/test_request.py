@@ -1,0 +1,215 @@
+"""What a client posts becomes a request or one clear refusal."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from qwestly_agent.chat.request import LONGEST_MESSAGE_CHARACTERS, TurnRequest, parse_turn
+from qwestly_agent.errors import AttachmentsUnsupported, Invalid, TooLong
+
+PRINTED = "one \U0001f44b\n\ttwo  "
+
+
+def posted(body: Any) -> TurnRequest:
+    return parse_turn(json.dumps(body).encode())
+
+
+def plain(message: Any = "Hello", **more: Any) -> dict[str, Any]:
+    return {"message": message, **more}
+
+
+def message(*parts: dict[str, Any], role: str = "user", **more: Any) -> dict[str, Any]:
+    return {"id": "m1", "role": role, "parts": list(parts), **more}
+
+
+def text(words: Any = "Hello") -> dict[str, Any]:
+    return {"type": "text", "text": words}
+
+
+def ai_sdk(*messages: Any, **more: Any) -> dict[str, Any]:
+    return {"id": "chat-1", "messages": list(messages), "trigger": "submit-message", **more}
+
+
+FILE = {"type": "file", "mediaType": "application/pdf", "url": "data:application/pdf;base64,AA=="}
+
+
+def test_a_plain_message_without_an_id_begins_a_conversation() -> None:
+    assert posted(plain(PRINTED)) == TurnRequest("plain", None, PRINTED, None, likely_new=True)
+
+
+def test_a_plain_message_goes_on_with_a_conversation() -> None:
+    assert posted(plain(conversation_id="c_1-A", message_id="m1")) == TurnRequest(
+        "plain", "c_1-A", "Hello", "m1", likely_new=False
+    )
+
+
+def test_use_chats_first_message_begins_a_conversation_of_the_clients_id() -> None:
+    assert posted(ai_sdk(message(text()))) == TurnRequest("ai_sdk", "chat-1", "Hello", "m1", likely_new=True)
+
+
+def test_of_what_use_chat_posts_only_the_newest_message_is_read() -> None:
+    history = ["no message at all", None, {"role": "system"}, message(FILE), message(text("old"))]
+    assert posted(ai_sdk(*history, message(text("new")))) == TurnRequest(
+        "ai_sdk", "chat-1", "new", "m1", likely_new=False
+    )
+
+
+def test_the_texts_of_a_message_are_joined_and_other_parts_passed_over() -> None:
+    parts = [text("one"), {"type": "step-start"}, {"type": "data-seen", "data": {"text": "no"}}, text("two")]
+    assert posted(ai_sdk(message(*parts, metadata={"a": 1}))).text == "one\n\ntwo"
+
+
+def test_regenerating_names_the_message_to_answer_and_may_name_the_answer() -> None:
+    request = posted(ai_sdk(message(text("Hello")), trigger="regenerate-message", messageId="a1"))
+    assert (request.text, request.regenerate, request.regenerates) == ("Hello", True, "a1")
+    assert posted(ai_sdk(trigger="regenerate-message", messageId=None)).text is None
+
+
+@pytest.mark.parametrize("body", [plain, lambda words: ai_sdk(message(text(words)))], ids=["plain", "ai_sdk"])
+def test_a_message_may_have_twenty_thousand_characters(body: Any) -> None:
+    assert posted(body("é" * LONGEST_MESSAGE_CHARACTERS)).text == "é" * 20_000
+    with pytest.raises(TooLong, match=r"20,000.*20,001"):
+        posted(body("é" * 20_001))
+
+
+def test_the_parts_of_a_message_count_together() -> None:
+    with pytest.raises(TooLong):
+        posted(ai_sdk(message(text("x" * 10_000), text("y" * 10_000))))
+
+
+@pytest.mark.parametrize("words", ["", " ", "\n\t\r ", "\u00a0\u2003\u3000"], ids=ascii)
+@pytest.mark.parametrize("body", [plain, lambda words: ai_sdk(message(text(words)))], ids=["plain", "ai_sdk"])
+def test_a_message_without_words_is_refused(body: Any, words: str) -> None:
+    with pytest.raises(Invalid, match="empty"):
+        posted(body(words))
+
+
+@pytest.mark.parametrize("parts", [[FILE], [text(), FILE], [FILE, text()]], ids=["alone", "after", "before"])
+def test_files_are_told_that_they_cannot_be_read(parts: list[dict[str, Any]]) -> None:
+    with pytest.raises(AttachmentsUnsupported):
+        posted(ai_sdk(message(*parts)))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        "words",
+        None,
+        7,
+        {},
+        {"id": "chat-1"},
+        plain(7),
+        plain(None),
+        plain(["Hello"]),
+        plain({"$ne": ""}),
+        ai_sdk(),
+        ai_sdk(None),
+        ai_sdk("Hello"),
+        ai_sdk([message(text())]),
+        ai_sdk(message(text(), role="assistant")),
+        ai_sdk(message(text(), role="system")),
+        ai_sdk(message(text()), message(text(), role="assistant")),
+        ai_sdk(message(text(None))),
+        ai_sdk({"id": "m1", "role": "user", "parts": {"type": "text"}}),
+        ai_sdk({"id": "m1", "role": "user", "content": "in the form of long ago"}),
+        ai_sdk(message(text()), trigger="resume-stream"),
+        {"messages": [message(text())]},
+        {"id": "chat-1", "messages": None},
+        {"id": "chat-1", "messages": {"0": message(text())}},
+    ],
+    ids=lambda body: json.dumps(body)[:60],
+)
+def test_another_shape_is_refused(body: Any) -> None:
+    with pytest.raises(Invalid):
+        posted(body)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    ["", "a b", "a.b", "$where", "a:b", "a/b", "a\n", "\u00e9", "a\u0000", "x" * 129, 7, ["a"], {"$gt": ""}],
+    ids=ascii,
+)
+def test_an_id_that_means_something_to_the_database_is_refused(bad: Any) -> None:
+    for body in (
+        plain(conversation_id=bad),
+        plain(message_id=bad),
+        {**ai_sdk(message(text())), "id": bad},
+        ai_sdk({**message(text()), "id": bad}),
+        ai_sdk(trigger="regenerate-message", messageId=bad),
+    ):
+        with pytest.raises(Invalid):
+            posted(body)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"\xff\xfe{}",
+        b'\xef\xbb\xbf{"message": "a"}',
+        b'{"message": "a"} trailing',
+        rb'{"message": "\ud800"}',
+        rb'{"message": "\ud83d \udc4b"}',
+        b'{"message": "caf\xc3"}',
+        b'{"message": "a", "x": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        b'{"message": "a", "x": ' + b'{"a":' * 100_000 + b"1" + b"}" * 100_000 + b"}",
+        b'{"message": "a", "x": ' + b"9" * 5_000 + b"}",
+        b"[" * 6_000_000,
+    ],
+    ids=lambda body: repr(body[:40]),
+)
+def test_what_is_no_json_is_refused(body: bytes) -> None:
+    with pytest.raises(Invalid):
+        parse_turn(body)
+
+
+def test_of_a_key_that_stands_twice_the_last_counts() -> None:
+    assert parse_turn(b'{"message": "one", "message": "two"}').text == "two"
+
+
+def test_a_nul_is_a_character_like_any_other() -> None:
+    assert parse_turn(rb'{"message": "a\u0000b"}').text == "a\0b"
+
+
+def test_a_refusal_does_not_repeat_what_was_posted() -> None:
+    with pytest.raises(Invalid) as refused:
+        posted(plain("secret words", conversation_id="also $ecret"))
+    assert "ecret" not in refused.value.message
+
+
+ANYTHING = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(),
+        st.text(max_size=8),
+        st.sampled_from(["user", "text", "file", "regenerate-message", "submit-message"]),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.sampled_from(["id", "role", "parts", "type", "text"]), inner, max_size=4),
+    ),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(["id", "messages", "message", "trigger", "messageId", "message_id", "conversation_id"])
+
+
+@given(st.one_of(st.binary(max_size=60), st.dictionaries(KEYS, ANYTHING).map(lambda body: json.dumps(body).encode())))
+@example(b"null")
+@example(b'{"messages": NaN}')
+@example(b'{"id": "a", "messages": [{"role": "user", "parts": [{"type": "text", "text": "\\ud800"}]}]}')
+def test_any_bytes_are_a_request_or_a_refusal_that_can_be_written_down(body: bytes) -> None:
+    try:
+        request = parse_turn(body)
+    except (Invalid, TooLong, AttachmentsUnsupported) as refused:
+        said = refused.message
+    else:
+        said = "" if request.text is None else request.text.strip()
+        assert said or request.text is None
+    said.encode()

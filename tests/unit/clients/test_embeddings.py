@@ -1,0 +1,95 @@
+"""Vectors come back in the order of their texts, or not at all."""
+
+from collections.abc import AsyncIterator
+from typing import Literal
+
+import httpx2
+import pytest
+from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
+
+from infra.local.model_server import ModelServer
+from qwestly_agent.bootstrap import make_embeddings
+from qwestly_agent.clients.embeddings import DIMENSIONS, LONGEST_TEXT_CHARACTERS, MODEL, Embeddings
+from qwestly_agent.errors import Unavailable
+from tests.servers import free_port, settings_for
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def http() -> AsyncIterator[httpx2.AsyncClient]:
+    async with DefaultAsyncHttpx2Client() as client:
+        yield client
+
+
+@pytest.fixture
+def embeddings(model: ModelServer, http: httpx2.AsyncClient) -> Embeddings:
+    return make_embeddings(settings_for("", model.base_url), http)
+
+
+async def test_all_texts_are_asked_for_in_one_request(embeddings: Embeddings, model: ModelServer) -> None:
+    vectors = await embeddings.embed(["trains", "boats", "trains"])
+    assert [len(vector) for vector in vectors] == [DIMENSIONS] * 3
+    assert vectors[0] == vectors[2] != vectors[1]
+    [asked] = model.requests
+    assert (asked.json["model"], asked.json["dimensions"], asked.json["input"]) == (
+        MODEL,
+        DIMENSIONS,
+        ["trains", "boats", "trains"],
+    )
+
+
+async def test_nothing_is_asked_for_no_text(embeddings: Embeddings, model: ModelServer) -> None:
+    assert await embeddings.embed([]) == []
+    assert model.requests == []
+
+
+async def test_an_empty_text_and_a_book_are_texts_that_the_provider_takes(
+    embeddings: Embeddings, model: ModelServer
+) -> None:
+    assert len(await embeddings.embed(["", "x" * 1_000_000])) == 2
+    assert [len(text) for text in model.requests[0].json["input"]] == [1, LONGEST_TEXT_CHARACTERS]
+
+
+async def test_vectors_that_come_in_another_order_are_put_right() -> None:
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        items = [{"object": "embedding", "index": n, "embedding": [float(n)]} for n in (2, 0, 1)]
+        body = {"object": "list", "data": items, "model": MODEL, "usage": {"prompt_tokens": 1, "total_tokens": 1}}
+        return httpx2.Response(200, json=body)
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as http:
+        client = AsyncOpenAI(api_key="none", base_url="http://127.0.0.1:1/v1", http_client=http)
+        assert await Embeddings(client).embed(["a", "b", "c"]) == [[0.0], [1.0], [2.0]]
+
+
+@pytest.mark.parametrize("status", [400, 401])
+async def test_a_provider_that_refuses_is_unavailable(
+    embeddings: Embeddings, model: ModelServer, status: Literal[400, 401]
+) -> None:
+    model.embeddings_fault = status
+    with pytest.raises(Unavailable) as refused:
+        await embeddings.embed(["trains"])
+    assert "fault" not in refused.value.message
+
+
+async def test_a_provider_that_is_gone_is_unavailable(http: httpx2.AsyncClient) -> None:
+    client = AsyncOpenAI(api_key="none", base_url=f"http://127.0.0.1:{free_port()}/v1", http_client=http, max_retries=0)
+    with pytest.raises(Unavailable):
+        await Embeddings(client).embed(["trains"])
+
+
+NONSENSE = {
+    "a page": httpx2.Response(200, text="<html>Sign in to the network</html>", headers={"content-type": "text/html"}),
+    "half an object": httpx2.Response(200, text='{"data": [', headers={"content-type": "application/json"}),
+    "no data": httpx2.Response(200, json={"object": "list"}),
+    "no vectors": httpx2.Response(200, json={"object": "list", "data": []}),
+    "too few vectors": httpx2.Response(200, json={"data": [{"object": "embedding", "index": 0, "embedding": [0.5]}]}),
+}
+
+
+@pytest.mark.parametrize("answer", NONSENSE.values(), ids=list(NONSENSE))
+async def test_a_provider_that_answers_nonsense_is_unavailable(answer: httpx2.Response) -> None:
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _: answer)) as http:
+        client = AsyncOpenAI(api_key="none", base_url="http://127.0.0.1:1/v1", http_client=http, max_retries=0)
+        with pytest.raises(Unavailable):
+            await Embeddings(client).embed(["trains", "boats"])

@@ -1,0 +1,41 @@
+"""The one composition root refuses before it opens anything."""
+
+import socket
+
+import pytest
+
+from qwestly_agent.bootstrap import bootstrap
+from qwestly_agent.errors import InvalidSettings
+from tests.servers import settings_for
+
+
+@pytest.fixture
+def nothing_opens(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("something was opened")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr("qwestly_agent.bootstrap.make_mongo_client", refuse)
+
+
+@pytest.mark.anyio
+@pytest.mark.usefixtures("nothing_opens")
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"qwestly_agent_shared_secret": "short"}, "QWESTLY_AGENT_SHARED_SECRET"),
+        ({"agent_design": "no-such-design"}, "no-such-design.*default"),
+        ({"model_base_url": ""}, "DEEPSEEK_API_KEY"),
+        ({"model_fast": "unheard-of:model"}, "unheard-of:model"),
+    ],
+    ids=["a short secret", "an unknown design", "no key", "an unknown provider"],
+)
+async def test_what_cannot_work_is_named_before_anything_is_opened(changes: dict[str, str], named: str) -> None:
+    with pytest.raises(InvalidSettings, match=named):
+        await bootstrap(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", **changes))
+
+
+@pytest.mark.anyio
+async def test_a_missing_embeddings_key_is_named() -> None:
+    with pytest.raises(InvalidSettings, match="OPENAI_API_KEY"):
+        await bootstrap(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", embeddings_base_url=""))

@@ -1,0 +1,204 @@
+"""Who may know whom. Read from the sources, so that a shortcut is seen before it is used."""
+
+import ast
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SRC = ROOT / "src"
+HOUSE = sorted((SRC / "qwestly_agent").rglob("*.py"))
+DOORS = sorted((ROOT / "functions").rglob("*.py"))
+
+CLIENTS = {"AsyncMongoClient", "AsyncOpenAI", "AsyncClient", "DefaultAsyncHttpx2Client", "Session", "client"}
+"""What a client of the database, of a provider, of HTTP and of AWS is constructed with."""
+
+
+def name_of(path: Path) -> str:
+    """As the rules below write it: `stores.search` in the house, `functions/chat/app.py` elsewhere."""
+    if path.is_relative_to(SRC):
+        return ".".join(path.relative_to(SRC / "qwestly_agent").with_suffix("").parts).removesuffix(".__init__")
+    return path.relative_to(ROOT).as_posix()
+
+
+def imports_of(path: Path) -> set[str]:
+    """The modules that a file imports, wherever in it; `from a import b` counts as `a.b` too, for b may be a module."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name_of(path)} imports relatively"
+            module = node.module or ""
+            found |= {module, *(f"{module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def imports_from_house(path: Path) -> set[str]:
+    return {name.removeprefix("qwestly_agent.") for name in imports_of(path) if name.startswith("qwestly_agent.")}
+
+
+def calls_in(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            match node.func:
+                case ast.Name(id=name) | ast.Attribute(attr=name):
+                    yield name
+
+
+def those_under(*folders: str) -> list[Path]:
+    return [path for path in HOUSE if name_of(path).partition(".")[0] in folders]
+
+
+def begins_with(name: str, *modules: str) -> bool:
+    return any(name == module or name.startswith(f"{module}.") for module in modules)
+
+
+def test_the_house_knows_no_door_and_nothing_of_the_laptop_or_the_tests() -> None:
+    for path in HOUSE:
+        wrong = {name for name in imports_of(path) if begins_with(name, "functions", "infra", "tests", "app")}
+        assert not wrong, name_of(path)
+
+
+def test_a_door_knows_the_house_and_no_other_door() -> None:
+    neighbours = {path.parent.name for path in DOORS} | {path.stem for path in DOORS} | {"functions", "infra", "tests"}
+    for path in DOORS:
+        assert not {name for name in imports_of(path) if begins_with(name, *neighbours)}, name_of(path)
+        assert imports_from_house(path), name_of(path)
+
+
+@pytest.mark.parametrize("folder", ["stores", "clients"])
+def test_stores_and_clients_know_models_errors_settings_and_the_clock(folder: str) -> None:
+    for path in those_under(folder):
+        wrong = {
+            name
+            for name in imports_from_house(path)
+            if not begins_with(name, folder, "errors", "settings", "clock", "memory.model") and name != "memory"
+        }
+        assert not wrong, name_of(path)
+
+
+def test_agents_and_tools_reach_the_world_only_through_their_deps() -> None:
+    world = ("pymongo", "openai", "httpx2", "boto3", "os", "socket", "time", "urllib")
+    for path in those_under("agents", "tools"):
+        assert not {name for name in imports_of(path) if begins_with(name, *world)}, name_of(path)
+        known = {name for name in imports_from_house(path) if begins_with(name, "stores", "clients")}
+        if name_of(path) != "agents.base":
+            assert not known, name_of(path)
+        assert not {name for name in imports_from_house(path) if begins_with(name, "bootstrap", "settings", "chat")}
+
+
+def test_the_types_of_the_deps_are_named_and_not_made() -> None:
+    base = SRC / "qwestly_agent" / "agents" / "base.py"
+    types = {name.rpartition(".")[2] for name in imports_from_house(base) if begins_with(name, "stores", "clients")}
+    assert types
+    assert not types & set(calls_in(base))
+
+
+def test_only_the_settings_read_the_environment() -> None:
+    readers = set()
+    for path in [*HOUSE, *DOORS]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case (
+                    ast.Attribute(attr="environ" | "environb" | "getenv" | "getenvb")
+                    | ast.Name(id="environ" | "getenv")
+                ):
+                    readers.add(name_of(path))
+    assert readers == {"settings"}
+
+
+def test_only_bootstrap_and_the_one_way_to_a_provider_build_clients() -> None:
+    builders = {name_of(path) for path in [*HOUSE, *DOORS] if clients_in(path) & set(calls_in(path))}
+    assert builders == {"bootstrap", "llm"}
+
+
+def clients_in(path: Path) -> set[str]:
+    """With those that a file derives from them."""
+    classes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
+    return CLIENTS | {each.name for each in classes if CLIENTS & {ast.unparse(base) for base in each.bases}}
+
+
+def test_the_one_way_to_a_provider_is_used_by_bootstrap_and_the_models_alone() -> None:
+    callers = {name_of(path) for path in [*HOUSE, *DOORS] if "make_openai_client" in calls_in(path)}
+    assert callers == {"bootstrap", "llm"}
+
+
+def test_only_bootstrap_makes_stores() -> None:
+    for path in [*HOUSE, *DOORS]:
+        stores = {name for name in imports_from_house(path) if begins_with(name, "stores", "clients")}
+        made = {name.rpartition(".")[2] for name in stores} & set(calls_in(path)) & STORES
+        assert not made or name_of(path) == "bootstrap" or name_of(path).startswith("stores."), name_of(path)
+
+
+STORES = {"Conversations", "Signals", "Profiles", "Memories", "Knowledge", "Docs", "Searchable", "Embeddings"}
+
+
+IMPORT_A_DOOR = """
+import json, runpy, sys, threading
+
+opened, asked = [], []
+OURS = tuple(sys.argv[2:])
+CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "now", "utcnow", "today", "sleep"}
+CHANCE = {"urandom", "getrandbits", "uuid4", "token_bytes", "token_urlsafe"}
+
+def audit(event, arguments):
+    writes = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+")
+    if event.startswith(("socket.connect", "socket.bind", "socket.getaddrinfo", "subprocess.", "os.fork")) or writes:
+        opened.append([event, str(arguments[0])])
+
+def ask(frame, event, called):
+    if event != "c_call" or called.__name__ not in CLOCKS | CHANCE:
+        return
+    while frame and not frame.f_code.co_filename.startswith(OURS):
+        # A library that reads a clock while it is imported itself is its own affair.
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return
+        frame = frame.f_back
+    if frame:
+        asked.append([called.__name__, f"{frame.f_code.co_filename}:{frame.f_lineno}"])
+
+sys.addaudithook(audit)
+sys.setprofile(ask)
+runpy.run_path(sys.argv[1], run_name="door")
+sys.setprofile(None)
+print(json.dumps({"opened": opened, "asked": asked, "threads": threading.active_count()}))
+"""
+
+
+def import_door(door: Path) -> dict[str, object]:
+    """What happens when Lambda imports a door, in a process that has no setting."""
+    done = subprocess.run(
+        [sys.executable, "-c", IMPORT_A_DOOR, str(door), str(SRC), str(door.parent)],
+        env={"PYTHONPATH": str(SRC), "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("door", DOORS, ids=name_of)
+def test_importing_a_door_opens_nothing_and_reads_no_clock(door: Path) -> None:
+    assert import_door(door) == {"opened": [], "asked": [], "threads": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "seen"),
+    [
+        ("import time; NOW = time.time()", "asked"),
+        ("from datetime import UTC, datetime; NOW = datetime.now(UTC)", "asked"),
+        ("import uuid; ID = uuid.uuid4()", "asked"),
+        ("import socket; socket.getaddrinfo('127.0.0.1', 80)", "opened"),
+        ("open(__file__ + '.log', 'w').close()", "opened"),
+    ],
+)
+def test_a_door_that_opens_something_or_reads_a_clock_is_seen(line: str, seen: str, tmp_path: Path) -> None:
+    door = tmp_path / "app.py"
+    door.write_text(line)
+    assert import_door(door)[seen]
