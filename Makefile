@@ -3,6 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+# More than the cores of a small machine: many tests wait for another process.
+TESTS_AT_ONCE ?= 3
 export PYTHONPATH := src:.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -13,7 +15,7 @@ run: $(VENV)/ready ## start everything on this machine and print one address (PO
 	@$(BIN)/python -m infra.local
 
 test: $(VENV)/ready ## run every test
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest --numprocesses $(TESTS_AT_ONCE) --dist loadfile
 
 check: $(VENV)/ready ## ruff, format, pyright
 	@$(BIN)/ruff check .

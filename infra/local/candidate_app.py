@@ -5,6 +5,7 @@
 
 import argparse
 import os
+import sys
 import time
 from collections.abc import Callable
 
@@ -39,5 +40,8 @@ def create_app(secret: str, clock: Callable[[], float] = time.time) -> Starlette
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--port", type=int, default=8003)
-    secret = os.environ["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0].strip()
-    serve(create_app(secret), arguments.parse_args().port)
+    port = arguments.parse_args().port
+    secret = os.environ.get("QWESTLY_AGENT_SHARED_SECRET", "").split(",")[0].strip()
+    if not secret:
+        sys.exit("QWESTLY_AGENT_SHARED_SECRET is missing: the secret that the chat function verifies tokens with.")
+    serve(create_app(secret), port)

@@ -95,6 +95,7 @@ def test_events_arrive_one_by_one(client: Client, model: ModelServer) -> None:
     with client.open({"message": "Count."}) as events:
         seen = [next(events).name, next(events).data["content"], next(events).data["content"]]
         assert seen == ["conversation", "one ", "two "]
+        model.wait_until_held()
         model.release()
         assert [event.name for event in events] == ["text_delta", "done"]
 
@@ -107,6 +108,7 @@ def test_a_silent_stream_is_kept_alive(chat: ChatServer, model: ModelServer) -> 
         client.open({"message": "Hi"}) as events,
     ):
         assert [next(events).name for _ in range(3)] == ["conversation", "comment", "comment"]
+        model.wait_until_held()
         model.release()
         assert [event.name for event in events if event.name != "comment"] == ["text_delta", "done"]
 
@@ -121,6 +123,7 @@ def test_of_two_messages_at_once_one_is_answered_and_one_is_told_that_it_is_busy
         busy = client.request("POST", "/api/chat", json={"message": "Second", "conversation_id": conversation_id})
         assert (busy.status_code, busy.json()["error"]["code"]) == (409, "conversation_busy")
         assert int(busy.headers["Retry-After"]) >= 1
+        model.wait_until_held()
         model.release()
         assert [event.name for event in events][-1] == "done"
     assert len(client.get(f"/api/conversations/{conversation_id}")["messages"]) == 4
@@ -152,6 +155,7 @@ def test_a_turn_goes_on_when_the_reader_goes_away(client: Client, model: ModelSe
         conversation_id = next(events).data["conversation_id"]
         next(events)
     assert client.get(f"/api/conversations/{conversation_id}")["running"] is True
+    model.wait_until_held()
     model.release()
     messages = _messages_when_done(client, conversation_id)
     assert (messages[-1]["content"], messages[-1]["status"]) == ("Said to nobody.", "complete")
@@ -277,6 +281,7 @@ def test_a_turn_whose_conversation_is_deleted_meanwhile_leaves_nothing_behind(
         conversation_id = next(events).data["conversation_id"]
         next(events)
         client.request("DELETE", f"/api/conversations/{conversation_id}")
+        model.wait_until_held()
         model.release()
         assert [event.name for event in events][-1] in {"done", "error"}
     assert client.get("/api/conversations")["items"] == []

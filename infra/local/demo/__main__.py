@@ -4,6 +4,7 @@ import asyncio
 import sys
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 from openai import DefaultAsyncHttpx2Client
 from pymongo.asynchronous.database import AsyncDatabase
@@ -86,7 +87,8 @@ async def main() -> None:
         try:
             await fill(mongo[settings.mongodb_database], make_embeddings(settings, http), time.time())
         except ConnectionFailure:
-            sys.exit("the database at MONGODB_URI cannot be reached.")
+            hosts = urlsplit(settings.mongodb_uri).netloc.rpartition("@")[2]
+            sys.exit(f"the database at {hosts} cannot be reached.")
 
 
 if __name__ == "__main__":
