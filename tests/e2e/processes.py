@@ -1,0 +1,173 @@
+"""The stack and its parts as processes of their own, started as a person starts them."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+import pytest
+
+from infra.local.environment import DEMO_DATABASE, ROOT, Template
+from qwestly_agent.settings import is_reference
+from tests.servers import SECRET, free_port, until, wait_for_port
+
+START_SECONDS = 40
+END_SECONDS = 20
+ENVIRONMENT = {
+    "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
+    "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
+    "PYTHONUNBUFFERED": "1",
+    "HOME": os.environ.get("HOME", "/"),
+    "QWESTLY_AGENT_SHARED_SECRET": SECRET,
+    "MONGODB_DATABASE": DEMO_DATABASE,
+}
+"""Nothing else of what the machine has set: it would win over the local defaults."""
+
+
+def tool(name: str, why: str) -> str:
+    """Where the program is; without it the test is skipped, but never in CI."""
+    if found := shutil.which(name):
+        return found
+    if os.environ.get("CI"):
+        pytest.fail(f"{name} is missing: {why}")
+    pytest.skip(f"{name} is missing: {why}")
+
+
+@dataclass
+class Process:
+    """A program whose words are kept as they come."""
+
+    popen: subprocess.Popen[bytes]
+
+    def __post_init__(self) -> None:
+        self._lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self.popen.stdout
+        with self.popen.stdout as output:
+            for line in output:
+                self._lines.append(line.decode(errors="replace").rstrip("\n"))
+
+    @property
+    def said(self) -> str:
+        return "\n".join(self._lines)
+
+    def running(self) -> bool:
+        return self.popen.poll() is None
+
+    def end(self, how: signal.Signals) -> int:
+        """The exit code."""
+        self.popen.send_signal(how)
+        return self.wait()
+
+    def wait(self) -> int:
+        """The exit code, once it ended by itself and all its words are read."""
+        code = self.popen.wait(END_SECONDS)
+        self._reader.join(END_SECONDS)
+        return code
+
+
+@contextmanager
+def started(*command: str, folder: str = ".", **environment: str) -> Iterator[Process]:
+    popen = subprocess.Popen(
+        command,
+        cwd=ROOT / folder,
+        env={**ENVIRONMENT, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+    process = Process(popen)
+    try:
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(popen.pid, signal.SIGKILL)
+        process.wait()
+
+
+def python(module: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", module, *arguments)
+
+
+@dataclass
+class Stack:
+    """What `make run` starts."""
+
+    process: Process
+    url: str
+
+    @property
+    def children(self) -> list[int]:
+        found = subprocess.run(["pgrep", "-P", str(self.process.popen.pid)], capture_output=True, text=True)
+        return [int(pid) for pid in found.stdout.split()]
+
+    def model(self, control: str, **body: Any) -> Any:
+        """Tells the stack's own model server what to do, or asks it what it was sent."""
+        [address] = re.findall(r"model server +(\S+)", self.process.said)
+        with httpx2.Client() as http:
+            return http.request("POST" if body else "GET", f"http://{address}/_control/{control}", json=body).json()
+
+    def release(self) -> None:
+        """Lets the model's held answer go on, once it is held."""
+        until(lambda: self.model("release", now=True)["released"])
+
+
+@contextmanager
+def running_stack(mongodb_uri: str) -> Iterator[Stack]:
+    port = free_port()
+    with started(*python("infra.local"), PORT=str(port), MONGODB_URI=mongodb_uri) as process:
+        stack = Stack(process, f"http://127.0.0.1:{port}")
+        try:
+            until(lambda: "Ctrl-C" in process.said or not process.running(), START_SECONDS)
+            assert process.running(), process.said
+            yield stack
+        finally:
+            # Its parts have sessions of their own: killed hard, it would leave them behind.
+            if process.running():
+                process.end(signal.SIGTERM)
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@contextmanager
+def model_server(port: int) -> Iterator[Process]:
+    with started(*python("infra.local.model_server", "--port", str(port))) as process:
+        wait_for_port(port, process.popen)
+        yield process
+
+
+@contextmanager
+def chat_function(port: int, mongodb_uri: str, model_port: int) -> Iterator[Process]:
+    """The chat door as Lambda starts it, with the environment that template.yaml gives it."""
+    given = {k: v for k, v in Template.load().environment("ChatFunction").items() if not is_reference(v)}
+    model_url = f"http://127.0.0.1:{model_port}/v1"
+    environment = {
+        **given,
+        "AWS_LWA_PORT": str(port),
+        "MONGODB_URI": mongodb_uri,
+        "MONGODB_DATABASE": DEMO_DATABASE,
+        "QWESTLY_AGENT_SHARED_SECRET": SECRET,
+        "MODEL_BASE_URL": model_url,
+        "EMBEDDINGS_BASE_URL": model_url,
+    }
+    with started("./run.sh", folder="functions/chat", **environment) as process:
+        wait_for_port(port, process.popen, START_SECONDS)
+        yield process

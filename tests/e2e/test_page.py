@@ -1,0 +1,151 @@
+"""The page of the running stack in a real browser: what a newcomer sees."""
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.e2e.processes import Stack
+from tests.widget.conftest import is_complaint
+from tests.widget.test_widget import Widget
+
+DEMO_QUESTION = "What do we know about me?"
+STEPS = ["Looking up your profile…", "Searching your memories…", "Searching your documents…"]
+PATIENCE_MILLISECONDS = 10_000
+
+
+@pytest.fixture
+def open_page(browser: Browser, stack: Stack) -> Iterator[Callable[..., Page]]:
+    """Opens the page for a user; a script error or a broken content security policy fails the test."""
+    stack.model("reset", now=True)
+    complaints: list[str] = []
+    contexts: list[BrowserContext] = []
+
+    def open_for(user: str, **context: object) -> Page:
+        made = browser.new_context(base_url=stack.url, locale="en-GB", **context)  # type: ignore[arg-type]
+        made.set_default_timeout(PATIENCE_MILLISECONDS)
+        contexts.append(made)
+        return complained_of(made.new_page(), user)
+
+    def complained_of(page: Page, user: str) -> Page:
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda message: complaints.append(message.text) if is_complaint(message.text) else None)
+        page.goto(f"/?user={user}")
+        return page
+
+    expect.set_options(timeout=PATIENCE_MILLISECONDS)
+    yield open_for
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def stranger() -> str:
+    """A user nobody has heard of."""
+    return f"auth0|{uuid.uuid4().hex}"
+
+
+def test_the_demo_question_shows_its_three_steps_and_then_a_growing_answer(
+    open_page: Callable[..., Page], stack: Stack
+) -> None:
+    page = open_page("")
+    widget = Widget(page)
+    expect(page.get_by_role("status").first).to_contain_text("Answers come from the scripted model")
+    calls = [{"name": name, "arguments": arguments} for name, arguments in CALLS]
+    answer = {"text": ["You are ", "**Maya Okafor**."], "hold_after": 1}
+    stack.model("script", steps=[{"tool_calls": calls}, answer])
+    widget.say(DEMO_QUESTION)
+    expect(widget.steps.get_by_role("listitem")).to_have_count(3)
+    for step, label in zip(widget.steps.get_by_role("listitem").all(), STEPS, strict=True):
+        expect(step).to_contain_text(label)
+    expect(widget.words).to_have_text("You are")
+    expect(widget.stop).to_be_visible()
+    stack.release()
+    expect(widget.words).to_have_text("You are Maya Okafor.")
+    expect(widget.send).to_be_visible()
+
+
+CALLS = [
+    ("get_user_profile", {}),
+    ("search_user_memories", {"query": "goals"}),
+    ("query_user_knowledge", {"query": "career"}),
+]
+
+
+def test_the_answer_is_fused_from_three_tiers(open_page: Callable[..., Page]) -> None:
+    page = open_page("")
+    widget = Widget(page)
+    page.get_by_role("button", name=DEMO_QUESTION).click()
+    if not widget.said.count():  # a suggestion may only fill the box
+        widget.box.press("Enter")
+    for quoted in ("Maya Okafor", "climate company", "2,300 merchants"):
+        expect(widget.words).to_contain_text(quoted)
+    expect(widget.send).to_be_visible()
+
+
+def test_after_a_reload_the_conversation_is_in_the_list_and_goes_on(
+    open_page: Callable[..., Page], stack: Stack
+) -> None:
+    page = open_page(stranger())
+    widget = Widget(page)
+    stack.model("script", steps=[{"text": "Hello Ada."}, {"text": "Trains, noted."}])
+    widget.say("My name is Ada.")
+    expect(widget.words).to_have_text("Hello Ada.")
+    expect(widget.send).to_be_visible()
+    page.reload()
+    expect(widget.rows).to_have_count(1)
+    widget.rows.get_by_text("My name is Ada.").click()
+    expect(widget.words).to_have_text("Hello Ada.")
+    widget.say("And I like trains.")
+    expect(widget.words).to_have_text("Trains, noted.")
+    expect(widget.send).to_be_visible()
+    expect(widget.said).to_have_count(2)
+    expect(widget.rows).to_have_count(1)
+    [*_, newest] = stack.model("requests")
+    assert [m["content"] for m in newest["json"]["messages"] if m["role"] == "user"] == [
+        "My name is Ada.",
+        "And I like trains.",
+    ]
+
+
+def test_two_tabs_see_the_same_conversations_and_one_waits_while_the_other_is_answered(
+    open_page: Callable[..., Page], stack: Stack
+) -> None:
+    user = stranger()
+    one, two = Widget(open_page(user)), Widget(open_page(user))
+    one.say("Hello")
+    expect(one.send).to_be_visible()
+    two.page.reload()
+    two.rows.get_by_text("Hello").click()
+    expect(two.said).to_have_text(["Hello"])
+
+    stack.model("script", steps=[{"text": ["Half of ", "it."], "hold_after": 1}])
+    one.say("Tell me")
+    expect(one.words).to_have_text("Half of")
+    two.say("Are you busy?")
+    expect(two.answer.get_by_text("Waiting for the last answer to finish…")).to_be_visible()
+    stack.release()
+    expect(one.words).to_have_text("Half of it.")
+
+
+def test_it_works_at_the_width_of_a_phone(open_page: Callable[..., Page]) -> None:
+    page = open_page(stranger(), viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    widget = Widget(page)
+    widget.say("Hello")
+    expect(widget.send).to_be_visible()
+    expect(widget.words).to_contain_text("career agent")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    box = widget.box.bounding_box()
+    assert box
+    assert box["y"] + box["height"] <= 640
+
+
+def test_a_user_nobody_has_heard_of_is_answered_honestly(open_page: Callable[..., Page]) -> None:
+    page = open_page(stranger())
+    widget = Widget(page)
+    widget.say(DEMO_QUESTION)
+    expect(widget.send).to_be_visible()
+    expect(widget.words).to_contain_text("nothing")
+    expect(widget.words).not_to_contain_text("Maya")
+    expect(widget.rows).to_have_count(1)

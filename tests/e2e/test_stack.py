@@ -1,0 +1,149 @@
+"""What `make run` starts, over HTTP: one origin, the demo question, every event as it happens, and a clean end."""
+
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from statistics import median
+
+import httpx2
+import pytest
+
+from infra.local.environment import DEMO_USER, ROOT
+from tests.e2e.processes import Stack, gone, running_stack, tool
+from tests.servers import Client, events_of
+
+DEMO_QUESTION = "What do we know about me?"
+LABELS = ["Looking up your profile…", "Searching your memories…", "Searching your documents…"]
+
+
+@pytest.fixture
+def client(stack: Stack) -> Iterator[Client]:
+    stack.model("reset", now=True)
+    with Client(stack.url, DEMO_USER) as user:
+        yield user
+
+
+def test_the_one_address_serves_page_widget_health_status_and_token(client: Client) -> None:
+    page = client.http.get(f"{client.url}/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "<qwestly-chat" in page.text
+    widget = client.http.get(f"{client.url}/widget/qwestly-chat.js")
+    assert "javascript" in widget.headers["content-type"]
+    assert widget.text == (ROOT / "widget" / "qwestly-chat.js").read_text()
+    assert client.http.get(f"{client.url}/page.js").status_code == 200
+    assert client.http.get(f"{client.url}/healthz").json() == {"ok": True}
+    status = client.http.get(f"{client.url}/local/status").json()
+    assert (status["user"], status["database"], status["model"]) == (DEMO_USER, "qwestly_local", "scripted")
+    minted = client.http.get(f"{client.url}/local/token").json()["token"]
+    listed = client.http.get(f"{client.url}/api/conversations", headers={"Authorization": f"Bearer {minted}"})
+    assert listed.status_code == 200
+    document = client.http.get(f"{client.url}/api/openapi.json").json()
+    assert "/api/chat" in document["paths"]
+    assert "/api/chat" in client.http.get(f"{client.url}/api/docs").text
+
+
+def test_what_is_not_there_is_said_in_the_one_shape(client: Client) -> None:
+    for path in ("/api/nothing", "/api/conversations/nothing"):
+        missing = client.request("GET", path)
+        assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
+
+
+def test_the_demo_question_is_answered_from_three_tiers(client: Client) -> None:
+    answer = client.say(DEMO_QUESTION)
+    assert [event.data["label"] for event in answer.events if event.name == "tool_call"] == LABELS
+    assert [event.data["ok"] for event in answer.events if event.name == "tool_result"] == [True] * 3
+    assert answer.last.name == "done"
+    assert answer.last.data["content"] == answer.text
+    for quoted in (
+        "Maya Okafor",  # the profile
+        "Wants to lead a product team at a climate company",  # a memory
+        "2,300 merchants",  # a document
+    ):
+        assert quoted in answer.text
+    for secret in ("maya@example.com", "98000"):  # in the profile, and not for the model
+        assert secret not in answer.text
+
+
+def test_a_user_nobody_has_heard_of_is_answered_too(stack: Stack) -> None:
+    with Client(stack.url, "auth0|nobody-has-heard-of") as stranger:
+        answer = stranger.say(DEMO_QUESTION)
+        assert answer.last.name == "done"
+        assert "Maya" not in answer.text
+
+
+def test_how_qwestly_works_is_answered_from_its_documentation(client: Client) -> None:
+    answer = client.say("How do Qwestly Cards work?")
+    assert [event.data["name"] for event in answer.events if event.name == "tool_call"] == ["query_qwestly_docs"]
+    assert "card" in answer.text.lower()
+
+
+def test_the_first_event_comes_within_100_milliseconds(client: Client) -> None:
+    conversation_id = client.say("Hello").conversation_id
+    waits = []
+    for _ in range(9):
+        started = time.perf_counter()
+        with client.open({"message": "Hello again", "conversation_id": conversation_id}) as events:
+            assert next(events).name == "conversation"
+            waits.append(time.perf_counter() - started)
+            assert list(events)[-1].name == "done"
+    assert median(waits) < 0.1, [f"{wait * 1000:.0f} ms" for wait in waits]
+
+
+def test_events_come_one_by_one_through_the_one_origin(stack: Stack, client: Client) -> None:
+    stack.model("script", steps=[{"text": ["One, ", "two, ", "three."], "hold_after": 2}])
+    with client.open({"message": "Count"}) as events:
+        assert [next(events).name for _ in range(3)] == ["conversation", "text_delta", "text_delta"]
+        stack.release()
+        assert [event.name for event in events] == ["text_delta", "done"]
+
+
+def test_curl_prints_each_event_as_it_comes(stack: Stack, client: Client) -> None:
+    stack.model("script", steps=[{"text": ["One, ", "two."], "hold_after": 1}])
+    command = [
+        tool("curl", "the README shows it"),
+        "-N",
+        "-s",
+        "-m",
+        "20",
+        f"{stack.url}/api/chat",
+        "-d",
+        '{"message": "Count"}',
+    ]
+    headers = [word for name, value in client.headers().items() for word in ("-H", f"{name}: {value}")]
+    with subprocess.Popen([*command, *headers], stdout=subprocess.PIPE, text=True) as curl:
+        assert curl.stdout
+        events = events_of(line.rstrip("\n") for line in curl.stdout)
+        assert [next(events).name for _ in range(2)] == ["conversation", "text_delta"]
+        stack.release()
+        assert [event.name for event in events] == ["text_delta", "done"]
+    assert curl.returncode == 0
+
+
+def test_cors_is_answered_as_the_function_url_answers_it(client: Client) -> None:
+    asked = {"Origin": "http://localhost:3000", "Access-Control-Request-Method": "POST"}
+    preflight = client.http.options(f"{client.url}/api/chat", headers=asked)
+    assert preflight.status_code in (200, 204)
+    assert preflight.headers["access-control-allow-origin"] == "http://localhost:3000"
+    stranger = client.http.options(f"{client.url}/api/chat", headers={**asked, "Origin": "https://evil.example"})
+    assert "access-control-allow-origin" not in stranger.headers
+
+
+def test_a_second_start_takes_seconds_keeps_what_was_said_and_ends_with_ctrl_c(
+    client: Client, stack_database: str
+) -> None:
+    said = client.say("Remember this conversation").conversation_id
+    started = time.monotonic()
+    with running_stack(stack_database) as again:
+        assert time.monotonic() - started < 15
+        with Client(again.url, DEMO_USER) as user:
+            assert user.get(f"/api/conversations/{said}")["messages"][0]["content"] == "Remember this conversation"
+            assert user.say(DEMO_QUESTION).text.count("Wants to lead a product team") == 1
+        parts = again.children
+        assert len(parts) >= 4
+        assert again.process.end(signal.SIGINT) == 0
+        assert again.process.said.rstrip().endswith("Stopped.")
+        assert "Traceback" not in again.process.said
+        assert [pid for pid in parts if not gone(pid)] == []
+        with pytest.raises(httpx2.ConnectError):
+            httpx2.get(f"{again.url}/healthz")
