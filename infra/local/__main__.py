@@ -180,7 +180,7 @@ def run(stack: Stack) -> NoReturn:
     """Until a part ends or somebody ends us. Raises `CannotRun`."""
     LOGS.mkdir(parents=True, exist_ok=True)
     front = stack.parts[0]
-    listen(front.port).close()
+    listen(front.port, f"Set another one, as in: PORT={front.port + 1} make run").close()
     try:
         for part in stack.parts:
             part.start(stack.environment)

@@ -14,8 +14,8 @@ def serve(app: ASGIApp, port: int) -> None:
     uvicorn.Server(config).run(sockets=[listen(port)])
 
 
-def listen(port: int) -> socket.socket:
-    """Ends the process with a sentence where the port is taken."""
+def listen(port: int, advice: str = "") -> socket.socket:
+    """Ends the process with a sentence, and the advice, where the port is taken."""
     # With the protocol named, asyncio sets TCP_NODELAY; else each answer on a kept connection waits 40 ms for an ACK.
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -24,5 +24,5 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        sys.exit(f"Port {port} is taken by another program. Set another one, as in: PORT={port + 1} make run")
+        sys.exit(f"Port {port} is taken by another program. {advice}".strip())
     return listening

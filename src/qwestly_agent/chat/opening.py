@@ -47,7 +47,8 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
     try:
         claim = await _claim(house, user_id, conversation_id, turn, request)
     except BaseException:
-        reading.cancel()
+        # Not cancelled: a read that waits for a server can leave the driver's lock behind when it is, and a live one its
+        # connection. The driver's own timeout bounds it.
         await asyncio.gather(reading, return_exceptions=True)
         raise
     try:
