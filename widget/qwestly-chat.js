@@ -1240,7 +1240,7 @@ nav { display: flex; flex-direction: column; min-block-size: 0; background: var(
 .rows li:hover, .rows li:has(.open[aria-current=true]) { background: var(--raised); }
 .open { flex: 1; min-inline-size: 0; display: grid; padding: .5rem .5rem .5rem .75rem; text-align: start; }
 .open[aria-current=true] .name { font-weight: 600; }
-.open .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; font-size: .95rem; }
+.open .name { overflow: hidden; display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; overflow-wrap: anywhere; font-size: .95rem; }
 .open .when { color: var(--muted); font-size: .8rem; }
 .rows .icon-button { inline-size: 2rem; block-size: 2rem; margin-inline-end: .35rem; }
 .rows .icon-button .icon { inline-size: 1.1rem; }
