@@ -17,6 +17,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, StreamingResponse
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic import BaseModel
 from pydantic_core import from_json
+from pymongo.errors import PyMongoError
 from starlette.exceptions import HTTPException
 
 from qwestly_agent.auth import verify_token
@@ -35,8 +36,8 @@ from qwestly_agent.chat.view import (
     ui_view_of,
     view_of,
 )
-from qwestly_agent.errors import AgentError, Invalid, NotFound, TooLong, Unauthorized
-from qwestly_agent.observability import Event
+from qwestly_agent.errors import AgentError, Invalid, NotFound, TooLong, Unauthorized, WrongMethod
+from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.settings import Settings
 
 LARGEST_BODY_BYTES = 6 * 1024 * 1024
@@ -86,7 +87,7 @@ def create_app(
         responses={"4XX": {"model": Failure}, "5XX": {"model": Failure}},
     )
     app.state.keep_alive_seconds = keep_alive_seconds
-    for kind in (AgentError, RequestValidationError, HTTPException, Exception):
+    for kind in (AgentError, PyMongoError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, answer_error)
     app.get("/healthz")(healthz)
     app.get("/api/docs", include_in_schema=False)(docs)
@@ -225,9 +226,8 @@ async def answer_error(request: Request, error: Exception) -> JSONResponse:
     """Every error in the one shape, with a request id that stands in the log too."""
     failure, request_id = _failure(error), request_id_of(request)
     if failure.http_status >= 500:
-        house_of(request).logger.error(
-            Event.REQUEST_FAILED, extra={"request_id": request_id, "code": failure.code}, exc_info=error
-        )
+        line = {"request_id": request_id, "code": failure.code, **cause_of(error)}
+        house_of(request).logger.error(Event.REQUEST_FAILED, extra=line)
     headers = {"Retry-After": str(failure.retry_after)} if failure.retry_after else {}
     if failure.http_status == Unauthorized.http_status:
         headers["WWW-Authenticate"] = "Bearer"
@@ -240,7 +240,7 @@ def _failure(error: Exception) -> AgentError:
         first = error.errors()[0]
         return Invalid(f"{first['loc'][-1]}: {first['msg']}.")
     if isinstance(error, HTTPException):
-        return NotFound() if error.status_code == NotFound.http_status else Invalid(str(error.detail))
+        return NotFound() if error.status_code == NotFound.http_status else WrongMethod()
     return failure_of(error)
 
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from infra.local.candidate_app import mint
+from infra.local.candidate_app import demanded, mint
 from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, Template, is_local, new_secret
 from infra.local.serving import listen
 from qwestly_agent.settings import is_reference
@@ -96,12 +96,13 @@ class Stack:
 
     environment: dict[str, str]
     parts: list[Part] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     status: dict[str, object] = field(default_factory=dict)
     """What the page tells about what runs."""
 
-    def add(self, name: str, *command: str, port: int = 0, folder: str = ".") -> str:
+    def add(self, name: str, *command: str, folder: str = ".") -> str:
         """The part's address."""
-        port = port or free_port()
+        port = free_port()
         self.parts.append(Part(name, port, [word.replace("{port}", str(port)) for word in command], folder))
         return f"127.0.0.1:{port}"
 
@@ -122,7 +123,8 @@ def plan(given: Mapping[str, str]) -> Stack:
     models = _plan_models(stack)
     if "MONGODB_URI" not in environment:
         environment["MONGODB_URI"] = "mongodb://" + stack.add("database", *_module("database"))
-    stack.status = {"user": DEMO_USER, "database": environment["MONGODB_DATABASE"], **models, "notes": _notes(stack)}
+    stack.notes = _notes(stack)
+    stack.status = {"user": DEMO_USER, "database": environment["MONGODB_DATABASE"], **models, "notes": stack.notes}
     front.command = [
         *(word.replace("{port}", str(front.port)) for word in _module("front")),
         *("--chat-url", f"http://{chat}", "--candidate-app-url", environment["CANDIDATE_APP_URL"]),
@@ -209,10 +211,11 @@ def _fill_demo_user(stack: Stack) -> None:
 
 def _warm_up(stack: Stack) -> None:
     """The first question should not wait for the first connection."""
-    secret = stack.environment["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0]
+    secret = stack.environment["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0].strip()
+    token = mint(DEMO_USER, secret, time.time(), **demanded(stack.environment))
     request = urllib.request.Request(
         f"http://127.0.0.1:{stack.parts[0].port}/api/conversations",
-        headers={"Authorization": f"Bearer {mint(DEMO_USER, secret, time.time())}"},
+        headers={"Authorization": f"Bearer {token}"},
     )
     try:
         urllib.request.urlopen(request, timeout=START_SECONDS).close()
@@ -224,7 +227,7 @@ def _announce(stack: Stack) -> None:
     for part in stack.parts[1:]:
         print(f"  {part.name:14} 127.0.0.1:{part.port}   {part.log}")
     print(f"  {'model':14} {stack.status['model']}, embeddings {stack.status['embeddings']}")
-    for note in _notes(stack):
+    for note in stack.notes:
         print(f"  {note}")
     print(f"\nOpen http://127.0.0.1:{stack.parts[0].port}   (Ctrl-C ends it)", flush=True)
 

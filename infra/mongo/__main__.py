@@ -149,3 +149,5 @@ if __name__ == "__main__":
         sys.exit(str(error))
     except ConnectionFailure:
         sys.exit("The database at MONGODB_URI cannot be reached.")
+    except OperationFailure as error:
+        sys.exit(f"The database refused: {(error.details or {}).get('errmsg', error.code)}")

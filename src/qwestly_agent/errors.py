@@ -35,6 +35,10 @@ class Invalid(AgentError):
     code, http_status, sentence = "invalid", 422, "That request is not valid."
 
 
+class WrongMethod(Invalid):
+    http_status, sentence = 405, "This address does not take that method."
+
+
 class TooLong(AgentError):
     code, http_status, sentence = "too_long", 413, "That is too long."
 

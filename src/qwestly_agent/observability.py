@@ -1,6 +1,8 @@
 """Structured logs: one JSON object a line, the run's id in every line of it, and nobody's words or keys in any."""
 
 import json
+import logging
+import traceback
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
@@ -13,12 +15,17 @@ NEVER_LOGGED = frozenset(
 """Keys whose values are replaced, at any depth, however they came into a line."""
 
 
+CAUSES, FRAMES = 5, 5
+"""So many causes behind each other, and places of each, make a log line."""
+
+
 class Event(StrEnum):
     """Every line we write is one of these."""
 
     TURN_STARTED = "turn started"
     TURN_ENDED = "turn ended"
     TURN_FAILED = "turn failed"
+    STREAM_FAILED = "stream could not be encoded"
     TURN_RECOVERED = "turn recovered from a killed process"
     LEASE_LOST = "another turn took the conversation over"
     WATCH_FAILED = "stop signals or leases could not be read"
@@ -26,8 +33,33 @@ class Event(StrEnum):
     REQUEST_FAILED = "request failed"
 
 
+def cause_of(error: BaseException) -> dict[str, Any]:
+    """What went wrong and where, for a log line: kinds and places, but no messages, which quote what people said."""
+    kinds, places, seen = [], [], error
+    while seen and len(kinds) < CAUSES:
+        kinds.append(type(seen).__name__)
+        places += [
+            f"{frame.name} {frame.filename}:{frame.lineno}"
+            for frame in traceback.extract_tb(seen.__traceback__)[-FRAMES:]
+        ]
+        seen = seen.__cause__ or seen.__context__
+    return {"cause": kinds, "at": places}
+
+
+class _KindsOnly(logging.Filter):
+    """For the loggers of others, whose stacks quote messages."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and record.exc_info[1]:
+            record.msg, record.args = f"{record.getMessage()}: {cause_of(record.exc_info[1])}", ()
+            record.exc_info = record.exc_text = None
+        return True
+
+
 def make_logger(level: str) -> Logger:
     """The one logger. A run's id is attached with `thread_safe_append_keys`: it is the task's, not the process's."""
+    for others in ("uvicorn.error", "asyncio"):
+        logging.getLogger(others).addFilter(_KindsOnly())
     return Logger(service="qwestly-agent", level=level, json_serializer=_serialize, utc=True, use_rfc3339=True)
 
 

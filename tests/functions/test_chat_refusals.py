@@ -1,13 +1,20 @@
 """What comes in wrong gets one clear error in the one shape, and nothing is lost or changed."""
 
+import io
 import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import httpx2
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from pymongo import MongoClient
 
+from infra.local import model_server
+from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.servers import SECRET, USER, ChatServer, Client, system_clock, token, user_says
 
@@ -117,7 +124,7 @@ def test_the_same_client_id_of_two_users_names_two_conversations(
     ("method", "path", "expected"),
     [
         ("GET", "/api/nothing", (404, "not_found")),
-        ("GET", "/api/chat", (422, "invalid")),
+        ("GET", "/api/chat", (405, "invalid")),
         ("GET", "/api/conversations?limit=0", (422, "invalid")),
         ("GET", "/api/conversations?after=now", (422, "invalid")),
     ],
@@ -159,6 +166,76 @@ def test_an_ai_sdk_error_is_a_sentence_and_not_the_providers_words(client: Clien
     events = client.say_ai_sdk("chat-1", user_says("Hi"))
     assert [event.name for event in events][-2:] == ["error", "[DONE]"]
     assert events[-2].data["errorText"].startswith("The language model cannot be reached")
+
+
+@pytest.mark.parametrize("halves", [["Half \ud83d", " only"], ["\ud83d", "\ude00 ok"], ["\ud83d\ude00 ok"]])
+def test_half_a_character_from_the_model_breaks_no_stream_and_loses_no_answer(
+    client: Client, model: ModelServer, halves: list[str]
+) -> None:
+    with surrogates(model):
+        model.script(Reply(text=halves), Reply(text=halves), Reply(text="Fine."))
+        plain = client.say("Hello")
+        assert plain.last.name == "done"
+        assert plain.last.data["content"].encode()
+        assert client.say_ai_sdk("chat-1", user_says("Hello"))[-2].name == "finish"
+        kept = client.get(f"/api/conversations/{plain.conversation_id}")["messages"][-1]
+        assert (kept["status"], kept["content"]) == ("complete", plain.last.data["content"])
+        assert client.say("Again", plain.conversation_id).last.data["content"] == "Fine."
+
+
+@contextmanager
+def surrogates(model: ModelServer) -> Iterator[None]:
+    """The model server writes halves of characters as JSON's escapes, as a gateway that cuts UTF-16 does."""
+    line = model_server._line
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model_server, "_line", lambda data: f"data: {json.dumps(data)}\n\n".encode())
+        yield
+    assert model_server._line is line
+
+
+def test_a_memory_that_cannot_be_read_costs_nobody_a_turn(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        memories = mongo[chat.settings.mongodb_database]["user_memories"]
+        broken = {"user_id": client.user_id, "status": "active", "salience": 2.0}
+        memories.insert_many(
+            [broken, {**broken, "_id": f"m-{client.user_id}", "type": "habit", "content": "Likes trains."}]
+        )
+    assert client.say("Hello").last.name == "done"
+    assert "Likes trains." in model.requests[-1].body.decode()
+
+
+def test_no_log_line_holds_what_somebody_said(
+    chat: ChatServer, client: Client, model: ModelServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = "my burnout in spring"
+    with log_of(chat) as log:
+        query: ToolCall = {"name": "search_user_memories", "arguments": json.dumps({"question": words})}
+        model.script(*[Reply(tool_calls=[query])] * 4)
+        assert client.say(words).last.name == "error"
+        model.script(Reply(text=words, fault="cut"))
+        client.say(words)
+        client.request("POST", "/api/chat", content=json.dumps({"message": {"is": words}}).encode())
+    written = log.getvalue() + "".join(capfd.readouterr())
+    assert "turn failed" in written
+    assert "turn ended" in written
+    for line in log.getvalue().splitlines():
+        assert json.loads(line)["run_id"]
+    for secret in (words, SECRET, "Bearer", "eyJ"):
+        assert secret not in written
+
+
+@contextmanager
+def log_of(chat: ChatServer) -> Iterator[io.StringIO]:
+    """Each line that the chat door writes, at the most talkative level."""
+    written, logger = io.StringIO(), logging.getLogger("qwestly-agent")
+    handler = logging.StreamHandler(written)
+    handler.setFormatter(chat.house.logger.registered_formatter)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.DEBUG)
+    yield written
+    logger.setLevel(level)
+    logger.removeHandler(handler)
 
 
 def _code(response: httpx2.Response) -> tuple[int, str]:

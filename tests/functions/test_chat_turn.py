@@ -2,6 +2,8 @@
 
 import threading
 
+from pymongo import MongoClient
+
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.servers import ChatServer, Client, Event, until, user_says
@@ -255,6 +257,32 @@ def test_a_regeneration_that_brings_nothing_leaves_the_answer_that_was(client: C
     events = client.post({"id": "chat-1", "messages": [], "trigger": "regenerate-message"})
     assert [event.name for event in events][-2:] == ["error", "[DONE]"]
     assert [m["content"] for m in client.get("/api/conversations/chat-1")["messages"]] == ["Hello", "First try."]
+
+
+def test_a_conversation_under_way_shows_each_message_once(client: Client, model: ModelServer) -> None:
+    client.say_ai_sdk("chat-1", user_says("Hello", "m1"))
+    model.script(Reply(text="Once more.", hold_after=0))
+    body = {"id": "chat-1", "messages": [user_says("Hello", "m1")], "trigger": "regenerate-message"}
+    with client.open(body) as events:
+        next(events)
+        asked = [m["id"] for m in client.get("/api/conversations/chat-1")["messages"] if m["role"] == "user"]
+        assert asked == ["m1"]
+        model.wait_until_held()
+        model.release()
+        list(events)
+
+
+def test_a_conversation_keeps_its_design(client: Client, chat: ChatServer) -> None:
+    conversation_id = client.say("Hello").conversation_id
+    assert client.get(f"/api/conversations/{conversation_id}")["design"] == "default"
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        conversations = mongo[chat.settings.mongodb_database]["agent_conversations"]
+        conversations.update_one({"id": conversation_id}, {"$set": {"design": "withdrawn"}})
+    refused = client.request("POST", "/api/chat", json={"message": "And?", "conversation_id": conversation_id})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (503, "unavailable")
+    assert "start a new one" in refused.json()["error"]["message"]
+    kept = client.get(f"/api/conversations/{conversation_id}")["messages"]
+    assert [m["content"] for m in kept if m["role"] == "user"] == ["Hello", "And?"]
 
 
 def test_only_the_last_answer_can_be_made_again(client: Client) -> None:

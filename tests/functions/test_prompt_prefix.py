@@ -89,12 +89,6 @@ def _remember(database: Any, client: Client, content: str) -> None:
     database["user_memories"].insert_one(memory)
 
 
-def _later(chat: ChatServer) -> Any:
-    from qwestly_agent.clock import to_datetime
-
-    return to_datetime(chat.clock() + 1)
-
-
 def _instructions(request: RecordedRequest) -> str:
     return "\n".join(m["content"] for m in request.json["messages"] if m["role"] == "system")
 

@@ -8,7 +8,7 @@ DESCRIPTION = """\
 Every call but /healthz needs `Authorization: Bearer <token>`: HS256, claims `user_id` and `exp` (at most 15 minutes \
 ahead), signed by the candidate app. Errors are {"error": {"code", "message", "request_id"}}. \
 `POST /api/chat` answers a body {"message", "conversation_id"?, "message_id"?} with named server-sent events \
-(conversation, text_delta, tool_call, tool_result, progress, and one terminal done or error), and the body that the AI \
+(conversation, text_delta, tool_call, tool_result, and one terminal done or error), and the body that the AI \
 SDK's useChat posts with a UI message stream. Posting a message id again replaces a failed or stopped turn, and is \
 otherwise answered with what was answered."""
 

@@ -4,12 +4,14 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import Any
 
+import pymongo
+
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
 from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.context import MEMORIES_LIMIT, Context, make_context
 from qwestly_agent.chat.request import TurnRequest
-from qwestly_agent.chat.turn import Turn
+from qwestly_agent.chat.turn import LAST_TRY_SECONDS, Turn
 from qwestly_agent.chat.window import READ_LIMIT
 from qwestly_agent.errors import Changed, ConversationBusy, Invalid, InvalidSettings, NotFound, Unavailable
 from qwestly_agent.memory.model import Memory
@@ -47,8 +49,8 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
     try:
         claim = await _claim(house, user_id, conversation_id, turn, request)
     except BaseException:
-        # Not cancelled: a read that waits for a server can leave the driver's lock behind when it is, and a live one its
-        # connection. The driver's own timeout bounds it.
+        # Not cancelled: a read that waits for a server could leave the driver's lock behind, and a live one loses its
+        # connection. The driver's own timeout bounds them.
         await asyncio.gather(reading, return_exceptions=True)
         raise
     try:
@@ -59,7 +61,8 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
         raise
     except BaseException:
         # The user's message stays in the claim, and the next turn finds it there.
-        await asyncio.gather(house.conversations.abandon(claim), return_exceptions=True)
+        with pymongo.timeout(LAST_TRY_SECONDS):
+            await asyncio.gather(house.conversations.abandon(claim), return_exceptions=True)
         raise
 
 
@@ -123,7 +126,10 @@ async def _up_to_date(house: House, claim: Claim, request: TurnRequest, said: _S
     """The reads ran beside the claim: read again where they saw a moment before it, or a killed turn left something."""
     last_seq = claim.last_seq
     if claim.abandoned:
-        house.logger.warning(Event.TURN_RECOVERED, extra={"runs": [turn.run_id for turn in claim.abandoned]})
+        house.logger.warning(
+            Event.TURN_RECOVERED,
+            extra={"run_id": claim.turn.run_id, "killed": [turn.run_id for turn in claim.abandoned]},
+        )
         last_seq = await house.conversations.recover(claim)
     elif (said.recent[-1].seq if said.recent else 0) == last_seq:
         return claim, said

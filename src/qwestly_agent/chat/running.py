@@ -15,12 +15,12 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.clock import Clock
 from qwestly_agent.errors import AgentError, ConversationBusy, Unavailable
-from qwestly_agent.observability import Event
+from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.stores.conversations import LEASE_SECONDS, Claim, Conversations
 from qwestly_agent.stores.signals import Signals
 
 POLL_SECONDS = 0.3
-RENEW_EVERY_POLLS = round(LEASE_SECONDS / 3 / POLL_SECONDS)
+RENEW_SECONDS = LEASE_SECONDS / 3
 
 
 @dataclass
@@ -79,16 +79,21 @@ class Running:
             del self._turns[claim.turn.run_id]
 
     async def _watch(self) -> None:
-        polls = 0
+        loop = asyncio.get_running_loop()
+        renewed = loop.time()
         while self._turns:
             await asyncio.sleep(POLL_SECONDS)
-            polls += 1
-            try:
-                await self._read_stops()
-                if polls % RENEW_EVERY_POLLS == 0:
-                    await asyncio.gather(*(self._renew(watched) for watched in list(self._turns.values())))
-            except PyMongoError:
-                self.logger.exception(Event.WATCH_FAILED)
+            await self._try(self._read_stops())
+            if loop.time() - renewed >= RENEW_SECONDS:
+                renewed = loop.time()
+                await self._try(*(self._renew(watched) for watched in list(self._turns.values())))
+
+    async def _try(self, *what: Coroutine[Any, Any, None]) -> None:
+        for error in await asyncio.gather(*what, return_exceptions=True):
+            if isinstance(error, PyMongoError):
+                self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
+            elif isinstance(error, BaseException):
+                raise error
 
     async def _read_stops(self) -> None:
         runs_of: dict[str, list[str]] = {}

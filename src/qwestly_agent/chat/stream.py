@@ -33,7 +33,10 @@ from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.request import Protocol
 from qwestly_agent.chat.turn import Turn
+from qwestly_agent.errors import AgentError, Internal
+from qwestly_agent.observability import Event, cause_of
 
+SDK_VERSION = 6
 KEEP_ALIVE_SECONDS = 10.0
 """Below the 15 s that we promise, and far below the 30 s after which a CDN gives a silent stream up."""
 
@@ -47,15 +50,18 @@ def headers_of(protocol: Protocol) -> dict[str, str]:
 def start_stream(turn: Turn, protocol: Protocol, keep_alive_seconds: float) -> AsyncIterator[str]:
     """Start the turn. What comes back is what the response sends until the turn is over."""
     queue: asyncio.Queue[str | None] = asyncio.Queue()
-    encoded = encode_ai_sdk(turn) if protocol == "ai_sdk" else encode_plain(turn)
-    turn.house.running.start(_pump(encoded, queue))
+    turn.house.running.start(_pump(turn, protocol, queue))
     return _drain(queue, keep_alive_seconds)
 
 
-async def _pump(encoded: AsyncIterator[str], queue: asyncio.Queue[str | None]) -> None:
+async def _pump(turn: Turn, protocol: Protocol, queue: asyncio.Queue[str | None]) -> None:
     try:
-        async for event in encoded:
+        async for event in encode_ai_sdk(turn) if protocol == "ai_sdk" else encode_plain(turn):
             queue.put_nowait(event)
+    except Exception as error:
+        # What cannot be encoded: no reader may be left without an end.
+        turn.house.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
+        queue.put_nowait(_ai_sdk_error(Internal()) if protocol == "ai_sdk" else _plain_error(Internal()))
     finally:
         queue.put_nowait(None)
 
@@ -83,8 +89,7 @@ async def encode_plain(turn: Turn) -> AsyncIterator[str]:
     except RunCancelled:
         end = {"stopped": True}
     except Exception as error:
-        failure = failure_of(error)
-        yield _sse("error", {"code": failure.code, "message": failure.message})
+        yield _plain_error(failure_of(error))
         return
     yield _sse("done", {"content": turn.record.content, "usage": turn.record.usage(), **end})
 
@@ -105,6 +110,14 @@ def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, A
             return [("tool_result", {"id": step.id, "name": step.name, "ok": step.ok})]
         case _:
             return []
+
+
+def _plain_error(failure: AgentError) -> str:
+    return _sse("error", {"code": failure.code, "message": failure.message})
+
+
+def _ai_sdk_error(failure: AgentError) -> str:
+    return f"data: {ErrorChunk(error_text=failure.message).encode(SDK_VERSION)}\n\ndata: [DONE]\n\n"
 
 
 def _sse(name: str, data: dict[str, Any]) -> str:
@@ -132,5 +145,5 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
 
 def encode_ai_sdk(turn: Turn) -> AsyncIterator[str]:
     """UI message stream v1; the last chunk before `[DONE]` is `finish`, `abort` or `error`."""
-    chunks = _AISDKStream(sdk_version=6, server_message_id=turn.answer_id)
+    chunks = _AISDKStream(sdk_version=SDK_VERSION, server_message_id=turn.answer_id)
     return chunks.encode_stream(chunks.transform_stream(turn.events()))

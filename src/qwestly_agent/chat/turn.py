@@ -1,4 +1,4 @@
-"""A turn: claim the conversation and read all that is needed in one go, run the agent, record, let go."""
+"""A turn of a claimed conversation: run the agent, record what happened, let go."""
 
 from collections.abc import AsyncIterator
 from contextlib import nullcontext, suppress
@@ -16,11 +16,12 @@ from qwestly_agent.chat.context import Context
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.running import Watched
+from qwestly_agent.chat.wellformed import well_formed_event, well_formed_message
 from qwestly_agent.chat.window import model_history, window_start
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import Unavailable
-from qwestly_agent.observability import Event
-from qwestly_agent.stores.conversations import Claim, Message, user_message
+from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
 
 LAST_TRY_SECONDS = 1.0
 
@@ -101,10 +102,10 @@ class Turn:
         ) as run:
             try:
                 async for event in run:
-                    yield event
+                    yield well_formed_event(event)
             finally:
                 with suppress(UserError):  # cancelled before it began
-                    self.record.messages = run.new_messages()
+                    self.record.messages = [well_formed_message(message) for message in run.new_messages()]
 
     def _note_failure(self, error: Exception, watched: Watched) -> None:
         if isinstance(error, RunCancelled) and not isinstance(error, RunTimedOut):
@@ -114,7 +115,7 @@ class Turn:
             error = watched.error or error
         self.record.status = "failed"
         self.record.error = failure_of(error)
-        self.house.logger.warning(Event.TURN_FAILED, extra={"code": self.record.error.code}, exc_info=error)
+        self.house.logger.warning(Event.TURN_FAILED, extra={"code": self.record.error.code, **cause_of(error)})
 
     async def _keep(self) -> None:
         """Record the turn and let go of the conversation."""
@@ -154,7 +155,7 @@ class Turn:
             content=self.record.content,
             created_at=to_datetime(now),
             status=self.record.status,
-            error_code=self.record.error.code if self.record.error else None,
+            error=Problem(code=error.code, message=error.message) if (error := self.record.error) else None,
             steps=tuple(self.record.steps.values()),
             model_messages=self.record.model_messages(),
             receipt=receipt,

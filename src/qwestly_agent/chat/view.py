@@ -9,8 +9,15 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import AgentError
-from qwestly_agent.stores.conversations import Message, Status, Step, is_running, unfinished_turns, user_message
+from qwestly_agent.stores.conversations import (
+    Message,
+    Problem,
+    Status,
+    Step,
+    is_running,
+    unfinished_turns,
+    user_message,
+)
 from qwestly_agent.stores.search import Document
 
 
@@ -27,11 +34,6 @@ class ConversationList(BaseModel):
     items: list[ConversationSummary]
     next: str | None
     """Pass it as `after` for what follows; null at the end."""
-
-
-class Problem(BaseModel):
-    code: str
-    message: str
 
 
 class MessageView(BaseModel):
@@ -58,6 +60,7 @@ class UIConversation(BaseModel):
     id: str
     title: str
     messages: list[dict[str, Any]]
+    next: str | None
 
 
 class ErrorDetail(Problem):
@@ -88,7 +91,7 @@ def view_of(
         **_summary(conversation, now),
         design=conversation["design"],
         messages=[_message_view(message) for message in _page(conversation, said, limit, before, now)],
-        next=str(said[-limit].seq) if len(said) > limit else None,
+        next=_earlier(said, limit),
     )
 
 
@@ -96,7 +99,13 @@ def ui_view_of(
     conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float
 ) -> UIConversation:
     messages = [_ui_message(message) for message in _page(conversation, said, limit, before, now)]
-    return UIConversation(id=conversation["id"], title=conversation["title"], messages=messages)
+    return UIConversation(
+        id=conversation["id"], title=conversation["title"], messages=messages, next=_earlier(said, limit)
+    )
+
+
+def _earlier(said: Sequence[Message], limit: int) -> str | None:
+    return str(said[-limit].seq) if len(said) > limit else None
 
 
 def _summary(conversation: Document, now: float) -> dict[str, Any]:
@@ -114,21 +123,17 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
     page = list(said[-limit:])
     if before is not None:
         return page
-    known = {message.run_id for message in page}
+    known = {message.id for message in page}
     status: Status = "complete" if is_running(conversation, now) else "interrupted"
-    unfinished = [turn for turn in unfinished_turns(conversation) if turn.text is not None and turn.run_id not in known]
+    unfinished = [
+        turn for turn in unfinished_turns(conversation) if turn.text is not None and turn.message_id not in known
+    ]
     return page + [user_message(turn, 0, status) for turn in unfinished]
 
 
 def _message_view(message: Message) -> MessageView:
     shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
-    return MessageView(**shown, error=sentence_of(message.error_code) if message.error_code else None)
-
-
-def sentence_of(code: str) -> Problem:
-    """The sentence for a code that was recorded."""
-    kinds = {kind.code: kind.sentence for kind in AgentError.__subclasses__()}
-    return Problem(code=code, message=kinds.get(code, AgentError.sentence))
+    return MessageView(**shown, error=message.error)
 
 
 def _ui_message(message: Message) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from qwestly_agent.errors import Unavailable
 
 MODEL = "text-embedding-3-small"
 DIMENSIONS = 1536
+TIMEOUT_SECONDS = 4
+"""For each of two attempts: a search must find something by words within the ten seconds that a tool has."""
 LONGEST_TEXT_CHARACTERS = 24_000
 """The model reads 8,191 tokens; three characters a token is cautious for English and enough for a search."""
 
@@ -23,7 +25,10 @@ class Embeddings:
             return []
         try:
             answer = await self.client.embeddings.create(
-                model=MODEL, dimensions=DIMENSIONS, input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts]
+                model=MODEL,
+                dimensions=DIMENSIONS,
+                input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts],
+                timeout=TIMEOUT_SECONDS,
             )
             vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
         # The client reads a page or half an object as if it were an answer, and fails on it in its own ways.

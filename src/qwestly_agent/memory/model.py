@@ -1,21 +1,19 @@
 """A memory, as the rest of the house sees it."""
 
 from datetime import datetime
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
-
-MemoryType = Literal["fact", "preference", "goal", "decision", "skill", "experience", "constraint"]
-Trust = Literal["user_said", "user_document", "tool", "external", "inferred"]
 
 
 class Memory(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     id: str
-    type: MemoryType
+    type: str
+    """fact, preference, goal, decision, skill, experience or constraint"""
     content: str
-    trust: Trust = "user_said"
+    trust: str = "user_said"
+    """user_said, user_document, tool, external or inferred; a derived memory has the lowest of its sources"""
     confidence: float = 1.0
     quote: str = ""
     """The user's own words that it rests on."""

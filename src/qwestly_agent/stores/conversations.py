@@ -46,6 +46,15 @@ class Step(BaseModel):
     """None while it runs, and where the turn ended before it did."""
 
 
+class Problem(BaseModel):
+    """What went wrong, as the user was told."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    message: str
+
+
 class Message(BaseModel):
     """What the user or the agent said."""
 
@@ -58,7 +67,7 @@ class Message(BaseModel):
     content: str
     created_at: datetime
     status: Status = "complete"
-    error_code: str | None = None
+    error: Problem | None = None
     steps: tuple[Step, ...] = ()
     model_messages: str = "[]"
     """An answer's requests and responses as the model saw them (JSON of pydantic-ai's), without the user's own."""
@@ -212,7 +221,7 @@ class Conversations:
         query: Document = {"user_id": user_id}
         if before is not None:
             query["last_used"] = {"$lt": before}
-        fields = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until", "turns"), 1)
+        fields = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until"), 1)
         return await self.database[CONVERSATIONS].find(query, fields).sort("last_used", -1).limit(limit).to_list()
 
     async def get(self, user_id: str, conversation_id: str) -> Document:
@@ -291,7 +300,7 @@ def is_running(conversation: Document, now: float) -> bool:
 
 
 def title_of(text: str) -> str:
-    """A conversation's name: the first line of its first message, cut at a word."""
+    """A conversation's name: the beginning of its first message, cut at a word."""
     line = " ".join(text.split())
     if len(line) <= TITLE_CHARACTERS:
         return line

@@ -15,6 +15,8 @@ Filter = Mapping[str, Any]
 EXACT_LIMIT = 10_000
 """Documents of one user that are compared at the most; for so many numpy takes about a millisecond."""
 
+_CANNOT = re.compile(r"\$vectorSearch|indexed as filter")
+
 
 @dataclass
 class Searchable:
@@ -36,11 +38,14 @@ class Searchable:
         """The best documents with their scores, best first; without their vectors."""
         if vector is not None and self._server_can:
             try:
-                return await self._nearest_by_index(filter, vector, limit)
+                # An index that is missing, or still being built, answers with nothing, as does one that has not yet
+                # seen what was just inserted: then it is worth comparing.
+                if found := await self._nearest_by_index(filter, vector, limit):
+                    return found
             except OperationFailure as error:
-                # Not a server that has `$vectorSearch`, or an index that lacks a filter field. Neither mends itself
-                # while this process lives, and `python -m infra.mongo check` tells the operator.
-                self._server_can = error.timeout
+                # A server without `$vectorSearch`, or an index without a filter field: neither mends itself while this
+                # process lives, and `python -m infra.mongo check` tells the operator.
+                self._server_can = not _CANNOT.search(str(error))
         return await self._nearest_by_comparing(filter, words, vector, limit)
 
     async def _nearest_by_index(

@@ -1,0 +1,98 @@
+"""How often a turn waits for the database before the model is asked."""
+
+import asyncio
+import threading
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from infra.local.model_server import ModelServer
+from tests.servers import ChatServer, Client, free_port, until
+
+COMMANDS_BEFORE_THE_MODEL = 6
+"""The claim, what was said lately, the posted message, the profile, the memories, and when one was last withdrawn."""
+
+
+@dataclass
+class Gate:
+    """A proxy before the database that can hold its answers back, and counts the commands that come in meanwhile."""
+
+    upstream: int
+    port: int = field(default_factory=free_port)
+    commands: int = 0
+    _ready: threading.Event = field(default_factory=threading.Event)
+
+    def __enter__(self) -> "Gate":
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
+        self._thread.start()
+        assert self._ready.wait(5)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._over.set)
+        self._thread.join()
+
+    def hold(self) -> None:
+        self.commands = 0
+        self._loop.call_soon_threadsafe(self._open.clear)
+
+    def let_go(self) -> None:
+        self._loop.call_soon_threadsafe(self._open.set)
+
+    async def _serve(self) -> None:
+        self._loop, self._over, self._open = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        self._open.set()
+        server = await asyncio.start_server(self._connect, "127.0.0.1", self.port)
+        self._ready.set()
+        await self._over.wait()
+        server.close()
+        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+            task.cancel()
+
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection("127.0.0.1", self.upstream)
+        try:
+            await asyncio.gather(self._pass(reader, back, commands=True), self._pass(there, writer, commands=False))
+        except (asyncio.CancelledError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+            back.close()
+
+    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, commands: bool) -> None:
+        while head := await reader.read(4):
+            body = await reader.readexactly(int.from_bytes(head, "little") - 4)
+            if commands and (b"find" in body or b"findAndModify" in body):
+                self.commands += 1
+            if not commands:
+                await self._open.wait()
+            writer.write(head + body)
+            await writer.drain()
+
+
+@pytest.fixture
+def gate(mongodb_uri: str) -> Iterator[Gate]:
+    with Gate(int(mongodb_uri.rpartition(":")[2])) as gate:
+        yield gate
+
+
+def test_all_that_a_turn_reads_is_asked_for_before_any_of_it_comes_back(
+    chat: ChatServer, gate: Gate, model: ModelServer
+) -> None:
+    settings = replace(chat.settings, mongodb_uri=f"mongodb://127.0.0.1:{gate.port}")
+    with ChatServer(settings) as server, Client(server.url, f"auth0|{uuid.uuid4().hex}") as client:
+        conversation_id = client.say("Hello", message_id="m1").conversation_id
+        client.say("Still warm?", conversation_id, message_id="m2")
+        asked_before = len(model.requests)
+        gate.hold()
+        turn = threading.Thread(target=client.say, args=("And now?", conversation_id), kwargs={"message_id": "m3"})
+        turn.start()
+        try:
+            until(lambda: gate.commands == COMMANDS_BEFORE_THE_MODEL, 2.5)
+            assert len(model.requests) == asked_before
+        finally:
+            gate.let_go()
+            turn.join()
+        assert len(model.requests) == asked_before + 1
