@@ -335,7 +335,7 @@ def actions_on(collection: str) -> set[str]:
     return {
         action
         for privilege in role["privileges"]
-        if collection in privilege["collections"]
+        if privilege["resource"]["collection"] == collection
         for action in privilege["actions"]
     }
 
