@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 from pymongo.errors import PyMongoError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from qwestly_agent.auth import verify_token
 from qwestly_agent.bootstrap import House, bootstrap
@@ -199,20 +200,24 @@ async def stop_turn(conversation_id: str, house: TheHouse, user_id: TheUser) -> 
 
 async def read_body(request: Request) -> bytes:
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > LARGEST_BODY_BYTES:
-            raise TooLong("The request is too large.")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST_BODY_BYTES:
+                raise TooLong("The request is too large.")
+    except ClientDisconnect:
+        raise Invalid("The request ended before its body did.") from None
     return bytes(body)
 
 
 def deadline_of(request: Request, house: House) -> float:
     """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
+    latest = house.clock() + FUNCTION_TIMEOUT_SECONDS
     try:
         ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
     except (KeyError, ValueError, TypeError):
-        ends = house.clock() + FUNCTION_TIMEOUT_SECONDS
-    return ends - RESERVE_SECONDS
+        ends = latest
+    return (ends if ends < latest else latest) - RESERVE_SECONDS
 
 
 def request_id_of(request: Request) -> str:

@@ -19,6 +19,7 @@ from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
@@ -127,7 +128,8 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Mount("/widget", StaticFiles(directory=ROOT / "widget")),
             Route("/page.js", front.script),
         ],
-        middleware=[answers_cors],
+        # A page elsewhere whose name is made to point here must not be handed anybody's token.
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]), answers_cors],
         lifespan=_client,
     )
 

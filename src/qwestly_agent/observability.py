@@ -25,6 +25,7 @@ class Event(StrEnum):
     TURN_STARTED = "turn started"
     TURN_ENDED = "turn ended"
     TURN_FAILED = "turn failed"
+    RECORD_FAILED = "answer recorded by its words alone"
     STREAM_FAILED = "stream could not be encoded"
     TURN_RECOVERED = "turn recovered from a killed process"
     LEASE_LOST = "another turn took the conversation over"

@@ -53,14 +53,18 @@ def test_the_demo_question_shows_its_three_steps_and_then_a_growing_answer(
     widget = Widget(page)
     expect(page.get_by_role("status").first).to_contain_text("Answers come from the scripted model")
     calls = [{"name": name, "arguments": arguments} for name, arguments in CALLS]
-    answer = {"text": ["You are ", "**Maya Okafor**."], "hold_after": 1}
-    stack.model("script", steps=[{"tool_calls": calls}, answer])
+    silent = {"text": "A moment.", "hold_after": 0}
+    stack.model("script", steps=[{"tool_calls": calls}, silent])
     widget.say(DEMO_QUESTION)
     expect(widget.steps.get_by_role("listitem")).to_have_count(3)
     for step, label in zip(widget.steps.get_by_role("listitem").all(), STEPS, strict=True):
         expect(step).to_contain_text(label)
-    expect(widget.words).to_have_text("You are")
     expect(widget.stop).to_be_visible()
+    stack.release()
+    expect(widget.send).to_be_visible()
+    stack.model("script", steps=[{"text": ["You are ", "**Maya Okafor**."], "hold_after": 1}])
+    widget.say("And who is that?")
+    expect(widget.words).to_have_text("You are")
     stack.release()
     expect(widget.words).to_have_text("You are Maya Okafor.")
     expect(widget.send).to_be_visible()
@@ -76,7 +80,7 @@ CALLS = [
 def test_the_answer_is_fused_from_three_tiers(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     widget = Widget(page)
-    page.get_by_role("button", name=DEMO_QUESTION).click()
+    page.get_by_role("button", name=DEMO_QUESTION, exact=True).click()
     if not widget.said.count():  # a suggestion may only fill the box
         widget.box.press("Enter")
     for quoted in ("Maya Okafor", "climate company", "2,300 merchants"):

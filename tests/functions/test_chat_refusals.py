@@ -183,6 +183,17 @@ def test_half_a_character_from_the_model_breaks_no_stream_and_loses_no_answer(
         assert client.say("Again", plain.conversation_id).last.data["content"] == "Fine."
 
 
+def test_half_a_character_in_a_call_ends_the_stream_and_the_conversation_goes_on(
+    client: Client, model: ModelServer
+) -> None:
+    with surrogates(model):
+        model.script(*[Reply(tool_calls=[{"name": "no\ud800tool", "arguments": {}}])] * 2)
+        answer = client.say("Hello")
+        assert answer.last.name in {"done", "error"}
+        model.script()
+        assert client.say("Again", answer.conversation_id).last.name == "done"
+
+
 @contextmanager
 def surrogates(model: ModelServer) -> Iterator[None]:
     """The model server writes halves of characters as JSON's escapes, as a gateway that cuts UTF-16 does."""

@@ -316,6 +316,52 @@ def test_a_turn_whose_conversation_is_deleted_meanwhile_leaves_nothing_behind(
     assert client.request("GET", f"/api/conversations/{conversation_id}").status_code == 404
 
 
+def test_a_conversation_that_is_deleted_and_begun_again_meanwhile_is_only_the_new_one(
+    client: Client, model: ModelServer
+) -> None:
+    model.script(Reply(text=["Into ", "the void."], hold_after=1), Reply(text="A new beginning."))
+    body = {"id": "chat-1", "messages": [user_says("My old secret", "m1")], "trigger": "submit-message"}
+    with client.open(body) as events:
+        next(events)
+        model.wait_until_held()
+        client.request("DELETE", "/api/conversations/chat-1")
+        assert client.say_ai_sdk("chat-1", user_says("Hello", "m2"))[-2].name == "finish"
+        model.release()
+        assert [event.name for event in events][-2] == "error"
+    kept = client.get("/api/conversations/chat-1")["messages"]
+    assert [m["content"] for m in kept] == ["Hello", "A new beginning."]
+    assert client.say_ai_sdk("chat-1", user_says("And now?", "m3"))[-2].name == "finish"
+
+
+def test_what_of_an_old_conversation_cannot_be_read_costs_nobody_the_rest(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = client.say("Hello").conversation_id
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        database = mongo[chat.settings.mongodb_database]
+        database["agent_conversations"].update_one(
+            {"id": conversation_id}, {"$set": {"context": {"made_at": 1}}, "$unset": {"title": "", "window_from": ""}}
+        )
+        mine = {"user_id": client.user_id, "role": "assistant"}
+        database["agent_messages"].update_one(mine, {"$set": {"model_messages": '[{"kind": "unheard of"}]'}})
+        broken = {"user_id": client.user_id, "conversation_id": conversation_id, "seq": 0, "id": "x", "role": "nobody"}
+        database["agent_messages"].insert_one(broken)
+    assert client.say("Still there?", conversation_id).last.name == "done"
+    assert len(client.get("/api/conversations")["items"]) == 1
+    assert len(client.get(f"/api/conversations/{conversation_id}")["messages"]) == 4
+    assert len(client.get(f"/api/conversations/{conversation_id}?as=ui")["messages"]) == 4
+
+
+def test_an_answer_whose_figures_cannot_be_written_down_is_recorded_by_its_words(
+    client: Client, model: ModelServer
+) -> None:
+    model.script(Reply(text="Many tokens.", usage={"prompt_tokens": 10**30, "completion_tokens": 1, "total_tokens": 1}))
+    conversation_id = client.say("Hello").conversation_id
+    assert client.get(f"/api/conversations/{conversation_id}")["messages"][-1]["content"] == "Many tokens."
+    assert client.say("And?", conversation_id).last.name == "done"
+    assert "Many tokens." in model.requests[-1].body.decode()
+
+
 def test_the_list_comes_in_pages_the_last_used_first(client: Client) -> None:
     ids = [client.say(f"Hello {n}").conversation_id for n in range(5)]
     first = client.get("/api/conversations?limit=2")

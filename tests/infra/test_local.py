@@ -453,3 +453,8 @@ def test_what_is_gone_is_said_in_the_shape_of_every_error(path: str) -> None:
     error = answer.json()["error"]
     assert (answer.status_code, error["code"], set(error)) == (502, "unavailable", {"code", "message", "request_id"})
     assert answer.headers["access-control-allow-origin"] == ORIGIN
+
+
+def test_a_page_elsewhere_that_points_its_name_here_gets_no_token(http: httpx2.Client) -> None:
+    assert http.get("/local/token?user=somebody", headers={"Host": "rebound.example"}).status_code == 400
+    assert http.get("/local/token?user=somebody").status_code == 200

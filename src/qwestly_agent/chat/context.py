@@ -14,6 +14,7 @@ from qwestly_agent.memory.model import Memory
 
 OLDEST_SECONDS = 86_400
 MEMORIES_LIMIT = 20
+LONGEST_FIELD_CHARACTERS = 2_000
 
 _PROFILE = register_tag("user_profile")
 _MEMORIES = register_tag("user_memories")
@@ -49,7 +50,8 @@ class Context(BaseModel):
 
 def make_context(profile: dict[str, Any], memories: Sequence[Memory], prompt_version: str, now: float) -> Context:
     """From the profile's summary and the most salient memories, best first."""
-    about = "\n".join(f"{name}: {_plain(value)}" for name, value in profile.items()) or "No profile yet."
+    fields = [f"{name}: {_plain(value)[:LONGEST_FIELD_CHARACTERS]}" for name, value in profile.items()]
+    about = "\n".join(fields) or "No profile yet."
     remembered = "\n".join(_line(memory) for memory in memories) or "Nothing is remembered yet."
     return Context(
         profile=wrap(_PROFILE, about), memories=wrap(_MEMORIES, remembered), prompt_version=prompt_version, made_at=now
@@ -59,7 +61,7 @@ def make_context(profile: dict[str, Any], memories: Sequence[Memory], prompt_ver
 def _line(memory: Memory) -> str:
     since = f", since {memory.valid_from:%Y-%m-%d}" if memory.valid_from else ""
     sureness = f", {_SURENESS[memory.trust]}" if memory.trust in _SURENESS else ""
-    return f"- {memory.content} ({memory.type}{since}{sureness})"
+    return f"- {memory.content[:LONGEST_FIELD_CHARACTERS]} ({memory.type}{since}{sureness})"
 
 
 def _plain(value: Any) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pymongo
+from pydantic import ValidationError
 
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
@@ -133,7 +134,8 @@ async def _up_to_date(house: House, claim: Claim, request: TurnRequest, said: _S
         last_seq = await house.conversations.recover(claim)
     elif (said.recent[-1].seq if said.recent else 0) == last_seq:
         return claim, said
-    return replace(claim, last_seq=last_seq), await _read_said(house, claim.user_id, claim.conversation_id, request)
+    said = await _read_said(house, claim.user_id, claim.conversation_id, request)
+    return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
 
 
 def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
@@ -162,8 +164,11 @@ def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
 
 def _context(claim: Claim, design: Design, known: _Known) -> Context:
     fresh = make_context(known.profile, known.memories, design.prompt_version, claim.turn.started_at)
-    kept = Context.model_validate(claim.context) if claim.context else None
-    return kept if kept and kept.still_holds(fresh, known.last_withdrawn) else fresh
+    try:
+        kept = Context.model_validate(claim.context)
+    except ValidationError:  # none yet, or one of an earlier version
+        return fresh
+    return kept if kept.still_holds(fresh, known.last_withdrawn) else fresh
 
 
 def _design_of(claim: Claim) -> Design:

@@ -19,6 +19,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.ui import NativeEvent
 
+from qwestly_agent.chat.wellformed import well_formed
 from qwestly_agent.errors import AgentError
 from qwestly_agent.llm import price_of
 from qwestly_agent.stores.conversations import Status, Step
@@ -50,11 +51,12 @@ class Record:
             case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
                 self._add(text, now)
             case FunctionToolCallEvent(part=call):
-                label = LABELS.get(call.tool_name, call.tool_name)
-                self.steps[call.tool_call_id] = Step(id=call.tool_call_id, name=call.tool_name, label=label)
+                name = well_formed(call.tool_name)
+                step_id = well_formed(call.tool_call_id)
+                self.steps[call.tool_call_id] = Step(id=step_id, name=name, label=LABELS.get(name, name))
             case FunctionToolResultEvent(part=result) if result.tool_call_id in self.steps:
                 step = self.steps[result.tool_call_id]
-                self.steps[step.id] = step.model_copy(update={"ok": result.outcome == "success"})
+                self.steps[result.tool_call_id] = step.model_copy(update={"ok": result.outcome == "success"})
             case _:
                 pass
 
@@ -87,6 +89,10 @@ class Record:
         kept = [_without_instructions(message) for message in self.messages[1:]]
         return ModelMessagesTypeAdapter.dump_json(kept).decode()
 
+    def words_alone(self) -> str:
+        """In place of `model_messages`, where those cannot be written down."""
+        return ModelMessagesTypeAdapter.dump_json([spoken(self.content)]).decode()
+
     def _add(self, text: str, now: float) -> None:
         if not text:
             return
@@ -95,6 +101,11 @@ class Record:
         if self.first_text_at is None:
             self.first_text_at = now
         self.texts[-1] += text
+
+
+def spoken(words: str) -> ModelResponse:
+    """An answer that is only its words."""
+    return ModelResponse(parts=[TextPart(words)])
 
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:

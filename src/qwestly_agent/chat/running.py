@@ -21,6 +21,7 @@ from qwestly_agent.stores.signals import Signals
 
 POLL_SECONDS = 0.3
 RENEW_SECONDS = LEASE_SECONDS / 3
+WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
 
 
 @dataclass
@@ -109,4 +110,4 @@ class Running:
         held = await self.conversations.renew(claim.user_id, claim.conversation_id, run_id, self.clock())
         if not held and run_id in self._turns:  # else it ended, and let go, while we asked
             self.logger.warning(Event.LEASE_LOST, extra={"run_id": run_id})
-            watched.fail(ConversationBusy("This conversation went on elsewhere. Please reload it."))
+            watched.fail(ConversationBusy(WENT_ON_ELSEWHERE))

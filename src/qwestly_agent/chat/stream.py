@@ -33,6 +33,7 @@ from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.request import Protocol
 from qwestly_agent.chat.turn import Turn
+from qwestly_agent.chat.wellformed import well_formed
 from qwestly_agent.errors import AgentError, Internal
 from qwestly_agent.observability import Event, cause_of
 
@@ -47,6 +48,10 @@ def headers_of(protocol: Protocol) -> dict[str, str]:
     return {**_HEADERS, "x-vercel-ai-ui-message-stream": "v1"} if protocol == "ai_sdk" else _HEADERS
 
 
+_LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"}
+"""Line ends to some readers of lines, though not of server-sent events; inside JSON they may as well be escapes."""
+
+
 def start_stream(turn: Turn, protocol: Protocol, keep_alive_seconds: float) -> AsyncIterator[str]:
     """Start the turn. What comes back is what the response sends until the turn is over."""
     queue: asyncio.Queue[str | None] = asyncio.Queue()
@@ -57,7 +62,7 @@ def start_stream(turn: Turn, protocol: Protocol, keep_alive_seconds: float) -> A
 async def _pump(turn: Turn, protocol: Protocol, queue: asyncio.Queue[str | None]) -> None:
     try:
         async for event in encode_ai_sdk(turn) if protocol == "ai_sdk" else encode_plain(turn):
-            queue.put_nowait(event)
+            queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
     except Exception as error:
         # What cannot be encoded: no reader may be left without an end.
         turn.house.logger.error(Event.STREAM_FAILED, extra=cause_of(error))

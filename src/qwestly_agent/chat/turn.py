@@ -9,17 +9,18 @@ from pydantic_ai import CancellationToken
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from pydantic_ai.messages import PartEndEvent, PartStartEvent, TextPart
 from pydantic_ai.ui import NativeEvent
+from pymongo.errors import PyMongoError
 
 from qwestly_agent.agents.base import AgentDeps, Design
 from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.context import Context
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.record import Record
-from qwestly_agent.chat.running import Watched
+from qwestly_agent.chat.running import WENT_ON_ELSEWHERE, Watched
 from qwestly_agent.chat.wellformed import well_formed_event, well_formed_message
 from qwestly_agent.chat.window import model_history, window_start
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import Unavailable
+from qwestly_agent.errors import ConversationBusy, Unavailable
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
 
@@ -122,19 +123,29 @@ class Turn:
         now = self.house.clock()
         receipt = self.record.receipt(design=self.design.name, prompt_version=self.design.prompt_version, ended_at=now)
         self.house.logger.info(Event.TURN_ENDED, extra={"status": self.record.status, **receipt})
-        # A second try that brought nothing leaves what the first had brought.
-        nothing_new = self.replaced and not self.record.content and self.record.status != "complete"
         # A database that has just failed is asked once more, but not for long: somebody waits for the error.
         with pymongo.timeout(LAST_TRY_SECONDS) if isinstance(self.record.error, Unavailable) else nullcontext():
-            kept = await self.house.conversations.finish(
-                self.claim,
-                [] if nothing_new else self._messages(receipt, now),
-                replaced_run=self.replaced[0].run_id if self.replaced and not nothing_new else None,
-                changes=self._changes(),
-                now=now,
-            )
+            try:
+                kept = await self._finish(self._messages(now, self.record.model_messages(), receipt), now)
+            except PyMongoError:
+                raise
+            except Exception as error:  # what a provider sent cannot be written down: the words can
+                self.house.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
+                kept = await self._finish(self._messages(now, self.record.words_alone(), {}), now)
         if not kept:
             self.house.logger.warning(Event.LEASE_LOST)
+            self.record.error = self.record.error or ConversationBusy(WENT_ON_ELSEWHERE)
+
+    async def _finish(self, messages: list[Message], now: float) -> bool:
+        # A second try that brought nothing leaves what the first had brought.
+        nothing_new = self.replaced and not self.record.content and self.record.status != "complete"
+        return await self.house.conversations.finish(
+            self.claim,
+            [] if nothing_new else messages,
+            replaced_run=self.replaced[0].run_id if self.replaced and not nothing_new else None,
+            changes=self._changes(),
+            now=now,
+        )
 
     def _changes(self) -> dict[str, object]:
         """Of the conversation, for the turns that follow."""
@@ -144,7 +155,7 @@ class Turn:
             "window_from": self._window_from(),
         }
 
-    def _messages(self, receipt: dict[str, object], now: float) -> list[Message]:
+    def _messages(self, now: float, model_messages: str, receipt: dict[str, object]) -> list[Message]:
         seq = self.claim.last_seq + 1
         said = replace(self.claim.turn, message_id=self.message_id, text=self.text)
         answer = Message(
@@ -157,7 +168,7 @@ class Turn:
             status=self.record.status,
             error=Problem(code=error.code, message=error.message) if (error := self.record.error) else None,
             steps=tuple(self.record.steps.values()),
-            model_messages=self.record.model_messages(),
+            model_messages=model_messages,
             receipt=receipt,
         )
         return [user_message(said, seq, "complete"), answer]

@@ -5,9 +5,10 @@ from datetime import datetime
 from typing import Any, Literal
 
 from pydantic import BaseModel
-from pydantic_ai.messages import ModelMessagesTypeAdapter
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
+from qwestly_agent.chat.stream import SDK_VERSION
+from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.stores.conversations import (
     Message,
@@ -99,9 +100,8 @@ def ui_view_of(
     conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float
 ) -> UIConversation:
     messages = [_ui_message(message) for message in _page(conversation, said, limit, before, now)]
-    return UIConversation(
-        id=conversation["id"], title=conversation["title"], messages=messages, next=_earlier(said, limit)
-    )
+    title = conversation.get("title", "")
+    return UIConversation(id=conversation["id"], title=title, messages=messages, next=_earlier(said, limit))
 
 
 def _earlier(said: Sequence[Message], limit: int) -> str | None:
@@ -111,8 +111,8 @@ def _earlier(said: Sequence[Message], limit: int) -> str | None:
 def _summary(conversation: Document, now: float) -> dict[str, Any]:
     return {
         "id": conversation["id"],
-        "title": conversation["title"],
-        "created_at": conversation["created_at"],
+        "title": conversation.get("title", ""),
+        "created_at": conversation.get("created_at") or to_datetime(conversation["last_used"]),
         "updated_at": to_datetime(conversation["last_used"]),
         "running": is_running(conversation, now),
     }
@@ -123,12 +123,10 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
     page = list(said[-limit:])
     if before is not None:
         return page
-    known = {message.id for message in page}
+    known = {(message.id, message.content) for message in page}
     status: Status = "complete" if is_running(conversation, now) else "interrupted"
-    unfinished = [
-        turn for turn in unfinished_turns(conversation) if turn.text is not None and turn.message_id not in known
-    ]
-    return page + [user_message(turn, 0, status) for turn in unfinished]
+    unfinished = [turn for turn in unfinished_turns(conversation) if (turn.message_id, turn.text) not in known]
+    return page + [user_message(turn, 0, status) for turn in unfinished if turn.text is not None]
 
 
 def _message_view(message: Message) -> MessageView:
@@ -141,8 +139,7 @@ def _ui_message(message: Message) -> dict[str, Any]:
     if message.role == "user":
         parts: list[Any] = [{"type": "text", "text": message.content}]
     else:
-        said = ModelMessagesTypeAdapter.validate_json(message.model_messages)
-        dumped = VercelAIAdapter.dump_messages(said, sdk_version=6)
+        dumped = VercelAIAdapter.dump_messages(as_model_saw(message), sdk_version=SDK_VERSION)
         parts = [
             part.model_dump(mode="json", by_alias=True, exclude_none=True) for each in dumped for part in each.parts
         ]

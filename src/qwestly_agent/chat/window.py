@@ -6,8 +6,10 @@ turn changes the prompt's beginning every time, and with it what the provider ca
 
 from collections.abc import Sequence
 
+from pydantic import ValidationError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, UserPromptPart
 
+from qwestly_agent.chat.record import spoken
 from qwestly_agent.stores.conversations import Message
 
 SMALLEST = 15
@@ -28,6 +30,14 @@ def window_start(messages: Sequence[Message], current: int) -> int:
     return visible[start].seq
 
 
+def as_model_saw(answer: Message) -> list[ModelMessage]:
+    """An answer's requests and responses; its words alone where what was kept of them cannot be read."""
+    try:
+        return ModelMessagesTypeAdapter.validate_json(answer.model_messages)
+    except ValidationError:
+        return [spoken(answer.content)]
+
+
 def model_history(messages: Sequence[Message], start: int) -> list[ModelMessage]:
     """The window as the model saw it before, so that a prompt begins with the bytes of the last one."""
     history: list[ModelMessage] = []
@@ -38,5 +48,5 @@ def model_history(messages: Sequence[Message], start: int) -> list[ModelMessage]
             prompt = UserPromptPart(message.content, timestamp=message.created_at)
             history.append(ModelRequest(parts=[prompt], timestamp=message.created_at))
         else:
-            history.extend(ModelMessagesTypeAdapter.validate_json(message.model_messages))
+            history.extend(as_model_saw(message))
     return history

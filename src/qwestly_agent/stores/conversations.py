@@ -7,11 +7,13 @@ answer that made them.
 """
 
 import math
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import BulkWriteError, DuplicateKeyError
@@ -158,7 +160,8 @@ class Conversations:
         """Keep what users wrote in turns whose process died; the new last `seq`."""
         seq = await self._last_seq(claim.user_id, claim.conversation_id)
         for turn in claim.abandoned:
-            if turn.text is None or await self.exchange(claim.user_id, claim.conversation_id, turn.message_id):
+            known = await self.exchange(claim.user_id, claim.conversation_id, turn.message_id)
+            if turn.text is None or (known and known[0].content == turn.text):
                 continue  # nothing new was said in it, or it died after it was recorded
             seq += 1
             await self.database[MESSAGES].insert_one(_document(claim, user_message(turn, seq, "interrupted")))
@@ -175,6 +178,9 @@ class Conversations:
 
         `changes` are fields of the conversation. The messages of `replaced_run` make room for the new ones.
         """
+        # Asked first: what a turn inserts that lost its conversation takes the numbers of the one that has it.
+        if messages and not await self.renew(claim.user_id, claim.conversation_id, claim.turn.run_id, now):
+            return False
         if messages and not await self._insert(claim, messages):
             await self._take_back(claim, replaced_run)
             return False
@@ -202,7 +208,7 @@ class Conversations:
         if before is not None:
             query["seq"] = {"$lt": before}
         found = await self.database[MESSAGES].find(query, {"_id": 0}).sort("seq", -1).limit(limit).to_list()
-        return [Message.model_validate(document) for document in reversed(found)]
+        return _messages(reversed(found))
 
     async def exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
         """The user's message with this id and what was answered to it; empty for one that was never posted."""
@@ -214,7 +220,7 @@ class Conversations:
         if not asked:
             return []
         found = self.database[MESSAGES].find({**query, "run_id": asked[0]["run_id"]}, {"_id": 0}).sort("seq", 1)
-        return [Message.model_validate(document) async for document in found]
+        return _messages(await found.to_list())
 
     async def last_used(self, user_id: str, limit: int, before: float | None = None) -> list[Document]:
         """The last used first (those last used before `before`, seconds since the epoch)."""
@@ -272,8 +278,18 @@ class Conversations:
         )
 
     async def _last_seq(self, user_id: str, conversation_id: str) -> int:
-        newest = await self.recent(user_id, conversation_id, 1)
-        return newest[0].seq if newest else 0
+        query = {"user_id": user_id, "conversation_id": conversation_id}
+        newest = await self.database[MESSAGES].find(query, {"seq": 1}).sort("seq", -1).limit(1).to_list()
+        return newest[0]["seq"] if newest else 0
+
+
+def _messages(documents: Iterable[Document]) -> list[Message]:
+    """Those that can be read: one that cannot must not cost its user the conversation."""
+    read = []
+    for document in documents:
+        with suppress(ValidationError):
+            read.append(Message.model_validate(document))
+    return read
 
 
 def user_message(turn: NewTurn, seq: int, status: Status) -> Message:
@@ -296,7 +312,7 @@ def unfinished_turns(conversation: Document) -> list[NewTurn]:
 
 
 def is_running(conversation: Document, now: float) -> bool:
-    return conversation["lease_until"] > now
+    return conversation.get("lease_until", 0) > now
 
 
 def title_of(text: str) -> str:
@@ -338,10 +354,10 @@ def _claim(document: Document, turn: NewTurn) -> Claim:
         conversation_id=document["id"],
         turn=turn,
         design=document["design"],
-        last_seq=document["last_seq"],
-        window_from=document["window_from"],
+        last_seq=document.get("last_seq", 0),
+        window_from=document.get("window_from", 0),
         context=document.get("context"),
-        messages_expire_at=document["messages_expire_at"],
+        messages_expire_at=document.get("messages_expire_at", 0),
         abandoned=tuple(other for other in unfinished_turns(document) if other.run_id != turn.run_id),
     )
 

@@ -36,7 +36,7 @@ class Memories:
 
     async def last_withdrawn(self, user_id: str) -> float | None:
         """When a memory of this user was last forgotten, corrected or superseded, in seconds since the epoch."""
-        query = {"user_id": user_id, "withdrawn_at": {"$exists": True}}
+        query = {"user_id": user_id, "withdrawn_at": {"$gt": 0}}
         found = self.database[COLLECTION].find(query, {"withdrawn_at": 1}).sort("withdrawn_at", -1).limit(1)
         newest = await found.to_list()
         return newest[0]["withdrawn_at"] if newest else None
