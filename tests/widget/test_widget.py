@@ -59,7 +59,8 @@ class Clock:
         self.page = page
         self.now = NOON
         backend.now = lambda: self.now
-        page.clock.install(time=self.now)
+        # Installed earlier than it is stopped: until it is stopped it runs, and it cannot be stopped in its past.
+        page.clock.install(time=self.now - 3_600)
         page.clock.pause_at(self.now)
 
     def run(self, seconds: int) -> None:
