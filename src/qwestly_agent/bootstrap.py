@@ -4,19 +4,18 @@ import asyncio
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import httpx2
 from aws_lambda_powertools import Logger
 from openai import DefaultAsyncHttpx2Client
 from pymongo import AsyncMongoClient
 
-from qwestly_agent.agents.base import ChatAgent
-from qwestly_agent.agents.registry import DESIGNS, find_design
 from qwestly_agent.chat.running import Running
 from qwestly_agent.clients.embeddings import Embeddings
+from qwestly_agent.clients.openai import PROVIDER_ADDRESSES, make_openai_client
 from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.llm import PROVIDER_ADDRESSES, make_models, make_openai_client
 from qwestly_agent.observability import make_logger
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.conversations import Conversations
@@ -26,6 +25,9 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+
+if TYPE_CHECKING:
+    from qwestly_agent.agents.base import ChatAgent
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
 """A database that is gone is told to the user within five seconds, whatever the driver would still like to try."""
@@ -49,7 +51,7 @@ class House:
     knowledge: Knowledge
     docs: Docs
     embeddings: Embeddings
-    agents: dict[str, ChatAgent]
+    agents: "dict[str, ChatAgent]"
     running: Running
 
     async def close(self) -> None:
@@ -65,6 +67,10 @@ def new_id() -> str:
 
 async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id) -> House:
     """Raises `InvalidSettings` before anything is opened."""
+    # Here and not above: a command, or a door that calls no model, does without what takes longest to import.
+    from qwestly_agent.agents.registry import DESIGNS, find_design
+    from qwestly_agent.llm import make_models
+
     settings = await asyncio.to_thread(settings.resolve, look_up)
     find_design(settings.agent_design)
     http = DefaultAsyncHttpx2Client()
@@ -100,7 +106,7 @@ def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
         timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         # A turn begins with half a dozen commands at once; by default a cold pool opens two connections at a time.
-        minPoolSize=5,
+        minPoolSize=6,
         maxConnecting=10,
     )
 

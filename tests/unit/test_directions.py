@@ -115,7 +115,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 def test_only_bootstrap_and_the_one_way_to_a_provider_build_clients() -> None:
     builders = {name_of(path) for path in [*HOUSE, *DOORS] if clients_in(path) & set(calls_in(path))}
-    assert builders == {"bootstrap", "llm"}
+    assert builders == {"bootstrap", "clients.openai"}
 
 
 def clients_in(path: Path) -> set[str]:
