@@ -867,17 +867,20 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedB
     keyboard.press("Enter")
     stream.begin()
     expect(widget.said).to_have_text(["One\ntwo"])
+    expect(widget.stop).to_be_visible()
     keyboard.press("Tab")
     assert focused(page) == "Stop"
     keyboard.press("Enter")
     backend.wait_for(1, "POST", "/api/conversations/c2/stop")
     stream.done("Fine", stopped=True)
+    expect(widget.button("Retry")).to_be_visible()
     expect(widget.box).to_be_focused()
     keyboard.press("Shift+Tab")
     assert focused(page) == "Retry"
 
     stream = backend.stream("c2").begin()
     keyboard.press("Enter")
+    expect(widget.stop).to_be_visible()
     expect(widget.box).to_be_focused()
     keyboard.press("Tab")
     assert focused(page) == "Stop"
