@@ -1,0 +1,243 @@
+"""Deltas joined before anybody pays for them.
+
+A model sends a few letters at a time, and each time costs a parse, a validated model, an event of the agent, an encoded
+chunk and a write to a socket. Joined at the HTTP transport, what came in within a moment costs that once.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+import httpx2
+from pydantic_core import from_json, to_json
+
+LONGEST_LINE_BYTES = 1024 * 1024
+LONGEST_STREAM_BYTES = 16 * 1024 * 1024
+"""Also the most that waits for a slow reader: nothing is read beyond it."""
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+class JoiningTransport(httpx2.AsyncBaseTransport):
+    """Joins consecutive content deltas of streamed chat completions; all else passes byte for byte, in its order.
+
+    The first delta passes at once. From then on a delta opens a window, and what has come in when it ends goes out as
+    one: text is late by a window at most, and never because something else waits behind it. No window joins nothing.
+    """
+
+    def __init__(self, inner: httpx2.AsyncBaseTransport, window_seconds: float) -> None:
+        self._inner = inner
+        self._window_seconds = window_seconds
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await self._inner.handle_async_request(request)
+        if _is_event_stream(response):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _JoinedStream(response.stream, self._window_seconds)
+        return response
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def _is_event_stream(response: httpx2.Response) -> bool:
+    media_type, _, _ = response.headers.get("content-type", "").partition(";")
+    return (
+        response.status_code == 200
+        and media_type.strip().lower() == "text/event-stream"
+        and "content-encoding" not in response.headers
+    )
+
+
+class _JoinedStream(httpx2.AsyncByteStream):
+    """Read by a task of its own: whoever waits for a window to end cannot wait for the provider as well.
+
+    It is its own iterator, because the openai client begins a second iteration to drain what follows `[DONE]`.
+    """
+
+    def __init__(self, inner: httpx2.AsyncByteStream, window_seconds: float) -> None:
+        self._inner = inner
+        self._window_seconds = window_seconds
+        self._events = _Events()
+        self._ready = bytearray()
+        self._held: _Held | None = None
+        self._armed = False
+        self._ended = False
+        self._error: Exception | None = None
+        self._pump: asyncio.Task[None] | None = None
+        self._reader: asyncio.Future[None] | None = None
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        loop = asyncio.get_running_loop()
+        if self._pump is None:
+            self._pump = loop.create_task(self._run())
+        while not self._ready:
+            if self._ended:
+                error, self._error = self._error, None
+                raise error or StopAsyncIteration
+            self._reader = loop.create_future()
+            await self._reader
+        ready, self._ready = self._ready, bytearray()
+        return bytes(ready)
+
+    async def aclose(self) -> None:
+        if self._pump:
+            if not self._ended:  # else it is closing already, and half a closing would lose a connection of the pool
+                self._pump.cancel()
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait([self._pump])
+        if not self._ended:  # nothing was read yet
+            self._ended = True
+            self._error = _closed()
+            self._wake()
+            await self._inner.aclose()
+        elif self._pump and not self._pump.cancelled():
+            self._pump.result()
+
+    async def _run(self) -> None:
+        chunks = aiter(self._inner)
+        try:
+            async for chunk in chunks:
+                for event, lines in self._events.of(chunk):
+                    self._take(event, lines)
+                if self._ready:
+                    self._wake()
+        except asyncio.CancelledError:
+            self._error = _closed()
+            raise
+        except Exception as error:  # the reader's, once it has what came before
+            self._error = error
+        finally:
+            self._let_go()
+            self._ready += self._events.rest
+            self._ended = True
+            self._wake()
+            if isinstance(chunks, AsyncGenerator):
+                await chunks.aclose()
+            await self._inner.aclose()
+
+    def _take(self, event: bytes, lines: int) -> None:
+        if not lines and self._held:
+            return  # a blank line, or the second half of a line end: no event
+        joins = self._window_seconds > 0 and lines == 1
+        data = _content_delta(event) if joins else None
+        if data is None or not self._armed:
+            self._armed = data is not None or self._armed
+            self._let_go()
+            self._ready += event
+            return
+        if not self._held:
+            window = asyncio.get_running_loop().call_later(self._window_seconds, self._end_window)
+            self._held = _Held(event, data, [], window)
+        self._held.texts.append(data["choices"][0]["delta"]["content"])
+
+    def _end_window(self) -> None:
+        self._let_go()
+        self._wake()
+
+    def _let_go(self) -> None:
+        if self._held:
+            self._held.window.cancel()
+            self._ready += self._held.joined()
+            self._held = None
+
+    def _wake(self) -> None:
+        if self._reader and not self._reader.done():
+            self._reader.set_result(None)
+
+
+def _closed() -> httpx2.ReadError:
+    return httpx2.ReadError("The response was closed while it was read.")
+
+
+@dataclass
+class _Held:
+    """The deltas that wait for the end of their window: the first one, and what each of them says."""
+
+    event: bytes
+    data: dict[str, Any]
+    texts: list[str]
+    window: asyncio.TimerHandle
+
+    def joined(self) -> bytes:
+        if len(self.texts) == 1:
+            return self.event
+        self.data["choices"][0]["delta"]["content"] = "".join(self.texts)
+        return b"data: %b\n\n" % to_json(self.data)
+
+
+class _Events:
+    """Cuts a stream into its server-sent events: each with the blank line that ends it. All three line ends occur."""
+
+    def __init__(self) -> None:
+        self._read = 0
+        self._lines = 0
+        """Of the event that has begun."""
+        self._line_bytes = 0
+        """Of the line that has begun."""
+        self._after_cr = False
+        self.rest = bytearray()
+        """Of an event that has not come to its end."""
+
+    def of(self, chunk: bytes) -> Iterator[tuple[bytes, int]]:
+        """The events that end in this chunk, each with the number of its lines."""
+        self._read += len(chunk)
+        if self._read > LONGEST_STREAM_BYTES:
+            raise self._too_long("stream", LONGEST_STREAM_BYTES)
+        begin = line = 0
+        if self._after_cr and chunk.startswith(b"\n"):  # one line end in two chunks
+            line = 1
+            if not self.rest:
+                begin = 1
+                yield b"\n", 0
+        for end in _LINE_END.finditer(chunk, line):
+            length = self._line_bytes + end.start() - line
+            if length > LONGEST_LINE_BYTES:
+                raise self._too_long("line", LONGEST_LINE_BYTES)
+            line = end.end()
+            self._line_bytes = 0
+            if length:
+                self._lines += 1
+                continue
+            yield bytes(self.rest + chunk[begin:line]) if self.rest else chunk[begin:line], self._lines
+            self.rest.clear()
+            self._lines = 0
+            begin = line
+        self._line_bytes += len(chunk) - line
+        if self._line_bytes > LONGEST_LINE_BYTES:
+            raise self._too_long("line", LONGEST_LINE_BYTES)
+        self.rest += chunk[begin:]
+        self._after_cr = chunk.endswith(b"\r") or (self._after_cr and not chunk)
+
+    def _too_long(self, what: str, limit: int) -> httpx2.RemoteProtocolError:
+        self.rest.clear()
+        return httpx2.RemoteProtocolError(f"The provider sent a {what} of more than {limit:,} bytes.")
+
+
+_OF_EVERY_CHUNK = {"id", "object", "created", "model", "system_fingerprint", "service_tier", "choices", "obfuscation"}
+_OF_EVERY_DELTA = {"role", "content"}
+
+
+def _content_delta(event: bytes) -> dict[str, Any] | None:
+    """The event's data where it brings text of one choice and nothing else that could be lost."""
+    if not event.startswith(b"data:") or b'"content"' not in event:
+        return None
+    try:
+        data = from_json(event[5:])
+        [choice] = data["choices"]
+        delta = choice["delta"]
+        bare = (
+            choice["index"] == 0
+            and not any(map(data.get, data.keys() - _OF_EVERY_CHUNK))
+            and not any(map(choice.get, choice.keys() - {"delta"}))
+            and not any(map(delta.get, delta.keys() - _OF_EVERY_DELTA))
+        )
+        return data if bare and delta["content"] and isinstance(delta["content"], str) else None
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
