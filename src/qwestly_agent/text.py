@@ -1,0 +1,86 @@
+"""Text as it may be stored, shown to a model, or audited."""
+
+import re
+from typing import Any
+
+
+def well_formed(text: str) -> str:
+    """With U+FFFD in place of what no UTF-8 can carry; halves of a surrogate pair that meet become the character that
+    they are. A model may send half of one, which no stream, store or client can."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+_JOINERS = "\u200c\u200d\ufe00-\ufe0f"
+_INVISIBLE = (
+    "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u202a-\u202e\u2060-\u206f\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    # From U+3FFFE on there are only tags, variation selectors, private use and what is no character.
+    "\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
+)
+_DROPPED = re.compile(f"[{_INVISIBLE}]+")
+_LINE_END = re.compile("[\x85\u2028\u2029]")
+_JOINER = re.compile(f"[{_JOINERS}]")
+_JOINED = re.compile(rf"[^\x00-\x7f{_JOINERS}][{_JOINERS}]|[0-9#*]\ufe0f|\ufe0f\u200d")
+"""A joiner where one is needed: after a letter or a picture, a keycap's digit, a picture's own selector."""
+CHANGED = f"[\x85\u2028\u2029{_JOINERS}{_INVISIBLE}]"
+"""A pattern of all that `visible` may leave out or change."""
+
+
+def visible(text: str, *, before: str = "") -> str:
+    """Without control characters and those that nobody sees: instructions, and what is stolen, are smuggled in them.
+    `before` is the visible character before the text."""
+    text = _DROPPED.sub("", _LINE_END.sub("\n", text))
+    if not _JOINER.search(text):
+        return text
+    kept: list[str] = []
+    for character in text:
+        if not _JOINER.match(character) or _JOINED.fullmatch(before + character):
+            kept.append(character)
+            before = character
+    return "".join(kept)
+
+
+def visible_data(value: Any) -> Any:
+    """The same for every text in a value of JSON's kinds."""
+    match value:
+        case str():
+            return visible(value)
+        case dict():
+            return {visible_data(name): visible_data(item) for name, item in value.items()}
+        case list() | tuple():
+            return [visible_data(item) for item in value]
+        case _:
+            return value
+
+
+_TAG = re.compile(r"(?:[<＜﹤]|&(?:lt|#0*60|#x0*3c)(?![0-9a-z]);?)(?=[\s/／|]*[^\W\d])", re.IGNORECASE)
+
+
+def quoted(text: str) -> str:
+    """As it may stand in a prompt: with `‹` where a tag would begin, however it is written, so that nothing in it opens
+    or closes what we put around it; and without what nobody sees."""
+    return _TAG.sub("‹", visible(text))
+
+
+_SECRETS = re.compile(
+    r"""(?xi)
+    (?P<name>
+        (?:pass(?:word|wort)?|secret|token|api[-_ ]?key|authorization)["']?\s*[:=]\s*["']?(?:bearer\s+)?
+        | bearer\s+
+        | ://[^\s/:@]+:(?=[^\s/@]+@)            # the credentials of an address
+    ) [^\s"'&,;}@]{4,}
+    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+             # an e-mail address
+    | \beyJ[\w-]{8,}\.[\w-]+\.[\w-]*         # a JSON Web Token
+    | \b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{8,}
+    | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b             # keys as providers write them
+    """
+)
+
+
+def masked(text: str) -> str:
+    """With `…` in place of e-mail addresses and of what looks like a secret."""
+    return _SECRETS.sub(lambda found: f"{found['name'] or ''}…", text)
