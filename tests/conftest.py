@@ -2,17 +2,35 @@
 
 import uuid
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
-from pymongo import MongoClient
+from pymongo import AsyncMongoClient, MongoClient
 
 from infra.local.model_server import ModelServer
+from tests.mongo_rule import Watch
 from tests.servers import ChatServer, Client, mongo_server, settings_for
 
 
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def watch() -> Iterator[Watch]:
+    """Hears whatever the house sends to its database; judged here is what came after the last test."""
+    watch = Watch()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("qwestly_agent.bootstrap.AsyncMongoClient", partial(AsyncMongoClient, event_listeners=[watch]))
+        yield watch
+    watch.check()
+
+
+@pytest.fixture(autouse=True)
+def _asks_for_one_user(watch: Watch) -> Iterator[None]:
+    yield
+    watch.check()
 
 
 @pytest.fixture(scope="session")

@@ -6,20 +6,24 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
 import uvicorn
+from pydantic_ai import Tool
 
 from functions.chat.app import create_app
 from infra.local.candidate_app import mint
 from infra.local.environment import DEMO_DATABASE
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.make import make_agent
 from qwestly_agent.bootstrap import House, bootstrap
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.clock import Clock, system_clock
+from qwestly_agent.llm import make_models
 from qwestly_agent.settings import Settings
 
 SECRET = "a-shared-secret-of-the-tests-with-32-bytes-or-more"
@@ -71,14 +75,15 @@ def mongo_server() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         process.wait()
 
 
-def settings_for(mongodb_uri: str, model_url: str, database: str = DEMO_DATABASE, **changes: str) -> Settings:
-    given = {
+def settings_for(mongodb_uri: str, model_url: str, database: str = DEMO_DATABASE, **changes: Any) -> Settings:
+    given: dict[str, Any] = {
         "mongodb_uri": mongodb_uri,
         "mongodb_database": database,
         "qwestly_agent_shared_secret": SECRET,
         "model_base_url": model_url,
         "embeddings_base_url": model_url,
         "log_level": "CRITICAL",
+        "messages_a_minute": 100_000,  # tests talk faster than people
     }
     return Settings(**{**given, **changes})
 
@@ -90,12 +95,18 @@ class ChatServer:
     settings: Settings
     clock: Clock = system_clock
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS
+    tools: Sequence[Tool[AgentDeps]] | None = None
+    """In place of the default design's."""
     port: int = field(default_factory=free_port)
     house: House = field(init=False)
 
     def __enter__(self) -> "ChatServer":
         async def make_house() -> House:
             self.house = await bootstrap(self.settings, clock=self.clock)
+            if self.tools is not None:
+                model = make_models(self.settings, self.house.http)["fast"]
+                agent = make_agent("default", model, instructions="Help.", tools=self.tools)
+                self.house = replace(self.house, agents={"default": agent})
             return self.house
 
         app = create_app(make_house, self.keep_alive_seconds)
@@ -148,7 +159,7 @@ class Client:
     url: str
     user_id: str = USER
     clock: Clock = system_clock
-    http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=20))
+    http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=20, verify=False))
 
     def __enter__(self) -> "Client":
         return self

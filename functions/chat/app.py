@@ -32,12 +32,15 @@ from qwestly_agent.chat.view import (
     ConversationList,
     ConversationView,
     Failure,
+    FeedbackBody,
+    FeedbackGiven,
     UIConversation,
     list_of,
     ui_view_of,
     view_of,
 )
-from qwestly_agent.errors import AgentError, Invalid, NotFound, TooLong, Unauthorized, WrongMethod
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import AgentError, Invalid, NotFound, TooLong, TooManyTurns, Unauthorized, WrongMethod
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.settings import Settings
 
@@ -97,6 +100,7 @@ def create_app(
     app.get("/api/conversations/{conversation_id}")(read_conversation)
     app.delete("/api/conversations/{conversation_id}")(delete_conversation)
     app.post("/api/conversations/{conversation_id}/stop")(stop_turn)
+    app.post("/api/messages/{message_id}/feedback")(give_feedback)
     return app
 
 
@@ -151,7 +155,10 @@ async def docs(request: Request) -> HTMLResponse:
 
 
 async def chat(request: Request, house: TheHouse, user_id: TheUser) -> StreamingResponse:
-    """A turn, streamed. The body says which protocol the client speaks, and the answer is in the same language."""
+    """A turn, streamed. The body says which protocol the client speaks, and the answer is in the same language.
+
+    Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
+    """
     posted = parse_turn(await read_body(request))
     turn = await open_turn(house, user_id, posted, deadline_of(request, house))
     events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
@@ -187,6 +194,7 @@ async def read_conversation(
 async def delete_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Deleted:
     """With its messages, for good."""
     await house.conversations.delete(user_id, conversation_id)
+    await house.tool_calls.forget(user_id, conversation_id)
     return Deleted()
 
 
@@ -196,6 +204,13 @@ async def stop_turn(conversation_id: str, house: TheHouse, user_id: TheUser) -> 
     if run_id:
         await house.signals.stop(user_id, run_id)
     return Stopping(stopping=run_id is not None)
+
+
+async def give_feedback(message_id: str, given: FeedbackBody, house: TheHouse, user_id: TheUser) -> FeedbackGiven:
+    """A thumb (`up`, `down`) and words on an answer; null takes it back. An answer's id is `msg_` and its run's id."""
+    feedback = given.feedback(to_datetime(house.clock()))
+    await house.conversations.give_feedback(user_id, message_id, feedback)
+    return FeedbackGiven(id=message_id, feedback=feedback)
 
 
 async def read_body(request: Request) -> bytes:
@@ -230,7 +245,7 @@ def request_id_of(request: Request) -> str:
 async def answer_error(request: Request, error: Exception) -> JSONResponse:
     """Every error in the one shape, with a request id that stands in the log too."""
     failure, request_id = _failure(error), request_id_of(request)
-    if failure.http_status >= 500:
+    if failure.http_status >= 500 or failure.http_status == TooManyTurns.http_status:
         line = {"request_id": request_id, "code": failure.code, **cause_of(error)}
         house_of(request).logger.error(Event.REQUEST_FAILED, extra=line)
     headers = {"Retry-After": str(failure.retry_after)} if failure.retry_after else {}

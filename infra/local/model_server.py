@@ -42,13 +42,12 @@ from infra.local.model_brain import Json, ToolCall, embedding, think
 
 # --- what a script says -------------------------------------------------------------------------------------------
 
-FaultStatus: TypeAlias = Literal[400, 401, 404, 429, 500, 502, 503]
+FaultStatus: TypeAlias = Literal[400, 401, 402, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504]
 Fault: TypeAlias = (
     FaultStatus
     | Literal["refuse_body", "html", "bad_json", "slow", "reset"]
-    | Literal[
-        "cut", "cut_mid_line", "half_utf8", "stall", "error_in_stream", "bad_json_line", "empty_choices", "huge_line"
-    ]
+    | Literal["cut", "cut_mid_line", "half_utf8", "no_finish", "reset_midway", "stall", "error_in_stream"]
+    | Literal["bad_json_line", "other_shape", "empty_choices", "huge_line"]
     | Literal["no_done", "length", "content_filter", "swapped_indices", "bad_tool_arguments", "unknown_tool"]
 )
 """What goes wrong with an answer.
@@ -57,9 +56,10 @@ Instead of it: an error status; `refuse_body` (200 and nothing), `html` (200 and
 object); `slow` (not a byte before the release); `reset` (TCP reset).
 
 After `fault_after` chunks of the content (where the answer is not streamed: after half of the body): `cut` (the
-connection closes), `cut_mid_line`, `half_utf8` (the response ends, whole as HTTP, inside a character), `stall` (waits
-for the release, then closes), `error_in_stream` (ends with an error object); `bad_json_line`, `empty_choices` and
-`huge_line` (one line of 10 MB) stand between the chunks, and the rest follows.
+connection closes), `cut_mid_line`, `reset_midway` (TCP reset), `half_utf8` and `no_finish` (the response ends, whole as
+HTTP, inside a character or before it says why), `stall` (waits for the release, then closes), `error_in_stream` (ends
+with an error object); `bad_json_line`, `other_shape` (JSON that is no object), `empty_choices` and `huge_line` (one
+line of 10 MB) stand between the chunks, and the rest follows.
 
 In what it says: `no_done`; `length` and `content_filter` (ends there, and says why); `swapped_indices` (the deltas of
 later tool calls come first), `bad_tool_arguments` (not JSON), `unknown_tool` (one that was not offered).
@@ -257,12 +257,18 @@ def _streamed(reply: Reply, turn: _Turn, include_usage: bool) -> list[_Step]:
             after = [[next_line[: len(next_line) // 2], _Act.HANG_UP]]
         case "half_utf8":
             after = [[_chunk(turn, {"content": "caf"}).partition(b'caf"')[0] + "café".encode()[:-1]]]
+        case "no_finish":
+            after = [[b""]]
+        case "reset_midway":
+            after = [[_Act.RESET]]
         case "stall":
             after = [[_Act.HOLD, _Act.HANG_UP]]
         case "error_in_stream":
             after = [[_line(_error(500, "The model failed in the middle of its answer."))]]
         case "bad_json_line":
             after = [[b'data: {"choices": [{"index": 0, "delta"\n\n'], *after]
+        case "other_shape":
+            after = [[_line(42)], *after]
         case "empty_choices":
             after = [[_line({**turn.header, "object": "chat.completion.chunk", "choices": []})], *after]
         case "huge_line":
@@ -275,16 +281,20 @@ def _whole(reply: Reply, turn: _Turn) -> list[_Step]:
     if reply.fault == "huge_line":
         text += "x" * HUGE_LINE_BYTES
     calls = turn.calls[::-1] if reply.fault == "swapped_indices" else turn.calls
+    finish_reason = None if reply.fault == "no_finish" else turn.finish_reason
     message = {"role": "assistant", "content": text or None, **({"tool_calls": calls} if calls else {})}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": turn.finish_reason}
+    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason}
     choices = [] if reply.fault == "empty_choices" else [choice]
     answer = {**turn.header, "object": "chat.completion", "choices": choices, "usage": turn.usage}
-    body = _compact(_error(500, "The model failed.") if reply.fault == "error_in_stream" else answer).encode()
+    instead: dict[Fault | None, Json] = {"error_in_stream": _error(500, "The model failed."), "other_shape": 42}
+    body = _compact(instead.get(reply.fault, answer)).encode()
     half: _Group = [body[: len(body) // 2]]
     rest: _Group = [body[len(body) // 2 :]]
     match reply.fault:
         case "cut" | "cut_mid_line":
             rest = [_Act.HANG_UP]
+        case "reset_midway":
+            rest = [_Act.RESET]
         case "half_utf8":
             rest = ["é".encode()[:-1]]
         case "stall":

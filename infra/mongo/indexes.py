@@ -7,7 +7,7 @@ from typing import Any
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.stores import conversations, docs, knowledge, memories, profiles
+from qwestly_agent.stores import conversations, docs, knowledge, memories, profiles, tool_calls, usage
 
 _EXPIRES = IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0)
 """Retention by TTL, in one place: the stores write the date, the server deletes."""
@@ -26,6 +26,12 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("id", ASCENDING)], name="message_id"),
         _EXPIRES,
     ],
+    tool_calls.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("at", DESCENDING)], name="user_at"),
+        IndexModel([("tool", ASCENDING), ("outcome", ASCENDING), ("at", DESCENDING)], name="tool_outcome"),
+        _EXPIRES,
+    ],
+    usage.COLLECTION: [_EXPIRES],
     memories.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("salience", DESCENDING)], name="most_salient"),
         IndexModel([("user_id", ASCENDING), ("withdrawn_at", DESCENDING)], name="withdrawn"),

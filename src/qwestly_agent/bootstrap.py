@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import httpx2
 from aws_lambda_powertools import Logger
-from openai import DefaultAsyncHttpx2Client
+from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpx2Client
 from pymongo import AsyncMongoClient
 
 from qwestly_agent.chat.running import Running
-from qwestly_agent.clients.embeddings import Embeddings
+from qwestly_agent.clients.embeddings import LONGEST_WAIT_SECONDS, Embeddings
+from qwestly_agent.clients.joining import JoiningTransport
 from qwestly_agent.clients.openai import PROVIDER_ADDRESSES, make_openai_client
 from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.errors import InvalidSettings
@@ -25,6 +26,8 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.usage import Usage
 
 if TYPE_CHECKING:
     from qwestly_agent.agents.base import ChatAgent
@@ -50,6 +53,8 @@ class House:
     memories: Memories
     knowledge: Knowledge
     docs: Docs
+    tool_calls: ToolCalls
+    usage: Usage
     embeddings: Embeddings
     agents: "dict[str, ChatAgent]"
     running: Running
@@ -73,7 +78,7 @@ async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: 
 
     settings = await asyncio.to_thread(settings.resolve, look_up)
     find_design(settings.agent_design)
-    http = DefaultAsyncHttpx2Client()
+    http = make_http_client(settings)
     models = make_models(settings, http)
     mongo = make_mongo_client(settings.mongodb_uri)
     database = mongo[settings.mongodb_database]
@@ -92,6 +97,8 @@ async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: 
         memories=Memories.of(database),
         knowledge=Knowledge.of(database),
         docs=Docs.of(database),
+        tool_calls=ToolCalls(database),
+        usage=Usage(database),
         embeddings=make_embeddings(settings, http),
         agents={name: design.build(models) for name, design in DESIGNS.items()},
         running=Running(signals, conversations, clock, logger),
@@ -106,8 +113,19 @@ def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
         timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         # A turn begins with half a dozen commands at once; by default a cold pool opens two connections at a time.
-        minPoolSize=6,
+        minPoolSize=8,
         maxConnecting=10,
+    )
+
+
+def make_http_client(settings: Settings) -> httpx2.AsyncClient:
+    transport = httpx2.AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS)
+    return DefaultAsyncHttpx2Client(
+        transport=JoiningTransport(transport, settings.join_window_ms / 1000),
+        # An API does not move, and what people said would go wherever a redirect points.
+        follow_redirects=False,
+        # What is compressed can be neither joined nor measured before it is unpacked.
+        headers={"Accept-Encoding": "identity"},
     )
 
 
@@ -117,6 +135,7 @@ def make_embeddings(settings: Settings, http: httpx2.AsyncClient) -> Embeddings:
         base_url=settings.embeddings_base_url or PROVIDER_ADDRESSES["openai"],
         key_needed_for=None if settings.embeddings_base_url else "OPENAI_API_KEY",
         http=http,
+        longest_wait_seconds=LONGEST_WAIT_SECONDS,
     )
     return Embeddings(client)
 

@@ -60,6 +60,16 @@ class Changed(AgentError):
     code, http_status, sentence = "changed", 409, "The conversation has moved on. Please reload it."
 
 
+class TooManyTurns(AgentError):
+    code, http_status = "too_many_turns", 429
+    sentence = "That is more messages than I can answer at once. Please wait a moment."
+
+
+class OverBudget(AgentError):
+    code, http_status = "over_budget", 429
+    sentence = "Today's budget for your conversations is used up. It is there again tomorrow."
+
+
 class ModelUnavailable(AgentError):
     code, http_status = "model_unavailable", 503
     sentence = "The language model cannot be reached right now. Your message is kept; please try again in a moment."
@@ -72,6 +82,12 @@ class DeadlineExceeded(AgentError):
 
 class Unavailable(AgentError):
     code, http_status, sentence = "unavailable", 503, "This cannot be reached right now. Please try again in a moment."
+
+
+class DataGone(Unavailable):
+    """The database itself cannot be reached: nothing that a turn could still do would be kept."""
+
+    sentence = "Your data cannot be reached right now. Please try again in a moment."
 
 
 class Internal(AgentError):

@@ -1,15 +1,20 @@
 """Which model does what, with its settings and its price. No other module names a model."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import httpx2
 from openai import AsyncOpenAI
-from pydantic_ai.models import Model
-from pydantic_ai.models.fallback import FallbackModel
-from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import FallbackExceptionGroup, ModelAPIError, RetryModelRequest, UnexpectedModelBehavior
+from pydantic_ai.messages import FinishReason, ModelResponse, ModelResponseStreamEvent
+from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
+from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.settings import ModelSettings
@@ -26,9 +31,14 @@ DEFAULT_MODELS: dict[Tier, str] = {"fast": "deepseek:deepseek-v4-flash", "pro": 
 
 TIER_SETTINGS: dict[Tier, ModelSettings] = {
     # Thinking would hold the first word back for seconds, and a chat answer rarely gains by it.
-    "fast": ModelSettings(temperature=0.3, max_tokens=4_000, thinking=False, timeout=60),
-    "pro": ModelSettings(temperature=0.6, max_tokens=8_000, timeout=120),
+    "fast": ModelSettings(temperature=0.3, max_tokens=4_000, thinking=False, first_event_timeout=30),
+    "pro": ModelSettings(temperature=0.6, max_tokens=8_000, first_event_timeout=60),
 }
+"""`first_event_timeout` holds for both attempts of a streamed request together: a provider that queues us keeps the
+line alive for minutes, so that no time between two bytes would ever tell."""
+
+SILENCE_SECONDS: dict[Tier, float] = {"fast": 60, "pro": 120}
+"""Between two bytes of an answer: a whole one is thought out to its end before the first."""
 
 
 @dataclass(frozen=True)
@@ -62,20 +72,82 @@ def price_of(model_name: str | None, usage: RequestUsage) -> Decimal | None:
     return price.of(usage) if price else None
 
 
-def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, Model]:
-    """A model for each tier, with the configured fallback behind it. Raises `InvalidSettings` for an unknown provider
+def ceiling_price_of(model_name: str | None, usage: RequestUsage) -> Decimal:
+    """What a request counts towards a ceiling: where we keep no price, that of the dearest model."""
+    price = PRICES.get(model_name or "")
+    return price.of(usage) if price else max(each.of(usage) for each in PRICES.values())
+
+
+CHARACTERS_A_TOKEN = 4
+
+
+def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:
+    """Of an answer that broke off or was stopped before the provider told what it counted: nothing cached."""
+    return RequestUsage(
+        input_tokens=-(-prompt_characters // CHARACTERS_A_TOKEN),
+        output_tokens=-(-answer_characters // CHARACTERS_A_TOKEN),
+    )
+
+
+@dataclass(frozen=True)
+class TierModel:
+    model: Model
+    fallback: Model | None
+    """Of another provider, asked where the first cannot answer."""
+
+
+@dataclass
+class Fallback(AbstractCapability[Any]):
+    """Lets another provider's model take a run over once the first one has failed: to the end of that run, so that
+    nobody asks a provider that is down at each step, and no longer, so that a short outage moves no conversation to a
+    dearer model for good. The library's `ModelFallback` goes back to the first where the second fails too."""
+
+    model: Model
+    _failure: Exception | None = field(default=None, init=False)
+    """Of the first model."""
+
+    async def for_run(self, ctx: RunContext[Any]) -> "Fallback":  # noqa: ARG002
+        return Fallback(self.model)
+
+    async def prepare_model_request(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002
+        request_context: ModelRequestContext,
+    ) -> ModelRequestContext:
+        if self._failure and request_context.model is not self.model:
+            raise RetryModelRequest(self.model)
+        return request_context
+
+    async def on_model_request_error(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002
+        *,
+        request_context: ModelRequestContext,  # noqa: ARG002
+        error: Exception,
+    ) -> ModelResponse:
+        """Asked only while nothing of the answer was seen."""
+        if not isinstance(error, ModelAPIError | UnexpectedModelBehavior):
+            raise error
+        if self._failure:
+            raise FallbackExceptionGroup("Both models failed.", [self._failure, error])
+        self._failure = error
+        raise RetryModelRequest(self.model)
+
+
+def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:
+    """A model for each tier, with the configured fallback beside it. Raises `InvalidSettings` for an unknown provider
     and for a provider without a key."""
     names: dict[Tier, str] = {
         "fast": settings.model_fast or DEFAULT_MODELS["fast"],
         "pro": settings.model_pro or DEFAULT_MODELS["pro"],
     }
-    models: dict[Tier, Model] = {}
-    for tier, name in names.items():
-        model = _make_model(name, tier, settings, http)
-        if settings.model_fallback:
-            model = FallbackModel(model, _make_model(settings.model_fallback, tier, settings, http))
-        models[tier] = model
-    return models
+    fallback = settings.model_fallback
+    return {
+        tier: TierModel(
+            _make_model(name, tier, settings, http), _make_model(fallback, tier, settings, http) if fallback else None
+        )
+        for tier, name in names.items()
+    }
 
 
 def _make_model(name: str, tier: Tier, settings: Settings, http: httpx2.AsyncClient) -> Model:
@@ -88,12 +160,52 @@ def _make_model(name: str, tier: Tier, settings: Settings, http: httpx2.AsyncCli
         base_url=settings.model_base_url or PROVIDER_ADDRESSES[provider_name],
         key_needed_for=None if settings.model_base_url else f"{provider_name.upper()}_API_KEY",
         http=http,
+        silence_seconds=SILENCE_SECONDS[tier],
     )
     provider = _PROVIDERS[provider_name](client)
-    return OpenAIChatModel(model_name, provider=provider, settings=TIER_SETTINGS[tier])
+    return _ChatModel(model_name, provider=provider, profile=_PROFILE, settings=TIER_SETTINGS[tier])
 
 
 _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]] = {
     "deepseek": lambda client: DeepSeekProvider(openai_client=client),
     "openai": lambda client: OpenAIProvider(openai_client=client),
 }
+"""The client of every provider that speaks the OpenAI wire."""
+
+# Else a stream that a proxy cut, and ended properly, would pass for a whole answer.
+_PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+
+
+class _ChatModel(OpenAIChatModel):
+    """Takes JSON of another shape for the provider's fault that it is: the library trusts the shape and trips."""
+
+    async def _process_streamed_response(self, *args: Any, **kwargs: Any) -> OpenAIStreamedResponse:
+        with _its_shape_trusted():
+            return await super()._process_streamed_response(*args, **kwargs)
+
+    def _process_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        with _its_shape_trusted():
+            return super()._process_response(*args, **kwargs)
+
+    @property
+    def _streamed_response_cls(self) -> type[OpenAIStreamedResponse]:
+        return _StreamedResponse
+
+
+class _StreamedResponse(OpenAIStreamedResponse):
+    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        with _its_shape_trusted():
+            async for event in super()._get_event_iterator():
+                yield event
+
+    def _map_finish_reason(self, key: Any) -> FinishReason | None:
+        # DeepSeek's own, api-docs.deepseek.com/api/create-chat-completion: it ran out of machines in the middle.
+        return "error" if key == "insufficient_system_resource" else super()._map_finish_reason(key)
+
+
+@contextmanager
+def _its_shape_trusted() -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise UnexpectedModelBehavior(f"The answer has no shape that we know: {type(error).__name__}") from error

@@ -8,6 +8,10 @@ from enum import StrEnum
 from typing import Any
 
 from aws_lambda_powertools import Logger
+from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics.provider.cloudwatch_emf.cloudwatch import AmazonCloudWatchEMFProvider
+
+SERVICE = "qwestly-agent"
 
 NEVER_LOGGED = frozenset(
     {"authorization", "token", "jwt", "secret", "password", "api_key", "task_token", "message", "content", "email"}
@@ -30,6 +34,8 @@ class Event(StrEnum):
     TURN_RECOVERED = "turn recovered from a killed process"
     LEASE_LOST = "another turn took the conversation over"
     WATCH_FAILED = "stop signals or leases could not be read"
+    TOOL_FAILED = "tool failed"
+    ACCOUNT_FAILED = "a turn's cost or tool calls could not be written down"
     SEARCH_WITHOUT_VECTORS = "query not embedded, searched by words"
     REQUEST_FAILED = "request failed"
 
@@ -61,7 +67,29 @@ def make_logger(level: str) -> Logger:
     """The one logger. A run's id is attached with `thread_safe_append_keys`: it is the task's, not the process's."""
     for others in ("uvicorn.error", "asyncio"):
         logging.getLogger(others).addFilter(_KindsOnly())
-    return Logger(service="qwestly-agent", level=level, json_serializer=_serialize, utc=True, use_rfc3339=True)
+    return Logger(service=SERVICE, level=level, json_serializer=_serialize, utc=True, use_rfc3339=True)
+
+
+NAMESPACE = "QwestlyAgent"
+
+
+def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, int]) -> None:
+    """A turn as CloudWatch metrics: one line of the embedded metric format on the standard output."""
+    metrics = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=SERVICE)
+    metrics.add_metric("Turns", MetricUnit.Count, 1)
+    metrics.add_metric("FailedTurns", MetricUnit.Count, int(status == "failed"))
+    metrics.add_metric("StoppedTurns", MetricUnit.Count, int(status == "stopped"))
+    for name in ("input_tokens", "cached_tokens", "output_tokens"):
+        metrics.add_metric(name.title().replace("_", ""), MetricUnit.Count, receipt[name])
+    if receipt["cost_usd"] is not None:
+        metrics.add_metric("CostUsd", MetricUnit.NoUnit, receipt["cost_usd"])
+    if receipt["first_text_ms"] is not None:
+        metrics.add_metric("FirstTextLatency", MetricUnit.Milliseconds, receipt["first_text_ms"])
+    metrics.add_metric("TurnLatency", MetricUnit.Milliseconds, receipt["total_ms"])
+    metrics.add_metric("ToolCalls", MetricUnit.Count, sum(calls.values()))
+    metrics.add_metric("ToolErrors", MetricUnit.Count, calls.get("failed", 0))
+    metrics.add_metric("ToolRefusals", MetricUnit.Count, calls.get("refused", 0))
+    metrics.flush_metrics()
 
 
 def _serialize(line: dict[str, Any]) -> str:

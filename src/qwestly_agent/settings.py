@@ -7,7 +7,7 @@ keeps no secret in its environment and the laptop needs no cloud.
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Self
+from typing import Any, Self, TypeGuard
 
 from qwestly_agent.errors import InvalidSettings
 
@@ -37,6 +37,18 @@ class Settings:
     """`provider:name`, asked where the first provider cannot answer; empty for none."""
     agent_design: str = "default"
     """The design of new conversations."""
+    link_hosts: str = "qwestly.com,linkedin.com"
+    """Where links and images in an answer may point to, separated by commas, each with its subdomains."""
+    turn_ceiling_usd: float = 0.05
+    """No model request once a turn has cost so much."""
+    day_ceiling_usd: float = 1.0
+    """The same for all turns of a user on one day of UTC."""
+    running_turns: int = 3
+    """So many of a user at once."""
+    messages_a_minute: int = 20
+    """So many from a user; 100 and more is no limit."""
+    join_window_ms: float = 80
+    """Words that a model sends within so many milliseconds go on together; 0 joins none."""
     log_level: str = "INFO"
 
     @classmethod
@@ -47,7 +59,11 @@ class Settings:
         missing = [f.name.upper() for f in fields(cls) if f.default is MISSING and f.name not in given]
         if missing:
             raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
-        return cls(**given)
+        return cls(**{name: _typed(cls, name, value) for name, value in given.items()})
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        return tuple(host.strip().lower() for host in self.link_hosts.split(",") if host.strip())
 
     @property
     def shared_secrets(self) -> tuple[str, ...]:
@@ -68,6 +84,22 @@ class Settings:
         return resolved
 
 
-def is_reference(value: str) -> bool:
+def _typed(settings: type[Settings], name: str, value: str) -> Any:
+    kind = type(getattr(settings, name, ""))  # a field's default; a required one is text
+    if kind not in (int, float):
+        return value
+    try:
+        return _not_negative(kind(value))
+    except ValueError:
+        raise InvalidSettings(f"{name.upper()} must be a number that is not negative.") from None
+
+
+def _not_negative(number: float) -> float:
+    if not number >= 0:
+        raise ValueError
+    return number
+
+
+def is_reference(value: object) -> TypeGuard[str]:
     """Whether a value names where the real one is kept, as `ssm:/path` or `secret:name`."""
-    return value.startswith(("ssm:", "secret:"))
+    return isinstance(value, str) and value.startswith(("ssm:", "secret:"))

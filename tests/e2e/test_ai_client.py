@@ -244,7 +244,7 @@ def test_a_model_that_fails_is_an_error_with_our_sentence(chat_page: UseChat, mo
     seen = chat_page.say("Hello")
     assert seen.status == "error"
     assert seen.error is not None
-    assert seen.error.startswith("The language model cannot be reached right now.")
+    assert seen.error.startswith("The language model did not accept this request.")
     assert seen.types[-1] == "error"
     model.script(Reply(text="Here I am."))
     assert chat_page.say("Again?").texts[-1] == "Here I am."
@@ -256,7 +256,7 @@ def test_an_answer_that_is_cut_off_keeps_its_words_and_is_an_error(
     model.script(Reply(text=["Half of ", "it."], fault="cut"))
     seen = chat_page.say("Tell me")
     assert (seen.status, seen.types[-1]) == ("error", "error")
-    assert "language model" in (seen.error or "")
+    assert seen.error == "The answer broke off. What I had so far is kept; please try again."
     assert seen.texts[-1] == "Half of "
     assert client.get("/api/conversations/chat-1")["messages"][-1]["content"] == "Half of "
 

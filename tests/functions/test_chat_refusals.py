@@ -165,7 +165,7 @@ def test_an_ai_sdk_error_is_a_sentence_and_not_the_providers_words(client: Clien
     model.script(Reply(fault=401))
     events = client.say_ai_sdk("chat-1", user_says("Hi"))
     assert [event.name for event in events][-2:] == ["error", "[DONE]"]
-    assert events[-2].data["errorText"].startswith("The language model cannot be reached")
+    assert events[-2].data["errorText"].startswith("The language model is not available to us")
 
 
 @pytest.mark.parametrize("halves", [["Half \ud83d", " only"], ["\ud83d", "\ude00 ok"], ["\ud83d\ude00 ok"]])
@@ -221,7 +221,7 @@ def test_no_log_line_holds_what_somebody_said(
     words = "my burnout in spring"
     with log_of(chat) as log:
         query: ToolCall = {"name": "search_user_memories", "arguments": json.dumps({"question": words})}
-        model.script(*[Reply(tool_calls=[query])] * 4)
+        model.script(Reply(tool_calls=[query]), *[Reply(fault=500)] * 2)
         assert client.say(words).last.name == "error"
         model.script(Reply(text=words, fault="cut"))
         client.say(words)

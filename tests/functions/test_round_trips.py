@@ -11,8 +11,8 @@ import pytest
 from infra.local.model_server import ModelServer
 from tests.servers import ChatServer, Client, free_port, until
 
-COMMANDS_BEFORE_THE_MODEL = 6
-"""The claim, what was said lately, the posted message, the profile, the memories, and when one was last withdrawn."""
+COMMANDS_BEFORE_THE_MODEL = 7
+"""The claim, what was said lately, the posted message, the profile, the memories, when one was withdrawn, the load."""
 
 
 @dataclass

@@ -691,11 +691,17 @@ def test_a_server_that_stops_drops_what_it_holds_and_starts_again_on_its_port() 
 STATUSES: dict[Fault, type[openai.APIStatusError]] = {
     400: openai.BadRequestError,
     401: openai.AuthenticationError,
+    402: openai.APIStatusError,
+    403: openai.PermissionDeniedError,
     404: openai.NotFoundError,
+    408: openai.APIStatusError,
+    409: openai.ConflictError,
+    422: openai.UnprocessableEntityError,
     429: openai.RateLimitError,
     500: openai.InternalServerError,
     502: openai.InternalServerError,
     503: openai.InternalServerError,
+    504: openai.InternalServerError,
 }
 
 
@@ -782,6 +788,16 @@ def test_an_answer_that_is_not_streamed_is_cut_in_its_middle(server: ModelServer
 
 
 @pytest.mark.parametrize("stream", [True, False])
+def test_a_reset_in_the_middle_is_one_at_the_socket_after_what_was_said(server: ModelServer, stream: bool) -> None:
+    server.script(Reply(THREE, fault="reset_midway", fault_after=2))
+
+    with Wire(server, stream) as wire:
+        wire.until(b'"two"' if stream else b'"model"')
+        with pytest.raises(ConnectionResetError):
+            wire.until_closed()
+
+
+@pytest.mark.parametrize("stream", [True, False])
 def test_half_a_character_ends_a_response_that_is_whole_as_http(
     http: httpx2.Client, server: ModelServer, stream: bool
 ) -> None:
@@ -823,6 +839,8 @@ def line_of(data: str) -> Any:
         parsed = json.loads(data)
     except json.JSONDecodeError:
         return data
+    if not isinstance(parsed, dict):
+        return parsed
     if "error" in parsed:
         return parsed["error"]
     if not parsed["choices"]:
@@ -836,7 +854,9 @@ def line_of(data: str) -> Any:
     [
         (None, ["", "one", "two", "three", "stop", "[DONE]"]),
         ("bad_json_line", ["", "one", '{"choices": [{"index": 0, "delta"', "two", "three", "stop", "[DONE]"]),
+        ("other_shape", ["", "one", 42, "two", "three", "stop", "[DONE]"]),
         ("empty_choices", ["", "one", [], "two", "three", "stop", "[DONE]"]),
+        ("no_finish", ["", "one"]),
         ("no_done", ["", "one", "two", "three", "stop"]),
         ("length", ["", "one", "length", "[DONE]"]),
         ("content_filter", ["", "one", "content_filter", "[DONE]"]),
@@ -852,7 +872,9 @@ def test_a_huge_line_is_10_mb_long(server: ModelServer) -> None:
     assert len(with_client(server, say_hello)) == len("onetwothree") + HUGE_LINE_BYTES
 
 
-@pytest.mark.parametrize("fault", ["error_in_stream", "bad_json_line", "empty_choices", "length"])
+@pytest.mark.parametrize(
+    "fault", ["error_in_stream", "bad_json_line", "other_shape", "empty_choices", "no_finish", "length"]
+)
 def test_faults_of_a_stream_have_their_like_in_a_whole_answer(
     http: httpx2.Client, server: ModelServer, fault: Fault
 ) -> None:
@@ -865,8 +887,12 @@ def test_faults_of_a_stream_have_their_like_in_a_whole_answer(
             response.json()
     elif fault == "error_in_stream":
         assert response.json()["error"]["type"] == "server_error"
+    elif fault == "other_shape":
+        assert response.json() == 42
     elif fault == "empty_choices":
         assert response.json()["choices"] == []
+    elif fault == "no_finish":
+        assert response.json()["choices"][0]["finish_reason"] is None
     else:
         [choice] = response.json()["choices"]
         assert (choice["message"]["content"], choice["finish_reason"]) == ("one", "length")

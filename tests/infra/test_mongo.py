@@ -22,7 +22,7 @@ from infra.mongo.indexes import INDEXES, VECTOR_INDEXES
 from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.stores import conversations, docs, knowledge, memories, profiles, signals
+from qwestly_agent.stores import conversations, docs, knowledge, memories, profiles, signals, tool_calls, usage
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 from tests.servers import SECRET, settings_for
@@ -327,6 +327,8 @@ OURS = {
     docs.COLLECTION,
     memories.COLLECTION,
     signals.COLLECTION,
+    tool_calls.COLLECTION,
+    usage.COLLECTION,
 }
 
 
@@ -341,7 +343,7 @@ def actions_on(collection: str) -> set[str]:
 
 
 def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> None:
-    modules = (conversations, docs, knowledge, memories, profiles, signals)
+    modules = (conversations, docs, knowledge, memories, profiles, signals, tool_calls, usage)
     named = {
         value
         for module in modules

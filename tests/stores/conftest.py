@@ -11,6 +11,7 @@ from pymongo.monitoring import CommandListener, CommandStartedEvent
 
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.stores.search import Document
+from tests.mongo_rule import Watch
 from tests.servers import mongo_server
 
 
@@ -48,9 +49,11 @@ def sent() -> Sent:
 
 
 @pytest.fixture
-async def database(mongodb_uri: str, database_name: str, sent: Sent) -> AsyncIterator[AsyncDatabase[Document]]:
+async def database(
+    mongodb_uri: str, database_name: str, sent: Sent, watch: Watch
+) -> AsyncIterator[AsyncDatabase[Document]]:
     """With our indexes, as `apply` makes them."""
-    async with AsyncMongoClient[Document](mongodb_uri, tz_aware=True, event_listeners=[sent]) as client:
+    async with AsyncMongoClient[Document](mongodb_uri, tz_aware=True, event_listeners=[sent, watch]) as client:
         database = client[database_name]
         for collection, indexes in INDEXES.items():
             await database[collection].create_indexes(indexes)

@@ -136,7 +136,10 @@ def test_only_bootstrap_makes_stores() -> None:
         assert not made or name_of(path) == "bootstrap" or name_of(path).startswith("stores."), name_of(path)
 
 
-STORES = {"Conversations", "Signals", "Profiles", "Memories", "Knowledge", "Docs", "Searchable", "Embeddings"}
+STORES = {"Conversations", "Docs", "Embeddings", "Knowledge", "Memories", "Profiles", "Searchable", "Signals"} | {
+    "ToolCalls",
+    "Usage",
+}
 
 
 IMPORT_A_DOOR = """

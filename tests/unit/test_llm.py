@@ -1,23 +1,36 @@
 """Which model is asked, with which key, where, and for how much."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from decimal import Decimal
+from typing import Any, TypeAlias
 
 import httpx2
 import pytest
 from openai import DefaultAsyncHttpx2Client
 from pydantic_ai import Agent
-from pydantic_ai.exceptions import ModelAPIError
+from pydantic_ai.exceptions import ModelAPIError, ModelRequestTimeout, UnexpectedModelBehavior
 from pydantic_ai.usage import RequestUsage
 
-from infra.local.model_server import ModelServer, Reply
+from infra.local.model_server import Fault, ModelServer, Reply
 from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.llm import DEFAULT_MODELS, PRICES, PROVIDER_ADDRESSES, make_models, price_of
+from qwestly_agent.llm import (
+    DEFAULT_MODELS,
+    PRICES,
+    PROVIDER_ADDRESSES,
+    TIER_SETTINGS,
+    Fallback,
+    Tier,
+    ceiling_price_of,
+    estimated_usage,
+    make_models,
+    price_of,
+)
 from qwestly_agent.settings import Settings
 from tests.servers import SECRET, free_port
 
 
-def settings(**given: str) -> Settings:
+def settings(**given: Any) -> Settings:
     return Settings("mongodb://127.0.0.1:1", "qwestly_local", SECRET, **given)
 
 
@@ -27,13 +40,22 @@ async def http() -> AsyncIterator[httpx2.AsyncClient]:
         yield client
 
 
+def agent(given: Settings, http: httpx2.AsyncClient) -> Agent:
+    fast = make_models(given, http)["fast"]
+    return Agent(fast.model, capabilities=[Fallback(fast.fallback)] if fast.fallback else [])
+
+
 async def ask(given: Settings, http: httpx2.AsyncClient) -> str:
-    return (await Agent(make_models(given, http)["fast"]).run("Hello")).output
+    return (await agent(given, http).run("Hello")).output
 
 
 async def ask_streaming(given: Settings, http: httpx2.AsyncClient) -> str:
-    async with Agent(make_models(given, http)["fast"]).run_stream("Hello") as run:
+    async with agent(given, http).run_stream("Hello") as run:
         return await run.get_output()
+
+
+Asking: TypeAlias = Callable[[Settings, httpx2.AsyncClient], Awaitable[str]]
+EITHER_WAY = pytest.mark.parametrize("asking", [ask, ask_streaming], ids=["whole", "streamed"])
 
 
 def test_a_million_tokens_cost_what_the_providers_list_says() -> None:
@@ -50,6 +72,19 @@ def test_cached_tokens_are_part_of_the_input_and_cost_a_fiftieth() -> None:
 def test_a_model_without_a_price_is_not_free() -> None:
     assert price_of("unheard-of", RequestUsage(input_tokens=1)) is None
     assert price_of(None, RequestUsage(input_tokens=1)) is None
+
+
+def test_a_model_without_a_price_counts_as_the_dearest_towards_a_ceiling() -> None:
+    usage = RequestUsage(input_tokens=1_000_000, cache_read_tokens=500_000, output_tokens=1_000)
+    dearest = max(price.of(usage) for price in PRICES.values())
+    assert ceiling_price_of("unheard-of", usage) == ceiling_price_of(None, usage) == dearest
+    assert ceiling_price_of("deepseek-v4-flash", usage) == price_of("deepseek-v4-flash", usage) != dearest
+
+
+def test_an_answer_that_nobody_counted_is_estimated_by_its_characters_with_nothing_cached() -> None:
+    usage = estimated_usage(4_001, 7)
+    assert (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens) == (1_001, 0, 2)
+    assert not estimated_usage(0, 0).has_values()
 
 
 def test_each_model_that_is_used_by_default_has_a_price() -> None:
@@ -115,9 +150,83 @@ async def test_a_provider_that_stumbles_is_asked_once_more_and_no_oftener(
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("asking", [ask, ask_streaming], ids=["whole", "streamed"])
+@EITHER_WAY
+@pytest.mark.parametrize("fault", ["other_shape", "empty_choices", "html", "refuse_body"])
+async def test_json_of_another_shape_is_an_unusable_answer_and_no_bug_of_ours(
+    model: ModelServer, http: httpx2.AsyncClient, fault: Fault, asking: Asking
+) -> None:
+    model.fault = Reply(text=[], fault=fault, fault_after=0)
+    with pytest.raises((UnexpectedModelBehavior, ModelAPIError)):
+        await asking(settings(model_base_url=model.base_url), http)
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"null",
+        b"[]",
+        b'"words"',
+        b'{"choices": "words"}',
+        b'{"choices": [null]}',
+        b'{"choices": {"a": 1}}',
+        b'{"choices": [{"index": 0, "delta": []}]}',
+        b'{"choices": [{"index": 0, "delta": {"tool_calls": "words"}}]}',
+        b'{"choices": [], "created": "yesterday"}',
+        b"[" * 100_000,
+    ],
+    ids=lambda line: line[:60].decode(),
+)
+async def test_no_line_of_a_stream_is_a_bug_of_ours(line: bytes) -> None:
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        opening = b'data: {"choices": [{"index": 0, "delta": {"content": "Half of "}}]}\n\n'
+        headers = {"content-type": "text/event-stream"}
+        return httpx2.Response(200, headers=headers, content=opening + b"data: " + line + b"\n\n")
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as http:
+        with pytest.raises((UnexpectedModelBehavior, ModelAPIError)):
+            await ask_streaming(settings(model_base_url="http://127.0.0.1:1/v1"), http)
+
+
+@pytest.mark.anyio
+async def test_a_stream_that_does_not_say_why_it_ends_is_no_answer(
+    model: ModelServer, http: httpx2.AsyncClient
+) -> None:
+    model.script(Reply(text="Half of it.", fault="no_finish"))
+    with pytest.raises(ModelAPIError, match="finish_reason"):
+        await ask_streaming(settings(model_base_url=model.base_url), http)
+
+
+class KeepsTheLineAlive(httpx2.AsyncByteStream):
+    """As a provider does for minutes while it queues us: no silence ever tells."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            await asyncio.sleep(0)
+            yield b": keep-alive\n\n"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("tier", ["fast", "pro"])
+async def test_a_provider_that_only_keeps_the_line_alive_is_given_up(
+    tier: Tier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hurried: dict[str, Any] = {**TIER_SETTINGS[tier]}
+    hurried["first_event_timeout"] /= 500
+    monkeypatch.setitem(TIER_SETTINGS, tier, hurried)
+    headers = {"content-type": "text/event-stream"}
+    answer = httpx2.Response(200, headers=headers, stream=KeepsTheLineAlive())
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(lambda _: answer)) as http:
+        model = make_models(settings(model_base_url="http://127.0.0.1:1/v1"), http)[tier].model
+        with pytest.raises(ModelRequestTimeout):
+            async with asyncio.timeout(5), Agent(model).run_stream("Hello") as run:
+                await run.get_output()
+
+
+@pytest.mark.anyio
+@EITHER_WAY
 async def test_the_fallback_is_asked_where_the_first_refuses(
-    model: ModelServer, http: httpx2.AsyncClient, asking: Callable[[Settings, httpx2.AsyncClient], Awaitable[str]]
+    model: ModelServer, http: httpx2.AsyncClient, asking: Asking
 ) -> None:
     model.script(*[Reply(fault=503, retry_after=0.001)] * 2, Reply(text="I stand in."))
     given = settings(model_base_url=model.base_url, model_fallback="openai:gpt-4.1-mini")

@@ -2,18 +2,23 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from aws_lambda_powertools import Logger
 from pydantic_ai import Agent
-from pydantic_ai.models import Model
 
-from qwestly_agent.clients.embeddings import Embeddings
-from qwestly_agent.llm import Tier
+from qwestly_agent.agents.spending import Spending
+from qwestly_agent.clients.query_vectors import QueryVectors
+from qwestly_agent.clock import Clock
+from qwestly_agent.errors import AgentError
+from qwestly_agent.llm import Tier, TierModel
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
+
+if TYPE_CHECKING:  # which knows the deps
+    from qwestly_agent.tools.calls import Calls
 
 
 @dataclass(frozen=True)
@@ -25,12 +30,18 @@ class AgentDeps:
     memories: Memories
     knowledge: Knowledge
     docs: Docs
-    embeddings: Embeddings
+    query_vectors: QueryVectors
+    calls: "Calls"
+    """The run's own tool calls, so far."""
+    spending: Spending
+    failure_of: Callable[[BaseException], AgentError]
+    """What a person is told of an error."""
+    clock: Clock
     logger: Logger
 
 
 ChatAgent: TypeAlias = Agent[AgentDeps, str]
-Models: TypeAlias = Mapping[Tier, Model]
+Models: TypeAlias = Mapping[Tier, TierModel]
 
 
 @dataclass(frozen=True)

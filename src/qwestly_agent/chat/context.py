@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from pydantic_ai.framing import register_tag, wrap
 
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.text import quoted
 
 OLDEST_SECONDS = 86_400
 MEMORIES_LIMIT = 20
@@ -54,7 +55,10 @@ def make_context(profile: dict[str, Any], memories: Sequence[Memory], prompt_ver
     about = "\n".join(fields) or "No profile yet."
     remembered = "\n".join(_line(memory) for memory in memories) or "Nothing is remembered yet."
     return Context(
-        profile=wrap(_PROFILE, about), memories=wrap(_MEMORIES, remembered), prompt_version=prompt_version, made_at=now
+        profile=wrap(_PROFILE, quoted(about)),
+        memories=wrap(_MEMORIES, quoted(remembered)),
+        prompt_version=prompt_version,
+        made_at=now,
     )
 
 

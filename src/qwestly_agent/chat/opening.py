@@ -1,6 +1,7 @@
 """How a turn begins: one round trip that claims the conversation and brings all that the prompt needs."""
 
 import asyncio
+from collections.abc import Coroutine
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,14 +11,25 @@ from pydantic import ValidationError
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
 from qwestly_agent.bootstrap import House
+from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.context import MEMORIES_LIMIT, Context, make_context
 from qwestly_agent.chat.request import TurnRequest
 from qwestly_agent.chat.turn import LAST_TRY_SECONDS, Turn
 from qwestly_agent.chat.window import READ_LIMIT
-from qwestly_agent.errors import Changed, ConversationBusy, Invalid, InvalidSettings, NotFound, Unavailable
+from qwestly_agent.errors import (
+    Changed,
+    ConversationBusy,
+    Invalid,
+    InvalidSettings,
+    NotFound,
+    OverBudget,
+    TooManyTurns,
+    Unavailable,
+)
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.observability import Event
 from qwestly_agent.stores.conversations import Claim, Message, NewTurn
+from qwestly_agent.stores.usage import Load
 
 
 @dataclass(frozen=True)
@@ -38,7 +50,8 @@ class _Known:
 
 
 async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: float) -> Turn:
-    """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`."""
+    """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`,
+    `TooManyTurns`, `OverBudget`."""
     turn = NewTurn(
         run_id=house.new_id(),
         message_id=request.message_id or f"msg_{house.new_id()}",
@@ -46,25 +59,37 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
         started_at=house.clock(),
     )
     conversation_id = request.conversation_id or house.new_id()
-    reading = asyncio.gather(_read_said(house, user_id, conversation_id, request), _read_known(house, user_id))
+    reading = asyncio.gather(
+        _read_said(house, user_id, conversation_id, request),
+        _read_known(house, user_id),
+        house.usage.enter(user_id, turn.run_id, turn.started_at),
+    )
     try:
         claim = await _claim(house, user_id, conversation_id, turn, request)
     except BaseException:
         # Not cancelled: a read that waits for a server could leave the driver's lock behind, and a live one loses its
         # connection. The driver's own timeout bounds them.
         await asyncio.gather(reading, return_exceptions=True)
+        with pymongo.timeout(LAST_TRY_SECONDS):
+            await asyncio.gather(_leaving(house, user_id, turn), return_exceptions=True)
         raise
     try:
-        said, known = await reading
-        return await _prepare(house, claim, request, said, known, deadline)
-    except (Invalid, Changed):
-        await house.conversations.finish(claim, [], replaced_run=None, changes={}, now=house.clock())
+        said, known, load = await reading
+        await admit(house, user_id, load, turn.started_at)
+        return await _prepare(house, claim, request, said, known, load, deadline)
+    except (Invalid, Changed, TooManyTurns, OverBudget):
+        await asyncio.gather(house.conversations.withdraw(claim), _leaving(house, user_id, turn))
         raise
     except BaseException:
         # The user's message stays in the claim, and the next turn finds it there.
         with pymongo.timeout(LAST_TRY_SECONDS):
-            await asyncio.gather(house.conversations.abandon(claim), return_exceptions=True)
+            abandoning = house.conversations.abandon(claim)
+            await asyncio.gather(abandoning, _leaving(house, user_id, turn), return_exceptions=True)
         raise
+
+
+def _leaving(house: House, user_id: str, turn: NewTurn) -> Coroutine[Any, Any, None]:
+    return house.usage.leave(user_id, turn.run_id, turn.started_at)
 
 
 async def _claim(house: House, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest) -> Claim:
@@ -103,7 +128,7 @@ async def _read_known(house: House, user_id: str) -> _Known:
 
 
 async def _prepare(
-    house: House, claim: Claim, request: TurnRequest, said: _Said, known: _Known, deadline: float
+    house: House, claim: Claim, request: TurnRequest, said: _Said, known: _Known, load: Load, deadline: float
 ) -> Turn:
     claim, said = await _up_to_date(house, claim, request, said)
     design = _design_of(claim)
@@ -117,6 +142,7 @@ async def _prepare(
         message_id=asked.id if asked else claim.turn.message_id,
         history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
         context=_context(claim, design, known),
+        load=load,
         deadline=deadline,
         replaced=earlier,
         answered=_answered(request, earlier),

@@ -1,13 +1,12 @@
 """What is kept of a turn: what was said, the steps, what it cost, and what made it."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
 from pydantic_ai.messages import (
-    FunctionToolCallEvent,
-    FunctionToolResultEvent,
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
@@ -19,11 +18,15 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.ui import NativeEvent
 
-from qwestly_agent.chat.wellformed import well_formed
 from qwestly_agent.errors import AgentError
-from qwestly_agent.llm import price_of
+from qwestly_agent.llm import ceiling_price_of, estimated_usage, price_of
 from qwestly_agent.stores.conversations import Status, Step
-from qwestly_agent.tools import LABELS
+from qwestly_agent.stores.tool_calls import ToolCallEntry
+from qwestly_agent.text import masked, visible, well_formed
+from qwestly_agent.tools.calls import Call, Calls
+
+AUDITED_CHARACTERS = 4_000
+"""Of a call's arguments and of its result: enough to see what was asked and answered."""
 
 
 @dataclass
@@ -33,11 +36,13 @@ class Record:
     started_at: float
     texts: list[str] = field(default_factory=list)
     """One entry a text part: an answer may speak, look something up and speak on."""
-    steps: dict[str, Step] = field(default_factory=dict)
+    calls: Calls = field(default_factory=Calls)
     first_text_at: float | None = None
     status: Status = "complete"
     error: AgentError | None = None
     messages: Sequence[ModelMessage] = ()
+    estimated: bool = False
+    """Whether tokens and cost are partly ours to guess."""
 
     @property
     def content(self) -> str:
@@ -50,32 +55,45 @@ class Record:
                 self._add(text, now)
             case PartDeltaEvent(delta=TextPartDelta(content_delta=text)):
                 self._add(text, now)
-            case FunctionToolCallEvent(part=call):
-                name = well_formed(call.tool_name)
-                step_id = well_formed(call.tool_call_id)
-                self.steps[call.tool_call_id] = Step(id=step_id, name=name, label=LABELS.get(name, name))
-            case FunctionToolResultEvent(part=result) if result.tool_call_id in self.steps:
-                step = self.steps[result.tool_call_id]
-                self.steps[result.tool_call_id] = step.model_copy(update={"ok": result.outcome == "success"})
             case _:
                 pass
 
-    def usage(self) -> dict[str, Any]:
-        """Tokens and cost of all of the run's model calls; no cost where one of the models has no price."""
-        responses = [message for message in self.messages if isinstance(message, ModelResponse)]
-        prices = [price_of(response.model_name, response.usage) for response in responses]
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(step_of(call) for call in self.calls.made.values())
+
+    def audit(self) -> list[ToolCallEntry]:
+        return [_entry(call) for call in self.calls.made.values()]
+
+    def keep(self, messages: Sequence[ModelMessage], prompt_characters: int) -> None:
+        """The run's messages; an answer that broke off before its provider counted it is estimated."""
+        self.messages = [_counted(message, prompt_characters) for message in messages]
+        self.estimated = any(counted is not given for counted, given in zip(self.messages, messages, strict=True))
+
+    def tokens(self) -> dict[str, int]:
+        """Of all of the run's model calls."""
+        usages = [response.usage for response in self._responses()]
         return {
-            "input_tokens": sum(response.usage.input_tokens for response in responses),
-            "cached_tokens": sum(response.usage.cache_read_tokens for response in responses),
-            "output_tokens": sum(response.usage.output_tokens for response in responses),
-            "cost_usd": None if None in prices else float(sum((p for p in prices if p), Decimal(0))),
+            "input_tokens": sum(usage.input_tokens for usage in usages),
+            "cached_tokens": sum(usage.cache_read_tokens for usage in usages),
+            "output_tokens": sum(usage.output_tokens for usage in usages),
         }
+
+    def usage(self) -> dict[str, Any]:
+        """Tokens and cost in US dollars; no cost where one of the models has no price."""
+        prices = [price_of(response.model_name, response.usage) for response in self._responses()]
+        cost = None if None in prices else float(sum((price for price in prices if price), Decimal(0)))
+        return {**self.tokens(), "cost_usd": cost}
+
+    def ceiling_usd(self) -> float:
+        """What it counts towards the ceilings."""
+        return float(sum(ceiling_price_of(response.model_name, response.usage) for response in self._responses()))
 
     def receipt(self, *, design: str, prompt_version: str, ended_at: float) -> dict[str, Any]:
         first = self.first_text_at
-        models = {message.model_name for message in self.messages if isinstance(message, ModelResponse)}
+        models = {response.model_name for response in self._responses()}
         return {
             **self.usage(),
+            "estimated": self.estimated,
             "models": sorted(name for name in models if name),
             "design": design,
             "prompt_version": prompt_version,
@@ -93,6 +111,9 @@ class Record:
         """In place of `model_messages`, where those cannot be written down."""
         return ModelMessagesTypeAdapter.dump_json([spoken(self.content)]).decode()
 
+    def _responses(self) -> list[ModelResponse]:
+        return [message for message in self.messages if isinstance(message, ModelResponse)]
+
     def _add(self, text: str, now: float) -> None:
         if not text:
             return
@@ -103,9 +124,49 @@ class Record:
         self.texts[-1] += text
 
 
+def step_of(call: Call) -> Step:
+    return Step(
+        id=well_formed(call.id),
+        name=well_formed(call.tool),
+        label=well_formed(call.label),
+        effect=call.contract.effect if call.contract else None,
+        arguments=_written(call.arguments),
+        ok=None if call.outcome in ("running", "cancelled") else call.outcome == "succeeded",
+        problem=call.problem,
+        ms=call.milliseconds,
+    )
+
+
+def _entry(call: Call) -> ToolCallEntry:
+    return ToolCallEntry(
+        call_id=well_formed(call.id),
+        number=call.number,
+        tool=well_formed(call.tool)[:AUDITED_CHARACTERS],
+        effect=call.contract.effect if call.contract else None,
+        outcome=call.outcome,
+        arguments=masked(_written(call.arguments)),
+        result=masked(_written(call.result)) if call.outcome == "succeeded" else None,
+        error=call.problem,
+        ms=call.milliseconds,
+        at=call.started_at,
+    )
+
+
+def _written(value: Any) -> str:
+    """The beginning of a value's JSON; text that a model wrote in place of an object stays what it is."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return well_formed(visible(text[:AUDITED_CHARACTERS])) + ("…" if len(text) > AUDITED_CHARACTERS else "")
+
+
 def spoken(words: str) -> ModelResponse:
     """An answer that is only its words."""
     return ModelResponse(parts=[TextPart(words)])
+
+
+def _counted(message: ModelMessage, prompt_characters: int) -> ModelMessage:
+    if not isinstance(message, ModelResponse) or message.usage.total_tokens:
+        return message
+    return replace(message, usage=estimated_usage(prompt_characters, len(message.text or "")))
 
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import (
+    CapabilityEvent,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
     PartDeltaEvent,
@@ -23,6 +24,7 @@ from pydantic_ai.ui.vercel_ai import VercelAIEventStream
 from pydantic_ai.ui.vercel_ai.response_types import (
     AbortChunk,
     BaseChunk,
+    DataChunk,
     DoneChunk,
     ErrorChunk,
     FinishChunk,
@@ -30,12 +32,14 @@ from pydantic_ai.ui.vercel_ai.response_types import (
 )
 
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.bounds import Progress
 from qwestly_agent.chat.failures import failure_of
+from qwestly_agent.chat.record import step_of
 from qwestly_agent.chat.request import Protocol
 from qwestly_agent.chat.turn import Turn
-from qwestly_agent.chat.wellformed import well_formed
 from qwestly_agent.errors import AgentError, Internal
 from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.text import well_formed
 
 SDK_VERSION = 6
 KEEP_ALIVE_SECONDS = 10.0
@@ -85,7 +89,7 @@ async def _drain(queue: asyncio.Queue[str | None], keep_alive_seconds: float) ->
 
 async def encode_plain(turn: Turn) -> AsyncIterator[str]:
     """Named SSE events, each with one JSON object; the last one is `done` or `error`."""
-    yield _sse("conversation", {"conversation_id": turn.claim.conversation_id, "run_id": turn.run_id})
+    yield _sse("conversation", {"conversation_id": turn.claim.conversation_id, "run_id": turn.answer_run_id})
     end: dict[str, Any] = {}
     try:
         async for event in turn.events():
@@ -108,11 +112,13 @@ def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, A
         case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
             return [("text_delta", {"content": text})]
         case FunctionToolCallEvent(part=call):
-            step = turn.record.steps[call.tool_call_id]
+            step = step_of(turn.record.calls.made[call.tool_call_id])
             return [("tool_call", {"id": step.id, "name": step.name, "label": step.label})]
-        case FunctionToolResultEvent(part=result) if result.tool_call_id in turn.record.steps:
-            step = turn.record.steps[result.tool_call_id]
-            return [("tool_result", {"id": step.id, "name": step.name, "ok": step.ok})]
+        case FunctionToolResultEvent(part=result):
+            step = step_of(turn.record.calls.made[result.tool_call_id])
+            return [("tool_result", {"id": step.id, "name": step.name, "ok": result.outcome == "success"})]
+        case Progress():
+            return [("progress", {"label": event.label})]
         case _:
             return []
 
@@ -139,6 +145,10 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
 
     async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseChunk]:  # noqa: ARG002
         yield AbortChunk(reason="Stopped.")
+
+    async def handle_capability_event(self, event: CapabilityEvent) -> AsyncIterator[BaseChunk]:
+        if isinstance(event, Progress):
+            yield DataChunk(type="data-progress", data={"label": event.label}, transient=True)
 
     async def after_stream(self) -> AsyncIterator[BaseChunk]:
         if self.cancelled is None and self._finish_reason != "error":

@@ -1,8 +1,11 @@
 """A turn of a claimed conversation: run the agent, record what happened, let go."""
 
+import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pymongo
 from pydantic_ai import CancellationToken
@@ -12,19 +15,24 @@ from pydantic_ai.ui import NativeEvent
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.agents.base import AgentDeps, Design
+from qwestly_agent.agents.spending import Spending
 from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.context import Context
-from qwestly_agent.chat.failures import failure_of
+from qwestly_agent.chat.failures import cut_answer, failure_of
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.running import WENT_ON_ELSEWHERE, Watched
-from qwestly_agent.chat.wellformed import well_formed_event, well_formed_message
+from qwestly_agent.chat.shown import shown, shown_message
 from qwestly_agent.chat.window import model_history, window_start
+from qwestly_agent.clients.query_vectors import QueryVectors
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import ConversationBusy, Unavailable
-from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.errors import ConversationBusy, OverBudget, Unavailable
+from qwestly_agent.observability import Event, cause_of, measure_turn
 from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
+from qwestly_agent.stores.usage import Load
+from qwestly_agent.text import quoted
 
 LAST_TRY_SECONDS = 1.0
+TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask for less at once."
 
 
 @dataclass
@@ -40,6 +48,8 @@ class Turn:
     history: list[Message]
     """Without the turn that this one replaces."""
     context: Context
+    load: Load
+    """What else the user has asked of us."""
     deadline: float
     """Seconds since the epoch at which the answer must be over."""
     replaced: list[Message] = field(default_factory=list)
@@ -49,7 +59,15 @@ class Turn:
 
     def __post_init__(self) -> None:
         self.record = Record(started_at=self.claim.turn.started_at)
-        self.answer_id = self.answered.id if self.answered else f"msg_{self.run_id}"
+        settings = self.house.settings
+        today = max(0.0, settings.day_ceiling_usd - self.load.spent_today_usd)
+        self.spending = (
+            Spending(today, OverBudget())
+            if today < settings.turn_ceiling_usd
+            else Spending(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK))
+        )
+        self.answer_run_id = self.answered.run_id if self.answered else self.run_id
+        self.answer_id = f"msg_{self.answer_run_id}"
 
     @property
     def run_id(self) -> str:
@@ -72,6 +90,8 @@ class Turn:
                 async for event in self._run(cancellation):
                     self.record.take(event, self.house.clock())
                     yield event
+                if cut := cut_answer(self.record.messages):
+                    raise cut
             except Exception as error:
                 self._note_failure(error, watched)
             await self._keep()
@@ -88,11 +108,15 @@ class Turn:
             memories=house.memories,
             knowledge=house.knowledge,
             docs=house.docs,
-            embeddings=house.embeddings,
+            query_vectors=QueryVectors(house.embeddings),
+            calls=self.record.calls,
+            spending=self.spending,
+            failure_of=failure_of,
+            clock=house.clock,
             logger=house.logger,
         )
         async with house.agents[self.design.name].run_stream_events(
-            self.text,
+            quoted(self.text),
             message_history=model_history(self.history, self._window_from()),
             instructions=self.context.text,
             deps=deps,
@@ -102,11 +126,13 @@ class Turn:
             timeout=max(0.0, self.deadline - house.clock()),
         ) as run:
             try:
-                async for event in run:
-                    yield well_formed_event(event)
+                async for event in shown(run, house.settings.allowed_hosts):
+                    yield event
             finally:
                 with suppress(UserError):  # cancelled before it began
-                    self.record.messages = [well_formed_message(message) for message in run.new_messages()]
+                    hosts = house.settings.allowed_hosts
+                    messages = [shown_message(message, hosts) for message in run.new_messages()]
+                    self.record.keep(messages, self.spending.prompt_characters)
 
     def _note_failure(self, error: Exception, watched: Watched) -> None:
         if isinstance(error, RunCancelled) and not isinstance(error, RunTimedOut):
@@ -115,26 +141,42 @@ class Turn:
                 return
             error = watched.error or error
         self.record.status = "failed"
-        self.record.error = failure_of(error)
+        self.record.error = failure_of(error, spoke=bool(self.record.content))
         self.house.logger.warning(Event.TURN_FAILED, extra={"code": self.record.error.code, **cause_of(error)})
 
     async def _keep(self) -> None:
-        """Record the turn and let go of the conversation."""
+        """Record the turn and what it cost, and let go of the conversation."""
         now = self.house.clock()
         receipt = self.record.receipt(design=self.design.name, prompt_version=self.design.prompt_version, ended_at=now)
         self.house.logger.info(Event.TURN_ENDED, extra={"status": self.record.status, **receipt})
+        measure_turn(self.record.status, receipt, Counter(call.outcome for call in self.record.calls.made.values()))
         # A database that has just failed is asked once more, but not for long: somebody waits for the error.
         with pymongo.timeout(LAST_TRY_SECONDS) if isinstance(self.record.error, Unavailable) else nullcontext():
-            try:
-                kept = await self._finish(self._messages(now, self.record.model_messages(), receipt), now)
-            except PyMongoError:
-                raise
-            except Exception as error:  # what a provider sent cannot be written down: the words can
-                self.house.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
-                kept = await self._finish(self._messages(now, self.record.words_alone(), {}), now)
+            kept, *_ = await asyncio.gather(self._record(now, receipt), self._account(now))
         if not kept:
             self.house.logger.warning(Event.LEASE_LOST)
             self.record.error = self.record.error or ConversationBusy(WENT_ON_ELSEWHERE)
+
+    async def _record(self, now: float, receipt: dict[str, Any]) -> bool:
+        try:
+            return await self._finish(self._messages(now, self.record.model_messages(), receipt), now)
+        except PyMongoError:
+            raise
+        except Exception as error:  # what a provider sent cannot be written down: the words can
+            self.house.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
+            return await self._finish(self._messages(now, self.record.words_alone(), {}), now)
+
+    async def _account(self, now: float) -> None:
+        """What it cost, and which tools were called. The answer does not fail by it."""
+        house, claim = self.house, self.claim
+        spent = {**self.record.tokens(), "cost_usd": self.record.ceiling_usd()}
+        for error in await asyncio.gather(
+            house.usage.settle(claim.user_id, self.run_id, spent, self.load, now),
+            house.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit()),
+            return_exceptions=True,
+        ):
+            if error:
+                house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
     async def _finish(self, messages: list[Message], now: float) -> bool:
         # A second try that brought nothing leaves what the first had brought.
@@ -144,10 +186,11 @@ class Turn:
             [] if nothing_new else messages,
             replaced_run=self.replaced[0].run_id if self.replaced and not nothing_new else None,
             changes=self._changes(),
+            cost_usd=self.record.ceiling_usd(),
             now=now,
         )
 
-    def _changes(self) -> dict[str, object]:
+    def _changes(self) -> dict[str, Any]:
         """Of the conversation, for the turns that follow."""
         context = self.context.model_dump()
         return {
@@ -155,7 +198,7 @@ class Turn:
             "window_from": self._window_from(),
         }
 
-    def _messages(self, now: float, model_messages: str, receipt: dict[str, object]) -> list[Message]:
+    def _messages(self, now: float, model_messages: str, receipt: dict[str, Any]) -> list[Message]:
         seq = self.claim.last_seq + 1
         said = replace(self.claim.turn, message_id=self.message_id, text=self.text)
         answer = Message(
@@ -167,14 +210,18 @@ class Turn:
             created_at=to_datetime(now),
             status=self.record.status,
             error=Problem(code=error.code, message=error.message) if (error := self.record.error) else None,
-            steps=tuple(self.record.steps.values()),
+            steps=self.record.steps(),
             model_messages=model_messages,
             receipt=receipt,
         )
         return [user_message(said, seq, "complete"), answer]
 
     async def _again(self, answered: Message) -> AsyncIterator[NativeEvent]:
-        await self.house.conversations.finish(self.claim, [], replaced_run=None, changes={}, now=self.house.clock())
+        now = self.house.clock()
+        await asyncio.gather(
+            self.house.conversations.finish(self.claim, [], replaced_run=None, changes={}, now=now),
+            self.house.usage.settle(self.claim.user_id, self.run_id, {}, self.load, now),
+        )
         part = TextPart(answered.content)
         self.record.texts.append(answered.content)
         yield PartStartEvent(index=0, part=part)

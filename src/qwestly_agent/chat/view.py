@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from qwestly_agent.chat.stream import SDK_VERSION
 from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.stores.conversations import (
+    Feedback,
     Message,
     Problem,
     Status,
@@ -20,6 +21,7 @@ from qwestly_agent.stores.conversations import (
     user_message,
 )
 from qwestly_agent.stores.search import Document
+from qwestly_agent.text import well_formed
 
 
 class ConversationSummary(BaseModel):
@@ -29,6 +31,7 @@ class ConversationSummary(BaseModel):
     updated_at: datetime
     running: bool
     """Whether a turn is under way."""
+    cost_usd: float
 
 
 class ConversationList(BaseModel):
@@ -46,6 +49,7 @@ class MessageView(BaseModel):
     error: Problem | None = None
     steps: list[Step] = []
     receipt: dict[str, Any] = {}
+    feedback: Feedback | None = None
 
 
 class ConversationView(ConversationSummary):
@@ -62,6 +66,23 @@ class UIConversation(BaseModel):
     title: str
     messages: list[dict[str, Any]]
     next: str | None
+
+
+class FeedbackBody(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    thumb: Literal["up", "down"] | None
+    words: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)] | None = None
+
+    def feedback(self, now: datetime) -> Feedback | None:
+        if self.thumb is None:
+            return None
+        return Feedback(thumb=self.thumb, words=well_formed(self.words) if self.words else None, at=now)
+
+
+class FeedbackGiven(BaseModel):
+    id: str
+    feedback: Feedback | None
 
 
 class ErrorDetail(Problem):
@@ -115,6 +136,7 @@ def _summary(conversation: Document, now: float) -> dict[str, Any]:
         "created_at": conversation.get("created_at") or to_datetime(conversation["last_used"]),
         "updated_at": to_datetime(conversation["last_used"]),
         "running": is_running(conversation, now),
+        "cost_usd": conversation.get("cost_usd", 0.0),
     }
 
 
@@ -131,7 +153,7 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
 
 def _message_view(message: Message) -> MessageView:
     shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
-    return MessageView(**shown, error=message.error)
+    return MessageView(**shown, error=message.error, feedback=message.feedback)
 
 
 def _ui_message(message: Message) -> dict[str, Any]:

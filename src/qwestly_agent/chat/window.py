@@ -11,6 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 
 from qwestly_agent.chat.record import spoken
 from qwestly_agent.stores.conversations import Message
+from qwestly_agent.text import quoted
 
 SMALLEST = 15
 LARGEST = 45
@@ -45,7 +46,7 @@ def model_history(messages: Sequence[Message], start: int) -> list[ModelMessage]
         if message.seq < start:
             continue
         if message.role == "user":
-            prompt = UserPromptPart(message.content, timestamp=message.created_at)
+            prompt = UserPromptPart(quoted(message.content), timestamp=message.created_at)
             history.append(ModelRequest(parts=[prompt], timestamp=message.created_at))
         else:
             history.extend(as_model_saw(message))

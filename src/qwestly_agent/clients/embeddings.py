@@ -1,5 +1,6 @@
 """Meaning as vectors: OpenAI's `text-embedding-3-small`, 1,536 dimensions, compared by cosine."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,8 +10,11 @@ from qwestly_agent.errors import Unavailable
 
 MODEL = "text-embedding-3-small"
 DIMENSIONS = 1536
-TIMEOUT_SECONDS = 4
-"""For each of two attempts: a search must find something by words within the ten seconds that a tool has."""
+ATTEMPT_SECONDS = 3.0
+TIMEOUT_SECONDS = 7.0
+"""For both attempts: a search must find something by words within the ten seconds that a tool has."""
+LONGEST_WAIT_SECONDS = 1.0
+"""Before the second attempt: a provider that wants us to wait longer is not asked again."""
 LONGEST_TEXT_CHARACTERS = 24_000
 """The model reads 8,191 tokens; three characters a token is cautious for English and enough for a search."""
 
@@ -24,16 +28,18 @@ class Embeddings:
         if not texts:
             return []
         try:
-            answer = await self.client.embeddings.create(
-                model=MODEL,
-                dimensions=DIMENSIONS,
-                input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts],
-                timeout=TIMEOUT_SECONDS,
-            )
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                answer = await self.client.embeddings.create(
+                    model=MODEL,
+                    dimensions=DIMENSIONS,
+                    input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts],
+                    timeout=ATTEMPT_SECONDS,
+                )
             vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+            sizes = [len(vector) for vector in vectors]
         # The client reads a page or half an object as if it were an answer, and fails on it in its own ways.
-        except (OpenAIError, ValueError, TypeError, AttributeError) as error:
+        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise Unavailable("Search by meaning cannot be reached right now.") from error
-        if len(vectors) != len(texts):
+        if sizes != [DIMENSIONS] * len(texts):
             raise Unavailable("Search by meaning cannot be reached right now.")
         return vectors

@@ -44,8 +44,15 @@ class Step(BaseModel):
     id: str
     name: str
     label: str
+    effect: str | None = None
+    """read, draft, write, outward or destructive; None for a tool that does not exist."""
+    arguments: str = "{}"
+    """The beginning of their JSON."""
     ok: bool | None = None
     """None while it runs, and where the turn ended before it did."""
+    problem: str | None = None
+    """Why it failed or was refused."""
+    ms: int | None = None
 
 
 class Problem(BaseModel):
@@ -55,6 +62,16 @@ class Problem(BaseModel):
 
     code: str
     message: str
+
+
+class Feedback(BaseModel):
+    """What the user thought of an answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+    thumb: Literal["up", "down"]
+    words: str | None = None
+    at: datetime
 
 
 class Message(BaseModel):
@@ -75,6 +92,7 @@ class Message(BaseModel):
     """An answer's requests and responses as the model saw them (JSON of pydantic-ai's), without the user's own."""
     receipt: dict[str, Any] = {}
     """Tokens, cost, latency, model, design and prompt version of an answer."""
+    feedback: Feedback | None = None
 
 
 @dataclass(frozen=True)
@@ -172,7 +190,14 @@ class Conversations:
         return seq
 
     async def finish(
-        self, claim: Claim, messages: list[Message], *, replaced_run: str | None, changes: Document, now: float
+        self,
+        claim: Claim,
+        messages: list[Message],
+        *,
+        replaced_run: str | None,
+        changes: Document,
+        now: float,
+        cost_usd: float = 0.0,
     ) -> bool:
         """Record a turn and let go of the conversation; False, and no answer recorded, when the lease was lost.
 
@@ -192,6 +217,7 @@ class Conversations:
             _held(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {
                 "$set": {**changes, "lease_until": 0, "expires_at": to_datetime(now + RETENTION_SECONDS)},
+                "$inc": {"cost_usd": cost_usd},
                 "$unset": {f"turns.{claim.turn.run_id}": "", "holder": ""},
             },
         )
@@ -201,6 +227,29 @@ class Conversations:
         if replaced_run:
             await self._delete_run(claim, replaced_run)
         return True
+
+    async def withdraw(self, claim: Claim) -> None:
+        """As if the turn had never asked: a conversation that it began is not there either."""
+        held = _held(claim.user_id, claim.conversation_id, claim.turn.run_id)
+        if not claim.last_seq and not claim.abandoned:
+            await self.database[CONVERSATIONS].delete_one(held)
+            return
+        await self.database[CONVERSATIONS].update_one(
+            held, {"$set": {"lease_until": 0}, "$unset": {f"turns.{claim.turn.run_id}": "", "holder": ""}}
+        )
+
+    async def running(self, user_id: str, now: float) -> set[str]:
+        """The runs that hold a conversation of this user now."""
+        query = {"user_id": user_id, "lease_until": {"$gt": now}}
+        return {each["holder"] async for each in self.database[CONVERSATIONS].find(query, {"holder": 1})}
+
+    async def give_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
+        """On one of the user's answers; None takes it back. Raises `NotFound`."""
+        # An answer's id is made of its run's, and so is its document's.
+        answer = {"_id": f"{message_id.removeprefix('msg_')}:assistant", "user_id": user_id, "id": message_id}
+        change = {"$set": {"feedback": feedback.model_dump()}} if feedback else {"$unset": {"feedback": ""}}
+        if not (await self.database[MESSAGES].update_one(answer, change)).matched_count:
+            raise NotFound("There is no such answer.")
 
     async def recent(self, user_id: str, conversation_id: str, limit: int, before: int | None = None) -> list[Message]:
         """The newest messages (with a `seq` below `before`), oldest first."""
@@ -227,7 +276,7 @@ class Conversations:
         query: Document = {"user_id": user_id}
         if before is not None:
             query["last_used"] = {"$lt": before}
-        fields = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until"), 1)
+        fields = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until", "cost_usd"), 1)
         return await self.database[CONVERSATIONS].find(query, fields).sort("last_used", -1).limit(limit).to_list()
 
     async def get(self, user_id: str, conversation_id: str) -> Document:

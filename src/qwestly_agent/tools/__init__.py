@@ -1,11 +1,7 @@
 """What an agent may call, one module per subject. A tool's docstring is a prompt."""
 
 from qwestly_agent.tools import capabilities, documents, memories, profile, qwestly
-from qwestly_agent.tools.base import label_of
 
 _LOOK_UPS = [*profile.TOOLS, *memories.TOOLS, *documents.TOOLS, *qwestly.TOOLS]
 
 TOOLS = [*_LOOK_UPS, capabilities.describe(_LOOK_UPS)]
-
-LABELS = {tool.name: label_of(tool) for tool in TOOLS}
-"""What a person reads while a tool runs."""

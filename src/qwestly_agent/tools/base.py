@@ -1,29 +1,74 @@
-"""How a tool is declared."""
+"""How a tool is declared: one function, one line, its effect.
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+The function's signature is what a model may pass, its docstring what a model is told; its first argument is the run's
+context, the only way to the user and the world. "Nothing found" is a value that it returns, and what it raises becomes
+a sentence for the model: `agents.bounds` holds every call to its contract.
+"""
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import StringConstraints
 from pydantic_ai import RunContext, Tool
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.errors import Unavailable
+from qwestly_agent.errors import InvalidSettings, Unavailable
 from qwestly_agent.observability import Event
 
+Effect: TypeAlias = Literal["read", "draft", "write", "outward", "destructive"]
+"""What a call does: changes nothing · makes something of ours alone · changes the user's saved data · others can see it
+· cannot be taken back."""
 
-def tool(function: Callable[..., Awaitable[Any]], *, label: str) -> Tool[AgentDeps]:
-    """`label` is what the user reads while it runs, as "Looking up your profile…"."""
-    return Tool(function, metadata={"label": label})
+TIMEOUT_SECONDS = 10.0
+RESULT_CHARACTERS = 16_000
+"""Of JSON: about 4,000 tokens."""
 
 
-def label_of(declared: Tool[AgentDeps]) -> str:
-    return (declared.metadata or {})["label"]
+Query = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What holds of every call of a tool, whoever wrote its function."""
+
+    effect: Effect
+    label: str
+    """What the user reads while it runs, as "Looking up your profile…"."""
+    timeout: float
+    """Seconds."""
+    result_characters: int
+    """So much of a result, as JSON, is shown to the model; what is cut off is said."""
+
+
+def tool(
+    function: Callable[..., Awaitable[Any]],
+    *,
+    effect: Effect,
+    label: str,
+    timeout: float = TIMEOUT_SECONDS,
+    result_characters: int = RESULT_CHARACTERS,
+) -> Tool[AgentDeps]:
+    return Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters)})
+
+
+def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:
+    """Raises `InvalidSettings` for a tool that was not declared by `tool`: nobody could say what its calls may do."""
+    contract = (metadata or {}).get("contract")
+    if not isinstance(contract, Contract):
+        raise InvalidSettings(f"The tool {name!r} declares no effect.")
+    return contract
+
+
+def listed(name: str, found: Sequence[Any], nothing: str) -> dict[str, Any]:
+    """What was found under its name; where nothing was, a note that says so, lest a model take it for a failure."""
+    return {name: found} if found else {name: [], "note": nothing}
 
 
 async def vector_of(ctx: RunContext[AgentDeps], query: str) -> list[float] | None:
     """None where the query could not be embedded: the search then goes by words."""
     try:
-        [vector] = await ctx.deps.embeddings.embed([query])
+        return await ctx.deps.query_vectors.of(query)
     except Unavailable:
         ctx.deps.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
         return None
-    return vector

@@ -6,21 +6,19 @@ from typing import Any
 from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.tools.base import tool, vector_of
+from qwestly_agent.tools.base import Query, listed, tool, vector_of
 
 LIMIT = 6
 
 
-async def query_user_knowledge(ctx: RunContext[AgentDeps], query: str) -> dict[str, Any]:
+async def query_user_knowledge(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
     """Passages of the user's own résumés, transcripts and documents.
 
     Args:
         query: What to look for, in a few words.
     """
     found = await ctx.deps.knowledge.search(ctx.deps.user_id, query, await vector_of(ctx, query), LIMIT)
-    if not found:
-        return {"passages": [], "note": "The user's documents hold nothing about that."}
-    return {"passages": [asdict(passage) for passage in found]}
+    return listed("passages", [asdict(passage) for passage in found], "The user's documents hold nothing about that.")
 
 
-TOOLS = [tool(query_user_knowledge, label="Searching your documents…")]
+TOOLS = [tool(query_user_knowledge, effect="read", label="Searching your documents…")]

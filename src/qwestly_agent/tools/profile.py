@@ -14,4 +14,4 @@ async def get_user_profile(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     return {"profile": profile} if profile else {"profile": None, "note": "This user has no profile yet."}
 
 
-TOOLS = [tool(get_user_profile, label="Looking up your profile…")]
+TOOLS = [tool(get_user_profile, effect="read", label="Looking up your profile…")]

@@ -5,21 +5,20 @@ from typing import Any
 from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.tools.base import tool, vector_of
+from qwestly_agent.tools.base import Query, listed, tool, vector_of
 
 LIMIT = 5
 
 
-async def query_qwestly_docs(ctx: RunContext[AgentDeps], query: str) -> dict[str, Any]:
+async def query_qwestly_docs(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
     """Qwestly's own documentation: features, cards, prices, privacy, how things work.
 
     Args:
         query: What to look for, in a few words.
     """
     found = await ctx.deps.docs.search(query, await vector_of(ctx, query), LIMIT)
-    if not found:
-        return {"sections": [], "note": "Qwestly's documentation says nothing about that."}
-    return {"sections": [{"title": section.title, "page": section.path, "text": section.text} for section in found]}
+    sections = [{"title": section.title, "page": section.path, "text": section.text} for section in found]
+    return listed("sections", sections, "Qwestly's documentation says nothing about that.")
 
 
-TOOLS = [tool(query_qwestly_docs, label="Reading about Qwestly…")]
+TOOLS = [tool(query_qwestly_docs, effect="read", label="Reading about Qwestly…")]

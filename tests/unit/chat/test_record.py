@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 from pydantic_ai.messages import (
-    FunctionToolCallEvent,
-    FunctionToolResultEvent,
     ModelMessagesTypeAdapter,
     ModelRequest,
     ModelResponse,
@@ -20,7 +18,9 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RequestUsage
 
-from qwestly_agent.chat.record import Record
+from qwestly_agent.chat.record import AUDITED_CHARACTERS, Record
+from qwestly_agent.tools.base import Contract
+from qwestly_agent.tools.calls import Outcome
 
 CALL = ToolCallPart("get_user_profile", {}, tool_call_id="c1")
 
@@ -65,22 +65,37 @@ def test_a_run_that_said_nothing_has_no_first_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("result", "ok"),
-    [
-        (ToolReturnPart("get_user_profile", "data", tool_call_id="c1"), True),
-        (ToolReturnPart("get_user_profile", "No such tool.", tool_call_id="c1", outcome="retried"), False),
-        (None, None),
-    ],
-    ids=["succeeded", "failed", "broken off"],
+    ("outcome", "ok"), [("succeeded", True), ("failed", False), ("refused", False), ("running", None)]
 )
-def test_a_step_is_ok_when_its_result_was(result: Any, ok: bool | None) -> None:
-    events = [FunctionToolResultEvent(part=result)] if result else []
-    [step] = record_of(FunctionToolCallEvent(part=CALL), *events).steps.values()
+def test_a_step_is_ok_when_its_call_was(outcome: Outcome, ok: bool | None) -> None:
+    record = record_of()
+    contract = Contract("read", "Looking up your profile…", 10, 1_000)
+    call = record.calls.begin("c1", "get_user_profile", contract, {"a": 1}, 100.0)
+    call.outcome = outcome
+    [step] = record.steps()
     assert (step.id, step.name, step.label, step.ok) == ("c1", "get_user_profile", "Looking up your profile…", ok)
 
 
-def test_a_result_that_nobody_asked_for_is_no_step() -> None:
-    assert record_of(FunctionToolResultEvent(part=ToolReturnPart("x", "data", tool_call_id="c9"))).steps == {}
+def test_what_a_model_wrote_is_kept_as_text_that_can_be_stored() -> None:
+    record = record_of()
+    record.calls.begin("c\ud800", "tool\ud800", None, '{"a": "\ud800' + "x" * 10_000, 100.0)
+    [step], [entry] = record.steps(), record.audit()
+    for text in (step.id, step.name, step.label, step.arguments, entry.arguments, entry.tool):
+        text.encode()
+        assert len(text) <= AUDITED_CHARACTERS + 1
+
+
+def test_an_answer_that_its_provider_never_counted_is_estimated() -> None:
+    record = record_of()
+    record.keep([answered(fresh=10), ModelResponse([TextPart("word")], model_name="deepseek-v4-flash")], 4_000)
+    assert record.estimated
+    assert record.tokens() == {"input_tokens": 1_010, "cached_tokens": 0, "output_tokens": 1}
+
+
+def test_a_model_without_a_price_counts_as_the_dearest_towards_the_ceilings() -> None:
+    record = record_of()
+    record.messages = [answered("a-model-without-a-price", fresh=1_000_000)]
+    assert record.ceiling_usd() == 1.74
 
 
 def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:

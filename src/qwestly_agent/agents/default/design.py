@@ -1,21 +1,13 @@
 """One agent, all tools, the fast model."""
 
-from pydantic_ai import Agent
-
-from qwestly_agent.agents.base import AgentDeps, ChatAgent, Design, Models
+from qwestly_agent.agents.base import ChatAgent, Design, Models
 from qwestly_agent.agents.default import prompts
+from qwestly_agent.agents.make import make_agent
 from qwestly_agent.tools import TOOLS
 
 
 def build(models: Models) -> ChatAgent:
-    return Agent(
-        models["fast"],
-        name="default",
-        deps_type=AgentDeps,
-        output_type=str,
-        instructions=prompts.INSTRUCTIONS,
-        tools=TOOLS,
-    )
+    return make_agent("default", models["fast"], instructions=prompts.INSTRUCTIONS, tools=TOOLS)
 
 
 DESIGN = Design(name="default", prompt_version=prompts.VERSION, build=build)

@@ -1,0 +1,30 @@
+"""The one way to an agent: whatever a design is made of, the bounds hold."""
+
+from collections.abc import Sequence
+
+from pydantic_ai import Agent, Tool
+
+from qwestly_agent.agents.base import AgentDeps, ChatAgent
+from qwestly_agent.agents.bounds import BoundedCost, BoundedTools, FencedData
+from qwestly_agent.llm import Fallback, TierModel
+from qwestly_agent.tools.calls import MOST_CALLS
+
+
+def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequence[Tool[AgentDeps]]) -> ChatAgent:
+    """Raises `InvalidSettings` for a tool that declares no effect."""
+    return Agent(
+        model.model,
+        name=name,
+        deps_type=AgentDeps,
+        output_type=str,
+        instructions=instructions,
+        tools=tools,
+        # The library counts the calls of tools that it does not know; ours are counted by the bounds.
+        retries={"tools": MOST_CALLS},
+        capabilities=[
+            BoundedTools(),
+            BoundedCost(),
+            FencedData(),
+            *([Fallback(model.fallback)] if model.fallback else []),
+        ],
+    )

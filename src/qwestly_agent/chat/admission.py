@@ -1,0 +1,38 @@
+"""Whether one more turn of this user may begin, before anything is spent on it."""
+
+import math
+
+from qwestly_agent.bootstrap import House
+from qwestly_agent.errors import OverBudget, TooManyTurns
+from qwestly_agent.stores.conversations import LEASE_SECONDS
+from qwestly_agent.stores.usage import MINUTE_SECONDS, Load
+
+DAY_SECONDS = 86_400
+
+
+async def admit(house: House, user_id: str, load: Load, now: float) -> None:
+    """Raises `OverBudget` and `TooManyTurns`."""
+    settings = house.settings
+    if load.spent_today_usd >= settings.day_ceiling_usd:
+        raise OverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
+    if len(load.last_minute) >= settings.messages_a_minute:
+        oldest = [*load.last_minute, now][-max(1, settings.messages_a_minute) - 1 :][0]
+        raise TooManyTurns(
+            f"That is more than {settings.messages_a_minute} messages in a minute. Please wait a moment.",
+            retry_after=math.ceil(max(1.0, oldest + MINUTE_SECONDS - now)),
+        )
+    most = settings.running_turns
+    if len(load.running) >= most and await _alive(house, user_id, load, now) >= most:
+        raise TooManyTurns(
+            f"{most} of your messages are being answered already. Please wait for one of them.",
+            retry_after=math.ceil(LEASE_SECONDS),
+        )
+
+
+async def _alive(house: House, user_id: str, load: Load, now: float) -> int:
+    """How many of these runs still run. Those of processes that died are let go of: nobody else will."""
+    holding = await house.conversations.running(user_id, now)
+    dead = [run for run, began in load.running.items() if run not in holding and now - began > LEASE_SECONDS]
+    if dead:
+        await house.usage.release(user_id, dead)
+    return len(load.running) - len(dead)

@@ -1,0 +1,59 @@
+"""`agent_tool_calls`: the audit of what models asked for and what came of it. Written once, read by operators."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pydantic import BaseModel, ConfigDict
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_tool_calls"
+RETENTION = timedelta(days=30)
+
+
+class ToolCallEntry(BaseModel):
+    """`arguments`, `result` and `error` are text, masked and cut by whoever writes them down."""
+
+    model_config = ConfigDict(frozen=True)
+
+    call_id: str
+    number: int
+    """Of the run, from 1."""
+    tool: str
+    effect: str | None
+    """None for a tool that does not exist."""
+    outcome: str
+    arguments: str
+    result: str | None
+    error: str | None
+    ms: int | None
+    at: float
+    """Seconds since the epoch."""
+
+
+@dataclass(frozen=True)
+class ToolCalls:
+    database: AsyncDatabase[Document]
+
+    async def forget(self, user_id: str, conversation_id: str) -> None:
+        await self.database[COLLECTION].delete_many({"user_id": user_id, "conversation_id": conversation_id})
+
+    async def add(self, user_id: str, conversation_id: str, run_id: str, entries: Sequence[ToolCallEntry]) -> None:
+        if not entries:
+            return
+        await self.database[COLLECTION].insert_many(
+            [
+                {
+                    **entry.model_dump(),
+                    "_id": f"{run_id}:{entry.number}",
+                    "user_id": user_id,
+                    "conversation_id": conversation_id,
+                    "run_id": run_id,
+                    "expires_at": to_datetime(entry.at) + RETENTION,
+                }
+                for entry in entries
+            ]
+        )

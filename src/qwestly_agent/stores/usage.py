@@ -1,0 +1,110 @@
+"""`agent_usage`: how much a user asks of us. One document per user, so that one command admits a turn."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+from pymongo import ReturnDocument
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_usage"
+MINUTE_SECONDS = 60.0
+DAYS_KEPT = 31
+REMEMBERED_MESSAGES = 100
+"""More than a user may send in a minute."""
+
+
+@dataclass(frozen=True)
+class Load:
+    """What a user has under way at the moment when one more turn was let in; that turn is not counted."""
+
+    running: Mapping[str, float]
+    """Runs that have not been settled, with when they began. One whose process died stays until it is `release`d."""
+    last_minute: tuple[float, ...]
+    """When messages were sent, oldest first."""
+    spent_today_usd: float
+    days: tuple[str, ...] = ()
+    """Of which something is kept."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    database: AsyncDatabase[Document]
+
+    async def enter(self, user_id: str, run_id: str, now: float) -> Load:
+        """Count a turn in. Turns that come at once see each other in one order: each those before it."""
+        document = await self._enter(user_id, run_id, now)
+        if document is None:
+            try:
+                first = {"recent": [_mark(run_id, now)], "running": {run_id: now}}
+                await self.database[COLLECTION].insert_one({"_id": user_id, "user_id": user_id, **first, **_keep(now)})
+            except DuplicateKeyError:  # another turn of theirs came first, this very moment
+                document = await self._enter(user_id, run_id, now)
+        return _load(document or {}, run_id, now)
+
+    async def leave(self, user_id: str, run_id: str, now: float) -> None:
+        """As if the turn had never come."""
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id},
+            {"$pull": {"recent": _mark(run_id, now)}, "$unset": {f"running.{run_id}": ""}},
+        )
+
+    async def settle(self, user_id: str, run_id: str, spent: Mapping[str, float], load: Load, now: float) -> None:
+        """A turn is over: add what it spent to its day, and forget days that are long past."""
+        day, oldest = f"days.{_day(now)}", _day(now - DAYS_KEPT * 86_400)
+        counted = {f"{day}.{name}": amount for name, amount in spent.items() if amount}
+        past = {f"days.{each}": "" for each in load.days if each < oldest}
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id},
+            {
+                "$inc": {f"{day}.turns": 1, **counted},
+                "$unset": {f"running.{run_id}": "", **past},
+                "$set": _keep(now),
+            },
+        )
+
+    async def release(self, user_id: str, run_ids: Collection[str]) -> None:
+        """Runs that no process runs any more."""
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id}, {"$unset": {f"running.{run_id}": "" for run_id in run_ids}}
+        )
+
+    async def _enter(self, user_id: str, run_id: str, now: float) -> Document | None:
+        return await self.database[COLLECTION].find_one_and_update(
+            {"_id": user_id, "user_id": user_id},
+            {
+                "$push": {"recent": {"$each": [_mark(run_id, now)], "$slice": -REMEMBERED_MESSAGES}},
+                "$set": {f"running.{run_id}": now},
+            },
+            return_document=ReturnDocument.AFTER,
+        )
+
+
+def _load(document: Document, run_id: str, now: float) -> Load:
+    marks = [mark.partition(":") for mark in document.get("recent", [])]
+    place = next((n for n, (_, _, run) in enumerate(marks) if run == run_id), len(marks))
+    later = {run for _, _, run in marks[place:]}
+    days = document.get("days", {})
+    return Load(
+        running={run: at for run, at in document.get("running", {}).items() if run not in later},
+        last_minute=tuple(float(at) for at, _, _ in marks[:place] if float(at) > now - MINUTE_SECONDS),
+        spent_today_usd=float(days.get(_day(now), {}).get("cost_usd", 0.0)),
+        days=tuple(days),
+    )
+
+
+def _mark(run_id: str, now: float) -> str:
+    return f"{now:.3f}:{run_id}"
+
+
+def _day(now: float) -> str:
+    """A day of UTC, as a field's name."""
+    return f"{to_datetime(now):%Y-%m-%d}"
+
+
+def _keep(now: float) -> Document:
+    return {"expires_at": to_datetime(now) + timedelta(days=DAYS_KEPT)}

@@ -1,0 +1,151 @@
+"""A rule over every command that the house sends to MongoDB: it asks for one user's data, and writes only what is ours.
+
+Which collections there are is read from the role that production runs under: what it does not name is nobody's.
+"""
+
+import asyncio
+import json
+import sys
+import textwrap
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from pymongo.monitoring import CommandListener, CommandStartedEvent
+
+import qwestly_agent
+from qwestly_agent.stores import docs
+
+ROLE = Path(__file__).parents[1] / "infra/mongo/roles.json"
+HOUSE = f"{Path(qwestly_agent.__file__).parent}/"
+TESTS = f"{Path(__file__).parent}/"
+
+READS = {"find", "aggregate", "count", "distinct"}
+WRITES = {"insert", "update", "delete", "findAndModify"}
+OF_NO_DATA = {"getMore", "killCursors", "endSessions", "ping", "saslStart", "saslContinue"}
+"""They go on with, or surround, what was judged when it began. Whatever is in none of the three sets is refused."""
+PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
+"""What they read or write is no longer what the first stage chose."""
+
+ABOUT_NOBODY = {docs.COLLECTION}
+MADE_BY_TESTS = {"things": {"find"}}
+"""`Searchable` is tried on a collection of no store. It is read as users' data are."""
+SWEEPS = "stores/sweeps.py"
+"""The one module whose reads may be of everybody: they answer with ids. What it writes, it writes user by user."""
+
+
+def _actions() -> Mapping[str, set[str]]:
+    """What the role may do, by collection."""
+    privileges = json.loads(ROLE.read_text())["privileges"]
+    return {each["resource"]["collection"]: set(each["actions"]) for each in privileges}
+
+
+ACTIONS = {**_actions(), **MADE_BY_TESTS}
+
+
+def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
+    """What is wrong with a command that a line of the house (`stores/docs.py:34`) sent, in a sentence."""
+    name, collection = next(iter(command.items()))
+    pipeline = command.get("pipeline", [])
+    shown: Any = pipeline
+    if name not in READS | WRITES:
+        wrong, shown = "a command that is not the house's to send", dict(command)
+    elif collection not in ACTIONS:
+        wrong, shown = f"but {ROLE.name} does not say whose it is", list(_selections(name, command))
+    elif name in WRITES and ACTIONS[collection] == {"find"}:
+        wrong, shown = "which the house may only read", list(_selections(name, command))
+    elif past := PAST_THE_FILTER & set(_names_in(pipeline)):
+        wrong = f"with {', '.join(sorted(past))}, which reaches past its filter"
+    elif collection in ABOUT_NOBODY or (name in READS and sender.startswith(f"{SWEEPS}:")):
+        return None
+    elif of_nobody := [each for each in _selections(name, command) if not _is_of_one_user(name, each)]:
+        wrong, shown = "without an equality on user_id", of_nobody[0]
+    else:
+        return None
+    return f"{sender} sent {name} on {collection}, {wrong}: {textwrap.shorten(repr(shown), 400)}"
+
+
+def _selections(name: str, command: Mapping[str, Any]) -> Iterator[Any]:
+    """What says whose documents a command is about, of each of its statements."""
+    match name:
+        case "insert":
+            yield from command["documents"]
+        case "update" | "delete":
+            yield from (each["q"] for each in command[f"{name}s"])
+        case "aggregate":
+            first = command["pipeline"][0] if command["pipeline"] else {}
+            yield first.get("$match", first.get("$vectorSearch", {}).get("filter"))
+        case _:
+            yield command.get("filter") if name == "find" else command.get("query")
+
+
+def _is_of_one_user(name: str, selection: Any) -> bool:
+    if not isinstance(selection, Mapping):
+        return False
+    user = selection.get("user_id")
+    if name == "insert":
+        return _is_user(user)
+    if _is_user(user) or (isinstance(user, Mapping) and _is_user(user.get("$eq"))):
+        return True
+    return any(_is_of_one_user(name, each) for each in selection.get("$and", []))
+
+
+def _is_user(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _names_in(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield name
+            yield from _names_in(item)
+    elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        for item in value:
+            yield from _names_in(item)
+
+
+class Watch(CommandListener):
+    """Hears what is sent and judges when asked: the driver swallows what a listener raises."""
+
+    def __init__(self) -> None:
+        self._heard: deque[tuple[str, dict[str, Any]]] = deque()
+
+    def started(self, event: CommandStartedEvent) -> None:
+        sender = _sender(sys._getframe(1))
+        if sender and event.command_name not in OF_NO_DATA:
+            self._heard.append((sender, dict(event.command)))
+
+    def succeeded(self, event: Any) -> None:
+        pass
+
+    def failed(self, event: Any) -> None:
+        pass
+
+    def complaints(self) -> list[str]:
+        """About what was heard since they were last asked for."""
+        heard = [self._heard.popleft() for _ in range(len(self._heard))]
+        return [said for sender, command in heard if (said := complaint_about(command, sender))]
+
+    def check(self) -> None:
+        """Fails the test that is under way."""
+        if complaints := self.complaints():
+            pytest.fail("\n".join(complaints), pytrace=False)
+
+
+def _sender(frame: FrameType | None) -> str | None:
+    """The innermost line of the house behind a command, or None where a test sends it by itself.
+
+    The tests of the stores look into the database through the stores' own client. Who cannot be told is the house.
+    """
+    by_a_test = False
+    # What is below in an event loop's stack is who runs the loop, and not who sent this.
+    while frame and frame.f_code is not asyncio.Handle._run.__code__:
+        file = frame.f_code.co_filename
+        if file.startswith(HOUSE):
+            return f"{file.removeprefix(HOUSE)}:{frame.f_lineno}"
+        by_a_test |= file.startswith(TESTS)
+        frame = frame.f_back
+    return None if by_a_test else "somebody"

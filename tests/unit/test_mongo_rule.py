@@ -1,0 +1,203 @@
+"""What the rule over the commands to MongoDB catches, and what it lets pass."""
+
+from typing import Any
+
+import pytest
+
+from tests.mongo_rule import ACTIONS, complaint_about
+from tests.servers import USER
+
+MINE = {"user_id": USER}
+MESSAGES, PROFILES, DOCS = "agent_messages", "candidates_enhanced", "qwestly_docs"
+STORE = "stores/conversations.py:7"
+
+OF_EVERYBODY: list[Any] = [
+    {},
+    {"_id": f"{USER}:chat-1"},
+    {"user_id": ""},
+    {"user_id": None},
+    {"user_id": {"$in": [USER]}},
+    {"user_id": {"$ne": USER}},
+    {"user_id": {"$exists": True}},
+    {"user_id": {"$gte": USER}},
+    {"user_id": {"$not": {"$eq": USER}}},
+    {"$or": [MINE, {"id": "chat-1"}]},
+    {"$nor": [MINE]},
+    {"$and": [{"id": "chat-1"}, {"$or": [MINE]}]},
+    {"owner": MINE},
+]
+OF_ONE_USER: list[Any] = [
+    MINE,
+    {**MINE, "$or": [{"seq": 1}, {"seq": 2}]},
+    {"user_id": {"$eq": USER}},
+    {"$and": [{"seq": 1}, MINE]},
+]
+
+
+def searching(**more: Any) -> dict[str, Any]:
+    return {"$vectorSearch": {"index": "i", "path": "embedding", "queryVector": [0.1], "limit": 3, **more}}
+
+
+def about(filter: Any) -> dict[str, dict[str, Any]]:
+    """Every command that has a filter, with this one."""
+    return {
+        "find": {"find": PROFILES, "filter": filter},
+        "count": {"count": MESSAGES, "query": filter},
+        "distinct": {"distinct": MESSAGES, "key": "role", "query": filter},
+        "findAndModify": {"findAndModify": MESSAGES, "query": filter, "update": {"$set": {"seq": 1}}},
+        "update": {"update": MESSAGES, "updates": [{"q": MINE, "u": {}}, {"q": filter, "u": {"$set": {"seq": 1}}}]},
+        "delete": {"delete": MESSAGES, "deletes": [{"q": MINE, "limit": 0}, {"q": filter, "limit": 0}]},
+        "aggregate": {"aggregate": MESSAGES, "pipeline": [{"$match": filter}, {"$match": MINE}]},
+        "search": {"aggregate": "knowledge_chunk", "pipeline": [searching(filter=filter), {"$match": MINE}]},
+    }
+
+
+KINDS = sorted(about({}))
+
+
+@pytest.mark.parametrize("filter", OF_EVERYBODY, ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_may_be_of_more_than_one_user_is_caught(kind: str, filter: Any) -> None:
+    command = about(filter)[kind]
+    name, collection = next(iter(command.items()))
+    assert complaint_about(command, STORE) == (
+        f"{STORE} sent {name} on {collection}, without an equality on user_id: {filter!r}"
+    )
+
+
+@pytest.mark.parametrize("filter", OF_ONE_USER, ids=str)
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_of_one_user_passes(kind: str, filter: Any) -> None:
+    assert complaint_about(about(filter)[kind], STORE) is None
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"find": MESSAGES},
+        {"count": MESSAGES},
+        {"distinct": MESSAGES, "key": "user_id"},
+        {"findAndModify": MESSAGES, "remove": True},
+        {"aggregate": MESSAGES, "pipeline": []},
+        {"aggregate": MESSAGES, "pipeline": [{"$sort": {"seq": 1}}, {"$match": MINE}]},
+        {"aggregate": MESSAGES, "pipeline": [{"$search": {"text": "x"}}, {"$match": MINE}]},
+        {"aggregate": "knowledge_chunk", "pipeline": [searching(), {"$match": MINE}]},
+    ],
+    ids=str,
+)
+def test_what_has_no_filter_where_it_counts_is_caught(command: dict[str, Any]) -> None:
+    assert "without an equality on user_id" in str(complaint_about(command, STORE))
+
+
+@pytest.mark.parametrize(
+    "document", [{"text": "whose?"}, {"user_id": ""}, {"user_id": None}, {"user_id": {"$eq": USER}}], ids=str
+)
+def test_a_document_of_nobody_is_caught_among_those_of_somebody(document: dict[str, Any]) -> None:
+    assert complaint_about({"insert": MESSAGES, "documents": [MINE, MINE]}, STORE) is None
+    said = complaint_about({"insert": MESSAGES, "documents": [MINE, document]}, STORE)
+    assert said == f"{STORE} sent insert on {MESSAGES}, without an equality on user_id: {document!r}"
+
+
+@pytest.mark.parametrize(
+    "stage",
+    [
+        {"$lookup": {"from": MESSAGES, "pipeline": [], "as": "all"}},
+        {"$graphLookup": {"from": MESSAGES}},
+        {"$unionWith": MESSAGES},
+        {"$facet": {"all": [{"$unionWith": {"coll": MESSAGES}}]}},
+        {"$out": "elsewhere"},
+        {"$merge": {"into": MESSAGES}},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("collection", [MESSAGES, DOCS])
+def test_a_pipeline_that_reaches_past_its_filter_is_caught(collection: str, stage: dict[str, Any]) -> None:
+    command = {"aggregate": collection, "pipeline": [{"$match": MINE}, {"$limit": 3}, stage]}
+    assert "which reaches past its filter" in str(complaint_about(command, STORE))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_collection_that_nobody_declared_is_caught_until_the_role_says_whose_it_is(kind: str) -> None:
+    command = about(MINE)[kind]
+    name = next(iter(command))
+    said = complaint_about({**command, name: "agent_brand_new"}, STORE)
+    assert said
+    assert said.startswith(f"{STORE} sent {name} on agent_brand_new, but roles.json does not say whose it is: ")
+
+
+CANDIDATE_APPS = {
+    "candidates_enhanced",
+    "CandidateProfileCache",
+    "employment_stints_enhanced",
+    "preferences_enhanced",
+    "qc_sections",
+    "linkedin_profiles",
+    "linkedin_summaries",
+    "linkedin_profile_suggestions",
+    "knowledge_chunk",
+}
+
+
+@pytest.mark.parametrize("collection", sorted(CANDIDATE_APPS))
+@pytest.mark.parametrize(
+    "write",
+    [
+        {"insert": "", "documents": [MINE]},
+        {"update": "", "updates": [{"q": MINE, "u": {"$set": {"name": "x"}}}]},
+        {"delete": "", "deletes": [{"q": MINE, "limit": 1}]},
+        {"findAndModify": "", "query": MINE, "remove": True},
+    ],
+    ids=str,
+)
+def test_a_write_to_the_candidate_apps_collections_is_caught(write: dict[str, Any], collection: str) -> None:
+    name = next(iter(write))
+    said = complaint_about({**write, name: collection}, STORE)
+    assert said
+    assert said.startswith(f"{STORE} sent {name} on {collection}, which the house may only read: ")
+    assert USER in said
+
+
+def test_what_is_not_the_candidate_apps_is_ours_to_write() -> None:
+    assert {name for name, actions in ACTIONS.items() if actions == {"find"}} == CANDIDATE_APPS | {"things"}
+    assert all(actions == {"find"} or actions >= {"insert", "update", "remove"} for actions in ACTIONS.values())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        {"createIndexes": PROFILES, "indexes": []},
+        {"createIndexes": MESSAGES, "indexes": []},
+        {"drop": PROFILES},
+        {"dropDatabase": 1},
+        {"renameCollection": "a.b", "to": "a.c"},
+        {"mapReduce": MESSAGES, "query": MINE},
+        {"bulkWrite": 1, "ops": [{"insert": 0, "document": MINE}], "nsInfo": [{"ns": f"a.{PROFILES}"}]},
+        {"aggregate": 1, "pipeline": [{"$currentOp": {}}]},
+        {"listCollections": 1},
+    ],
+    ids=str,
+)
+def test_what_the_role_does_not_allow_is_caught(command: dict[str, Any]) -> None:
+    assert complaint_about(command, STORE)
+
+
+def test_what_is_about_nobody_may_be_read_and_written_whole() -> None:
+    for command in (
+        {"find": DOCS, "filter": {}},
+        {"insert": DOCS, "documents": [{"text": "Plans"}]},
+        {"delete": DOCS, "deletes": [{"q": {"_id": {"$in": ["a"]}}, "limit": 0}]},
+    ):
+        assert complaint_about(command, "stores/docs.py:3") is None
+
+
+def test_the_sweeps_alone_may_find_of_everybody_and_change_nothing() -> None:
+    due = {"find": MESSAGES, "filter": {"seq": {"$lt": 3}}}
+    assert complaint_about(due, "stores/sweeps.py:12") is None
+    for sender in (STORE, "stores/sweeps_of_mine.py:12", "tools/sweeps.py:12", "somebody"):
+        assert complaint_about(due, sender), sender
+    for command in (
+        {"delete": MESSAGES, "deletes": [{"q": {}, "limit": 0}]},
+        {"find": "agent_brand_new", "filter": {}},
+        {"aggregate": MESSAGES, "pipeline": [{"$match": {}}, {"$out": "elsewhere"}]},
+    ):
+        assert complaint_about(command, "stores/sweeps.py:12"), command
