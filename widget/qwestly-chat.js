@@ -2,12 +2,13 @@
  * <qwestly-chat endpoint="https://…" token-url="/token">: Qwestly's reference chat widget, one custom element.
  *
  * It speaks the plain protocol of the chat function: JSON in, named server-sent events out. From top to bottom:
- * limits and sentences · tokens · the backend · Markdown · one turn on the page · the element · its styles.
+ * limits and sentences · tokens · the backend · Markdown · feedback · one turn on the page · the element · its styles.
  * Whatever a server or a model says becomes text nodes: nothing in this file writes markup.
  */
 
 const MESSAGE_LIMIT = 20_000; // characters, as the server counts them: code points
-const COUNTER_FROM = 19_000;
+const FEEDBACK_LIMIT = 2_000; // characters of what was wrong with an answer
+const NEARLY_ALL = 0.95; // of a limit: from there on its use is shown
 const TOKEN_MARGIN_MS = 30_000;
 const POLL_MS = 2_000;
 const BUSY_WAIT_S = 2; // where a 409 names no Retry-After
@@ -33,8 +34,8 @@ const SENTENCES = {
   unavailable: "Qwestly is not available right now. Please try again in a moment.",
   internal: "Something went wrong on our side. Please try again.",
 };
-/** Refused for what the message is: sending it again unchanged cannot help, so it goes back to be edited. */
-const REFUSED_AS_WRITTEN = new Set(["invalid", "too_long", "attachments_unsupported"]);
+/** Sending the same words again now cannot help: no Retry, and what was not accepted goes back to the box. */
+const FINAL = new Set(["invalid", "too_long", "attachments_unsupported", "over_budget"]);
 const UNFINISHED = {
   stopped: "Stopped.",
   interrupted: "This answer was interrupted.",
@@ -228,6 +229,9 @@ const ICONS = {
   stop: "M7 7h10v10H7z",
   check: "M5.5 12.5l4.5 4.5 9-10",
   alert: "M12 8v5M12 16.2v.3M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z",
+  info: "M12 11v5.2M12 7.5v.3M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z",
+  up: "M3 10.5h4.5v9H3zM7.5 10.7l3.6-6.9c1.4 0 2.4 1 2.4 2.4v3.3h4.6a1.8 1.8 0 0 1 1.8 2.1l-1.1 6.3a1.9 1.9 0 0 1-1.9 1.6H7.5",
+  down: "M3 13.5h4.5v-9H3zM7.5 13.3l3.6 6.9c1.4 0 2.4-1 2.4-2.4v-3.3h4.6a1.8 1.8 0 0 0 1.8-2.1l-1.1-6.3a1.9 1.9 0 0 0-1.9-1.6H7.5",
 };
 
 function icon(name) {
@@ -246,6 +250,19 @@ const spoken = (text) => element("span", { class: "spoken" }, text);
 
 const iconButton = (name, label, click, attributes = {}) =>
   element("button", { type: "button", class: "icon-button", "aria-label": label, title: label, click, ...attributes }, icon(name));
+
+// keyCode 229: Safari ends a composition before it tells of the key that ended it
+const isEnter = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== 229;
+
+function grow(textarea) {
+  textarea.style.height = "auto";
+  textarea.style.height = `${textarea.scrollHeight}px`;
+}
+
+function showCount(place, count, limit) {
+  place.textContent = count < limit * NEARLY_ALL ? "" : `${count.toLocaleString("en")} of ${limit.toLocaleString("en")} characters`;
+  place.classList.toggle("over", count > limit);
+}
 
 // ── Markdown ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -395,6 +412,144 @@ function renderSpan({ 0: source, groups: { code, bang, label, target, strong, em
 
 const link = (href, text) => element("a", { href, target: "_blank", rel: "noopener noreferrer" }, text);
 
+// ── Feedback ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * What a person thinks of one answer: a thumb and, after the lower one, what was wrong. `post` keeps {thumb, words?};
+ * null takes it back. The page has one for each answer, however often the answer is shown anew, so that nothing typed
+ * is lost; and what was pressed here stands above what is read later, because a reading may have begun before the press.
+ */
+class Feedback {
+  #post;
+  #announce;
+  #kept = null; // as the server has it
+  #wanted = null; // as it is shown
+  #pressed = false;
+  #posting = false;
+  #asking = false;
+  #up = iconButton("up", "Good answer", () => this.#press("up"), { class: "icon-button thumb" });
+  #down = iconButton("down", "Not helpful", () => this.#press("down"), { class: "icon-button thumb" });
+  #note = element("p", { class: "problem", hidden: true });
+  #field = element("textarea", {
+    rows: "1",
+    "aria-label": "What was wrong?",
+    placeholder: "What was wrong? (optional)",
+    enterkeyhint: "send",
+    keydown: (event) => this.#key(event),
+    input: () => this.#type(),
+  });
+  #send = element("button", { type: "button", class: "quiet-button", "aria-label": "Send what was wrong", click: () => this.#say() }, "Send");
+  #counter = element("p", { class: "counter" });
+  #form;
+
+  constructor(post, announce) {
+    this.#post = post;
+    this.#announce = announce;
+    const box = element("div", { class: "box", click: () => this.#field.focus() }, this.#field, this.#send);
+    this.#form = element("div", { class: "wrong", keydown: (event) => this.#escape(event) }, box, this.#counter);
+    const thumbs = element("div", { class: "thumbs" }, this.#up, this.#down);
+    this.element = element("div", { class: "feedback" }, thumbs, this.#note, this.#form);
+    this.#show();
+  }
+
+  load(kept) {
+    if (this.#pressed) return;
+    this.#kept = this.#wanted = kept;
+    this.#show();
+  }
+
+  #press(thumb) {
+    const again = this.#wanted?.thumb === thumb;
+    this.#asking = thumb === "down" && !again;
+    this.#want(again ? null : { thumb });
+    this.#reveal();
+  }
+
+  #type() {
+    this.#show();
+    this.#reveal();
+  }
+
+  #reveal() {
+    this.#form.scrollIntoView({ block: "nearest" });
+  }
+
+  #say() {
+    const words = this.#field.value.trim();
+    if (!words || characters(words) > FEEDBACK_LIMIT) return;
+    this.#asking = false;
+    this.#want({ thumb: "down", words });
+  }
+
+  /** One request at a time, so that none overtakes another; of several wishes meanwhile only the last is posted. */
+  async #want(feedback) {
+    this.#pressed = true;
+    this.#wanted = feedback;
+    this.#tell("");
+    this.#show();
+    if (this.#posting) return;
+    this.#posting = true;
+    for (let posted; posted !== this.#wanted; ) {
+      posted = this.#wanted;
+      try {
+        await this.#post(posted);
+        this.#kept = posted;
+        if (posted?.words && posted === this.#wanted) this.#thank();
+      } catch (error) {
+        if (posted === this.#wanted) posted = this.#restore(posted, ChatError.from(error));
+      }
+    }
+    this.#posting = false;
+  }
+
+  #thank() {
+    this.#field.value = "";
+    this.#tell("Thank you.");
+  }
+
+  #restore(failed, { message }) {
+    this.#wanted = this.#kept;
+    this.#asking = Boolean(failed?.words);
+    this.#tell(`Not saved. ${message}`);
+    this.#show();
+    return this.#wanted;
+  }
+
+  #tell(sentence) {
+    this.#note.textContent = sentence;
+    this.#note.hidden = !sentence;
+    if (sentence) this.#announce(sentence);
+  }
+
+  #key(event) {
+    if (!isEnter(event)) return;
+    event.preventDefault();
+    this.#say();
+  }
+
+  /** Escape closes the field, and does not also stop the turn that runs. */
+  #escape(event) {
+    if (event.key !== "Escape" || event.isComposing) return;
+    event.stopPropagation();
+    this.#asking = false;
+    this.#show();
+  }
+
+  #show() {
+    const thumb = this.#wanted?.thumb;
+    this.#up.setAttribute("aria-pressed", String(thumb === "up"));
+    this.#down.setAttribute("aria-pressed", String(thumb === "down"));
+    const hadFocus = this.#form.matches(":focus-within");
+    this.#form.hidden = !this.#asking || thumb !== "down";
+    if (hadFocus && this.#form.hidden) this.#down.focus();
+    const count = characters(this.#field.value.trim());
+    this.#send.disabled = count === 0 || count > FEEDBACK_LIMIT;
+    this.#field.setAttribute("aria-invalid", String(count > FEEDBACK_LIMIT));
+    showCount(this.#counter, count, FEEDBACK_LIMIT);
+    grow(this.#field);
+  }
+}
+
 // ── One turn on the page ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
@@ -407,24 +562,29 @@ class Turn {
   running = false;
   underWay = false; // the server has begun this run
   stopping = false;
+  answerId = null; // known once the server has begun this run
   #announce;
+  #onExplain;
   #text = "";
   #steps = new Map();
+  #notes = new Set();
   #writing = false;
-  #stepsBox = element("details", { class: "steps", hidden: true });
+  #feedback = null;
+  #stepsBox = element("details", { class: "steps", hidden: true, toggle: () => this.#wonder() });
   #stepsTitle = element("summary");
   #stepsList = element("ul");
   #content = element("div", { class: "content" });
-  #progressLabel = element("span");
-  #working = element("div", { class: "working", hidden: true }, spinner(), this.#progressLabel);
+  #workingLabel = element("span");
+  #working = element("div", { class: "working", hidden: true }, spinner(), this.#workingLabel);
   #problem = element("p", { class: "problem", hidden: true });
   #retry;
 
   /** `said` is null where an answer stands without a message. */
-  constructor({ id, said, announce, onRetry }) {
+  constructor({ id, said, announce, onRetry, onExplain }) {
     this.id = id;
     this.said = said;
     this.#announce = announce;
+    this.#onExplain = onExplain;
     this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, "Retry");
     this.footer = element("div", { class: "footer" }, this.#problem, this.#retry);
     this.#stepsBox.append(this.#stepsTitle, this.#stepsList);
@@ -445,7 +605,10 @@ class Turn {
   begin() {
     this.#text = "";
     this.#steps.clear();
+    this.#notes.clear();
     this.#stepsList.replaceChildren();
+    this.#feedback?.element.remove();
+    this.#feedback = this.answerId = null;
     renderMarkdown(this.#content, "");
     this.underWay = this.stopping = false;
     this.resume();
@@ -455,9 +618,14 @@ class Turn {
   resume() {
     this.running = true;
     this.#writing = false;
-    this.#progressLabel.textContent = "Thinking…";
+    this.#workingLabel.textContent = "Thinking…";
     this.#problem.hidden = this.#retry.hidden = true;
     this.#refresh();
+  }
+
+  wait(label) {
+    this.#workingLabel.textContent = label;
+    this.#announce(label);
   }
 
   static EVENTS = new Set(["text_delta", "tool_call", "tool_result", "progress"]);
@@ -478,15 +646,18 @@ class Turn {
     this.#refresh();
   }
 
-  tool_result({ id, ok }) {
-    const step = this.#steps.get(id);
-    if (step) step.ok = ok;
+  tool_result({ id, ok, ms, problem }) {
+    this.#learn({ id, ok, ms, problem });
     this.#refresh();
   }
 
+  /** What a person should know of how the answer came about, once however often it is sent. */
   progress({ label }) {
-    this.#progressLabel.textContent = label;
+    if (this.#notes.has(label)) return;
+    this.#notes.add(label);
+    this.#stepsList.append(element("li", { class: "note" }, element("span", { class: "mark" }, icon("info")), label));
     this.#writing = false;
+    this.#stepsBox.open = true;
     this.#announce(label);
     this.#refresh();
   }
@@ -498,20 +669,35 @@ class Turn {
     this.#announce(stopped ? UNFINISHED.stopped : this.#content.innerText);
   }
 
-  fail(sentence) {
-    this.#end(sentence);
+  fail({ code, message }) {
+    this.#end(message, code);
     this.#problem.classList.add("failed");
-    this.#announce(sentence);
+    this.#announce(message);
   }
 
   /** An answer as the server keeps it. */
   load({ content, status, error, steps }) {
     this.#text = content;
     renderMarkdown(this.#content, content);
-    for (const { id, name, label, ok } of steps ?? []) this.#addStep({ id, label: label || name, ok });
+    for (const { id, name, label, ok, ms, problem } of steps ?? []) {
+      this.#addStep({ id, label: label || name, ok, ms: ms ?? null, problem });
+    }
     const problem = status === "complete" ? null : (error?.message ?? UNFINISHED[status] ?? UNFINISHED.interrupted);
-    this.#end(problem);
+    this.#end(problem, error?.code);
     this.#problem.classList.toggle("failed", status === "failed");
+  }
+
+  /** Takes what the stream did not tell of the steps. */
+  explain(steps) {
+    for (const { id, ms, problem } of steps) this.#learn({ id, ms: ms ?? null, problem });
+    this.#refresh();
+  }
+
+  /** Called once the server has all of the answer. */
+  rate(feedback) {
+    this.#feedback = feedback;
+    this.footer.append(feedback.element);
+    this.#refresh();
   }
 
   /** The server takes a message again only where nothing was said after it. */
@@ -519,15 +705,30 @@ class Turn {
     if (this.accepted) this.#retry.hidden = true;
   }
 
-  #addStep({ id, label, ok }) {
+  #addStep({ id, label, ok, ms, problem }) {
     const mark = element("span", { class: "mark" });
     const state = spoken("");
-    this.#stepsList.append(element("li", {}, mark, element("span", {}, label), state));
-    this.#steps.set(id, { mark, state, ok: ok ?? null });
+    const time = element("span", { class: "time" });
+    const why = element("p", { class: "why" });
+    this.#stepsList.append(element("li", {}, mark, element("span", {}, label), state, time, why));
+    this.#steps.set(id, { mark, state, time, why, ok: ok ?? null, ms, problem });
+  }
+
+  #learn({ id, ...news }) {
+    const step = this.#steps.get(id);
+    if (step) Object.assign(step, news);
+  }
+
+  #wonder() {
+    const unexplained = [...this.#steps.values()].some(({ ms }) => ms === undefined);
+    if (this.#stepsBox.open && !this.running && unexplained) this.#onExplain();
   }
 
   /** A step that has no result when its turn ends will never have one. */
-  #markStep({ mark, state, ok }) {
+  #showStep({ mark, state, time, why, ok, ms, problem }) {
+    time.textContent = ms === undefined || ms === null ? "" : seconds(ms);
+    why.textContent = problem ?? "";
+    why.hidden = !problem;
     const pending = ok === null && this.running;
     const words = pending ? " (under way)" : ok ? " (done)" : " (failed)";
     if (state.textContent === words) return;
@@ -535,26 +736,35 @@ class Turn {
     mark.replaceChildren(pending ? spinner() : icon(ok ? "check" : "close"));
   }
 
-  #end(problem) {
+  #end(problem, code) {
     this.running = this.stopping = false;
     this.#stepsBox.open = false;
     this.#problem.classList.remove("failed");
     this.#problem.textContent = problem ?? "";
     this.#problem.hidden = problem === null;
-    this.#retry.hidden = problem === null || this.said === null;
+    this.#retry.hidden = problem === null || this.said === null || FINAL.has(code);
     this.#refresh();
   }
 
   #refresh() {
     const steps = [...this.#steps.values()];
-    const failed = steps.filter(({ ok }) => ok === false).length;
+    const failed = steps.filter(({ ok }) => ok === false || (ok === null && !this.running)).length;
     const pending = steps.some(({ ok }) => ok === null);
-    for (const step of steps) this.#markStep(step);
-    this.#stepsBox.hidden = steps.length === 0;
-    this.#stepsTitle.textContent = `${steps.length} ${steps.length === 1 ? "step" : "steps"}${failed ? `, ${failed} failed` : ""}`;
+    for (const step of steps) this.#showStep(step);
+    const title = [counted(steps.length, "step"), failed ? `${failed} failed` : "", counted(this.#notes.size, "note")];
+    this.#stepsTitle.textContent = title.filter(Boolean).join(", ");
+    this.#stepsBox.hidden = !this.#stepsTitle.textContent;
     this.#working.hidden = !this.running || pending || this.#writing;
+    if (this.#feedback) this.#feedback.element.hidden = this.running || !this.#text.trim();
     this.answer.setAttribute("aria-busy", String(this.running));
   }
+}
+
+const counted = (count, noun) => (count ? `${count} ${noun}${count === 1 ? "" : "s"}` : "");
+
+function seconds(milliseconds) {
+  if (milliseconds < 100) return "< 0.1 s";
+  return `${(milliseconds / 1000).toFixed(milliseconds < 9_950 ? 1 : 0)} s`;
 }
 
 // ── The element ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -564,6 +774,7 @@ class QwestlyChat extends HTMLElement {
   #backend = null;
   #conversation = null; // id of the open one; null for one that does not exist yet
   #turns = [];
+  #feedbacks = new Map(); // by the answer's id
   #work = new AbortController(); // whatever is read for the open conversation
   #wake = () => {};
   #pinned = true;
@@ -622,6 +833,7 @@ class QwestlyChat extends HTMLElement {
   disconnectedCallback() {
     this.#keepDraft();
     this.#turns = [];
+    this.#feedbacks.clear();
     this.#work.abort();
     this.#wake();
     this.#resizes.disconnect();
@@ -755,24 +967,27 @@ class QwestlyChat extends HTMLElement {
     if (seen === this.#seen) return;
     this.#seen = seen;
     this.#loaded = true;
+    const focused = this.shadowRoot.activeElement;
     this.#turns = [];
     for (const message of messages) this.#load(message);
     const last = this.#turns.at(-1);
     for (const turn of this.#turns) if (turn !== last) turn.withdrawRetry();
     if (running) last?.resume();
     this.#log.replaceChildren(...(last ? this.#turns.map((turn) => turn.element) : [this.#empty]));
+    if (focused?.isConnected) focused.focus({ preventScroll: true }); // what is put anew into the page has lost it
     if (running && last) last.underWay = true;
     this.#changed();
   }
 
-  #load({ id, role, content, status, error, steps }) {
-    const turn = this.#turns.at(-1);
-    if (role === "assistant" && turn && !turn.answered) {
+  #load({ id, role, content, status, error, steps, feedback }) {
+    const last = this.#turns.at(-1);
+    if (role === "assistant") {
+      const turn = last && !last.answered ? last : this.#addTurn(id, null);
       turn.load({ content, status, error, steps });
       turn.answered = true;
-    } else if (role === "assistant") {
-      this.#addTurn(id, null).load({ content, status, error, steps });
-      this.#turns.at(-1).answered = true;
+      turn.answerId = id;
+      this.#feedback(id).load(feedback ?? null);
+      turn.rate(this.#feedback(id));
     } else {
       this.#addTurn(id, content).load({ content: "", status: "interrupted", error });
     }
@@ -783,14 +998,38 @@ class QwestlyChat extends HTMLElement {
     const turn = new Turn({
       id,
       said,
-      announce: (sentence) => (this.#status.textContent = sentence),
+      announce: this.#announce,
       onRetry: () => {
         if (!this.#running) this.#run(turn);
         this.#input.focus();
       },
+      onExplain: () => this.#explain(turn),
     });
     this.#turns.push(turn);
     return turn;
+  }
+
+  #announce = (sentence) => (this.#status.textContent = sentence);
+
+  #feedback(id) {
+    if (!this.#feedbacks.has(id)) {
+      const backend = this.#backend; // the last wish is posted even if the element is gone by then
+      const path = `/api/messages/${encodeURIComponent(id)}/feedback`;
+      const post = (feedback) => backend.json("POST", path, { body: feedback ?? { thumb: null } });
+      this.#feedbacks.set(id, new Feedback(post, this.#announce));
+    }
+    return this.#feedbacks.get(id);
+  }
+
+  /** A stream tells what was looked up, and the conversation what came of it. */
+  async #explain(turn) {
+    const { signal } = this.#work;
+    try {
+      const { messages } = await this.#backend.json("GET", conversationPath(this.#conversation), { signal });
+      turn.explain(messages.find(({ id }) => id === turn.answerId)?.steps ?? []);
+    } catch (error) {
+      if (!signal.aborted) this.#notify(`The steps could not be read. ${ChatError.from(error).message}`);
+    }
   }
 
   // ── a turn ──
@@ -853,6 +1092,7 @@ class QwestlyChat extends HTMLElement {
     const response = await this.#post(turn, signal);
     for await (const { name, data } of readEvents(response.body)) {
       if (signal.aborted) return;
+      if (turn.answerId && (name === "error" || name === "done")) turn.rate(this.#feedback(turn.answerId));
       if (name === "conversation") this.#begun(turn, data);
       else if (name === "error") throw new ChatError(data.code, data.message);
       else if (name === "done") return turn.done(data);
@@ -873,15 +1113,16 @@ class QwestlyChat extends HTMLElement {
       return await attempt();
     } catch (error) {
       if (error.code !== "conversation_busy") throw error;
-      turn.progress({ label: "Waiting for the last answer to finish…" });
+      turn.wait("Waiting for the last answer to finish…");
       await this.#pause((error.retryAfter || BUSY_WAIT_S) * 1000);
       if (signal.aborted || turn.stopping) throw error;
       return attempt();
     }
   }
 
-  #begun(turn, { conversation_id: id }) {
+  #begun(turn, { conversation_id: id, run_id: run }) {
     turn.accepted = turn.underWay = true;
+    turn.answerId = `msg_${run}`;
     if (id !== this.#conversation) {
       this.#become(id, turn.said);
       this.#list();
@@ -896,12 +1137,12 @@ class QwestlyChat extends HTMLElement {
     } else if (error.code === "changed" && this.#conversation) {
       this.#open(this.#conversation);
       this.#notify(error.message);
-    } else if (REFUSED_AS_WRITTEN.has(error.code) && !turn.accepted) {
+    } else if (FINAL.has(error.code) && !turn.accepted) {
       this.#return(turn);
       if (this.#turns.length === 0) this.#log.append(this.#empty);
       this.#notify(error.message);
     } else {
-      turn.fail(error.message);
+      turn.fail(error);
     }
   }
 
@@ -1107,8 +1348,7 @@ class QwestlyChat extends HTMLElement {
   }
 
   #enter(event) {
-    // keyCode 229: Safari ends a composition before it tells of the key that ended it
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    if (!isEnter(event)) return;
     event.preventDefault();
     this.#submit();
   }
@@ -1140,22 +1380,11 @@ class QwestlyChat extends HTMLElement {
     this.#button.classList.toggle("stopping", Boolean(running?.stopping));
     this.#button.disabled = !running && !this.#sendable(text);
     if (hadFocus && !running) this.#input.focus();
-    this.#count(text);
-    this.#grow();
-    this.#stick();
-  }
-
-  #count(text) {
     const count = characters(text);
-    const over = count > MESSAGE_LIMIT;
-    this.#counter.textContent = count < COUNTER_FROM ? "" : `${count.toLocaleString("en")} of ${MESSAGE_LIMIT.toLocaleString("en")} characters`;
-    this.#counter.classList.toggle("over", over);
-    this.#input.setAttribute("aria-invalid", String(over));
-  }
-
-  #grow() {
-    this.#input.style.height = "auto";
-    this.#input.style.height = `${this.#input.scrollHeight}px`;
+    showCount(this.#counter, count, MESSAGE_LIMIT);
+    this.#input.setAttribute("aria-invalid", String(count > MESSAGE_LIMIT));
+    grow(this.#input);
+    this.#stick();
   }
 
   #noteScroll() {
@@ -1173,7 +1402,7 @@ class QwestlyChat extends HTMLElement {
   });
 }
 
-const characters = (text) => (text.length < COUNTER_FROM ? text.length : [...text].length);
+const characters = (text) => [...text].length;
 
 function day(timestamp) {
   const date = new Date(timestamp);
@@ -1274,8 +1503,11 @@ nav { display: flex; flex-direction: column; min-block-size: 0; background: var(
 .steps summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .4rem; cursor: pointer; }
 .steps summary:hover { color: var(--text); }
 .steps ul { list-style: none; display: grid; gap: .3rem; margin-block-start: .35rem; padding: .1rem 0 .1rem .85rem; border-inline-start: 2px solid var(--line); }
-.steps li, .working { display: flex; align-items: center; gap: .6rem; }
-.mark { display: grid; place-items: center; inline-size: 1.1rem; }
+.steps li { display: grid; grid-template-columns: 1.1rem fit-content(100%) 1fr; column-gap: .6rem; overflow-wrap: anywhere; }
+.steps .time { font-size: .8rem; line-height: 1.75; white-space: nowrap; font-variant-numeric: tabular-nums; }
+.steps .why { grid-column: 2 / -1; }
+.working { display: flex; align-items: center; gap: .6rem; }
+.mark { display: grid; place-items: center; inline-size: 1.1rem; block-size: 1.55em; }
 .mark .icon { inline-size: 1.1rem; }
 .mark .icon-check { color: var(--accent); }
 .mark .icon-close { color: var(--danger); }
@@ -1286,6 +1518,26 @@ nav { display: flex; flex-direction: column; min-block-size: 0; background: var(
 .footer:not(:has(> :not([hidden]))), .content:empty { display: none; }
 .problem { color: var(--muted); }
 .problem.failed { color: var(--danger); }
+.feedback { display: contents; }
+.thumbs { display: flex; margin: -.4rem -.375rem; }
+.thumb { inline-size: 2rem; block-size: 2rem; }
+.thumb[aria-pressed=true] { color: var(--accent); }
+.thumb[aria-pressed=true] .icon { fill: currentColor; }
+.thumb:focus-visible { outline-offset: -2px; }
+.wrong { flex-basis: 100%; max-inline-size: 34rem; scroll-margin-block: 1rem; }
+.wrong .box { padding: .15rem .25rem .15rem .9rem; border-radius: 1.2rem; }
+.wrong textarea { margin-block: .3rem; }
+.wrong .quiet-button { border-color: transparent; color: var(--accent); font-weight: 550; }
+.wrong .quiet-button:disabled { background: none; color: var(--muted); font-weight: inherit; }
+@media (hover: hover) {
+  .turn:not(:last-child, :hover, :focus-within) .thumb[aria-pressed=false] { opacity: 0; }
+}
+@media (pointer: coarse) {
+  .thumbs { margin: -.75rem; }
+  .thumb { inline-size: 44px; block-size: 44px; }
+  .wrong textarea { margin-block: .6rem; font-size: 1rem; /* Safari zooms in on less */ }
+  .wrong .quiet-button { min-block-size: 44px; min-inline-size: 44px; }
+}
 
 .content { display: grid; gap: .75rem; min-inline-size: 0; overflow-wrap: anywhere; }
 .content > * { margin: 0; min-inline-size: 0; }

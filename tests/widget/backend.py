@@ -38,6 +38,7 @@ class Stream:
     """One answer, said piece by piece."""
 
     conversation_id: str
+    run_id: str
     loop: asyncio.AbstractEventLoop
     pieces: asyncio.Queue[bytes | Cut | None] = field(default_factory=asyncio.Queue)
 
@@ -49,7 +50,7 @@ class Stream:
         return self.raw(sse(event, **data))
 
     def begin(self) -> "Stream":
-        return self.send("conversation", conversation_id=self.conversation_id, run_id="run_1")
+        return self.send("conversation", conversation_id=self.conversation_id, run_id=self.run_id)
 
     def text(self, content: str) -> "Stream":
         return self.send("text_delta", content=content)
@@ -105,7 +106,10 @@ class ScriptedBackend:
         self.token_life = 300
         self.now: Callable[[], float] = time.time
         self.rejected: set[str] = set()
+        self.runs = 0
         self.conversations: dict[str, dict[str, Any]] = {}
+        self.answers: set[str] = set()
+        self.feedback: dict[str, dict[str, Any] | None] = {}
         self.page_size = 50
         self.scripted: deque[tuple[str, Stream | Response]] = deque()
         self.token_gate: asyncio.Event | None = None
@@ -113,9 +117,17 @@ class ScriptedBackend:
     # what a test says
 
     def stream(self, conversation_id: str = "c1") -> Stream:
-        stream = Stream(conversation_id, self.loop)
+        self.runs += 1
+        self.answers.add(f"msg_run_{self.runs}")
+        stream = Stream(conversation_id, f"run_{self.runs}", self.loop)
         self.scripted.append(("POST /api/chat", stream))
         return stream
+
+    def hold(self, on: str) -> Stream:
+        """Keeps who asks waiting for a body, which the test says and ends, or cuts."""
+        body = Stream("", "", self.loop)
+        self.scripted.append((on, body))
+        return body
 
     def refuse(self, status: int, code: str, message: str = "", *, on: str = "POST /api/chat", **headers: str) -> None:
         body = {"error": {"code": code, "message": message, "request_id": "r1"}}
@@ -126,6 +138,7 @@ class ScriptedBackend:
 
     def keep(self, conversation_id: str, title: str, *messages: dict[str, Any], running: bool = False) -> None:
         self.conversations[conversation_id] = {"title": title, "running": running, "messages": list(messages)}
+        self.answers |= {message["id"] for message in messages if message["role"] == "assistant"}
 
     def hold_tokens(self) -> Callable[[], None]:
         """Keeps every asker of a token waiting until the answer is called."""
@@ -165,34 +178,50 @@ class ScriptedBackend:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
         raw = await request.body()
         with self.heard:
-            self.calls.append(Call(request.method, request.url.path, token, json.loads(raw) if raw else None))
+            body = json.loads(raw) if raw else None
+            self.calls.append(Call(request.method, request.url.path, token, body))
             self.heard.notify_all()
         if token in self.rejected or expiry(token) <= self.now():
             return error(401, "unauthorized", "Please sign in again.")
         scripted = self._scripted(f"{request.method} {request.url.path}")
         if isinstance(scripted, Stream):
             return StreamingResponse(scripted.body(), media_type="text/event-stream")
-        return scripted or self._stored(request)
+        return scripted or self._stored(request, body)
 
     def _scripted(self, on: str) -> Stream | Response | None:
         if self.scripted and self.scripted[0][0] == on:
             return self.scripted.popleft()[1]
         return None
 
-    def _stored(self, request: Request) -> Response:
+    def _stored(self, request: Request, body: Any) -> Response:
         _, _, *rest = request.url.path.split("/")  # "", "api", "conversations", id, verb
         match request.method, rest:
             case "GET", ["conversations"]:
                 return JSONResponse(self._page(int(request.query_params.get("after", "0"))))
             case "GET", ["conversations", key] if key in self.conversations:
-                return JSONResponse({"id": key, **self.conversations[key]})
+                return JSONResponse({"id": key, **self.conversations[key], "messages": self._messages(key)})
             case "DELETE", ["conversations", key] if key in self.conversations:
                 del self.conversations[key]
                 return JSONResponse({"deleted": True})
             case "POST", ["conversations", _, "stop"]:
                 return JSONResponse({"stopping": True})
+            case "POST", ["messages", key, "feedback"] if key in self.answers:
+                return self._keep_feedback(key, **body)
             case _:
                 return error(404, "not_found", "There is nothing here.")
+
+    def _messages(self, key: str) -> list[dict[str, Any]]:
+        messages = self.conversations[key]["messages"]
+        return [
+            message | {"feedback": self.feedback.get(message["id"])} if message["role"] == "assistant" else message
+            for message in messages
+        ]
+
+    def _keep_feedback(self, key: str, *, thumb: str | None, words: str | None = None) -> Response:
+        if thumb not in ("up", "down", None) or len(words or "") > 2_000:
+            return error(422, "invalid", "That request is not valid.")
+        self.feedback[key] = {"thumb": thumb, "words": words, "at": "2025-03-01T09:00:00Z"} if thumb else None
+        return JSONResponse({"id": key, "feedback": self.feedback[key]})
 
     def _page(self, start: int) -> dict[str, Any]:
         rows = [

@@ -3,7 +3,7 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
 
 from tests.widget.backend import RunningBackend, ScriptedBackend
 
@@ -56,6 +56,20 @@ def context(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[
 @pytest.fixture
 def page(context: BrowserContext) -> Iterator[Page]:
     """The widget on a host page; a script error or a broken content security policy fails the test."""
+    yield from uncomplaining(context)
+
+
+@pytest.fixture
+def phone(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Page]:
+    """A page on a small screen that is touched."""
+    viewport: ViewportSize = {"width": 360, "height": 640}
+    context = browser.new_context(base_url=running[0], viewport=viewport, has_touch=True, is_mobile=True)
+    context.set_default_timeout(5000)
+    yield from uncomplaining(context)
+    context.close()
+
+
+def uncomplaining(context: BrowserContext) -> Iterator[Page]:
     page = context.new_page()
     complaints: list[str] = []
     page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -1,5 +1,6 @@
 """The widget in a real browser, against a backend that says what each test tells it to."""
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 from starlette.responses import HTMLResponse
 
-from tests.widget.backend import ScriptedBackend, sse
+from tests.widget.backend import ScriptedBackend, Stream, sse
 
 NOON = 1_750_000_000  # seconds; where the virtual clock starts
 
@@ -27,6 +28,9 @@ class Widget:
         self.send = self.button("Send")
         self.stop = self.button("Stop")
         self.retry = self.button("Retry")
+        self.up = self.answer.get_by_role("button", name="Good answer")
+        self.down = self.answer.get_by_role("button", name="Not helpful")
+        self.wrong = self.answer.get_by_label("What was wrong?")
         self.notice = page.get_by_role("alert")
         self.rows = page.get_by_role("navigation", name="Conversations").get_by_role("listitem")
         self.title = page.get_by_role("heading", level=2)
@@ -113,13 +117,78 @@ def test_a_spinner_then_steps_then_growing_text_are_seen_in_that_order(widget: W
     expect(widget.steps.get_by_text("Looking up your profile…")).to_be_visible()
 
 
-def test_what_the_server_calls_progress_is_shown_until_the_next_words(widget: Widget, backend: ScriptedBackend):
+def test_what_the_server_calls_progress_is_a_note_among_the_steps(widget: Widget, backend: ScriptedBackend):
+    sentence = "Searching your documents is not available for this answer."
     stream = backend.stream()
-    widget.say("Draft my card")
-    stream.begin().send("progress", label="Checking every claim…")
-    expect(widget.answer.get_by_text("Checking every claim…")).to_be_visible()
-    stream.text("Done")
-    expect(widget.answer.get_by_text("Checking every claim…")).to_be_hidden()
+    widget.say("What have I shipped?")
+    stream.begin().send("progress", label=sentence)
+    expect(widget.steps.get_by_text(sentence)).to_be_visible()
+    expect(widget.announced).to_have_text(sentence)
+    expect(widget.answer.get_by_text("Thinking…")).to_be_visible()
+    expect(widget.steps.locator("summary")).to_have_text("1 note")
+    stream.call("1", "Looking up your profile…").result("1").send("progress", label=sentence)
+    stream.text("A lot.")
+    expect(widget.steps.locator("summary")).to_have_text("1 step, 1 note")
+    expect(widget.steps.get_by_text(sentence)).to_be_hidden()
+    stream.done("A lot.")
+    expect(widget.send).to_be_visible()
+    widget.steps.locator("summary").click()
+    expect(widget.steps.get_by_text(sentence)).to_be_visible()
+
+
+STEPS = [
+    {"id": "1", "name": "get_user_profile", "label": "Looking up your profile…", "ok": True, "ms": 42},
+    {"id": "2", "name": "search_user_memories", "label": "Searching your memories…", "ok": True, "ms": 1_449},
+    {"id": "3", "name": "query_user_knowledge", "label": "Searching your documents…", "ok": False, "ms": 10_003}
+    | {"problem": "The search took <b>too long</b>."},
+    {"id": "4", "name": "search_qwestly_docs", "label": "Reading Qwestly’s pages…", "ok": None, "ms": None},
+]
+EXPLAINED = [
+    "Looking up your profile… (done) < 0.1 s",
+    "Searching your memories… (done) 1.4 s",
+    "Searching your documents… (failed) 10 s The search took <b>too long</b>.",
+    "Reading Qwestly’s pages… (failed)",
+]
+
+
+def test_a_step_says_how_long_it_took_and_why_it_failed(widget: Widget, backend: ScriptedBackend):
+    steps = [{"effect": "read", "arguments": {}, "problem": None} | step for step in STEPS]
+    backend.keep("c1", "Earlier", asked("m1", "Who am I?"), answered("Ada.", steps=steps))
+    widget.page.reload()
+    widget.rows.get_by_role("button", name="Earlier").first.click()
+    widget.steps.get_by_text("4 steps, 2 failed").click()
+    expect(widget.steps.get_by_role("listitem")).to_have_text(EXPLAINED, use_inner_text=True)
+    widget.up.click()
+    backend.wait_for(1, "POST", "/api/messages/a/feedback")
+    assert len(backend.asked("GET", "/api/conversations/c1")) == 1, "known from the first reading"
+
+
+def test_what_the_stream_did_not_tell_of_its_steps_is_read_when_they_are_opened(
+    widget: Widget, backend: ScriptedBackend
+):
+    stream = backend.stream("c1").begin()
+    for step in STEPS:
+        stream.call(step["id"], step["label"])
+    stream.result("1").result("2").result("3", ok=False).done("Ada.")
+    widget.say("Who am I?")
+    expect(widget.send).to_be_visible()
+    assert not backend.asked("GET", "/api/conversations/c1")
+
+    backend.refuse(503, "unavailable", "The database is away.", on="GET /api/conversations/c1")
+    summary = widget.steps.get_by_text("4 steps, 2 failed")
+    summary.click()
+    expect(widget.notice).to_contain_text("The steps could not be read. The database is away.")
+    summary.click()
+    expect(widget.steps.get_by_role("listitem").first).to_be_hidden()
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("Ada.", id="msg_run_1", steps=STEPS))
+    summary.click()
+    expect(widget.steps.get_by_role("listitem")).to_have_text(EXPLAINED, use_inner_text=True)
+    summary.click()
+    summary.click()
+    expect(widget.steps.get_by_role("listitem").first).to_be_visible()
+    widget.up.click()
+    backend.wait_for(1, "POST", FEEDBACK)
+    assert len(backend.asked("GET", "/api/conversations/c1")) == 2, "known by now"
 
 
 def test_characters_and_events_that_are_split_over_chunks_arrive_whole(widget: Widget, backend: ScriptedBackend):
@@ -369,6 +438,301 @@ def test_only_the_last_of_the_kept_messages_can_be_retried(widget: Widget, backe
     expect(widget.retry).to_have_count(1)
 
 
+def test_a_spent_budget_is_said_and_the_message_goes_back_to_the_box(widget: Widget, backend: ScriptedBackend):
+    backend.refuse(429, "over_budget", "Today's budget is used up. It is there again tomorrow.")
+    widget.say("Who am I?")
+    expect(widget.notice).to_contain_text("Today's budget is used up. It is there again tomorrow.")
+    expect(widget.box).to_have_value("Who am I?")
+    expect(widget.retry).to_be_hidden()
+
+
+def test_a_budget_that_is_spent_during_an_answer_offers_no_retry(widget: Widget, backend: ScriptedBackend):
+    sentence = "Today's budget is used up."
+    backend.stream("c1").begin().text("Half").error("over_budget", sentence)
+    widget.say("Who am I?")
+    expect(widget.answer.get_by_text(sentence)).to_be_visible()
+    expect(widget.retry).to_be_hidden()
+    expect(widget.words).to_have_text("Half")
+
+    error = {"code": "over_budget", "message": sentence}
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("Half", "failed", error=error))
+    widget.page.reload()
+    expect(widget.answer.get_by_text(sentence)).to_be_visible()
+    expect(widget.retry).to_be_hidden()
+
+
+def test_too_many_turns_are_said_in_the_servers_words_and_can_be_retried(widget: Widget, backend: ScriptedBackend):
+    backend.refuse(429, "too_many_turns", "Three answers are under way already.", retry_after="20")
+    widget.say("Who am I?")
+    expect(widget.answer.get_by_text("Three answers are under way already.")).to_be_visible()
+    backend.stream().begin().done("Ada.")
+    widget.retry.click()
+    expect(widget.words).to_have_text("Ada.")
+
+
+# ── feedback ──
+
+FEEDBACK = "/api/messages/msg_run_1/feedback"
+
+
+@pytest.fixture
+def judged(widget: Widget, backend: ScriptedBackend) -> Widget:
+    """Shows an answer that nobody has judged yet."""
+    backend.stream("c1").begin().done("You are Ada.")
+    widget.say("Who am I?")
+    expect(widget.up).to_be_visible()
+    return widget
+
+
+def posted(backend: ScriptedBackend, count: int) -> list[Any]:
+    return [call.body for call in backend.wait_for(count, "POST", FEEDBACK)]
+
+
+def expect_pressed(widget: Widget, thumb: str | None) -> None:
+    expect(widget.up).to_have_attribute("aria-pressed", str(thumb == "up").lower())
+    expect(widget.down).to_have_attribute("aria-pressed", str(thumb == "down").lower())
+
+
+def test_an_answer_can_be_judged_once_it_has_ended_and_the_judgement_taken_back(
+    widget: Widget, backend: ScriptedBackend
+):
+    stream = backend.stream("c1").begin().text("You are")
+    widget.say("Who am I?")
+    expect(widget.words).to_have_text("You are")
+    expect(widget.up).to_be_hidden()
+    stream.done("You are Ada.")
+    expect_pressed(widget, None)
+    widget.up.click()
+    expect_pressed(widget, "up")
+    assert posted(backend, 1) == [{"thumb": "up"}]
+    widget.down.click()
+    expect_pressed(widget, "down")
+    assert posted(backend, 2)[1:] == [{"thumb": "down"}]
+    widget.down.click()
+    expect_pressed(widget, None)
+    expect(widget.wrong).to_be_hidden()
+    assert posted(backend, 3)[2:] == [{"thumb": None}]
+    expect(widget.box).not_to_be_focused()
+
+
+def stop(stream: Stream) -> None:
+    stream.done("", stopped=True)
+
+
+def fail(stream: Stream) -> None:
+    stream.error("internal", "Sorry.")
+
+
+@pytest.mark.parametrize(
+    ("words", "end", "shown"),
+    [("Half", stop, True), ("Half", fail, True), ("", stop, False), ("", fail, False), ("Half", Stream.cut, False)],
+)
+def test_words_that_the_server_has_ended_can_be_judged(
+    widget: Widget, backend: ScriptedBackend, words: str, end: Callable[[Stream], None], shown: bool
+):
+    stream = backend.stream("c1").begin().text(words)
+    widget.say("Who am I?")
+    expect(widget.words).to_have_text(words)
+    end(stream)
+    expect(widget.retry).to_be_visible()
+    expect(widget.up).to_be_visible(visible=shown)
+
+
+def test_a_retried_answer_is_judged_for_itself(widget: Widget, backend: ScriptedBackend):
+    fail(backend.stream("c1").begin().text("You"))
+    widget.say("Who am I?")
+    widget.up.click()
+    posted(backend, 1)
+    stream = backend.stream("c1").begin().text("You are")
+    widget.retry.click()
+    expect(widget.words).to_have_text("You are")
+    expect(widget.up).to_be_hidden()
+    stream.done("You are Ada.")
+    expect_pressed(widget, None)
+    widget.down.click()
+    assert backend.wait_for(1, "POST", "/api/messages/msg_run_2/feedback")[0].body == {"thumb": "down"}
+
+
+def test_a_judgement_survives_a_reload(judged: Widget, backend: ScriptedBackend):
+    judged.up.click()
+    posted(backend, 1)
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You are Ada.", id="msg_run_1"))
+    judged.page.reload()
+    expect_pressed(judged, "up")
+    judged.up.click()
+    expect_pressed(judged, None)
+    assert posted(backend, 2)[1:] == [{"thumb": None}]
+
+
+def test_after_a_thumb_down_a_person_may_say_what_was_wrong(judged: Widget, backend: ScriptedBackend):
+    judged.up.click()
+    expect(judged.wrong).to_be_hidden()
+    judged.down.click()
+    expect(judged.wrong).to_be_visible()
+    expect(judged.down).to_be_focused()
+    send = judged.button("Send what was wrong")
+    expect(send).to_be_disabled()
+    one_line = judged.wrong.evaluate("node => node.clientHeight")
+    judged.wrong.fill("I never")
+    judged.wrong.press("Shift+Enter")
+    judged.wrong.press_sequentially("was there")
+    assert judged.wrong.evaluate("node => node.clientHeight") > one_line
+    judged.wrong.press("Enter")
+    expect(judged.answer.get_by_text("Thank you.")).to_be_visible()
+    expect(judged.wrong).to_be_hidden()
+    expect(judged.down).to_be_focused()
+    assert posted(backend, 3)[1:] == [{"thumb": "down"}, {"thumb": "down", "words": "I never\nwas there"}]
+    judged.down.click()
+    expect(judged.answer.get_by_text("Thank you.")).to_be_hidden()
+    judged.down.click()
+    expect(judged.wrong).to_have_value("")
+
+
+def test_what_was_wrong_is_said_in_two_thousand_characters_at_most(judged: Widget, backend: ScriptedBackend):
+    judged.down.click()
+    posted(backend, 1)
+    send = judged.button("Send what was wrong")
+    judged.wrong.fill("x" * 2_001)
+    expect(judged.answer.get_by_text("2,001 of 2,000 characters")).to_be_visible()
+    expect(send).to_be_disabled()
+    judged.wrong.press("Enter")
+    judged.wrong.fill("🦉" * 2_000)
+    expect(judged.answer.get_by_text("2,000 of 2,000 characters")).to_be_visible()
+    send.click()
+    expect(judged.answer.get_by_text("Thank you.")).to_be_visible()
+    assert posted(backend, 2)[1:] == [{"thumb": "down", "words": "🦉" * 2_000}]
+
+
+def test_escape_closes_the_field_alone_and_keeps_its_words(judged: Widget, backend: ScriptedBackend):
+    first = judged.page.get_by_role("group", name="Qwestly").first
+    down = first.get_by_role("button", name="Not helpful")
+    wrong = first.get_by_label("What was wrong?")
+    down.click()
+    wrong.fill("I never")
+    stream = backend.stream("c1").begin()
+    judged.say("And now?")
+    expect(judged.stop).to_be_visible()
+    wrong.press("Escape")
+    expect(wrong).to_be_hidden()
+    expect(down).to_be_focused()
+    expect(judged.stop).to_be_visible()
+    expect(down).to_have_attribute("aria-pressed", "true")
+    down.click()
+    down.click()
+    expect(wrong).to_have_value("I never")
+    stream.done("Still Ada.")
+    expect(judged.send).to_be_visible()
+    assert not backend.asked("POST", "/api/conversations/c1/stop")
+
+
+def test_a_judgement_that_cannot_be_kept_is_withdrawn_and_said(judged: Widget, backend: ScriptedBackend):
+    backend.refuse(503, "unavailable", "The database is away.", on=f"POST {FEEDBACK}")
+    judged.down.click()
+    expect(judged.answer.get_by_text("Not saved. The database is away.")).to_be_visible()
+    expect(judged.announced).to_have_text("Not saved. The database is away.")
+    expect_pressed(judged, None)
+    expect(judged.wrong).to_be_hidden()
+
+    judged.down.click()
+    expect_pressed(judged, "down")
+    expect(judged.answer.get_by_text("Not saved.")).to_be_hidden()
+    posted(backend, 2)
+    backend.refuse(503, "unavailable", "The database is away.", on=f"POST {FEEDBACK}")
+    judged.wrong.fill("I never was there")
+    judged.wrong.press("Enter")
+    expect(judged.answer.get_by_text("Not saved. The database is away.")).to_be_visible()
+    expect_pressed(judged, "down")
+    expect(judged.wrong).to_have_value("I never was there")
+    judged.button("Send what was wrong").click()
+    expect(judged.answer.get_by_text("Thank you.")).to_be_visible()
+
+
+@pytest.mark.parametrize("first", ["is kept", "fails"])
+def test_quick_clicks_end_in_the_last_one_and_are_posted_in_turn(judged: Widget, backend: ScriptedBackend, first: str):
+    held = backend.hold(f"POST {FEEDBACK}")
+    judged.up.click()
+    posted(backend, 1)
+    judged.down.click()
+    judged.up.click()
+    judged.down.click()
+    expect_pressed(judged, "down")
+    assert len(posted(backend, 1)) == 1
+    if first == "fails":
+        held.cut()
+    else:
+        held.raw(b"{}").end()
+    assert posted(backend, 2) == [{"thumb": "up"}, {"thumb": "down"}]
+    expect_pressed(judged, "down")
+    expect(judged.answer.get_by_text("Not saved.")).to_be_hidden()
+
+
+def test_what_is_pressed_or_typed_outlives_a_reading_that_began_before(judged: Widget, backend: ScriptedBackend):
+    kept = [asked("m1", "Who am I?"), answered("You are Ada.", id="msg_run_1", feedback=None)]
+    held = backend.hold("GET /api/conversations/c1")
+    judged.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    backend.wait_for(1, "GET", "/api/conversations/c1")
+    judged.down.click()
+    posted(backend, 1)
+    judged.wrong.press_sequentially("I never")
+    read = {"title": "Ada", "running": False, "messages": [*kept, asked("m2", "And you?")]}
+    held.raw(json.dumps(read).encode()).end()
+    expect(judged.said).to_have_text(["Who am I?", "And you?"])
+    wrong = judged.page.get_by_label("What was wrong?")
+    expect(wrong).to_be_focused()
+    judged.page.keyboard.type(" was there")
+    expect(wrong).to_have_value("I never was there")
+    expect(judged.button("Not helpful")).to_have_attribute("aria-pressed", "true")
+
+
+def test_thumbs_are_quiet_on_earlier_answers_until_they_are_looked_at(judged: Widget, backend: ScriptedBackend):
+    backend.stream("c1").begin().done("Still Ada.")
+    judged.say("And now?")
+    expect(judged.words).to_have_text("Still Ada.")
+    expect(judged.send).to_be_visible()
+    judged.page.mouse.move(0, 0)
+    expect(judged.up).to_have_css("opacity", "1")
+    first = judged.page.get_by_role("group", name="Qwestly").first
+    up = first.get_by_role("button", name="Good answer")
+    expect(up).to_have_css("opacity", "0")
+    up.focus()
+    expect(up).to_have_css("opacity", "1")
+    judged.box.focus()
+    expect(up).to_have_css("opacity", "0")
+    first.hover()
+    expect(up).to_have_css("opacity", "1")
+    up.click()
+    judged.box.focus()
+    judged.page.mouse.move(0, 0)
+    expect(up).to_have_css("opacity", "1")
+    expect(first.get_by_role("button", name="Not helpful")).to_have_css("opacity", "0")
+
+
+def test_on_a_phone_thumbs_are_always_seen_and_large_enough_to_touch(phone: Page, backend: ScriptedBackend):
+    first = [asked("m1", "Hi"), answered("Ho\n\n" * 40, id="a1")]
+    kept = [*first, asked("m2", "Who am I?"), answered("Ada.", "stopped", id="a2")]
+    backend.keep("c1", "Earlier", *kept)
+    phone.goto("/host")
+    widget = ready(phone)
+    widget.button("Conversations").tap()
+    widget.rows.get_by_role("button", name="Earlier").first.tap()
+    expect(widget.up).to_be_visible()
+    for thumb in [*widget.button("Good answer").all(), *widget.button("Not helpful").all()]:
+        expect(thumb).to_have_css("opacity", "1")
+        assert smallest_side(thumb) >= 44
+    widget.down.tap()
+    expect(widget.wrong).to_be_in_viewport()
+    assert smallest_side(widget.button("Send what was wrong")) >= 44
+    widget.wrong.fill("w" * 300)
+    expect(widget.button("Send what was wrong")).to_be_in_viewport(ratio=1)
+    assert_no_sideways_scrolling(widget)
+
+
+def smallest_side(button: Locator) -> float:
+    box = button.bounding_box()
+    assert box
+    return min(box["width"], box["height"])
+
+
 # ── tokens ──
 
 
@@ -514,10 +878,12 @@ def test_a_turn_that_still_runs_after_a_reload_is_followed_to_its_end(
     backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You are", "running"), running=True)
     clock.run(2)
     expect(widget.words).to_have_text("You are")
+    expect(widget.up).to_be_hidden()
     backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You are", "stopped"))
     widget.stop.click()
     backend.wait_for(1, "POST", "/api/conversations/c1/stop")
     expect(widget.answer.get_by_text("Stopped.")).to_be_visible()
+    expect(widget.up).to_be_visible()
     expect(widget.send).to_be_visible()
     count = len(backend.asked("GET", "/api/conversations/c1"))
     clock.run(10)
@@ -875,6 +1241,25 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedB
     stream.done("Fine", stopped=True)
     expect(widget.button("Retry")).to_be_visible()
     expect(widget.box).to_be_focused()
+    order = []
+    for _ in range(3):
+        keyboard.press("Shift+Tab")
+        order.append(focused(page))
+    assert order == ["Not helpful", "Good answer", "Retry"]
+    keyboard.press("Tab")
+    keyboard.press("Space")
+    assert backend.wait_for(1, "POST", FEEDBACK)[0].body == {"thumb": "up"}
+    keyboard.press("Tab")
+    keyboard.press("Enter")
+    assert backend.wait_for(2, "POST", FEEDBACK)[1].body == {"thumb": "down"}
+    keyboard.press("Tab")
+    assert focused(page) == "What was wrong?"
+    keyboard.type("Half")
+    keyboard.press("Tab")
+    keyboard.press("Enter")
+    assert backend.wait_for(3, "POST", FEEDBACK)[2].body == {"thumb": "down", "words": "Half"}
+    assert focused(page) == "Not helpful"
+    keyboard.press("Shift+Tab")
     keyboard.press("Shift+Tab")
     assert focused(page) == "Retry"
 
@@ -896,9 +1281,16 @@ def focused(page: Page) -> str:
     }""")
 
 
-def test_focus_can_be_seen(widget: Widget):
+def test_focus_can_be_seen(widget: Widget, backend: ScriptedBackend):
     widget.page.keyboard.press("Tab")
-    assert widget.button("New conversation").evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
+    outline = "node => getComputedStyle(node).outlineStyle"
+    assert widget.button("New conversation").evaluate(outline) == "solid"
+    backend.stream().begin().done("Hi")
+    widget.say("Hello")
+    expect(widget.up).to_be_visible()
+    widget.page.keyboard.press("Shift+Tab")
+    expect(widget.down).to_be_focused()
+    assert widget.down.evaluate(outline) == "solid"
     widget.box.focus()
     box = widget.box.locator("..")
     assert box.evaluate("node => getComputedStyle(node).boxShadow") != "none"
@@ -1026,12 +1418,15 @@ def test_light_and_dark_follow_the_system_with_enough_contrast(page: Page, backe
     )
     widget.say("Who am I?")
     expect(widget.retry).to_be_visible()
+    widget.up.click()
     widget.box.fill("x")
     texts = [
         widget.said,
         widget.answer.get_by_role("link"),
         widget.answer.get_by_text("Something went wrong."),
         widget.answer.get_by_text("1 step"),
+        widget.up,
+        widget.down,
         widget.send,
         widget.button("New conversation"),
     ]
