@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from types import FrameType
 from typing import Annotated, Literal
 
@@ -22,6 +23,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from qwestly_agent.auth import verify_token
+from qwestly_agent.authority.brake import Standing, pull, standing_of
+from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.bootstrap import House, bootstrap
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failures import failure_of
@@ -29,6 +32,7 @@ from qwestly_agent.chat.opening import open_turn
 from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS, headers_of, start_stream
 from qwestly_agent.chat.view import (
+    AutonomyView,
     ConversationList,
     ConversationView,
     Failure,
@@ -100,6 +104,11 @@ def create_app(
     app.get("/api/conversations/{conversation_id}")(read_conversation)
     app.delete("/api/conversations/{conversation_id}")(delete_conversation)
     app.post("/api/conversations/{conversation_id}/stop")(stop_turn)
+    app.get("/api/autonomy")(read_autonomy)
+    app.put("/api/autonomy")(set_autonomy)
+    app.get("/api/brake")(read_brake)
+    app.post("/api/brake")(pull_brake)
+    app.delete("/api/brake")(release_brake)
     app.post("/api/messages/{message_id}/feedback")(give_feedback)
     return app
 
@@ -193,8 +202,8 @@ async def read_conversation(
 
 async def delete_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Deleted:
     """With its messages, for good."""
-    await house.conversations.delete(user_id, conversation_id)
     await house.tool_calls.forget(user_id, conversation_id)
+    await house.conversations.delete(user_id, conversation_id)
     return Deleted()
 
 
@@ -211,6 +220,42 @@ async def give_feedback(message_id: str, given: FeedbackBody, house: TheHouse, u
     feedback = given.feedback(to_datetime(house.clock()))
     await house.conversations.give_feedback(user_id, message_id, feedback)
     return FeedbackGiven(id=message_id, feedback=feedback)
+
+
+async def read_autonomy(house: TheHouse, user_id: TheUser) -> AutonomyView:
+    """How far the agent may go: L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous."""
+    return AutonomyView(level=await house.autonomy.level(user_id))
+
+
+async def set_autonomy(chosen: AutonomyView, house: TheHouse, user_id: TheUser) -> AutonomyView:
+    """Holds from the next turn on, and for what is not yet carried out."""
+    await house.autonomy.set_level(user_id, chosen.level, to_datetime(house.clock()))
+    return chosen
+
+
+async def read_brake(house: TheHouse, user_id: TheUser) -> Standing:
+    """Whether the agent may run: running, pausing, paused, or partial (something could not be stopped)."""
+    own, everybody = await asyncio.gather(house.signals.brake(user_id), house.signals.brake(EVERYBODY))
+    return standing_of(own, everybody)
+
+
+async def pull_brake(house: TheHouse, user_id: TheUser) -> Standing:
+    """Stop everything of this user, and let nothing begin. Answers once nothing runs, or after 30 seconds."""
+    conversations = house.conversations
+    await pull(
+        house.signals,
+        user_id,
+        lambda: conversations.running(user_id, house.clock()),
+        partial(conversations.braked, user_id),
+        house.clock,
+    )
+    return await read_brake(house, user_id)
+
+
+async def release_brake(house: TheHouse, user_id: TheUser) -> Standing:
+    """Let the agent run again. What was stopped stays stopped. The operators' brake is not theirs to release."""
+    await house.signals.brake_off(user_id)
+    return await read_brake(house, user_id)
 
 
 async def read_body(request: Request) -> bytes:
@@ -245,9 +290,11 @@ def request_id_of(request: Request) -> str:
 async def answer_error(request: Request, error: Exception) -> JSONResponse:
     """Every error in the one shape, with a request id that stands in the log too."""
     failure, request_id = _failure(error), request_id_of(request)
-    if failure.http_status >= 500 or failure.http_status == TooManyTurns.http_status:
+    if failure.http_status >= 500:
         line = {"request_id": request_id, "code": failure.code, **cause_of(error)}
         house_of(request).logger.error(Event.REQUEST_FAILED, extra=line)
+    elif failure.http_status == TooManyTurns.http_status:
+        house_of(request).logger.info(Event.TURN_REFUSED, extra={"request_id": request_id, "code": failure.code})
     headers = {"Retry-After": str(failure.retry_after)} if failure.retry_after else {}
     if failure.http_status == Unauthorized.http_status:
         headers["WWW-Authenticate"] = "Bearer"

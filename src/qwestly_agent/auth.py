@@ -3,6 +3,7 @@
 import jwt
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
+from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.clock import Clock
 from qwestly_agent.errors import Unauthorized
 from qwestly_agent.settings import Settings
@@ -59,6 +60,6 @@ def _decode(token: str, secret: str, settings: Settings) -> dict[str, object]:
 def _user_id(claims: _Claims, now: float) -> str:
     in_force = claims.nbf <= now + CLOCK_SKEW_SECONDS and now < claims.exp
     short_lived = claims.exp <= now + LONGEST_LIFE_SECONDS + CLOCK_SKEW_SECONDS
-    if not (in_force and short_lived) or claims.iss == OUR_ISSUER:
+    if not (in_force and short_lived) or claims.iss == OUR_ISSUER or claims.user_id == EVERYBODY:
         raise Unauthorized
     return claims.user_id

@@ -19,6 +19,7 @@ from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.observability import make_logger
 from qwestly_agent.settings import Settings
+from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.knowledge import Knowledge
@@ -49,6 +50,7 @@ class House:
     """One for all providers: a TLS context of its own for each would cost more than all else at a cold start."""
     conversations: Conversations
     signals: Signals
+    autonomy: Autonomy
     profiles: Profiles
     memories: Memories
     knowledge: Knowledge
@@ -93,6 +95,7 @@ async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: 
         http=http,
         conversations=conversations,
         signals=signals,
+        autonomy=Autonomy(database),
         profiles=Profiles(database),
         memories=Memories.of(database),
         knowledge=Knowledge.of(database),
@@ -112,8 +115,8 @@ def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
         tz_aware=True,
         timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
-        # A turn begins with half a dozen commands at once; by default a cold pool opens two connections at a time.
-        minPoolSize=8,
+        # A turn begins with ten commands at once; by default a cold pool opens two connections at a time.
+        minPoolSize=10,
         maxConnecting=10,
     )
 

@@ -70,6 +70,11 @@ class OverBudget(AgentError):
     sentence = "Today's budget for your conversations is used up. It is there again tomorrow."
 
 
+class Braked(AgentError):
+    code, http_status = "braked", 423
+    sentence = "Everything is paused. Nothing runs until the brake is released."
+
+
 class ModelUnavailable(AgentError):
     code, http_status = "model_unavailable", 503
     sentence = "The language model cannot be reached right now. Your message is kept; please try again in a moment."

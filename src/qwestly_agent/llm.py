@@ -11,7 +11,7 @@ from openai import AsyncOpenAI
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import FallbackExceptionGroup, ModelAPIError, RetryModelRequest, UnexpectedModelBehavior
-from pydantic_ai.messages import FinishReason, ModelResponse, ModelResponseStreamEvent
+from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, ModelResponseStreamEvent
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 from pydantic_ai.profiles.openai import OpenAIModelProfile
@@ -51,10 +51,10 @@ class Price:
 
     def of(self, usage: RequestUsage) -> Decimal:
         """What a request cost, in US dollars; cached tokens are part of the input tokens."""
-        fresh = usage.input_tokens - usage.cache_read_tokens
-        millionths = (
-            fresh * self.input + usage.cache_read_tokens * self.cached_input + usage.output_tokens * self.output
-        )
+        # What a provider counts is its own word: no count of it makes an answer cost less than nothing.
+        asked, said = max(0, usage.input_tokens), max(0, usage.output_tokens)
+        cached = min(max(0, usage.cache_read_tokens), asked)
+        millionths = (asked - cached) * self.input + cached * self.cached_input + said * self.output
         return millionths / 1_000_000
 
 
@@ -178,6 +178,17 @@ _PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 
 class _ChatModel(OpenAIChatModel):
     """Takes JSON of another shape for the provider's fault that it is: the library trusts the shape and trips."""
+
+    def _note_lookalike_frames(
+        self,
+        authored: list[ModelMessage],  # noqa: ARG002
+        messages: list[ModelMessage],
+        *,
+        announce: bool,  # noqa: ARG002
+    ) -> tuple[list[ModelMessage], bool]:
+        # What imitates a frame is quoted already (`text.quoted`). The library's note on it would tell a model, in front
+        # of the cached prefix, that such blocks do have authority.
+        return messages, False
 
     async def _process_streamed_response(self, *args: Any, **kwargs: Any) -> OpenAIStreamedResponse:
         with _its_shape_trusted():

@@ -28,6 +28,7 @@ class Event(StrEnum):
 
     TURN_STARTED = "turn started"
     TURN_ENDED = "turn ended"
+    TURN_REFUSED = "turn refused: too many, or over budget"
     TURN_FAILED = "turn failed"
     RECORD_FAILED = "answer recorded by its words alone"
     STREAM_FAILED = "stream could not be encoded"

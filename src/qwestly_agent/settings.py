@@ -37,8 +37,9 @@ class Settings:
     """`provider:name`, asked where the first provider cannot answer; empty for none."""
     agent_design: str = "default"
     """The design of new conversations."""
-    link_hosts: str = "qwestly.com,linkedin.com"
-    """Where links and images in an answer may point to, separated by commas, each with its subdomains."""
+    link_hosts: str = "qwestly.com"
+    """Where links and images in an answer may point to, separated by commas, each with its subdomains: none that counts
+    visits for strangers, or passes people on to where they like."""
     turn_ceiling_usd: float = 0.05
     """No model request once a turn has cost so much."""
     day_ceiling_usd: float = 1.0
@@ -46,7 +47,7 @@ class Settings:
     running_turns: int = 3
     """So many of a user at once."""
     messages_a_minute: int = 20
-    """So many from a user; 100 and more is no limit."""
+    """So many from a user; 1,000 and more is no limit."""
     join_window_ms: float = 80
     """Words that a model sends within so many milliseconds go on together; 0 joins none."""
     log_level: str = "INFO"

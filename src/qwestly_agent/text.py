@@ -57,30 +57,34 @@ def visible_data(value: Any) -> Any:
             return value
 
 
-_TAG = re.compile(r"(?:[<＜﹤]|&(?:lt|#0*60|#x0*3c)(?![0-9a-z]);?)(?=[\s/／|]*[^\W\d])", re.IGNORECASE)
+_TAG = re.compile(
+    r"(?:[<＜﹤]|[&＆﹠](?:[lｌ][tｔ]|[#＃]0*60(?!\d)|[#＃][xｘ]0*3c(?![0-9a-f]));?)(?!\s*[\d=-])", re.IGNORECASE
+)
 
 
 def quoted(text: str) -> str:
-    """As it may stand in a prompt: with `‹` where a tag would begin, however it is written, so that nothing in it opens
+    """As it may stand in a prompt: with `‹` where a tag could begin, however it is written, so that nothing in it opens
     or closes what we put around it; and without what nobody sees."""
     return _TAG.sub("‹", visible(text))
 
 
 _SECRETS = re.compile(
-    r"""(?xi)
+    r"""(?xis)
     (?P<name>
-        (?:pass(?:word|wort)?|secret|token|api[-_ ]?key|authorization)["']?\s*[:=]\s*["']?(?:bearer\s+)?
-        | bearer\s+
-        | ://[^\s/:@]+:(?=[^\s/@]+@)            # the credentials of an address
-    ) [^\s"'&,;}@]{4,}
-    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+             # an e-mail address
-    | \beyJ[\w-]{8,}\.[\w-]+\.[\w-]*         # a JSON Web Token
-    | \b(?:sk|pk|rk|ghp|gho|xox[abp])[-_][\w-]{8,}
-    | \b(?:AKIA|ASIA)[0-9A-Z]{16}\b             # keys as providers write them
+        (?: (?:passw|passphrase|pwd|secret|token|api[-_ ]?key|access[-_ ]?key|signature|kennwort|contraseña)[\w-]{0,40}
+          | pass(?:wort)? | mot\ de\ passe | authorization | (?<=[?&])(?:key|sig|code)
+        ) \\?["']? \s*[:=]\s* (?:\\?["'])? (?:(?:bearer|basic)\s+)?
+        | \b(?:bearer|basic)\s+(?=[\w.~+/-]{8})
+    ) (?: (?<=["'])[^"'\\]+ | [^\s"'&,;}\\]{3,} )
+    | (?P<login> ://[^\s/:@]+: ) [^\s/@]+ (?=@)                # the credentials of an address
+    | (?<![\w.+-]) [\w.+-]+ (?:@|%40|\\u0040) [\w-]+ (?:\.[\w-]+)+   # an e-mail address
+    | \beyJ[\w-]{8,}\.[\w-]+\.[\w-]*                           # a JSON Web Token
+    | -----BEGIN\ [A-Z ]+-----.*?(?:-----END\ [A-Z ]+-----|\Z)
+    | \b(?:(?:sk|pk|rk|ghp|gho|github_pat|xox[abp])[-_][\w-]{8,} | AIza[\w-]{20,} | (?:AKIA|ASIA)[0-9A-Z]{16}\b)
     """
 )
 
 
 def masked(text: str) -> str:
     """With `…` in place of e-mail addresses and of what looks like a secret."""
-    return _SECRETS.sub(lambda found: f"{found['name'] or ''}…", text)
+    return _SECRETS.sub(lambda found: f"{found['name'] or found['login'] or ''}…", text)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -36,7 +36,7 @@ from qwestly_agent.tools import TOOLS
 from qwestly_agent.tools.calls import MOST_CALLS
 from tests.servers import SECRET, ChatServer, Client, Event, settings_for, user_says
 
-CALLS = int(os.environ.get("HOSTILE_CALLS", "1000"))
+CALLS = int(os.environ.get("HOSTILE_CALLS", "500"))
 SEED = 4
 TURNS_A_ROUND = 2
 """Of each attacker, in one conversation."""
@@ -44,7 +44,7 @@ LARGEST_STORED_BYTES = 200_000
 MOST_MEMORY_BYTES = 1_000_000_000
 LONG = "x" * 1_000_000
 GROWS = {conversations.CONVERSATIONS, conversations.MESSAGES, tool_calls.COLLECTION, usage.COLLECTION}
-"""What a turn writes; and signals, which only a stop writes."""
+"""What a turn writes. Nobody stops one here, so that the signals stay as they are."""
 
 Stored: TypeAlias = Database[dict[str, Any]]
 
@@ -146,8 +146,6 @@ NO_OBJECTS = [
     "\0",
     "prices; DROP TABLE users",
 ]
-
-
 FOREIGN = ["user_id", "userId", "conversation_id", "filter", "ctx", "url", "limit", "__class__", "a.b"]
 """Arguments that no tool has, with which one might look at others."""
 
@@ -338,10 +336,10 @@ def let_loose(
     """The hijacked model answers the attackers, all of them at once, until it has made its calls: those."""
     replies, waiting = hijacked.replies(), list[Reply]()
     made: list[ToolCall] = []
+    number = 0
     with ThreadPoolExecutor(len(attackers)) as pool:
-        for number in count():
-            if len(made) >= CALLS:
-                return made
+        while len(made) < CALLS:
+            number += 1
             # So many that it does not come to its senses before the round is over.
             wanted = len(attackers) * TURNS_A_ROUND * (MOST_CALLS + 2)
             waiting += islice(replies, wanted - len(waiting))
@@ -358,7 +356,7 @@ def let_loose(
             said = check_prompts(model, attackers, others)
             made += [call for reply in waiting[:said] for call in reply.tool_calls]
             del waiting[:said]
-    raise AssertionError
+    return made
 
 
 def check_shown(shown: Any, who: Person, everybody: Sequence[Person]) -> None:

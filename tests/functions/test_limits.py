@@ -208,3 +208,40 @@ def test_a_refusal_reaches_ai_sdk_clients_as_an_http_error(chat: ChatServer, cli
         body = {"id": "chat-2", "messages": [user_says("Again", "m2")], "trigger": "submit-message"}
         assert user.request("POST", "/api/chat", json=body).status_code == 429
         assert user.request("GET", "/api/conversations/chat-2").status_code == 404
+
+
+def test_what_tools_returned_counts_in_the_estimate(chat: ChatServer, client: Client, model: ModelServer) -> None:
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        chunk = {"user_id": client.user_id, "title": "CV", "source_type": "resume", "text": "word " * 2_000}
+        mongo[chat.settings.mongodb_database]["knowledge_chunk"].insert_one(chunk)
+    look_up: ToolCall = {"name": "query_user_knowledge", "arguments": {"query": "word"}}
+    model.script(Reply(tool_calls=[look_up]), Reply(text=["Well", "never"], hold_after=1))
+    with client.open({"message": "Tell me"}) as events:
+        conversation_id = next(events).data["conversation_id"]
+        model.wait_until_held()
+        client.request("POST", f"/api/conversations/{conversation_id}/stop")
+        list(events)
+    receipt = client.get(f"/api/conversations/{conversation_id}")["messages"][-1]["receipt"]
+    assert receipt["input_tokens"] > 10_000 / 4
+
+
+def test_no_count_of_a_providers_makes_an_answer_cost_less_than_nothing(
+    chat: ChatServer, client: Client, model: ModelServer
+) -> None:
+    absurd = {"cached_tokens": 10**9}
+    usage = {"prompt_tokens": 10, "prompt_cache_hit_tokens": 10**9, "prompt_tokens_details": absurd}
+    model.script(Reply(text="Cheap.", usage={**USAGE, **usage}))
+    assert client.say("Hello").last.name == "done"
+    [day] = spending_of(chat, client)["days"].values()
+    assert day.get("cost_usd", 0) >= 0
+
+
+def test_a_refused_message_does_not_move_its_conversation_to_the_top(chat: ChatServer, client: Client) -> None:
+    clock = FakeClock()
+    with limited(chat, client, clock, messages_a_minute=2) as user:
+        older = user.say("First").conversation_id
+        clock.advance(1)
+        newer = user.say("Second").conversation_id
+        clock.advance(1)
+        assert refusal(user, "Third", conversation_id=older)[1] == "too_many_turns"
+        assert [item["id"] for item in user.get("/api/conversations")["items"]] == [newer, older]

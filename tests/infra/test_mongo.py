@@ -22,7 +22,17 @@ from infra.mongo.indexes import INDEXES, VECTOR_INDEXES
 from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.stores import conversations, docs, knowledge, memories, profiles, signals, tool_calls, usage
+from qwestly_agent.stores import (
+    autonomy,
+    conversations,
+    docs,
+    knowledge,
+    memories,
+    profiles,
+    signals,
+    tool_calls,
+    usage,
+)
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 from tests.servers import SECRET, settings_for
@@ -322,6 +332,7 @@ async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> 
 
 FOREIGN = {*profiles.READ_FIELDS, knowledge.COLLECTION}
 OURS = {
+    autonomy.COLLECTION,
     conversations.CONVERSATIONS,
     conversations.MESSAGES,
     docs.COLLECTION,
@@ -343,12 +354,12 @@ def actions_on(collection: str) -> set[str]:
 
 
 def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> None:
-    modules = (conversations, docs, knowledge, memories, profiles, signals, tool_calls, usage)
+    modules = (autonomy, conversations, docs, knowledge, memories, profiles, signals, tool_calls, usage)
     named = {
         value
         for module in modules
         for name, value in vars(module).items()
-        if name.isupper() and isinstance(value, str) and name != "ACTIVE"
+        if name.isupper() and isinstance(value, str) and name != "ACTIVE" and "LEVEL" not in name
     }
     assert named == FOREIGN | OURS
 

@@ -8,6 +8,7 @@ from aws_lambda_powertools import Logger
 from pydantic_ai import Agent
 
 from qwestly_agent.agents.spending import Spending
+from qwestly_agent.authority.model import Level
 from qwestly_agent.clients.query_vectors import QueryVectors
 from qwestly_agent.clock import Clock
 from qwestly_agent.errors import AgentError
@@ -31,6 +32,8 @@ class AgentDeps:
     knowledge: Knowledge
     docs: Docs
     query_vectors: QueryVectors
+    level: Level
+    """How far the user lets the agent go."""
     calls: "Calls"
     """The run's own tool calls, so far."""
     spending: Spending

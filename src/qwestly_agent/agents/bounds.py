@@ -20,6 +20,7 @@ from pydantic_ai.framing import wrap
 from pydantic_ai.messages import (
     CapabilityEvent,
     ModelMessage,
+    ModelMessagesTypeAdapter,
     ModelRequest,
     ModelRequestPart,
     ModelResponse,
@@ -35,6 +36,7 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json, to_jsonable_python
 
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.authority.gate import gate
 from qwestly_agent.errors import AgentError, DataGone, InvalidSettings, ModelUnavailable
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.text import quoted, visible_data, well_formed
@@ -66,8 +68,9 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         return self
 
     async def prepare_tools(self, ctx: Context, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
-        calls = ctx.deps.calls
-        return [] if calls.exhausted else [each for each in tool_defs if not calls.withdrawn(each.name)]
+        if ctx.deps.calls.exhausted:
+            return []
+        return [each for each in tool_defs if not ctx.deps.calls.withdrawn(each.name) and _offered(ctx.deps, each)]
 
     async def after_model_request(
         self, ctx: Context, *, request_context: ModelRequestContext, response: ModelResponse
@@ -90,7 +93,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         ctx: Context,
         *,
         call: ToolCallPart,
-        tool_def: ToolDefinition,  # noqa: ARG002
+        tool_def: ToolDefinition,
         args: str | dict[str, Any],
         handler: WrapToolValidateHandler,
     ) -> dict[str, Any]:
@@ -102,7 +105,9 @@ class BoundedTools(AbstractCapability[AgentDeps]):
             arguments = await handler(args)
         except (ValidationError, ModelRetry) as error:
             raise ToolFailed(await _failed(ctx, made, None, _arguments_problem(error))) from None
-        if problem := deps.calls.refusal(made, arguments):
+        if problem := _not_allowed(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.refusal(
+            made, arguments
+        ):
             deps.calls.refused(made, problem, deps.clock())
             raise ToolFailed(problem)
         return arguments
@@ -142,13 +147,15 @@ def _well_formed(part: ModelResponsePart) -> ModelResponsePart:
     return replace(part, content=well_formed(part.content)) if isinstance(part, TextPart | ThinkingPart) else part
 
 
+def _offered(deps: AgentDeps, tool: ToolDefinition) -> bool:
+    return gate(contract_of(tool.name, tool.metadata).effect, deps.level).answer != "refuse"
+
+
 def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract]) -> ToolCallPart:
     """The call as it can be kept, sent back to a provider, and told from others: a model may write anything in one."""
-    name, call_id = name_of(part.tool_name), id_of(part.tool_call_id)
+    name = name_of(part.tool_name)
+    call_id = id_of(part.tool_call_id, deps.calls.made, len(deps.calls.made) + 1)
     arguments = well_formed(part.args) if isinstance(part.args, str) else to_json(part.args or {}).decode()
-    # Some providers count anew in each answer, or not at all.
-    while not call_id or call_id in deps.calls.made:
-        call_id = f"{call_id}.{len(deps.calls.made) + 1}"
     too_long = len(arguments) > LONGEST_ARGUMENTS
     call = deps.calls.begin(call_id, name, contracts.get(name), arguments, deps.clock())
     if name not in contracts:
@@ -161,10 +168,16 @@ def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract
     return replace(part, tool_name=name, tool_call_id=call_id, args="{}" if too_long else arguments)
 
 
+def _not_allowed(deps: AgentDeps, contract: Contract) -> str | None:
+    decision = gate(contract.effect, deps.level)
+    # Until there are approvals, what would need one is not done at all.
+    return None if decision.answer == "run" else decision.reason
+
+
 async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:
     """What the model is told; the user is told too when the tool is withdrawn."""
     problem = ctx.deps.calls.failed(call, arguments, problem, ctx.deps.clock())
-    if ctx.deps.calls.withdrawn(call.tool):
+    if ctx.deps.calls.just_withdrawn(call.tool):
         await ctx.emit(Progress(label=f"Not available for this answer: {call.label.removesuffix('…')}"))
     return problem
 
@@ -221,11 +234,8 @@ class BoundedCost(AbstractCapability[AgentDeps]):
 
 
 def _characters(request: ModelRequestContext) -> int:
-    parts = [part for message in request.messages for part in message.parts]
-    said = [
-        getattr(part, "content", "") for part in [*(request.model_request_parameters.instruction_parts or ()), *parts]
-    ]
-    return sum(len(each) for each in said if isinstance(each, str))
+    instructions = request.model_request_parameters.instruction_parts or ()
+    return len(ModelMessagesTypeAdapter.dump_json(request.messages)) + sum(len(part.content) for part in instructions)
 
 
 class FencedData(AbstractCapability[AgentDeps]):

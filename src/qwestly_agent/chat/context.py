@@ -4,12 +4,13 @@ It stands in the instructions, before everything that was said, so any change of
 prompt anew at fifty times the price. It is therefore made once, and again only where it would be wrong or a day old.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 from pydantic_ai.framing import register_tag, wrap
 
+from qwestly_agent.authority.model import Level
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.text import quoted
 
@@ -23,18 +24,28 @@ _MEMORIES = register_tag("user_memories")
 _SURENESS = {"inferred": "inferred, not said", "user_document": "from their document", "external": "from elsewhere"}
 
 
+MAY: Mapping[Level, str] = {
+    "L0": "You may look things up and suggest. You change nothing, and are offered nothing that could.",
+    "L1": "You may look things up and draft. Whatever changes data or is seen by others waits for the user's yes.",
+    "L2": "You may look things up and draft. Whatever changes data or is seen by others goes to the user's queue.",
+    "L3": "You may look things up, draft and change the user's data. What others see waits for the user's yes.",
+}
+"""What the model is told of its level. It decides nothing: the gate does."""
+
+
 class Context(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     profile: str
     memories: str
+    level: Level
     prompt_version: str
     made_at: float
     """Seconds since the epoch."""
 
     @property
     def text(self) -> str:
-        return f"{self.profile}\n\n{self.memories}"
+        return f"{self.profile}\n\n{self.memories}\n\n{MAY[self.level]}"
 
     def still_holds(self, fresh: "Context", last_withdrawn: float | None) -> bool:
         """Whether this one can go on, given what a context made now would say.
@@ -43,13 +54,16 @@ class Context(BaseModel):
         """
         return (
             self.prompt_version == fresh.prompt_version
+            and self.level == fresh.level
             and self.profile == fresh.profile
             and fresh.made_at - self.made_at < OLDEST_SECONDS
             and (last_withdrawn is None or last_withdrawn <= self.made_at)
         )
 
 
-def make_context(profile: dict[str, Any], memories: Sequence[Memory], prompt_version: str, now: float) -> Context:
+def make_context(
+    profile: dict[str, Any], memories: Sequence[Memory], level: Level, prompt_version: str, now: float
+) -> Context:
     """From the profile's summary and the most salient memories, best first."""
     fields = [f"{name}: {_plain(value)[:LONGEST_FIELD_CHARACTERS]}" for name, value in profile.items()]
     about = "\n".join(fields) or "No profile yet."
@@ -57,6 +71,7 @@ def make_context(profile: dict[str, Any], memories: Sequence[Memory], prompt_ver
     return Context(
         profile=wrap(_PROFILE, quoted(about)),
         memories=wrap(_MEMORIES, quoted(remembered)),
+        level=level,
         prompt_version=prompt_version,
         made_at=now,
     )

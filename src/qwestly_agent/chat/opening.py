@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
+from qwestly_agent.authority.model import EVERYBODY, Level
 from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.context import MEMORIES_LIMIT, Context, make_context
@@ -17,6 +18,7 @@ from qwestly_agent.chat.request import TurnRequest
 from qwestly_agent.chat.turn import LAST_TRY_SECONDS, Turn
 from qwestly_agent.chat.window import READ_LIMIT
 from qwestly_agent.errors import (
+    Braked,
     Changed,
     ConversationBusy,
     Invalid,
@@ -27,7 +29,7 @@ from qwestly_agent.errors import (
     Unavailable,
 )
 from qwestly_agent.memory.model import Memory
-from qwestly_agent.observability import Event
+from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.stores.conversations import Claim, Message, NewTurn
 from qwestly_agent.stores.usage import Load
 
@@ -47,11 +49,12 @@ class _Known:
     profile: dict[str, Any]
     memories: list[Memory]
     last_withdrawn: float | None
+    level: Level
 
 
 async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: float) -> Turn:
     """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`,
-    `TooManyTurns`, `OverBudget`."""
+    `TooManyTurns`, `OverBudget`, `Braked`."""
     turn = NewTurn(
         run_id=house.new_id(),
         message_id=request.message_id or f"msg_{house.new_id()}",
@@ -71,21 +74,27 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
         # connection. The driver's own timeout bounds them.
         await asyncio.gather(reading, return_exceptions=True)
         with pymongo.timeout(LAST_TRY_SECONDS):
-            await asyncio.gather(_leaving(house, user_id, turn), return_exceptions=True)
+            await _tried(house, _leaving(house, user_id, turn))
         raise
     try:
         said, known, load = await reading
         await admit(house, user_id, load, turn.started_at)
         return await _prepare(house, claim, request, said, known, load, deadline)
-    except (Invalid, Changed, TooManyTurns, OverBudget):
+    except (Invalid, Changed, TooManyTurns, OverBudget, Braked):
         await asyncio.gather(house.conversations.withdraw(claim), _leaving(house, user_id, turn))
         raise
     except BaseException:
         # The user's message stays in the claim, and the next turn finds it there.
         with pymongo.timeout(LAST_TRY_SECONDS):
             abandoning = house.conversations.abandon(claim)
-            await asyncio.gather(abandoning, _leaving(house, user_id, turn), return_exceptions=True)
+            await _tried(house, abandoning, _leaving(house, user_id, turn))
         raise
+
+
+async def _tried(house: House, *what: Coroutine[Any, Any, None]) -> None:
+    for error in await asyncio.gather(*what, return_exceptions=True):
+        if error:
+            house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
 
 def _leaving(house: House, user_id: str, turn: NewTurn) -> Coroutine[Any, Any, None]:
@@ -118,13 +127,16 @@ async def _read_said(house: House, user_id: str, conversation_id: str, request: 
 
 
 async def _read_known(house: House, user_id: str) -> _Known:
-    return _Known(
-        *await asyncio.gather(
-            house.profiles.summary(user_id),
-            house.memories.most_salient(user_id, MEMORIES_LIMIT),
-            house.memories.last_withdrawn(user_id),
-        )
+    """Raises `Braked`."""
+    profile, memories, last_withdrawn, level, *_ = await asyncio.gather(
+        house.profiles.summary(user_id),
+        house.memories.most_salient(user_id, MEMORIES_LIMIT),
+        house.memories.last_withdrawn(user_id),
+        house.autonomy.level(user_id),
+        house.signals.check_brake(user_id),
+        house.signals.check_brake(EVERYBODY),
     )
+    return _Known(profile, memories, last_withdrawn, level)
 
 
 async def _prepare(
@@ -143,6 +155,7 @@ async def _prepare(
         history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
         context=_context(claim, design, known),
         load=load,
+        level=known.level,
         deadline=deadline,
         replaced=earlier,
         answered=_answered(request, earlier),
@@ -189,7 +202,7 @@ def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
 
 
 def _context(claim: Claim, design: Design, known: _Known) -> Context:
-    fresh = make_context(known.profile, known.memories, design.prompt_version, claim.turn.started_at)
+    fresh = make_context(known.profile, known.memories, known.level, design.prompt_version, claim.turn.started_at)
     try:
         kept = Context.model_validate(claim.context)
     except ValidationError:  # none yet, or one of an earlier version

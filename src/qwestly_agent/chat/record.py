@@ -1,7 +1,7 @@
 """What is kept of a turn: what was said, the steps, what it cost, and what made it."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -144,17 +144,17 @@ def _entry(call: Call) -> ToolCallEntry:
         tool=well_formed(call.tool)[:AUDITED_CHARACTERS],
         effect=call.contract.effect if call.contract else None,
         outcome=call.outcome,
-        arguments=masked(_written(call.arguments)),
-        result=masked(_written(call.result)) if call.outcome == "succeeded" else None,
-        error=call.problem,
+        arguments=_written(call.arguments, masked),
+        result=_written(call.result, masked) if call.outcome == "succeeded" else None,
+        error=masked(call.problem) if call.problem else None,
         ms=call.milliseconds,
         at=call.started_at,
     )
 
 
-def _written(value: Any) -> str:
+def _written(value: Any, mask: Callable[[str], str] = str) -> str:
     """The beginning of a value's JSON; text that a model wrote in place of an object stays what it is."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    text = mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return well_formed(visible(text[:AUDITED_CHARACTERS])) + ("…" if len(text) > AUDITED_CHARACTERS else "")
 
 

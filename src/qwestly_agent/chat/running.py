@@ -13,8 +13,9 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from pymongo.errors import PyMongoError
 
+from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.clock import Clock
-from qwestly_agent.errors import AgentError, ConversationBusy, Unavailable
+from qwestly_agent.errors import AgentError, Braked, ConversationBusy, DataGone, Unavailable
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.stores.conversations import LEASE_SECONDS, Claim, Conversations
 from qwestly_agent.stores.signals import Signals
@@ -84,7 +85,7 @@ class Running:
         renewed = loop.time()
         while self._turns:
             await asyncio.sleep(POLL_SECONDS)
-            await self._try(self._read_stops())
+            await self._read_signals()
             if loop.time() - renewed >= RENEW_SECONDS:
                 renewed = loop.time()
                 await self._try(*(self._renew(watched) for watched in list(self._turns.values())))
@@ -96,13 +97,27 @@ class Running:
             elif isinstance(error, BaseException):
                 raise error
 
-    async def _read_stops(self) -> None:
+    async def _read_signals(self) -> None:
         runs_of: dict[str, list[str]] = {}
         for run_id, watched in self._turns.items():
             runs_of.setdefault(watched.claim.user_id, []).append(run_id)
-        for stopped in await asyncio.gather(*(self.signals.stopped(user, runs) for user, runs in runs_of.items())):
-            for run_id in stopped & self._turns.keys():
-                self._turns[run_id].stop()
+        everybody = self._heed(self.signals.check_brake(EVERYBODY), list(self._turns))
+        await asyncio.gather(everybody, *(self._heed(self._stop(user, runs), runs) for user, runs in runs_of.items()))
+
+    async def _stop(self, user_id: str, run_ids: list[str]) -> None:
+        for run_id in await self.signals.stopped(user_id, run_ids) & self._turns.keys():
+            self._turns[run_id].stop()
+
+    async def _heed(self, reading: Coroutine[Any, Any, None], run_ids: list[str]) -> None:
+        """What signals cannot be read for does not run."""
+        try:
+            await reading
+        except (Braked, PyMongoError) as error:
+            if isinstance(error, PyMongoError):
+                self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
+            for run_id in run_ids:
+                if run_id in self._turns:
+                    self._turns[run_id].fail(error if isinstance(error, Braked) else DataGone())
 
     async def _renew(self, watched: Watched) -> None:
         claim = watched.claim

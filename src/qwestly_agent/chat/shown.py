@@ -26,10 +26,16 @@ from qwestly_agent.text import visible, visible_data, well_formed
 from qwestly_agent.tools.calls import id_of, name_of
 
 
-async def shown(events: AsyncIterator[NativeEvent], hosts: Collection[str]) -> AsyncIterator[NativeEvent]:
-    """What is held back of a part, because it could become a link, follows at the part's end, or where the run breaks
-    off."""
+async def shown(
+    events: AsyncIterator[NativeEvent], hosts: Collection[str], made: Collection[str]
+) -> AsyncIterator[NativeEvent]:
+    """`made` are the ids of the calls that the run has made so far; it grows while the events come.
+
+    What is held back of a part, because it could become a link, follows at the part's end, or where the run breaks off.
+    """
     held: dict[int, tuple[TextPart | ThinkingPart, SafeText]] = {}
+    calling: dict[int, str] = {}
+    """The ids of the calls in the answer that comes in, as the run will give them once it is there."""
     try:
         async for event in events:
             match event:
@@ -44,10 +50,16 @@ async def shown(events: AsyncIterator[NativeEvent], hosts: Collection[str]) -> A
                     if index in held and (rest := held.pop(index)[1].end()):
                         yield _rest(index, part, rest)
                     yield replace(event, part=replace(part, content=_safe(part.content, hosts)))
-                case PartStartEvent(part=ToolCallPart() as part) | PartEndEvent(part=ToolCallPart() as part):
-                    yield replace(event, part=_call(part))
-                case PartDeltaEvent(delta=ToolCallPartDelta() as delta):
-                    yield replace(event, delta=_call_delta(delta))
+                case PartStartEvent(index=index, part=ToolCallPart() as part):
+                    if index in calling or set(calling.values()) & set(made):
+                        calling.clear()  # another answer
+                    taken = {*made, *calling.values()}
+                    calling[index] = id_of(part.tool_call_id, taken, len(made) + len(calling) + 1)
+                    yield replace(event, part=replace(_call(part), tool_call_id=calling[index]))
+                case PartEndEvent(index=index, part=ToolCallPart() as part):
+                    yield replace(event, part=replace(_call(part), tool_call_id=calling.get(index, part.tool_call_id)))
+                case PartDeltaEvent(index=index, delta=ToolCallPartDelta() as delta):
+                    yield replace(event, delta=_call_delta(delta, calling.get(index)))
                 case FunctionToolCallEvent(part=part):
                     yield replace(event, part=_call(part))
                 case _:
@@ -86,11 +98,11 @@ def _call(part: ToolCallPart) -> ToolCallPart:
     )
 
 
-def _call_delta(delta: ToolCallPartDelta) -> ToolCallPartDelta:
+def _call_delta(delta: ToolCallPartDelta, call_id: str | None) -> ToolCallPartDelta:
     written = delta.args_delta
     return replace(
         delta,
-        tool_call_id=id_of(delta.tool_call_id) if delta.tool_call_id else delta.tool_call_id,
+        tool_call_id=call_id,
         args_delta=visible(well_formed(written)) if isinstance(written, str) else visible_data(written),
     )
 

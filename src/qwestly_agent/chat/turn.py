@@ -16,6 +16,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.agents.base import AgentDeps, Design
 from qwestly_agent.agents.spending import Spending
+from qwestly_agent.authority.model import Level
 from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.context import Context
 from qwestly_agent.chat.failures import cut_answer, failure_of
@@ -50,6 +51,8 @@ class Turn:
     context: Context
     load: Load
     """What else the user has asked of us."""
+    level: Level
+    """How far its user lets the agent go."""
     deadline: float
     """Seconds since the epoch at which the answer must be over."""
     replaced: list[Message] = field(default_factory=list)
@@ -109,6 +112,7 @@ class Turn:
             knowledge=house.knowledge,
             docs=house.docs,
             query_vectors=QueryVectors(house.embeddings),
+            level=self.level,
             calls=self.record.calls,
             spending=self.spending,
             failure_of=failure_of,
@@ -126,7 +130,7 @@ class Turn:
             timeout=max(0.0, self.deadline - house.clock()),
         ) as run:
             try:
-                async for event in shown(run, house.settings.allowed_hosts):
+                async for event in shown(run, house.settings.allowed_hosts, self.record.calls.made):
                     yield event
             finally:
                 with suppress(UserError):  # cancelled before it began
@@ -152,7 +156,8 @@ class Turn:
         measure_turn(self.record.status, receipt, Counter(call.outcome for call in self.record.calls.made.values()))
         # A database that has just failed is asked once more, but not for long: somebody waits for the error.
         with pymongo.timeout(LAST_TRY_SECONDS) if isinstance(self.record.error, Unavailable) else nullcontext():
-            kept, *_ = await asyncio.gather(self._record(now, receipt), self._account(now))
+            kept, _ = await asyncio.gather(self._record(now, receipt), self._account(now))
+            await self._audit(kept)
         if not kept:
             self.house.logger.warning(Event.LEASE_LOST)
             self.record.error = self.record.error or ConversationBusy(WENT_ON_ELSEWHERE)
@@ -167,16 +172,21 @@ class Turn:
             return await self._finish(self._messages(now, self.record.words_alone(), {}), now)
 
     async def _account(self, now: float) -> None:
-        """What it cost, and which tools were called. The answer does not fail by it."""
-        house, claim = self.house, self.claim
+        """What it cost. The answer does not fail by it."""
         spent = {**self.record.tokens(), "cost_usd": self.record.ceiling_usd()}
-        for error in await asyncio.gather(
-            house.usage.settle(claim.user_id, self.run_id, spent, self.load, now),
-            house.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit()),
-            return_exceptions=True,
-        ):
-            if error:
-                house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+        try:
+            await self.house.usage.settle(self.claim.user_id, self.run_id, spent, self.load, now)
+        except PyMongoError as error:
+            self.house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+
+    async def _audit(self, kept: bool) -> None:
+        """Which tools were called; but of a conversation that was deleted meanwhile nothing is kept."""
+        house, claim = self.house, self.claim
+        try:
+            if kept or await house.conversations.exists(claim.user_id, claim.conversation_id):
+                await house.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit())
+        except PyMongoError as error:
+            house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
     async def _finish(self, messages: list[Message], now: float) -> bool:
         # A second try that brought nothing leaves what the first had brought.

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
+from qwestly_agent.authority.model import Level
 from qwestly_agent.chat.stream import SDK_VERSION
 from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.clock import to_datetime
@@ -66,6 +67,12 @@ class UIConversation(BaseModel):
     title: str
     messages: list[dict[str, Any]]
     next: str | None
+
+
+class AutonomyView(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    level: Level
 
 
 class FeedbackBody(BaseModel):

@@ -7,7 +7,7 @@ answer that made them.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -118,6 +118,8 @@ class Claim:
     """The `seq` at which the prompt's history begins."""
     context: Document | None
     messages_expire_at: float
+    last_used: float
+    """Before this turn."""
     abandoned: tuple[NewTurn, ...]
     """Turns of processes that died; the user's messages in them are not yet among the messages."""
 
@@ -152,7 +154,7 @@ class Conversations:
         document = await self.database[CONVERSATIONS].find_one_and_update(
             {**_of(user_id, conversation_id), "lease_until": {"$lte": turn.started_at}},
             {"$set": {**_lease(turn), f"turns.{turn.run_id}": _kept(turn)}},
-            return_document=ReturnDocument.AFTER,
+            return_document=ReturnDocument.BEFORE,
         )
         if document is not None:
             return _claim(document, turn)
@@ -235,13 +237,23 @@ class Conversations:
             await self.database[CONVERSATIONS].delete_one(held)
             return
         await self.database[CONVERSATIONS].update_one(
-            held, {"$set": {"lease_until": 0}, "$unset": {f"turns.{claim.turn.run_id}": "", "holder": ""}}
+            held,
+            {
+                "$set": {"lease_until": 0, "last_used": claim.last_used},
+                "$unset": {f"turns.{claim.turn.run_id}": "", "holder": ""},
+            },
         )
 
     async def running(self, user_id: str, now: float) -> set[str]:
         """The runs that hold a conversation of this user now."""
         query = {"user_id": user_id, "lease_until": {"$gt": now}}
         return {each["holder"] async for each in self.database[CONVERSATIONS].find(query, {"holder": 1})}
+
+    async def braked(self, user_id: str, run_ids: Collection[str]) -> set[str]:
+        """Those of these runs that the brake ended."""
+        query = {"user_id": user_id, "run_id": {"$in": list(run_ids)}, "role": "assistant"}
+        found = self.database[MESSAGES].find(query, {"run_id": 1, "error": 1})
+        return {each["run_id"] async for each in found if (each.get("error") or {}).get("code") == "braked"}
 
     async def give_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
         """On one of the user's answers; None takes it back. Raises `NotFound`."""
@@ -279,6 +291,9 @@ class Conversations:
         fields = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until", "cost_usd"), 1)
         return await self.database[CONVERSATIONS].find(query, fields).sort("last_used", -1).limit(limit).to_list()
 
+    async def exists(self, user_id: str, conversation_id: str) -> bool:
+        return await self.database[CONVERSATIONS].find_one(_of(user_id, conversation_id), {"_id": 1}) is not None
+
     async def get(self, user_id: str, conversation_id: str) -> Document:
         """Raises `NotFound`."""
         document = await self.database[CONVERSATIONS].find_one(_of(user_id, conversation_id))
@@ -308,8 +323,7 @@ class Conversations:
     async def _take_back(self, claim: Claim, replaced_run: str | None) -> None:
         """What a turn that lost the conversation had inserted, but for the user's words: those of a new message stay as
         long as the conversation does."""
-        conversation = _of(claim.user_id, claim.conversation_id)
-        there = await self.database[CONVERSATIONS].find_one(conversation, {"_id": 1})
+        there = await self.exists(claim.user_id, claim.conversation_id)
         only_answer = {"role": "assistant"} if there and not replaced_run else {}
         await self._delete_run(claim, claim.turn.run_id, **only_answer)
 
@@ -407,6 +421,7 @@ def _claim(document: Document, turn: NewTurn) -> Claim:
         window_from=document.get("window_from", 0),
         context=document.get("context"),
         messages_expire_at=document.get("messages_expire_at", 0),
+        last_used=document["last_used"],
         abandoned=tuple(other for other in unfinished_turns(document) if other.run_id != turn.run_id),
     )
 

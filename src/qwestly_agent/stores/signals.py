@@ -1,10 +1,12 @@
-"""`agent_signals`: what must reach a run that is under way. One document per user."""
+"""`agent_signals`: what must reach a run that is under way. One document per user, and one for everybody."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from qwestly_agent.errors import Braked
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_signals"
@@ -13,17 +15,52 @@ REMEMBERED_STOPS = 50
 
 
 @dataclass(frozen=True)
+class Brake:
+    """On, since a moment in seconds since the epoch, with the receipt of what it stopped once that is known."""
+
+    since: float
+    receipt: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
 class Signals:
     database: AsyncDatabase[Document]
 
     async def stop(self, user_id: str, run_id: str) -> None:
-        await self.database[COLLECTION].update_one(
-            {"_id": user_id, "user_id": user_id},
-            {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -REMEMBERED_STOPS}}},
-            upsert=True,
+        await self._update(
+            user_id, {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -REMEMBERED_STOPS}}}, upsert=True
         )
 
     async def stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
-        """Which of these runs must stop."""
-        document = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"stopped_runs": 1})
-        return set(run_ids) & set((document or {}).get("stopped_runs", []))
+        """Which of these runs their user stopped. Raises `Braked` where the user's brake stops all of them."""
+        document = await self._find(user_id, {"stopped_runs": 1, "brake": 1}) or {}
+        if document.get("brake"):
+            raise Braked
+        return set(run_ids) & set(document.get("stopped_runs", []))
+
+    async def check_brake(self, user_id: str) -> None:
+        """Of this user, or of `EVERYBODY`. Raises `Braked`."""
+        if await self.brake(user_id):
+            raise Braked
+
+    async def brake(self, user_id: str) -> Brake | None:
+        """The brake of this user, or of `EVERYBODY`; None where it is off."""
+        kept = (await self._find(user_id, {"brake": 1}) or {}).get("brake")
+        return Brake(kept["since"], kept.get("receipt")) if kept else None
+
+    async def brake_on(self, user_id: str, now: float) -> None:
+        """Once more changes nothing: the first moment counts."""
+        if await self.brake(user_id) is None:
+            await self._update(user_id, {"$set": {"brake": {"since": now}}}, upsert=True)
+
+    async def brake_off(self, user_id: str) -> None:
+        await self._update(user_id, {"$unset": {"brake": ""}})
+
+    async def keep_receipt(self, user_id: str, receipt: dict[str, Any]) -> None:
+        await self._update(user_id, {"$set": {"brake.receipt": receipt}})
+
+    async def _find(self, user_id: str, fields: dict[str, int]) -> Document | None:
+        return await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, fields)
+
+    async def _update(self, user_id: str, change: Document, *, upsert: bool = False) -> None:
+        await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change, upsert=upsert)

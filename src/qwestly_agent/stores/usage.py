@@ -14,8 +14,9 @@ from qwestly_agent.stores.search import Document
 COLLECTION = "agent_usage"
 MINUTE_SECONDS = 60.0
 DAYS_KEPT = 31
-REMEMBERED_MESSAGES = 100
-"""More than a user may send in a minute."""
+REMEMBERED_MESSAGES = 1_000
+"""More than a user may send in a minute, and can have under way at once: what comes and is refused must not push out
+what counts."""
 
 
 @dataclass(frozen=True)

@@ -7,18 +7,15 @@ a sentence for the model: `agents.bounds` holds every call to its contract.
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any
 
 from pydantic import StringConstraints
 from pydantic_ai import RunContext, Tool
 
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.authority.model import Effect
 from qwestly_agent.errors import InvalidSettings, Unavailable
 from qwestly_agent.observability import Event
-
-Effect: TypeAlias = Literal["read", "draft", "write", "outward", "destructive"]
-"""What a call does: changes nothing · makes something of ours alone · changes the user's saved data · others can see it
-· cannot be taken back."""
 
 TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000

@@ -7,6 +7,7 @@ model can use.
 import json
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -22,9 +23,13 @@ def name_of(text: str) -> str:
     return text if _NAME.fullmatch(text) else f"{re.sub('[^a-zA-Z0-9_-]', '_', text[:60])}_"
 
 
-def id_of(text: str) -> str:
-    """A call's id, as it can be kept and sent back."""
-    return well_formed(text[:60])
+def id_of(text: str, taken: Collection[str] = (), number: int = 0) -> str:
+    """A call's id, as it can be kept, sent back, and told from those that are taken: some providers count anew in each
+    answer, or not at all. `number` is the call's in its turn."""
+    call_id = given = well_formed(text[:64])
+    while not call_id or call_id in taken:
+        call_id, number = f"{given[:52]}.{number}", number + 1
+    return call_id
 
 
 MOST_CALLS = 10
@@ -103,8 +108,10 @@ class Calls:
 
     def failed(self, call: Call, arguments: dict[str, Any] | None, problem: str, now: float) -> str:
         """What the model is told: the problem, and whether the tool is withdrawn by it."""
-        if arguments is not None:
+        if arguments is not None and call.contract and call.contract.effect == "read":
             self._answered.discard(_signature(call.tool, arguments))
+        elif arguments is not None:
+            problem += " Whether anything was changed is not known: do not repeat it."
         self._failures[call.tool] += 1
         if self._failures[call.tool] == MOST_FAILURES:
             problem += f" {call.tool} has failed {MOST_FAILURES} times and is withdrawn for this request: say so."
@@ -116,6 +123,10 @@ class Calls:
 
     def cancelled(self, call: Call, now: float) -> None:
         self._end(call, "cancelled", now)
+
+    def just_withdrawn(self, tool: str) -> bool:
+        """By its last failure, and not by one before."""
+        return self._failures[tool] == MOST_FAILURES
 
     def withdrawn(self, tool: str) -> bool:
         return self._failures[tool] >= MOST_FAILURES

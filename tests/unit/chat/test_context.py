@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from qwestly_agent.chat.context import OLDEST_SECONDS, Context, make_context
+from qwestly_agent.authority.model import Level
+from qwestly_agent.chat.context import MAY, OLDEST_SECONDS, Context, make_context
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.memory.model import Memory
 
@@ -17,16 +18,20 @@ MEMORIES = [
 
 
 def made(
-    profile: dict[str, Any] = PROFILE, memories: list[Memory] = MEMORIES, version: str = "v1", now: float = NOW
+    profile: dict[str, Any] = PROFILE,
+    memories: list[Memory] = MEMORIES,
+    version: str = "v1",
+    now: float = NOW,
+    level: Level = "L1",
 ) -> Context:
-    return make_context(profile, memories, version, now)
+    return make_context(profile, memories, level, version, now)
 
 
 def test_it_says_who_the_user_is_and_what_matters_best_first() -> None:
     assert made().text == (
         "<user_profile>name: Ada\nskills: SQL; Python\neducation: degree BSc, school Lagos</user_profile>\n\n"
         "<user_memories>- Wants to lead a team (goal, since 2027-01-15)\n"
-        "- Speaks Yoruba (fact, inferred, not said)</user_memories>"
+        "- Speaks Yoruba (fact, inferred, not said)</user_memories>\n\n" + MAY["L1"]
     )
 
 
@@ -54,8 +59,14 @@ def test_a_new_memory_can_wait_until_tomorrow() -> None:
 
 @pytest.mark.parametrize(
     "fresh",
-    [made(version="v2"), made({**PROFILE, "name": "Grace"}), made({}), made(now=NOW + OLDEST_SECONDS)],
-    ids=["other instructions", "profile written", "profile gone", "a day old"],
+    [
+        made(version="v2"),
+        made({**PROFILE, "name": "Grace"}),
+        made({}),
+        made(level="L0"),
+        made(now=NOW + OLDEST_SECONDS),
+    ],
+    ids=["other instructions", "profile written", "profile gone", "another level", "a day old"],
 )
 def test_it_is_made_anew_where_it_would_be_wrong(fresh: Context) -> None:
     assert not made().still_holds(fresh, last_withdrawn=None)

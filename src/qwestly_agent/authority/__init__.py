@@ -1,0 +1,1 @@
+"""How far the agent may go: levels, effects, and who decides."""

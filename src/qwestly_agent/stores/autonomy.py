@@ -1,0 +1,36 @@
+"""`agent_autonomy`: how far each user lets the agent go. Nobody but the user writes it: no tool reaches this store."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import get_args
+
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.authority.model import NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_autonomy"
+REMEMBERED_CHANGES = 100
+
+
+@dataclass(frozen=True)
+class Autonomy:
+    database: AsyncDatabase[Document]
+
+    async def level(self, user_id: str) -> Level:
+        """L1 for a user who never chose; L0 where what is kept is no level."""
+        document = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"level": 1})
+        if document is None:
+            return NEW_USERS_LEVEL
+        return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
+
+    async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
+        """The last changes are kept with their times."""
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id},
+            {
+                "$set": {"level": level, "changed_at": at},
+                "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
+            },
+            upsert=True,
+        )
