@@ -1,0 +1,192 @@
+"""Proper names, skills, languages: whatever has a name must be named by the evidence."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from qwestly_agent.cards.lexicon import (
+    ALIASES,
+    AMBIGUOUS_SKILLS,
+    COMMON,
+    COMMON_ENDINGS,
+    GRADES,
+    LANGUAGES,
+    LEGAL_FORMS,
+    LEVELS,
+    MONTHS,
+    NUMBER_WORDS,
+    OCCUPATIONS,
+    RANKS,
+    SKILLS,
+    STOP,
+)
+from qwestly_agent.cards.passages import Passage, Token, bare, canonical, once, stem
+from qwestly_agent.cards.titles import degree_places
+from qwestly_agent.cards.verbs import VERB_FORMS
+
+_TITLE_WORDS = OCCUPATIONS | set(GRADES) | set(RANKS)
+_LANGUAGE_KEYS = {canonical(language): language for language in LANGUAGES}
+_SKILL_KEYS = frozenset(map(canonical, SKILLS))
+_OPENING = re.compile(r"(?:^|[.!?|·•:–—→]\s|\n)\W*$")
+_SKILLED = re.compile(
+    r"\b(?:skilled|proficient|expert|expertise|trained|qualified|specialis\w+|specializ\w+|versed|certified"
+    r"|knowledge|competent|familiar)\s+(?:in|with|at|of|on)\s+(?P<list>[^.;:()]*)",
+    re.IGNORECASE,
+)
+_ITEMS = re.compile(r",|\band\b|\bor\b|&|/")
+_ITEMS_END = re.compile(r"\b(?:with|at|in|for|to|from|since|across|who|which|by|as|over|of|on|while)\b")
+
+
+class Known:
+    """The words of the evidence, as names are looked up in them."""
+
+    def __init__(self, evidence: Sequence[Passage]) -> None:
+        self.keys = frozenset[str]().union(*(passage.keys for passage in evidence))
+        self.stems = frozenset[str]().union(*(passage.stems for passage in evidence))
+        self._lower = frozenset[str]().union(*map(_common_stems, evidence))
+        self._evidence = evidence
+
+    def names(self, token: Token) -> bool:
+        singular = token.key.removesuffix("s")
+        return (
+            token.key in self.keys
+            or singular in self.keys
+            or f"{token.key}s" in self.keys
+            or (token.stem in self._lower and not token.text.isupper())
+            or (token.text.rstrip("s").isupper() and _is_initials(token.text, self._initials()))
+        )
+
+    def abbreviates(self, tokens: Sequence[Token]) -> bool:
+        """Whether the first letters of these words stand in the evidence as one."""
+        return len(tokens) > 1 and "".join(token.key[0] for token in tokens) in self.keys
+
+    def _initials(self) -> str:
+        return " ".join(map(_initials, self._evidence))
+
+
+@once
+def _common_stems(passage: Passage) -> frozenset[str]:
+    return frozenset(token.stem for token in passage.tokens if token.text[0].islower() or not passage.subject)
+
+
+@once
+def _initials(passage: Passage) -> str:
+    """The first letters of all words: ICU is in "the intensive care unit"."""
+    return "".join(bare(t.text)[0] for t in passage.tokens if t.key not in ("of", "and", "the", "fur", "de"))
+
+
+def check_names(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
+    known = Known(evidence)
+    candidates = list(_candidates(claim))
+    for run in _runs(candidates):
+        missing = [token for token in run if not known.names(token)]
+        if missing and not known.abbreviates(run):
+            yield f'No cited source names "{claim.text[missing[0].start : missing[-1].end]}".'
+    flagged = {token.start for token in candidates}
+    for token in claim.tokens:
+        skill = token.key in _SKILL_KEYS and not (token.key in AMBIGUOUS_SKILLS and token.text[0].islower())
+        if skill and token.start not in flagged and not known.names(token):
+            yield f'No cited source names the skill "{token.text}".'
+    yield from _unlisted(claim, known)
+    yield from _levels(claim, evidence)
+
+
+def _candidates(claim: Passage) -> Iterator[Token]:
+    """Tokens written as names are."""
+    shouted = _in_title_case(claim)
+    degrees = degree_places(claim)
+    previous_is_name = False
+    for token in claim.tokens:
+        plain = bare(token.text)
+        opening = bool(_OPENING.search(claim.text, 0, token.start)) and not (claim.subject and token.start == 0)
+        is_name = _written_as_name(token, plain) and not ((opening or shouted) and _is_common(token, plain))
+        if plain in _TITLE_WORDS and not previous_is_name:
+            is_name = False
+        if any(start <= token.start < end for start, end in degrees):
+            is_name = False
+        previous_is_name = is_name
+        if is_name:
+            yield token
+
+
+def _written_as_name(token: Token, plain: str) -> bool:
+    if token.text in ("I", "A") or plain in LEGAL_FORMS or plain in MONTHS or plain in NUMBER_WORDS or plain in STOP:
+        return token.text.isupper() and len(token.text) > 1 and plain not in LEGAL_FORMS and plain not in STOP
+    has_letter = any(letter.isalpha() for letter in token.text)
+    return (
+        has_letter
+        and any(letter.isupper() for letter in token.text)
+        and not re.fullmatch(r"\d+[.,]?\d*[kKmMbBxX]n?", token.text)
+    )
+
+
+def _is_common(token: Token, plain: str) -> bool:
+    if (
+        any(letter.isupper() or letter.isdigit() for letter in token.text[1:])
+        or token.key in _SKILL_KEYS - AMBIGUOUS_SKILLS
+    ):
+        return False
+    if plain in ALIASES or plain in LANGUAGES:
+        return plain in COMMON
+    return plain in COMMON or plain in VERB_FORMS or plain.removesuffix("s") in COMMON or plain.endswith(COMMON_ENDINGS)
+
+
+def _in_title_case(claim: Passage) -> bool:
+    words = [token for token in claim.tokens if token.key not in STOP and token.text[0].isalpha()]
+    return len(words) > 3 and sum(token.text[0].isupper() for token in words) > 0.8 * len(words)
+
+
+def _runs(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    run: list[Token] = []
+    for token in tokens:
+        if run and token.start - run[-1].end > 1:
+            yield run
+            run = []
+        run.append(token)
+    if run:
+        yield run
+
+
+def _is_initials(text: str, letters: str) -> bool:
+    short = bare(text).removesuffix("s") if text[-1] == "s" else bare(text)
+    return len(short) >= 3 and text.rstrip("s").isupper() and short.isalpha() and short in letters
+
+
+def _unlisted(claim: Passage, known: Known) -> Iterator[str]:
+    """Of what the claim says somebody is skilled in, each item must have a word in common with the evidence."""
+    for found in _SKILLED.finditer(claim.text):
+        for item in _ITEMS.split(_ITEMS_END.split(found["list"])[0]):
+            words = [bare(word) for word in re.findall(r"[^\W\d_]{3,}", item)]
+            stems = [stem(word) for word in words if word not in STOP]
+            if (
+                stems
+                and not any(root in known.stems for root in stems)
+                and not any(canonical(w) in known.keys for w in words)
+            ):
+                yield f'No cited source speaks of "{item.strip()}".'
+
+
+def _levels(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
+    """Fluent is more than basic."""
+    for language, wanted in _spoken(claim):
+        given = [level for passage in evidence for other, level in _spoken(passage) if other == language]
+        asked = wanted[0] if wanted else 0
+        if asked and not any(level and level[1] >= asked for level in given):
+            yield f"No cited source says that {_LANGUAGE_KEYS[language].capitalize()} is known that well."
+
+
+def _spoken(passage: Passage) -> Iterator[tuple[str, tuple[int, int] | None]]:
+    """Languages, each with the level that stands nearest before a comma parts them."""
+    languages = [token for token in passage.tokens if token.key in _LANGUAGE_KEYS]
+    near_native = " near native " in passage.plain
+    levels = [(token, LEVELS[plain]) for token in passage.tokens if languages and (plain := bare(token.text)) in LEVELS]
+    levels = [(token, LEVELS["c2"] if near_native and level == LEVELS["native"] else level) for token, level in levels]
+    for language in languages:
+        near = [(_apart(passage.text, language, token), level) for token, level in levels]
+        nearest = min(near, default=None, key=lambda pair: pair[0])
+        yield language.key, nearest[1] if nearest else None
+
+
+def _apart(text: str, left: Token, right: Token) -> tuple[int, int]:
+    first, second = sorted((left, right), key=lambda token: token.start)
+    between = text[first.end : second.start]
+    return (len(re.findall(r"[,;|]|\band\b", between)), len(between))
