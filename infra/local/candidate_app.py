@@ -1,24 +1,55 @@
-"""A stub of the candidate app: mints tokens exactly as the real one does.
+"""A stub of the candidate app: mints tokens exactly as the real one does, and does what its write API promises.
 
-`jsonwebtoken`'s `sign({user_id, email, name}, secret, {expiresIn: '5m'})`: HS256, and a header and claims in its order.
+Tokens: `jsonwebtoken`'s `sign({user_id, email, name}, secret, {expiresIn: '5m'})`: HS256, and a header and claims in
+its order.
+
+The write API is docs/candidate-app-api.yaml, over the database of the stack; it is there where
+`QWESTLY_CANDIDATE_API_SECRET` is set and the database is a local one. It misbehaves when told to: POST
+`/_control/faults` (`{"faults": [Fault, …]}`, one for each request that comes next), POST `/_control/release`, GET and
+DELETE `/_control/requests`. In a test `with CandidateAppServer(…) as server:` starts one on a free port, with the same
+controls.
+
+The real one keeps an operation in one transaction with its effect. The laptop's database has none that isolates, so an
+operation whose process is killed midway stays pending here.
 """
 
 import argparse
+import asyncio
+import hashlib
+import json
 import os
+import re
 import sys
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Literal, TypeAlias, get_args
 
 import jwt
+import uvicorn
+import yaml
+from jsonschema import Draft202012Validator
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse
-from starlette.routing import Route
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from infra.local.environment import DEMO_USER
-from infra.local.serving import serve
+from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, is_local
+from infra.local.serving import listen
 
 LIFE_SECONDS = 300
+
+# --- tokens for the page ----------------------------------------------------------------------------------------------
 
 
 def mint(user_id: str, secret: str, now: float, **more: str) -> str:
@@ -35,19 +66,607 @@ def demanded(environment: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in claims.items() if value}
 
 
-def create_app(secret: str, clock: Callable[[], float] = time.time, claims: Mapping[str, str] = {}) -> Starlette:
+# --- the write API ----------------------------------------------------------------------------------------------------
+
+API_PATH = "/api/agent/v1"
+CONTRACT = ROOT / "docs" / "candidate-app-api.yaml"
+CANDIDATES, PREFERENCES, CARDS, LINKEDIN = (
+    "candidates_enhanced",
+    "preferences_enhanced",
+    "qc_sections",
+    "linkedin_profiles",
+)
+OPERATIONS = "candidate_app_operations"
+AGENT_LIFE_SECONDS, CLOCK_SKEW_SECONDS = 60, 30
+READ_AGAIN_AFTER_SECONDS = 24 * 3600
+RECORDED_REQUESTS = 2_000
+
+Fault: TypeAlias = (
+    Literal["drop_before", "error_before", "hold_before", "redirect_before", "changed", "busy", "forbidden"]
+    | Literal["drop_after", "error_after", "hold_after", "half_after", "cut_after", "huge_after", "html_after"]
+    | Literal["ingestion_waits", "ingestion_fails"]
+)
+"""What goes wrong with the next request, before or after its effect: `drop` (the connection is lost without a byte),
+`error` (500), `hold` (no answer before the release), `changed` (412), `busy` (429), `forbidden` (403), `half` (half an
+object), `cut` (the connection is lost within the body), `huge` (2 MB), `html` (a page), `redirect`. `ingestion_waits`
+(for the release) and `ingestion_fails` concern what goes on after an ingestion was accepted."""
+FAULTS = {name for group in get_args(Fault) for name in get_args(group)}
+
+Document: TypeAlias = dict[str, Any]
+Result: TypeAlias = dict[str, str]
+
+
+class Refusal(Exception):
+    def __init__(self, status: int, code: str, message: str, version: str | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.reason = {"code": code, "message": message, **({} if version is None else {"version": version})}
+
+    def response(self) -> Response:
+        headers = {"Retry-After": "7"} if self.status == 429 else {}
+        return JSONResponse({"error": self.reason}, self.status, headers)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What has a version: one document of one user."""
+
+    name: str
+    collection: str
+    user_id: str
+    more: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def filter(self) -> Document:
+        return {"user_id": self.user_id, **self.more}
+
+    @property
+    def new_id(self) -> str:
+        return f"{self.user_id}:{self.name}"
+
+
+def version_of(document: Mapping[str, Any]) -> str:
+    """What others put into the database without a version is at 0."""
+    return str(document.get("version", 0))
+
+
+@cache
+def schema(name: str) -> Draft202012Validator:
+    """The contract's own schema of a body: its allow-list stands there and nowhere else."""
+    components = yaml.safe_load(CONTRACT.read_text(encoding="utf-8"))["components"]
+    return Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": components})
+
+
+@dataclass(frozen=True)
+class Write:
+    """A request whose headers and body are as the contract says."""
+
+    subject: Subject
+    key: str
+    version: str | None
+    """None where the subject must be new."""
+    body: Document
+    fingerprint: str
+
+    @property
+    def operation_id(self) -> str:
+        return f"{self.subject.user_id}:{self.key}"
+
+
+class WriteApi:
+    """The contract, over the collections of the candidate app."""
+
+    def __init__(self, database: AsyncDatabase[Document], secret: str, clock: Callable[[], float]) -> None:
+        self.database = database
+        self.secret = secret
+        self.clock = clock
+        self.faults: deque[Fault] = deque()
+        self.requests: deque[Document] = deque(maxlen=RECORDED_REQUESTS)
+        self._held: set[asyncio.Future[None]] = set()
+        self._under_way: set[asyncio.Task[None]] = set()
+
+    def routes(self) -> list[BaseRoute]:
+        routes: list[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = [
+            ("GET", "/profile", self._read(lambda r: self._one("profile", CANDIDATES, r))),
+            ("PATCH", "/profile", self._set(lambda r: self._one("profile", CANDIDATES, r), "ProfileChange")),
+            ("GET", "/preferences", self._read(lambda r: self._one("preferences", PREFERENCES, r))),
+            (
+                "PATCH",
+                "/preferences",
+                self._set(lambda r: self._one("preferences", PREFERENCES, r), "PreferenceChange"),
+            ),
+            ("GET", "/linkedin-profile", self._read(self._linkedin)),
+            ("POST", "/linkedin-profile/ingestion", self._ingest),
+            ("GET", "/cards/{card_id}", self._read(self._card)),
+            ("PUT", "/cards/{card_id}", self._publish),
+            ("DELETE", "/cards/{card_id}", self._delete),
+            ("POST", "/cards/{card_id}/activation", self._activate),
+            ("GET", "/operations/{key}", self._operation),
+        ]
+        return [
+            *(Route(API_PATH + path, self._with_faults(answer), methods=[method]) for method, path, answer in routes),
+            Route("/_control/faults", self._control_faults, methods=["POST"]),
+            Route("/_control/release", self._control_release, methods=["POST"]),
+            Route("/_control/requests", self._control_requests, methods=["GET", "DELETE"]),
+        ]
+
+    # Who asks, and about what
+
+    def _user(self, request: Request) -> str:
+        scheme, _, token = request.headers.get("authorization", "").partition(" ")
+        try:
+            claims = jwt.decode(
+                token,
+                self.secret,
+                algorithms=["HS256"],
+                audience="candidate-app",
+                issuer="qwestly-agent",
+                options={
+                    "require": ["iss", "aud", "sub", "act", "iat", "exp", "jti"],
+                    # The library asks the system's clock.
+                    "verify_exp": False,
+                    "verify_iat": False,
+                    "verify_nbf": False,
+                },
+            )
+            issued, expires, acts = float(claims["iat"]), float(claims["exp"]), claims["act"]["sub"]
+        except (jwt.InvalidTokenError, TypeError, ValueError, KeyError):
+            raise Refusal(401, "unauthorized", "This token is not the agent's.") from None
+        now = self.clock()
+        in_force = issued - CLOCK_SKEW_SECONDS <= now < expires and expires - issued <= AGENT_LIFE_SECONDS
+        if scheme.lower() != "bearer" or not in_force or not claims["sub"] or not isinstance(acts, str) or not acts:
+            raise Refusal(401, "unauthorized", "This token is not good now.")
+        return claims["sub"]
+
+    def _one(self, name: str, collection: str, request: Request) -> Subject:
+        return Subject(name, collection, self._user(request))
+
+    def _linkedin(self, request: Request) -> Subject:
+        return self._one("linkedin-profile", LINKEDIN, request)
+
+    def _card(self, request: Request) -> Subject:
+        card_id = request.path_params["card_id"]
+        return Subject(f"cards/{card_id}", CARDS, self._user(request), {"card_id": card_id})
+
+    async def _find(self, subject: Subject) -> Document | None:
+        return await self.database[subject.collection].find_one(subject.filter)
+
+    async def _checked(self, request: Request, subject: Subject, body: str | None, may_create: bool) -> Write:
+        """What a write lacks by itself, before anybody looks at the data."""
+        key = request.headers.get("idempotency-key", "")
+        if not schema("IdempotencyKey").is_valid(key):
+            raise Refusal(422, "invalid", "The Idempotency-Key is missing or malformed.")
+        given: Document = {}
+        raw = await request.body()
+        if body is not None:
+            given = _json_of(raw)
+            if not schema(body).is_valid(given):
+                raise Refusal(422, "invalid", f"The body is no {body}.")
+        version = _precondition(request, may_create)
+        what = [request.method, request.url.path, given]
+        fingerprint = hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+        return Write(subject, key, version, given, fingerprint)
+
+    # Each effect once
+
+    async def _once(
+        self, write: Write, effect: Callable[[Write], Awaitable[tuple[str | None, Result] | None]]
+    ) -> Response:
+        """The effect answers the new version and the result, or None where it goes on by itself."""
+        operations, subject = self.database[OPERATIONS], write.subject
+        operation = {"key": write.key, "status": "pending", "subject": subject.name}
+        kept = {"user_id": subject.user_id, "fingerprint": write.fingerprint, "at": self.clock()}
+        try:
+            await operations.insert_one({"_id": write.operation_id, **operation, **kept})
+        except DuplicateKeyError:
+            return await self._repeated(write)
+        try:
+            done = await effect(write)
+        except Refusal:  # nothing was changed, and nothing is kept of it
+            await operations.delete_one({"_id": write.operation_id})
+            raise
+        if done is not None:
+            operation = await self._finish(write, status="done", version=done[0], result=done[1])
+        return _operation_response(operation)
+
+    async def _repeated(self, write: Write) -> Response:
+        kept = await self.database[OPERATIONS].find_one({"_id": write.operation_id}) or {}
+        if kept.get("fingerprint") != write.fingerprint:
+            raise Refusal(409, "key_reused", "This key was used with another request.")
+        return _operation_response(kept)
+
+    async def _finish(self, write: Write, **outcome: Any) -> Document:
+        await self.database[OPERATIONS].update_one({"_id": write.operation_id}, {"$set": outcome})
+        return {"key": write.key, "subject": write.subject.name, **outcome}
+
+    async def _change(self, write: Write, fields: Document) -> str:
+        """The new version, in one atomic step from the one that was seen."""
+        subject, collection = write.subject, self.database[write.subject.collection]
+        if write.version is None:
+            await self._must_be_new(subject)
+            # Operations are kept and each moves a version by one at most: a deleted subject's versions never come back.
+            version = await self.database[OPERATIONS].count_documents({"user_id": subject.user_id})
+            document = {"_id": subject.new_id, **subject.filter, **fields, "version": version}
+            try:
+                await collection.insert_one(document)
+            except DuplicateKeyError:
+                await self._must_be_new(subject)
+            return str(version)
+        seen = {**subject.filter, "version": _stored(write.version)}
+        changed = await collection.update_one(seen, {"$set": fields, "$inc": {"version": 1}})
+        if not changed.matched_count:
+            await self._not_as_seen(subject)
+        return str(int(write.version) + 1)
+
+    async def _must_be_new(self, subject: Subject) -> None:
+        if there := await self._find(subject):
+            raise Refusal(412, "changed", "This is there already.", version_of(there))
+
+    async def _not_as_seen(self, subject: Subject) -> None:
+        there = await self._find(subject)
+        if there is None:
+            raise Refusal(404, "not_found", "There is no such thing.")
+        raise Refusal(412, "changed", "This has changed meanwhile.", version_of(there))
+
+    # The operations of the contract
+
+    def _read(self, subject_of: Callable[[Request], Subject]) -> Callable[[Request], Awaitable[Response]]:
+        async def read(request: Request) -> Response:
+            subject = subject_of(request)
+            document = await self._find(subject)
+            if document is None:
+                raise Refusal(404, "not_found", "There is no such thing.")
+            version = version_of(document)
+            return JSONResponse({"subject": subject.name, "version": version}, headers={"ETag": f'"{version}"'})
+
+        return read
+
+    def _set(self, subject_of: Callable[[Request], Subject], body: str) -> Callable[[Request], Awaitable[Response]]:
+        async def effect(write: Write) -> tuple[str, Result]:
+            return await self._change(write, write.body), {"field": next(iter(write.body))}
+
+        async def set_field(request: Request) -> Response:
+            return await self._once(await self._checked(request, subject_of(request), body, True), effect)
+
+        return set_field
+
+    async def _publish(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[str, Result]:
+            new = {"active": False} if write.version is None else {}
+            version = await self._change(write, {"content": write.body, "published_at": self.clock(), **new})
+            card_id = write.subject.more["card_id"]
+            return version, {"card_id": card_id, "url": f"https://cards.qwestly.example/{card_id}"}
+
+        return await self._once(await self._checked(request, self._card(request), "Card", True), effect)
+
+    async def _activate(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[str, Result]:
+            version = await self._change(write, {"active": True})
+            others = {
+                "user_id": write.subject.user_id,
+                "card_id": {"$ne": write.subject.more["card_id"]},
+                "active": True,
+            }
+            await self.database[CARDS].update_many(others, {"$set": {"active": False}, "$inc": {"version": 1}})
+            return version, dict(write.subject.more)
+
+        return await self._once(await self._checked(request, self._card(request), None, False), effect)
+
+    async def _delete(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[None, Result]:
+            assert write.version is not None
+            seen = {**write.subject.filter, "version": _stored(write.version)}
+            deleted = await self.database[CARDS].delete_one(seen)
+            if not deleted.deleted_count:
+                await self._not_as_seen(write.subject)
+            return None, dict(write.subject.more)
+
+        return await self._once(await self._checked(request, self._card(request), None, False), effect)
+
+    async def _ingest(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[str, Result] | None:
+            there = await self._find(write.subject)
+            if write.version is None:
+                await self._must_be_new(write.subject)
+            elif there is None or version_of(there) != write.version:
+                await self._not_as_seen(write.subject)
+            if there and not write.body.get("refresh") and self._is_recent(there, write.body["url"]):
+                return version_of(there), {"url": write.body["url"]}
+            task = asyncio.create_task(self._read_linkedin(write, request.state.fault))
+            self._under_way.add(task)
+            task.add_done_callback(self._under_way.discard)
+            return None
+
+        return await self._once(await self._checked(request, self._linkedin(request), "LinkedInSource", True), effect)
+
+    def _is_recent(self, document: Document, url: str) -> bool:
+        read_at = document.get("ingested_at", 0)
+        return document.get("url") == url and self.clock() < read_at + READ_AGAIN_AFTER_SECONDS
+
+    async def _read_linkedin(self, write: Write, fault: Fault | None) -> None:
+        """There is no LinkedIn on a laptop: the headline is the profile's own."""
+        if fault == "ingestion_waits":
+            await self._hold()
+        try:
+            if fault == "ingestion_fails":
+                raise Refusal(502, "source_unavailable", "LinkedIn did not show this profile.")
+            profile = await self.database[CANDIDATES].find_one({"user_id": write.subject.user_id}) or {}
+            read = {"url": write.body["url"], "headline": profile.get("headline", ""), "ingested_at": self.clock()}
+            version = await self._change(write, read)
+        except Refusal as refusal:
+            reason = {name: refusal.reason[name] for name in ("code", "message")}
+            await self._finish(write, status="failed", error=reason)
+        else:
+            await self._finish(write, status="done", version=version, result={"url": write.body["url"]})
+
+    async def _operation(self, request: Request) -> Response:
+        user_id, key = self._user(request), request.path_params["key"]
+        kept = await self.database[OPERATIONS].find_one({"_id": f"{user_id}:{key}", "user_id": user_id})
+        if kept is None:
+            raise Refusal(404, "unknown_operation", "No request with this key has arrived.")
+        return JSONResponse(_public(kept))
+
+    # What goes wrong when it is told to
+
+    def _with_faults(self, answer: Callable[[Request], Awaitable[Response]]) -> "Callable[[Request], Awaitable[Any]]":
+        async def misbehave(request: Request) -> Response | _Broken:
+            body = (await request.body()).decode("utf-8", "replace")
+            headers = {name: value for name, value in request.headers.items() if name != "authorization"}
+            self.requests.append({"method": request.method, "path": request.url.path, "headers": headers, "body": body})
+            fault = request.state.fault = self.faults.popleft() if self.faults else None
+            match fault:
+                case "drop_before":
+                    return _Broken(None, b"")
+                case "error_before":
+                    return _internal()
+                case "redirect_before":
+                    return RedirectResponse("/elsewhere", 307)
+                case "hold_before":
+                    await self._hold()
+            try:
+                self._refuse_by(fault, request)
+                response = await answer(request)
+            except Refusal as refusal:
+                response = refusal.response()
+            if fault == "hold_after":
+                await self._hold()
+            return _spoilt(fault, response)
+
+        return misbehave
+
+    def _refuse_by(self, fault: Fault | None, request: Request) -> None:
+        if fault in ("busy", "forbidden", "changed"):
+            self._user(request)
+        if fault == "busy":
+            raise Refusal(429, "too_many_requests", "Too many requests. Please wait a moment.")
+        if fault == "forbidden":
+            raise Refusal(403, "forbidden", "This account may not be changed by the agent.")
+        if fault == "changed":
+            raise Refusal(412, "changed", "This has changed meanwhile.", "changed-by-order")
+
+    async def _hold(self) -> None:
+        future = asyncio.get_running_loop().create_future()
+        self._held.add(future)
+        try:
+            await future
+        finally:
+            self._held.discard(future)
+
+    @property
+    def held(self) -> int:
+        return len(self._held)
+
+    def release(self) -> None:
+        """From any thread."""
+        for future in list(self._held):
+            future.get_loop().call_soon_threadsafe(lambda one=future: one.done() or one.set_result(None))
+
+    async def close(self) -> None:
+        for task in list(self._under_way):
+            task.cancel()
+        await asyncio.gather(*self._under_way, return_exceptions=True)
+        await self.database.client.close()
+
+    async def _control_faults(self, request: Request) -> Response:
+        given = _json_of(await request.body()).get("faults", [])
+        if unknown := [fault for fault in given if fault not in FAULTS]:
+            return Refusal(422, "invalid", f"There is no fault {unknown[0]}.").response()
+        self.faults = deque(given)
+        return JSONResponse({"status": "ok"})
+
+    async def _control_release(self, _: Request) -> Response:
+        self.release()
+        return JSONResponse({"status": "ok"})
+
+    async def _control_requests(self, request: Request) -> Response:
+        if request.method == "DELETE":
+            self.requests.clear()
+        return JSONResponse(list(self.requests))
+
+
+def _json_of(raw: bytes) -> Document:
+    try:
+        given = json.loads(raw)
+        json.dumps(given, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        raise Refusal(422, "invalid", "The body is no JSON.") from None
+    if not isinstance(given, dict):
+        raise Refusal(422, "invalid", "The body is no JSON object.")
+    return given
+
+
+def _precondition(request: Request, may_create: bool) -> str | None:
+    seen, new = request.headers.get("if-match"), request.headers.get("if-none-match")
+    if seen is None and (new is None or not may_create):
+        raise Refusal(428, "precondition_missing", "If-Match must name the version that was seen.")
+    if seen is None:
+        if new != "*":
+            raise Refusal(422, "invalid", "If-None-Match takes nothing but *.")
+        return None
+    if new is not None or not re.fullmatch(r'"[!#-~]{1,128}"', seen):
+        raise Refusal(422, "invalid", "If-Match takes one version in quotes, and no If-None-Match beside it.")
+    return seen[1:-1]
+
+
+def _stored(version: str) -> Any:
+    """What a document has whose version is this; nothing has where it is none of ours."""
+    if version == "0":
+        return {"$in": [0, None]}
+    return int(version) if re.fullmatch(r"[1-9][0-9]{0,15}", version) else {"$in": []}
+
+
+def _public(operation: Mapping[str, Any]) -> Document:
+    names = ("key", "status", "subject", "version", "result", "error")
+    return {name: operation[name] for name in names if name in operation}
+
+
+def _operation_response(operation: Mapping[str, Any]) -> Response:
+    version = operation.get("version")
+    headers = {} if version is None else {"ETag": f'"{version}"'}
+    return JSONResponse(_public(operation), 202 if operation["status"] == "pending" else 200, headers)
+
+
+def _internal() -> Response:
+    return JSONResponse({"error": {"code": "internal", "message": "Something went wrong."}}, 500)
+
+
+def _spoilt(fault: Fault | None, response: Response) -> "Response | _Broken":
+    body = bytes(response.body)
+    match fault:
+        case "drop_after":
+            return _Broken(None, b"")
+        case "cut_after":
+            return _Broken(response, body[: len(body) // 2])
+        case "error_after":
+            return _internal()
+        case "half_after":
+            return Response(body[: len(body) // 2], response.status_code, media_type="application/json")
+        case "huge_after":
+            return Response(b" " * 2_000_000 + body, response.status_code, media_type="application/json")
+        case "html_after":
+            return HTMLResponse("<!doctype html><title>Welcome</title>", response.status_code)
+        case _:
+            return response
+
+
+@dataclass(frozen=True)
+class _Broken:
+    """Begins an answer, or not even that, and hangs up."""
+
+    response: Response | None
+    body: bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if self.response:
+            await send({"type": "http.response.start", "status": 200, "headers": self.response.raw_headers})
+            await send({"type": "http.response.body", "body": self.body, "more_body": True})
+        transport: asyncio.Transport = scope["state"]["transport"]
+        transport.close()
+        # The lost connection ends this.
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+
+# --- serving it -------------------------------------------------------------------------------------------------------
+
+
+class _Connection(H11Protocol):
+    """Gives the application the socket: ASGI itself has no word for hanging up."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "transport": transport}
+
+
+def create_app(
+    secret: str,
+    clock: Callable[[], float] = time.time,
+    claims: Mapping[str, str] = {},
+    api: WriteApi | None = None,
+) -> Starlette:
     async def token(request: Request) -> JSONResponse:
         user_id = request.query_params.get("user") or DEMO_USER
         return JSONResponse({"token": mint(user_id, secret, clock(), **claims)}, headers={"Cache-Control": "no-store"})
 
-    return Starlette(routes=[Route("/api/agent/token", token)])
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        yield
+        if api:
+            await api.close()
+
+    routes = [Route("/api/agent/token", token), *(api.routes() if api else ())]
+    return Starlette(routes=routes, lifespan=lifespan, exception_handlers={HTTPException: _no_such_route})
+
+
+async def _no_such_route(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return Refusal(error.status_code, "no_such_route", "There is no such address.").response()
+
+
+def make_api(mongodb_uri: str, database: str, secret: str, clock: Callable[[], float] = time.time) -> WriteApi:
+    client: AsyncMongoClient[Document] = AsyncMongoClient(mongodb_uri, serverSelectionTimeoutMS=3000)
+    return WriteApi(client[database], secret, clock)
+
+
+def api_of(environment: Mapping[str, str]) -> WriteApi | None:
+    """None without a secret, and where the database is no local one: a stub writes into nobody's real data."""
+    secret, uri = environment.get("QWESTLY_CANDIDATE_API_SECRET", ""), environment.get("MONGODB_URI", "")
+    database = environment.get("MONGODB_DATABASE") or DEMO_DATABASE
+    if secret and not uri:
+        sys.exit("MONGODB_URI is missing: the database that the write API changes.")
+    return make_api(uri, database, secret) if secret and is_local(uri, database) else None
+
+
+@dataclass
+class CandidateAppServer:
+    """A write API of one's own, over real sockets, as a context manager."""
+
+    mongodb_uri: str
+    database: str
+    secret: str
+    clock: Callable[[], float] = time.time
+    api: WriteApi = field(init=False)
+    port: int = field(init=False)
+
+    def __enter__(self) -> "CandidateAppServer":
+        self.api = make_api(self.mongodb_uri, self.database, self.secret, self.clock)
+        listening = listen(0)
+        listening.listen()
+        self.port = listening.getsockname()[1]
+        self._server = uvicorn.Server(_config(create_app(self.secret, self.clock, api=self.api)))
+        self._thread = threading.Thread(target=self._server.run, args=([listening],), daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.api.release()
+        self._server.should_exit = True
+        self._thread.join()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{API_PATH}"
+
+    def misbehave(self, *faults: Fault) -> None:
+        """With the requests that come next, one fault each."""
+        self.api.faults = deque(faults)
+
+
+def _config(app: Starlette) -> uvicorn.Config:
+    return uvicorn.Config(app, http=_Connection, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
+
+
+def main(arguments: Sequence[str], environment: Mapping[str, str]) -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=8003)
+    port = parser.parse_args(arguments).port
+    secret = environment.get("QWESTLY_AGENT_SHARED_SECRET", "").split(",")[0].strip()
+    if not secret:
+        sys.exit("QWESTLY_AGENT_SHARED_SECRET is missing: the secret that the chat function verifies tokens with.")
+    api = api_of(environment)
+    server = uvicorn.Server(_config(create_app(secret, claims=demanded(environment), api=api)))
+    server.run(sockets=[listen(port)])
 
 
 if __name__ == "__main__":
-    arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--port", type=int, default=8003)
-    port = arguments.parse_args().port
-    secret = os.environ.get("QWESTLY_AGENT_SHARED_SECRET", "").split(",")[0].strip()
-    if not secret:
-        sys.exit("QWESTLY_AGENT_SHARED_SECRET is missing: the secret that the chat function verifies tokens with.")
-    serve(create_app(secret, claims=demanded(os.environ)), port)
+    main(sys.argv[1:], os.environ)

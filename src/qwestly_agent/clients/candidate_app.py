@@ -1,0 +1,374 @@
+"""What we ask the candidate app to change, as `docs/candidate-app-api.yaml` says.
+
+A write is sent once. Whoever is told `Unknown` asks `outcome_of` later what became of its key; the same write may be
+sent again only under the same key.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from urllib.parse import quote
+
+import httpx2
+import jwt
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+
+from qwestly_agent.clock import Clock
+from qwestly_agent.errors import Unavailable
+
+ISSUER = "qwestly-agent"
+AUDIENCE = "candidate-app"
+LIFE_SECONDS = 60
+TIMEOUT_SECONDS = 10.0
+"""For a write, and for both attempts of a read."""
+CONNECT_SECONDS = 3.0
+READ_ATTEMPT_SECONDS = 4.5
+READ_ATTEMPTS = 2
+LARGEST_ANSWER_BYTES = 1024 * 1024
+LONGEST_REASON_CHARACTERS = 200
+
+PROFILE, PREFERENCES, LINKEDIN_PROFILE = "profile", "preferences", "linkedin-profile"
+ProfileField: TypeAlias = Literal[
+    "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"
+]
+Preference: TypeAlias = Literal["roles", "locations", "work_mode", "industries", "company_sizes", "availability"]
+
+_SUBJECT = re.compile(rf"{PROFILE}|{PREFERENCES}|{LINKEDIN_PROFILE}|cards/[A-Za-z0-9_-]{{1,128}}", re.ASCII)
+
+
+def card(card_id: str) -> str:
+    """The subject's name; the other subjects have constants."""
+    return f"cards/{card_id}"
+
+
+# --- what is asked for ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Effect:
+    """Whose data, by which approval or draft, under which key, and from which version of the subject on."""
+
+    user_id: str
+    act: str
+    key: str
+    version: str | None
+    """What the person saw; None where the subject must be new."""
+
+
+class CardSection(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    kind: str
+    heading: str
+    claims: tuple[str, ...]
+
+
+class CardText(BaseModel):
+    """A card as others read it: without the evidence, which stays with us."""
+
+    model_config = ConfigDict(frozen=True)
+
+    style: Literal["standard", "concise", "story"]
+    headline: str | None = None
+    sections: tuple[CardSection, ...]
+
+
+# --- what becomes of it -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Done:
+    version: str | None
+    """The subject's new one; None where it is gone."""
+    result: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Changed:
+    """Nothing was done: the subject is not what the person saw, but at this version."""
+
+    version: str
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A definite no: nothing was done, and sent again as it is it gets the same answer, unless `retry_after` is set."""
+
+    code: str
+    reason: str
+    """For a person: the candidate app's words, cleaned and cut."""
+    retry_after: int | None = None
+    """Seconds."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """It arrived, and will be done or fail by itself."""
+
+
+@dataclass(frozen=True)
+class NeverArrived:
+    """Nothing was done so far. It may be sent again under the same key, in case it is only late."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Done or not done: ask `outcome_of`."""
+
+
+Outcome: TypeAlias = Done | Changed | Refused | Pending | NeverArrived | Unknown
+
+
+@dataclass(frozen=True)
+class CandidateApp:
+    http: httpx2.AsyncClient
+    base_url: str
+    """With the path of the API, as the contract's `servers` has it."""
+    secret: str = field(repr=False)
+    clock: Clock
+    new_id: Callable[[], str]
+
+    async def version_of(self, user_id: str, act: str, subject: str) -> str | None:
+        """None where there is no such subject. Raises `Unavailable`.
+
+        Read the version before the content that is shown with it: what changes in between is then noticed as changed.
+        """
+        if not _SUBJECT.fullmatch(subject):
+            return None
+        answer = await self._read(user_id, act, subject)
+        if answer and answer.status == 200 and (found := answer.parsed(_VERSION)):
+            return found.version
+        refusal = answer.parsed(_REFUSAL) if answer else None
+        if answer and refusal and (answer.status, refusal.error.code) == (404, "not_found"):
+            return None
+        raise Unavailable("Your profile cannot be reached right now.", retry_after=answer and answer.retry_after)
+
+    async def outcome_of(self, user_id: str, act: str, key: str) -> Outcome:
+        """What became of a write; never `Changed`, for what was refused leaves no trace under its key."""
+        answer = await self._read(user_id, act, f"operations/{quote(key, safe='')}")
+        if not answer:
+            return Unknown()
+        if answer.status == 200:
+            return _outcome_of_operation(answer, key)
+        refusal = answer.parsed(_REFUSAL)
+        never_arrived = refusal and (answer.status, refusal.error.code) == (404, "unknown_operation")
+        return NeverArrived() if never_arrived else Unknown()
+
+    async def publish_card(self, effect: Effect, card_id: str, content: CardText) -> Outcome:
+        """Under an id of our making; over a published card where the effect names its version."""
+        return await self._write(effect, "PUT", card(card_id), content.model_dump(mode="json", exclude_none=True))
+
+    async def activate_card(self, effect: Effect, card_id: str) -> Outcome:
+        return await self._write(effect, "POST", card(card_id), action="/activation")
+
+    async def delete_card(self, effect: Effect, card_id: str) -> Outcome:
+        return await self._write(effect, "DELETE", card(card_id))
+
+    async def set_profile_field(self, effect: Effect, name: ProfileField, value: Any) -> Outcome:
+        return await self._write(effect, "PATCH", PROFILE, {name: value})
+
+    async def set_preference(self, effect: Effect, name: Preference, value: Any) -> Outcome:
+        return await self._write(effect, "PATCH", PREFERENCES, {name: value})
+
+    async def ingest_linkedin(self, effect: Effect, url: str, *, refresh: bool) -> Outcome:
+        """Often `Pending`: LinkedIn takes its time."""
+        return await self._write(
+            effect, "POST", LINKEDIN_PROFILE, {"url": url, "refresh": refresh}, action="/ingestion"
+        )
+
+    async def _write(
+        self, effect: Effect, method: str, subject: str, body: dict[str, Any] | None = None, action: str = ""
+    ) -> Outcome:
+        if not _SUBJECT.fullmatch(subject):
+            return Refused("not_found", "There is no such card.")
+        try:
+            content = b"" if body is None else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+        except ValueError:  # half a character, or no number
+            return Refused("invalid", "This cannot be written down.")
+        headers = {
+            "Idempotency-Key": effect.key,
+            **({"If-None-Match": "*"} if effect.version is None else {"If-Match": f'"{effect.version}"'}),
+            **({"Content-Type": "application/json"} if content else {}),
+        }
+        request = self._request(effect.user_id, effect.act, method, subject + action, headers, content)
+        try:
+            answer = await self._send(request, TIMEOUT_SECONDS)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
+            return NeverArrived()
+        except (httpx2.TransportError, TimeoutError, _Unreadable):
+            return Unknown()
+        return _outcome_of_write(answer, effect.key)
+
+    async def _read(self, user_id: str, act: str, path: str) -> "_Answer | None":
+        """None where there was no answer to two requests."""
+        for _ in range(READ_ATTEMPTS):
+            try:
+                answer = await self._send(self._request(user_id, act, "GET", path), READ_ATTEMPT_SECONDS)
+            except (httpx2.TransportError, TimeoutError, _Unreadable):
+                continue
+            if answer.status < 500:
+                return answer
+        return None
+
+    def _request(
+        self,
+        user_id: str,
+        act: str,
+        method: str,
+        path: str,
+        headers: dict[str, str] | None = None,
+        content: bytes = b"",
+    ) -> httpx2.Request:
+        # Made by itself and not by the client, which would send one user's cookies along with the next user's request.
+        return httpx2.Request(
+            method,
+            f"{self.base_url.rstrip('/')}/{path}",
+            headers={
+                "Authorization": f"Bearer {self._token(user_id, act)}",
+                "Accept": "application/json",
+                "Accept-Encoding": "identity",
+                "User-Agent": ISSUER,
+                **(headers or {}),
+            },
+            content=content,
+            extensions={"timeout": httpx2.Timeout(TIMEOUT_SECONDS, connect=CONNECT_SECONDS).as_dict()},
+        )
+
+    def _token(self, user_id: str, act: str) -> str:
+        now = int(self.clock())
+        claims = {
+            "iss": ISSUER,
+            "aud": AUDIENCE,
+            "sub": user_id,
+            # An object, as RFC 8693 registers it.
+            "act": {"sub": act},
+            "iat": now,
+            "exp": now + LIFE_SECONDS,
+            "jti": self.new_id(),
+        }
+        return jwt.encode(claims, self.secret, algorithm="HS256")
+
+    async def _send(self, request: httpx2.Request, seconds: float) -> "_Answer":
+        async with asyncio.timeout(seconds):
+            response = await self.http.send(request, stream=True, follow_redirects=False)
+            try:
+                return _Answer(response.status_code, await _body_of(response), _retry_after(response))
+            finally:
+                await response.aclose()
+
+
+# --- answers, which are untrusted input -------------------------------------------------------------------------------
+
+
+class _Unreadable(Exception):
+    """Larger than any answer."""
+
+
+async def _body_of(response: httpx2.Response) -> bytes:
+    body = bytearray()
+    # As it came: what is compressed against our wish is no JSON, and is not unpacked to who knows what size.
+    async for chunk in response.aiter_raw():
+        body += chunk
+        if len(body) > LARGEST_ANSWER_BYTES:
+            raise _Unreadable
+    return bytes(body)
+
+
+def _retry_after(response: httpx2.Response) -> int | None:
+    given = response.headers.get("retry-after", "")
+    return int(given) if re.fullmatch(r"[0-9]{1,5}", given) else None
+
+
+_Shape = TypeVar("_Shape")
+_Version: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[!#-~]{1,128}$")]
+_Text: TypeAlias = Annotated[str, StringConstraints(max_length=2000)]
+
+
+class _Reason(BaseModel):
+    code: str = Field(pattern=r"^[a-z_]{1,40}$")
+    message: str
+    version: _Version | None = None
+
+    @property
+    def cleaned(self) -> str:
+        printable = "".join(letter if letter.isprintable() else " " for letter in self.message)
+        words = " ".join(printable.split())
+        if len(words) > LONGEST_REASON_CHARACTERS:
+            words = f"{words[: LONGEST_REASON_CHARACTERS - 1]}…"
+        return words or "The candidate app gave no reason."
+
+
+class _Refusal(BaseModel):
+    error: _Reason
+
+
+class _SubjectVersion(BaseModel):
+    version: _Version
+
+
+class _PendingOperation(BaseModel):
+    key: str
+    status: Literal["pending"]
+
+
+class _DoneOperation(BaseModel):
+    key: str
+    status: Literal["done"]
+    version: _Version | None
+    result: dict[_Text, _Text] = Field(max_length=20)
+
+
+class _FailedOperation(BaseModel):
+    key: str
+    status: Literal["failed"]
+    error: _Reason
+
+
+_Operation: TypeAlias = Annotated[_PendingOperation | _DoneOperation | _FailedOperation, Field(discriminator="status")]
+_VERSION = TypeAdapter(_SubjectVersion)
+_REFUSAL = TypeAdapter(_Refusal)
+_OPERATION: TypeAdapter[_Operation] = TypeAdapter(_Operation)
+
+_REFUSALS = (401, 403, 404, 409, 422, 428, 429)
+"""The contract's. Another status below 500 may come from something in between, and says nothing about the effect."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    status: int
+    body: bytes
+    retry_after: int | None
+
+    def parsed(self, shape: TypeAdapter[_Shape]) -> _Shape | None:
+        """None for what is not of this shape."""
+        try:
+            return shape.validate_json(self.body)
+        except ValidationError:
+            return None
+
+
+def _outcome_of_write(answer: _Answer, key: str) -> Outcome:
+    if answer.status in (200, 202):
+        return _outcome_of_operation(answer, key)
+    refusal = answer.parsed(_REFUSAL)
+    if refusal and answer.status == 412 and refusal.error.version is not None:
+        return Changed(refusal.error.version)
+    if refusal and answer.status in _REFUSALS:
+        retry_after = answer.retry_after if answer.status == 429 else None
+        return Refused(refusal.error.code, refusal.error.cleaned, retry_after)
+    return Unknown()
+
+
+def _outcome_of_operation(answer: _Answer, key: str) -> Outcome:
+    match answer.parsed(_OPERATION):
+        case _DoneOperation(key=said, version=version, result=result) if said == key:
+            return Done(version, result)
+        case _FailedOperation(key=said, error=error) if said == key:
+            return Refused(error.code, error.cleaned)
+        case _PendingOperation(key=said) if said == key:
+            return Pending()
+        case _:
+            return Unknown()

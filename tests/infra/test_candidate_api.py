@@ -1,0 +1,599 @@
+"""The laptop's candidate app keeps the contract: each request and each answer here is held against the document."""
+
+import json
+import re
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, get_args
+
+import httpx2
+import jwt
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+from openapi_spec_validator import validate
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from infra.local.candidate_app import CONTRACT, FAULTS, OPERATIONS, CandidateAppServer, Fault, api_of
+from qwestly_agent.clients.candidate_app import (
+    CandidateApp,
+    CardText,
+    Done,
+    Effect,
+    Pending,
+    Preference,
+    ProfileField,
+)
+from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, PREFERENCES, READ_FIELDS
+from tests.servers import FakeClock, until
+
+API_SECRET = "the-second-secret-which-signs-towards-the-candidate-app"
+CARDS = "qc_sections"
+CARD = {
+    "style": "standard",
+    "headline": "Builds what she plans",
+    "sections": [{"kind": "experience", "heading": "Work", "claims": ["Led a team of eight.", "Zürich – 日本"]}],
+}
+SOURCE = {"url": "https://www.linkedin.com/in/ada", "refresh": True}
+DOCUMENT = yaml.safe_load(CONTRACT.read_text(encoding="utf-8"))
+
+
+# --- the contract, as a judge ---------------------------------------------------------------------------------------
+
+
+def resolved(node: Any) -> Any:
+    while "$ref" in node:
+        where = node
+        node = DOCUMENT
+        for name in where["$ref"].removeprefix("#/").split("/"):
+            node = node[name]
+    return node
+
+
+def complaints(schema: Any, value: Any) -> list[str]:
+    validator = Draft202012Validator({**schema, "components": DOCUMENT["components"]})
+    return [error.message for error in validator.iter_errors(value)]
+
+
+@dataclass
+class Judge:
+    """Hears everything that is said, and remembers which of the documented answers were given."""
+
+    seen: set[tuple[str, str]] = field(default_factory=set)
+
+    def __call__(self, response: httpx2.Response) -> None:
+        response.read()
+        path = response.request.url.path.partition("/v1")[2]
+        template, item = next(each for each in DOCUMENT["paths"].items() if _fits(each[0], path))
+        operation = item[response.request.method.lower()]
+        declared = operation["responses"].get(str(response.status_code))
+        assert declared, f"{operation['operationId']} answered {response.status_code}: {response.text}"
+        self.seen.add((operation["operationId"], str(response.status_code)))
+        self._check_response(resolved(declared), response)
+        if response.status_code not in (401, 403, 429, 500):
+            parameters = [resolved(each) for each in [*item.get("parameters", ()), *operation.get("parameters", ())]]
+            wrong = _wrong_with(response.request, parameters, operation.get("requestBody"))
+            assert bool(wrong) == (response.status_code in (422, 428)), (template, response.status_code, wrong)
+
+    def _check_response(self, declared: Any, response: httpx2.Response) -> None:
+        assert response.headers["content-type"] == "application/json"
+        assert not complaints(declared["content"]["application/json"]["schema"], response.json()), response.text
+        for name, given in declared.get("headers", {}).items():
+            header = resolved(given)
+            if header.get("required") or name in response.headers:
+                assert not complaints(header["schema"], response.headers[name])
+        if "etag" in response.headers:
+            assert response.headers["etag"] == f'"{response.json()["version"]}"'
+
+
+def _fits(template: str, path: str) -> bool:
+    return bool(re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), path))
+
+
+def _wrong_with(request: httpx2.Request, parameters: list[Any], body: Any) -> list[str]:
+    wrong: list[str] = []
+    headers = [each for each in parameters if each["in"] == "header"]
+    for header in headers:
+        if header["name"] in request.headers:
+            wrong += complaints(header["schema"], request.headers[header["name"]])
+        elif header["required"]:
+            wrong.append(f"{header['name']} is missing")
+    if {"If-Match", "If-None-Match"} <= {header["name"] for header in headers}:
+        given = [name for name in ("If-Match", "If-None-Match") if name in request.headers]
+        wrong += [] if len(given) == 1 else [f"the preconditions are {given}"]
+    if body:
+        try:
+            value = httpx2.Response(200, content=request.content).json()
+        except ValueError:
+            return [*wrong, "the body is no JSON"]
+        wrong += complaints(body["content"]["application/json"]["schema"], value)
+    return wrong
+
+
+# --- a user of it ---------------------------------------------------------------------------------------------------
+
+
+def token(user_id: str, **changes: Any) -> str:
+    now = int(FakeClock()())
+    claims = {
+        "iss": "qwestly-agent",
+        "aud": "candidate-app",
+        "sub": user_id,
+        "act": {"sub": "ap_1"},
+        "iat": now,
+        "exp": now + 60,
+        "jti": uuid.uuid4().hex,
+        **changes,
+    }
+    return jwt.encode({name: value for name, value in claims.items() if value is not None}, API_SECRET, "HS256")
+
+
+@dataclass
+class Agent:
+    http: httpx2.Client
+    server: CandidateAppServer
+    database: Database[dict[str, Any]]
+    user_id: str = field(default_factory=lambda: f"auth0|{uuid.uuid4().hex}")
+
+    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
+        given = {"Authorization": f"Bearer {token(self.user_id)}", **headers}
+        return self.http.request(method, f"{self.server.url}{path}", json=body, headers=given)
+
+    def write(
+        self, method: str, path: str, body: Any = None, version: str | None = None, key: str | None = None
+    ) -> httpx2.Response:
+        """With the version that was seen, or as something new."""
+        precondition = {"If-Match": f'"{version}"'} if version is not None else {"If-None-Match": "*"}
+        return self.ask(method, path, body, **precondition, **{"Idempotency-Key": key or uuid.uuid4().hex})
+
+    def another(self) -> "Agent":
+        return Agent(self.http, self.server, self.database)
+
+    def document(self, collection: str, **more: str) -> dict[str, Any]:
+        return self.database[collection].find_one({"user_id": self.user_id, **more}) or {}
+
+
+@pytest.fixture(scope="module")
+def server(mongodb_uri: str) -> Iterator[CandidateAppServer]:
+    name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
+    with CandidateAppServer(mongodb_uri, name, API_SECRET, FakeClock()) as server, MongoClient(mongodb_uri) as client:
+        yield server
+        client.drop_database(name)
+
+
+@pytest.fixture
+def judge() -> Judge:
+    return Judge()
+
+
+@pytest.fixture
+def agent(server: CandidateAppServer, judge: Judge) -> Iterator[Agent]:
+    server.misbehave()
+    client: MongoClient[dict[str, Any]] = MongoClient(server.mongodb_uri)
+    with httpx2.Client(event_hooks={"response": [judge]}, timeout=10) as http, client:
+        yield Agent(http, server, client[server.database])
+    server.api.release()
+
+
+@dataclass(frozen=True)
+class Write:
+    method: str
+    path: str
+    body: Any
+    other_body: Any
+    may_create: bool = True
+
+
+WRITES = {
+    "setProfileField": Write("PATCH", "/profile", {"headline": "Engineer"}, {"location": "Lisbon"}),
+    "setPreference": Write("PATCH", "/preferences", {"roles": ["Lead"]}, {"work_mode": "remote"}),
+    "ingestLinkedIn": Write("POST", "/linkedin-profile/ingestion", SOURCE, {**SOURCE, "refresh": False}),
+    "publishCard": Write("PUT", "/cards/dr_1", CARD, {**CARD, "style": "story"}),
+    "activateCard": Write("POST", "/cards/dr_1/activation", None, None, may_create=False),
+    "deleteCard": Write("DELETE", "/cards/dr_1", None, None, may_create=False),
+}
+READS = {
+    "readProfileVersion": "/profile",
+    "readPreferencesVersion": "/preferences",
+    "readLinkedInVersion": "/linkedin-profile",
+    "readCardVersion": "/cards/dr_1",
+    "readOperation": f"/operations/{'k' * 32}",
+}
+
+
+REFUSING_FAULTS: dict[Fault, int] = {"busy": 429, "forbidden": 403, "error_before": 500}
+
+
+def prepare(agent: Agent, name: str) -> str | None:
+    """What must be there before; its version."""
+    if WRITES[name].may_create:
+        return None
+    return agent.write("PUT", "/cards/dr_1", CARD).json()["version"]
+
+
+def test_the_document_is_an_openapi_document() -> None:
+    validate(DOCUMENT)
+
+
+def test_each_answer_that_the_document_names_is_given_as_it_says(agent: Agent, judge: Judge) -> None:
+    for name, write in WRITES.items():
+        user, key = agent.another(), uuid.uuid4().hex
+        parts = (write.method, write.path, write.body)
+        assert user.write(*parts, version="1").status_code == 404
+        version = prepare(user, name)
+        for fault, status in REFUSING_FAULTS.items():
+            agent.server.misbehave(fault)
+            assert user.write(*parts, version=version).status_code == status
+        refused = user.ask(write.method, write.path, write.body, Authorization="Bearer none")
+        assert refused.status_code == 401
+        assert user.ask(*parts, **{"Idempotency-Key": key}).status_code == 428
+        assert user.ask(*parts, **{"If-Match": '"1"'}).status_code == 422
+        assert user.write(*parts, version=version, key=key).status_code in (200, 202)
+        kept = until(lambda user=user, key=key: _finished(user, key))
+        assert user.write(*parts, version=version, key=key).json() == kept
+        other_path = write.path if write.other_body else write.path.replace("dr_1", "dr_2")
+        assert user.write(write.method, other_path, write.other_body, version or "1", key).status_code == 409
+        if name == "deleteCard":
+            prepare(user, name)
+        assert user.write(*parts, version="no-such-version").status_code == 412
+    for path in READS.values():
+        user = agent.another()
+        assert user.ask("GET", path).status_code == 404
+        assert user.ask("GET", path, Authorization="").status_code == 401
+        for fault, status in REFUSING_FAULTS.items():
+            agent.server.misbehave(fault)
+            assert user.ask("GET", path).status_code == status
+    user = agent.another()
+    for collection, more in ((CANDIDATES, {}), (PREFERENCES, {}), (LINKEDIN, {}), (CARDS, {"card_id": "dr_1"})):
+        user.database[collection].insert_one({"_id": uuid.uuid4().hex, "user_id": user.user_id, "version": 7, **more})
+    for name, path in READS.items():
+        if name != "readOperation":
+            assert user.ask("GET", path).json() == {"subject": path.removeprefix("/"), "version": "7"}
+    documented = {
+        (operation["operationId"], status)
+        for item in DOCUMENT["paths"].values()
+        for method, operation in item.items()
+        if method != "parameters"
+        for status in operation["responses"]
+    }
+    at_once = {(name, "202") for name in WRITES if name != "ingestLinkedIn"}
+    # An ingestion says 200 where nothing needs to be read, which has a test of its own, and where its key is repeated.
+    assert judge.seen == documented - at_once
+
+
+def _finished(agent: Agent, key: str) -> Any:
+    operation = agent.ask("GET", f"/operations/{key}").json()
+    return None if operation["status"] == "pending" else operation
+
+
+# --- each effect once -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_a_repeated_key_has_its_effect_once_though_the_version_moved_on(agent: Agent, name: str) -> None:
+    write, version, key = WRITES[name], prepare(agent, name), uuid.uuid4().hex
+    first = agent.write(write.method, write.path, write.body, version, key)
+    assert first.status_code in (200, 202)
+    kept = until(lambda: _finished(agent, key))
+    before = list(agent.database[CARDS].find({"user_id": agent.user_id})), agent.document(CANDIDATES)
+    again = agent.write(write.method, write.path, write.body, version, key)
+    assert (again.status_code, again.json()) == (200, kept)
+    assert (list(agent.database[CARDS].find({"user_id": agent.user_id})), agent.document(CANDIDATES)) == before
+
+
+def test_forty_of_one_key_at_once_have_one_effect(agent: Agent) -> None:
+    agent.write("PATCH", "/profile", {"headline": "Before"})
+    version = agent.ask("GET", "/profile").json()["version"]
+    key = uuid.uuid4().hex
+
+    def send(_: int) -> httpx2.Response:
+        return agent.write("PATCH", "/profile", {"headline": "After"}, version, key)
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(send, range(40)))
+    assert {answer.status_code for answer in answers} <= {200, 202}
+    assert agent.document(CANDIDATES)["version"] == int(version) + 1
+
+
+def test_of_forty_changes_of_one_version_one_wins(agent: Agent) -> None:
+    version = agent.write("PATCH", "/profile", {"headline": "Before"}).json()["version"]
+
+    def send(number: int) -> httpx2.Response:
+        return agent.write("PATCH", "/profile", {"headline": f"Rival {number}"}, version)
+
+    with ThreadPoolExecutor(20) as pool:
+        answers = list(pool.map(send, range(40)))
+    [won] = [number for number, answer in enumerate(answers) if answer.status_code == 200]
+    assert agent.document(CANDIDATES)["headline"] == f"Rival {won}"
+    assert {answer.status_code for answer in answers} == {200, 412}
+
+
+def test_a_refused_request_leaves_its_key_unused(agent: Agent) -> None:
+    version, key = agent.write("PATCH", "/profile", {"headline": "Before"}).json()["version"], uuid.uuid4().hex
+    assert agent.write("PATCH", "/profile", {"headline": "After"}, "no-such", key).status_code == 412
+    assert agent.ask("GET", f"/operations/{key}").status_code == 404
+    assert agent.write("PATCH", "/profile", {"headline": "After"}, version, key).status_code == 200
+
+
+# --- only what was seen -----------------------------------------------------------------------------------------------
+
+
+def test_what_changed_meanwhile_is_told_with_its_version_and_left_alone(agent: Agent) -> None:
+    seen = agent.write("PATCH", "/profile", {"headline": "Seen"}).json()["version"]
+    now = agent.write("PATCH", "/profile", {"location": "Lisbon"}, seen).json()["version"]
+    refused = agent.write("PATCH", "/profile", {"headline": "Late"}, seen)
+    assert (refused.status_code, refused.json()["error"]["version"]) == (412, now)
+    assert agent.document(CANDIDATES)["headline"] == "Seen"
+
+
+def test_what_is_there_already_is_not_made_anew(agent: Agent) -> None:
+    version = agent.write("PUT", "/cards/dr_1", CARD).json()["version"]
+    refused = agent.write("PUT", "/cards/dr_1", {**CARD, "style": "story"})
+    assert (refused.status_code, refused.json()["error"]["version"]) == (412, version)
+    assert agent.document(CARDS)["content"] == CARD
+
+
+def test_a_document_that_others_wrote_without_a_version_is_changed_once(agent: Agent) -> None:
+    agent.database[PREFERENCES].insert_one({"_id": uuid.uuid4().hex, "user_id": agent.user_id, "roles": ["Old"]})
+    seen = agent.ask("GET", "/preferences").json()["version"]
+    assert agent.write("PATCH", "/preferences", {"roles": ["New"]}, seen).status_code == 200
+    assert agent.write("PATCH", "/preferences", {"roles": ["Newer"]}, seen).status_code == 412
+    assert agent.document(PREFERENCES)["roles"] == ["New"]
+
+
+def test_the_versions_of_a_deleted_card_do_not_come_back(agent: Agent) -> None:
+    seen = [agent.write("PUT", "/cards/dr_1", CARD).json()["version"]]
+    seen.append(agent.write("PUT", "/cards/dr_1", CARD, seen[-1]).json()["version"])
+    assert agent.write("DELETE", "/cards/dr_1", version=seen[-1]).json()["version"] is None
+    seen.append(agent.write("PUT", "/cards/dr_1", CARD).json()["version"])
+    seen.append(agent.write("PUT", "/cards/dr_1", CARD, seen[-1]).json()["version"])
+    assert len(set(seen)) == 4
+
+
+# --- what each does ---------------------------------------------------------------------------------------------------
+
+
+def test_a_card_is_published_word_for_word_and_is_not_active_by_that(agent: Agent) -> None:
+    answer = agent.write("PUT", "/cards/dr_1", CARD).json()
+    assert answer["result"]["card_id"] == "dr_1"
+    kept = agent.document(CARDS, card_id="dr_1")
+    assert (kept["content"], kept["active"]) == (CARD, False)
+
+
+def test_one_card_is_active_and_both_move_on_when_that_changes(agent: Agent) -> None:
+    stranger = agent.another()
+    for user, card_id in ((stranger, "dr_0"), (agent, "dr_1"), (agent, "dr_2")):
+        version = user.write("PUT", f"/cards/{card_id}", CARD).json()["version"]
+        assert user.write("POST", f"/cards/{card_id}/activation", version=version).status_code == 200
+    assert stranger.document(CARDS)["active"]
+    assert [agent.document(CARDS, card_id=card_id)["active"] for card_id in ("dr_1", "dr_2")] == [False, True]
+    assert agent.document(CARDS, card_id="dr_1")["version"] == 1 + 2
+
+
+def test_an_active_card_that_is_published_anew_stays_active(agent: Agent) -> None:
+    version = agent.write("PUT", "/cards/dr_1", CARD).json()["version"]
+    version = agent.write("POST", "/cards/dr_1/activation", version=version).json()["version"]
+    agent.write("PUT", "/cards/dr_1", {**CARD, "style": "story"}, version)
+    kept = agent.document(CARDS)
+    assert (kept["content"]["style"], kept["active"]) == ("story", True)
+
+
+def test_an_ingestion_goes_on_after_it_was_accepted(agent: Agent) -> None:
+    agent.server.misbehave("ingestion_waits")
+    key = uuid.uuid4().hex
+    assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key).status_code == 202
+    assert agent.ask("GET", f"/operations/{key}").json()["status"] == "pending"
+    assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key).status_code == 202
+    until(lambda: agent.server.api.held)
+    agent.server.api.release()
+    done = until(lambda: _finished(agent, key))
+    assert done["version"] == agent.ask("GET", "/linkedin-profile").json()["version"]
+    assert agent.document(LINKEDIN)["url"] == SOURCE["url"]
+
+
+def test_an_ingestion_that_fails_says_why_and_changes_nothing(agent: Agent) -> None:
+    agent.server.misbehave("ingestion_fails")
+    key = uuid.uuid4().hex
+    agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key)
+    failed = until(lambda: _finished(agent, key))
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "source_unavailable")
+    assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key).json() == failed
+    assert agent.document(LINKEDIN) == {}
+
+
+def test_an_ingestion_overtaken_by_another_change_fails(agent: Agent) -> None:
+    agent.server.misbehave("ingestion_waits")
+    key = uuid.uuid4().hex
+    agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key)
+    until(lambda: agent.server.api.held)
+    agent.database[LINKEDIN].insert_one({"_id": uuid.uuid4().hex, "user_id": agent.user_id, "url": "theirs"})
+    agent.server.api.release()
+    assert until(lambda: _finished(agent, key))["error"]["code"] == "changed"
+    assert agent.document(LINKEDIN)["url"] == "theirs"
+
+
+def test_a_linkedin_profile_that_was_just_read_is_read_again_only_on_request(agent: Agent) -> None:
+    key = uuid.uuid4().hex
+    agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key)
+    version = until(lambda: _finished(agent, key))["version"]
+    lazily = agent.write("POST", "/linkedin-profile/ingestion", {**SOURCE, "refresh": False}, version)
+    assert (lazily.status_code, lazily.json()["version"]) == (200, version)
+    assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, version).status_code == 202
+
+
+# --- whose, and what ------------------------------------------------------------------------------------------------
+
+
+def test_nobody_touches_or_asks_about_what_is_somebody_elses(agent: Agent) -> None:
+    key, stranger = uuid.uuid4().hex, agent.another()
+    version = agent.write("PUT", "/cards/dr_1", CARD, key=key).json()["version"]
+    assert stranger.ask("GET", "/cards/dr_1").status_code == 404
+    assert stranger.ask("GET", f"/operations/{key}").status_code == 404
+    for name in ("publishCard", "activateCard", "deleteCard"):
+        write = WRITES[name]
+        assert stranger.write(write.method, write.path, write.other_body, version).status_code == 404
+    assert agent.document(CARDS)["content"] == CARD
+    assert stranger.write("PUT", "/cards/dr_1", CARD, key=key).status_code == 200, "ids and keys are a user's own"
+
+
+UNWANTED = {
+    "pay": ("PATCH", "/profile", {"salary_current": 1}),
+    "the name": ("PATCH", "/profile", {"name": "Somebody"}),
+    "the owner": ("PATCH", "/profile", {"user_id": "auth0|other"}),
+    "the version": ("PATCH", "/profile", {"version": 9}),
+    "two fields": ("PATCH", "/profile", {"headline": "a", "location": "b"}),
+    "no field": ("PATCH", "/profile", {}),
+    "a field of another type": ("PATCH", "/profile", {"skills": "Python"}),
+    "an operator as a field": ("PATCH", "/profile", {"$set": {"user_id": "x"}}),
+    "an operator as a value": ("PATCH", "/profile", {"headline": {"$ne": None}}),
+    "a path as a field": ("PATCH", "/preferences", {"roles.0": "x"}),
+    "expected pay": ("PATCH", "/preferences", {"salary_expectation": "x"}),
+    "a list": ("PATCH", "/preferences", [{"roles": []}]),
+    "half a character": ("PATCH", "/profile", b'{"headline": "\\ud800"}'),
+    "no JSON": ("PATCH", "/profile", b"{"),
+    "a card with more in it": ("PUT", "/cards/dr_1", {**CARD, "active": True}),
+    "a card that says nothing": ("PUT", "/cards/dr_1", {**CARD, "sections": []}),
+    "a page that is not LinkedIn's": (
+        "POST",
+        "/linkedin-profile/ingestion",
+        {"url": "https://linkedin.com.evil.org/in/a"},
+    ),
+    "a page that is no profile": ("POST", "/linkedin-profile/ingestion", {"url": "https://www.linkedin.com/company/a"}),
+}
+
+
+@pytest.mark.parametrize(("method", "path", "body"), UNWANTED.values(), ids=list(UNWANTED))
+def test_what_is_not_on_the_list_is_refused(agent: Agent, method: str, path: str, body: Any) -> None:
+    headers = {"If-None-Match": "*", "Idempotency-Key": uuid.uuid4().hex}
+    headers |= {"Authorization": f"Bearer {token(agent.user_id)}", "Content-Type": "application/json"}
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    if b"ud800" in content:
+        agent.http.event_hooks = {}  # JSON schemas know nothing of halves of characters
+    answer = agent.http.request(method, f"{agent.server.url}{path}", headers=headers, content=content)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
+    assert not any(agent.document(collection) for collection in (CANDIDATES, PREFERENCES, CARDS, LINKEDIN, OPERATIONS))
+
+
+def test_what_may_be_set_is_what_is_read_but_for_the_name() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert {*schemas["ProfileChange"]["properties"]} == {*READ_FIELDS[CANDIDATES]} - {"name"}
+    assert {*schemas["PreferenceChange"]["properties"]} == {*READ_FIELDS[PREFERENCES]}
+
+
+NOW = int(FakeClock()())
+WRONG_TOKENS: dict[str, dict[str, Any]] = {
+    "from another issuer": {"iss": "candidate-app"},
+    "for another audience": {"aud": "qwestly-agent"},
+    "expired": {"iat": NOW - 61, "exp": NOW - 1},
+    "of the future": {"iat": NOW + 31, "exp": NOW + 91},
+    "that lives too long": {"exp": NOW + 61},
+    "with a plain act": {"act": "ap_1"},
+    "with an empty act": {"act": {"sub": ""}},
+    "for nobody": {"sub": ""},
+    **{f"without {claim}": {claim: None} for claim in ("iss", "aud", "sub", "act", "iat", "exp", "jti")},
+}
+
+
+@pytest.mark.parametrize("changes", WRONG_TOKENS.values(), ids=list(WRONG_TOKENS))
+def test_a_token_that_is_not_as_the_document_says_is_refused(agent: Agent, changes: dict[str, Any]) -> None:
+    refused = agent.ask("GET", "/profile", Authorization=f"Bearer {token(agent.user_id, **changes)}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthorized")
+
+
+WRONG_PRECONDITIONS = {
+    "unquoted": {"If-Match": "1"},
+    "weak": {"If-Match": 'W/"1"'},
+    "several": {"If-Match": '"1", "2"'},
+    "whatever there is": {"If-Match": "*"},
+    "both": {"If-Match": '"1"', "If-None-Match": "*"},
+    "not this one": {"If-None-Match": '"1"'},
+}
+
+
+@pytest.mark.parametrize("headers", WRONG_PRECONDITIONS.values(), ids=list(WRONG_PRECONDITIONS))
+def test_a_precondition_is_one_version_or_none(agent: Agent, headers: dict[str, str]) -> None:
+    answer = agent.ask("PATCH", "/profile", {"headline": "x"}, **{"Idempotency-Key": uuid.uuid4().hex, **headers})
+    assert answer.status_code == 422
+    assert agent.document(CANDIDATES) == {}
+
+
+def test_faults_can_be_ordered_over_http(agent: Agent) -> None:
+    control = agent.server.url.partition("/api")[0] + "/_control"
+    with httpx2.Client() as http:
+        assert http.post(f"{control}/faults", json={"faults": ["drop_after"]}).status_code == 200
+        with pytest.raises(httpx2.RemoteProtocolError):
+            agent.write("PATCH", "/profile", {"headline": "Kept"})
+        assert agent.document(CANDIDATES)["headline"] == "Kept"
+        assert http.delete(f"{control}/requests").json() == []
+        agent.ask("GET", "/profile")
+        [recorded] = http.get(f"{control}/requests").json()
+        assert (recorded["method"], recorded["path"]) == ("GET", "/api/agent/v1/profile")
+        assert "authorization" not in recorded["headers"]
+        assert http.post(f"{control}/faults", json={"faults": ["no such"]}).status_code == 422
+        assert {"drop_after", "ingestion_waits"} < FAULTS
+
+
+LOCAL = {"QWESTLY_CANDIDATE_API_SECRET": API_SECRET, "MONGODB_URI": "mongodb://127.0.0.1:1"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "there"),
+    [
+        (LOCAL, True),
+        ({**LOCAL, "MONGODB_URI": "mongodb://db.example.net", "MONGODB_DATABASE": "qwestly_local"}, True),
+        ({**LOCAL, "MONGODB_URI": "mongodb://db.example.net", "MONGODB_DATABASE": "candidate_portal"}, False),
+        ({**LOCAL, "QWESTLY_CANDIDATE_API_SECRET": ""}, False),
+        ({}, False),
+    ],
+    ids=["loopback", "named as local", "somebody's real data", "no secret", "nothing"],
+)
+def test_the_stub_writes_into_nobodys_real_data(environment: dict[str, str], there: bool) -> None:
+    assert (api_of(environment) is not None) is there
+
+
+def test_the_stub_says_that_its_database_is_missing() -> None:
+    with pytest.raises(SystemExit, match="MONGODB_URI"):
+        api_of({**LOCAL, "MONGODB_URI": ""})
+
+
+# --- our own client -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.anyio
+async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> None:
+    server, card = agent.server, CardText.model_validate(CARD)
+    server.api.requests.clear()
+
+    def effect(version: str | None = None) -> Effect:
+        return Effect(agent.user_id, "ap_1", uuid.uuid4().hex, version)
+
+    async with httpx2.AsyncClient() as http:
+        app = CandidateApp(http, server.url, API_SECRET, FakeClock(), lambda: uuid.uuid4().hex)
+        outcomes = [
+            await app.set_profile_field(effect(), "years_of_experience", 11),
+            await app.set_preference(effect(), "industries", ["Climate"]),
+            await app.publish_card(effect(), "dr_1", card),
+            await app.activate_card(effect("3"), "dr_1"),
+            await app.delete_card(effect("4"), "dr_1"),
+        ]
+        assert [type(outcome) for outcome in outcomes] == [Done] * 5
+        assert await app.ingest_linkedin(effect(), SOURCE["url"], refresh=True) == Pending()
+    heard = list(server.api.requests)
+    assert len(heard) == len(WRITES)
+    for said in heard:
+        path = said["path"].partition("/v1")[2]
+        item = next(item for template, item in DOCUMENT["paths"].items() if _fits(template, path))
+        operation = item[said["method"].lower()]
+        request = httpx2.Request(said["method"], server.url, headers=said["headers"], content=said["body"])
+        assert not _wrong_with(
+            request, [resolved(each) for each in operation["parameters"]], operation.get("requestBody")
+        )
+
+
+def test_our_client_names_what_may_be_set_as_the_document_does() -> None:
+    schemas = DOCUMENT["components"]["schemas"]
+    assert set(get_args(ProfileField)) == {*schemas["ProfileChange"]["properties"]}
+    assert set(get_args(Preference)) == {*schemas["PreferenceChange"]["properties"]}
