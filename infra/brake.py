@@ -7,9 +7,8 @@ receipt, and exits with 1 where something could not be stopped.
 import argparse
 import asyncio
 import sys
-from functools import partial
 
-from qwestly_agent.authority.brake import PATIENCE_SECONDS, Standing, pull, standing_of
+from qwestly_agent.authority.brake import PATIENCE_SECONDS, RunsOf, Standing, pull, standing
 from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.bootstrap import look_up, make_mongo_client
 from qwestly_agent.clock import system_clock
@@ -22,16 +21,13 @@ from qwestly_agent.stores.sweeps import Sweeps
 async def run(what: str, user_id: str, settings: Settings) -> Standing:
     async with make_mongo_client(settings.mongodb_uri) as mongo:
         database = mongo[settings.mongodb_database]
-        signals, conversations, sweeps = Signals(database), Conversations(database), Sweeps(database)
+        signals = Signals(database)
         if what == "off":
             await signals.brake_off(user_id)
-        elif what == "on" and user_id == EVERYBODY:
-            await pull(signals, user_id, lambda: sweeps.running(system_clock()), sweeps.braked, system_clock)
-        elif what == "on":
-            running = lambda: conversations.running(user_id, system_clock())  # noqa: E731
-            await pull(signals, user_id, running, partial(conversations.braked, user_id), system_clock)
-        everybody = await signals.brake(EVERYBODY)
-        return standing_of(None if user_id == EVERYBODY else await signals.brake(user_id), everybody)
+        if what == "on":
+            runs = Sweeps(database) if user_id == EVERYBODY else RunsOf(user_id, Conversations(database))
+            return await pull(signals, user_id, runs, system_clock)
+        return await standing(signals, user_id)
 
 
 def main() -> int:
@@ -40,9 +36,9 @@ def main() -> int:
     parser.add_argument("--user", default=EVERYBODY, help="one user's id; everybody where it is left out")
     arguments = parser.parse_args()
     settings = Settings.from_env().resolve(look_up)
-    standing = asyncio.run(run(arguments.what, arguments.user, settings))
-    print(standing.model_dump_json(indent=2))
-    return 1 if standing.state == "partial" else 0
+    told = asyncio.run(run(arguments.what, arguments.user, settings))
+    print(told.model_dump_json(indent=2))
+    return 1 if told.state == "partial" else 0
 
 
 if __name__ == "__main__":

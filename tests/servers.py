@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,9 +15,10 @@ from typing import Any
 import httpx2
 import uvicorn
 from pydantic_ai import Tool
+from pymongo import MongoClient
 
 from functions.chat.app import create_app
-from infra.local.candidate_app import mint
+from infra.local.candidate_app import CandidateAppServer, mint
 from infra.local.environment import DEMO_DATABASE
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.make import make_agent
@@ -26,6 +28,7 @@ from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.llm import make_models
 from qwestly_agent.settings import Settings
 
+API_SECRET = "the-second-secret-which-signs-towards-the-candidate-app"
 SECRET = "a-shared-secret-of-the-tests-with-32-bytes-or-more"
 USER = "auth0|tester"
 
@@ -73,6 +76,15 @@ def mongo_server() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def candidate_app_server(mongodb_uri: str) -> Iterator[CandidateAppServer]:
+    """The stub of the candidate app, over a database of its own."""
+    name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
+    with CandidateAppServer(mongodb_uri, name, API_SECRET, FakeClock()) as server, MongoClient(mongodb_uri) as client:
+        yield server
+        client.drop_database(name)
 
 
 def settings_for(mongodb_uri: str, model_url: str, database: str = DEMO_DATABASE, **changes: Any) -> Settings:

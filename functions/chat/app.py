@@ -8,7 +8,6 @@ import signal
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from functools import partial
 from types import FrameType
 from typing import Annotated, Literal
 
@@ -23,8 +22,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from qwestly_agent.auth import verify_token
-from qwestly_agent.authority.brake import Standing, pull, standing_of
-from qwestly_agent.authority.model import EVERYBODY
+from qwestly_agent.authority.brake import RunsOf, Standing, pull, standing
 from qwestly_agent.bootstrap import House, bootstrap
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failures import failure_of
@@ -235,27 +233,18 @@ async def set_autonomy(chosen: AutonomyView, house: TheHouse, user_id: TheUser) 
 
 async def read_brake(house: TheHouse, user_id: TheUser) -> Standing:
     """Whether the agent may run: running, pausing, paused, or partial (something could not be stopped)."""
-    own, everybody = await asyncio.gather(house.signals.brake(user_id), house.signals.brake(EVERYBODY))
-    return standing_of(own, everybody)
+    return await standing(house.signals, user_id)
 
 
 async def pull_brake(house: TheHouse, user_id: TheUser) -> Standing:
     """Stop everything of this user, and let nothing begin. Answers once nothing runs, or after 30 seconds."""
-    conversations = house.conversations
-    await pull(
-        house.signals,
-        user_id,
-        lambda: conversations.running(user_id, house.clock()),
-        partial(conversations.braked, user_id),
-        house.clock,
-    )
-    return await read_brake(house, user_id)
+    return await pull(house.signals, user_id, RunsOf(user_id, house.conversations), house.clock)
 
 
 async def release_brake(house: TheHouse, user_id: TheUser) -> Standing:
     """Let the agent run again. What was stopped stays stopped. The operators' brake is not theirs to release."""
     await house.signals.brake_off(user_id)
-    return await read_brake(house, user_id)
+    return await standing(house.signals, user_id)
 
 
 async def read_body(request: Request) -> bytes:

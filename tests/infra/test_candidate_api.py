@@ -28,9 +28,8 @@ from qwestly_agent.clients.candidate_app import (
     ProfileField,
 )
 from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, PREFERENCES, READ_FIELDS
-from tests.servers import FakeClock, until
+from tests.servers import API_SECRET, FakeClock, candidate_app_server, until
 
-API_SECRET = "the-second-secret-which-signs-towards-the-candidate-app"
 CARDS = "qc_sections"
 CARD = {
     "style": "standard",
@@ -158,10 +157,8 @@ class Agent:
 
 @pytest.fixture(scope="module")
 def server(mongodb_uri: str) -> Iterator[CandidateAppServer]:
-    name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
-    with CandidateAppServer(mongodb_uri, name, API_SECRET, FakeClock()) as server, MongoClient(mongodb_uri) as client:
+    with candidate_app_server(mongodb_uri) as server:
         yield server
-        client.drop_database(name)
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.signals import REMEMBERED_STOPS, Signals
+from qwestly_agent.stores.signals import REMEMBERED_STOPS, Brake, Signals
 from tests.servers import USER
 
 pytestmark = pytest.mark.anyio
@@ -41,3 +41,18 @@ async def test_the_stops_that_were_read_long_ago_are_forgotten(signals: Signals)
     for n in range(REMEMBERED_STOPS + 1):
         await signals.stop(USER, f"r{n}")
     assert await signals.stopped(USER, ["r0", "r1", f"r{REMEMBERED_STOPS}"]) == {"r1", f"r{REMEMBERED_STOPS}"}
+
+
+async def test_a_receipt_that_comes_after_the_release_pulls_no_brake(signals: Signals) -> None:
+    await signals.brake_on(USER, 1.0)
+    await signals.keep_receipt(USER, {"stopped": ["r1"]})
+    assert await signals.brake(USER) == Brake(1.0, {"stopped": ["r1"]})
+    await signals.brake_off(USER)
+    await signals.keep_receipt(USER, {"stopped": ["r2"]})
+    assert await signals.brake(USER) is None
+
+
+async def test_a_brake_that_is_pulled_again_keeps_its_first_moment(signals: Signals) -> None:
+    await signals.brake_on(USER, 1.0)
+    await signals.brake_on(USER, 2.0)
+    assert await signals.brake(USER) == Brake(1.0)

@@ -20,7 +20,6 @@ from pydantic_ai.framing import wrap
 from pydantic_ai.messages import (
     CapabilityEvent,
     ModelMessage,
-    ModelMessagesTypeAdapter,
     ModelRequest,
     ModelRequestPart,
     ModelResponse,
@@ -219,7 +218,7 @@ class BoundedCost(AbstractCapability[AgentDeps]):
     async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:
         if ctx.deps.spending.exhausted:
             raise ctx.deps.spending.over
-        ctx.deps.spending.prompt_characters = _characters(request_context)
+        ctx.deps.spending.last_request = request_context
         return request_context
 
     async def after_model_request(
@@ -231,11 +230,6 @@ class BoundedCost(AbstractCapability[AgentDeps]):
     ) -> ModelResponse:
         ctx.deps.spending.add(response)
         return response
-
-
-def _characters(request: ModelRequestContext) -> int:
-    instructions = request.model_request_parameters.instruction_parts or ()
-    return len(ModelMessagesTypeAdapter.dump_json(request.messages)) + sum(len(part.content) for part in instructions)
 
 
 class FencedData(AbstractCapability[AgentDeps]):

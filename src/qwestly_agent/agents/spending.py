@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from pydantic_ai.messages import ModelResponse
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse
+from pydantic_ai.models import ModelRequestContext
 
 from qwestly_agent.errors import OverBudget
 from qwestly_agent.llm import ceiling_price_of
@@ -14,12 +15,19 @@ class Spending:
     over: OverBudget
     """What the user is told at the ceiling."""
     spent_usd: float = 0.0
-    prompt_characters: int = 0
-    """Of the last request: what it cost where the provider did not come to say so is estimated by them."""
+    last_request: ModelRequestContext | None = None
 
     @property
     def exhausted(self) -> bool:
         return self.spent_usd >= self.ceiling_usd
+
+    def prompt_characters(self) -> int:
+        """Of the last request: what it cost is estimated by them where the provider did not come to say so."""
+        if self.last_request is None:
+            return 0
+        instructions = self.last_request.model_request_parameters.instruction_parts or ()
+        said = ModelMessagesTypeAdapter.dump_json(self.last_request.messages)
+        return len(said) + sum(len(part.content) for part in instructions)
 
     def add(self, response: ModelResponse) -> None:
         self.spent_usd += float(ceiling_price_of(response.model_name, response.usage))

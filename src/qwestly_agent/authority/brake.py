@@ -1,13 +1,16 @@
 """The brake: everything of a user that runs is stopped, nothing begins, and what waits for a person goes on waiting."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
-from typing import Literal
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.clock import Clock
-from qwestly_agent.stores.signals import Brake, Signals
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.signals import Signals
 
 PATIENCE_SECONDS = 30.0
 """After which the receipt says what could not be stopped."""
@@ -40,39 +43,56 @@ class Standing(BaseModel):
     """Whether operators have pulled the brake for all users."""
 
 
-def standing_of(brake: Brake | None, everybody: Brake | None) -> Standing:
-    if brake is None and everybody is None:
+async def standing(signals: Signals, whose: str) -> Standing:
+    own, everybody = await asyncio.gather(signals.brake(whose), signals.brake(EVERYBODY))
+    pulled = own or everybody
+    if pulled is None:
         return Standing(state="running")
-    pulled = brake or everybody
-    assert pulled
     receipt = Receipt.model_validate(pulled.receipt) if pulled.receipt is not None else None
     state: State = "pausing" if receipt is None else "partial" if receipt.running else "paused"
     return Standing(state=state, since=pulled.since, receipt=receipt, everybody=everybody is not None)
 
 
-async def pull(
-    signals: Signals,
-    whose: str,
-    running: Callable[[], Awaitable[Collection[str]]],
-    stopped_of: Callable[[Collection[str]], Awaitable[Collection[str]]],
-    clock: Clock,
-) -> Receipt:
-    """Brake `whose` runs (a user's or `EVERYBODY`'s), wait until none runs, and keep the receipt. `stopped_of` says
-    which of the runs that are over were stopped."""
-    caught = set(await running())
+class Runs(Protocol):
+    """Those that a brake is pulled for."""
+
+    async def running(self, now: float) -> set[str]: ...
+
+    async def braked(self, run_ids: Collection[str]) -> set[str]:
+        """Those of these runs that the brake ended."""
+        ...
+
+
+@dataclass(frozen=True)
+class RunsOf:
+    """One user's."""
+
+    user_id: str
+    conversations: Conversations
+
+    async def running(self, now: float) -> set[str]:
+        return await self.conversations.running(self.user_id, now)
+
+    async def braked(self, run_ids: Collection[str]) -> set[str]:
+        return await self.conversations.braked(self.user_id, run_ids)
+
+
+async def pull(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Standing:
+    """Brake these runs (a user's or `EVERYBODY`'s), wait until none runs, and keep the receipt."""
+    caught = await runs.running(clock())
     await signals.brake_on(whose, clock())
-    left = set(await running())
+    left = await runs.running(clock())
     caught |= left
     for _ in range(round(PATIENCE_SECONDS / LOOK_SECONDS)):
         if not left:
             break
         await asyncio.sleep(LOOK_SECONDS)
-        left = set(await running())
+        left = await runs.running(clock())
     over = caught - left
-    stopped = set(await stopped_of(over)) if over else set()
+    stopped = await runs.braked(over) if over else set[str]()
     receipt = Receipt(stopped=_sorted(stopped), finished=_sorted(over - stopped), running=_sorted(left))
     await signals.keep_receipt(whose, receipt.model_dump(mode="json"))
-    return receipt
+    return await standing(signals, whose)
 
 
 def _sorted(runs: Collection[str]) -> tuple[str, ...]:

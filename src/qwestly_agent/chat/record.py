@@ -64,10 +64,10 @@ class Record:
     def audit(self) -> list[ToolCallEntry]:
         return [_entry(call) for call in self.calls.made.values()]
 
-    def keep(self, messages: Sequence[ModelMessage], prompt_characters: int) -> None:
+    def keep(self, messages: Sequence[ModelMessage], prompt_characters: Callable[[], int]) -> None:
         """The run's messages; an answer that broke off before its provider counted it is estimated."""
-        self.messages = [_counted(message, prompt_characters) for message in messages]
-        self.estimated = any(counted is not given for counted, given in zip(self.messages, messages, strict=True))
+        self.estimated = any(_is_uncounted(message) for message in messages)
+        self.messages = [_counted(message, prompt_characters()) for message in messages] if self.estimated else messages
 
     def tokens(self) -> dict[str, int]:
         """Of all of the run's model calls."""
@@ -164,9 +164,13 @@ def spoken(words: str) -> ModelResponse:
 
 
 def _counted(message: ModelMessage, prompt_characters: int) -> ModelMessage:
-    if not isinstance(message, ModelResponse) or message.usage.total_tokens:
+    if not isinstance(message, ModelResponse) or not _is_uncounted(message):
         return message
     return replace(message, usage=estimated_usage(prompt_characters, len(message.text or "")))
+
+
+def _is_uncounted(message: ModelMessage) -> bool:
+    return isinstance(message, ModelResponse) and not message.usage.total_tokens
 
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:

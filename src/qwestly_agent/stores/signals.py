@@ -57,7 +57,10 @@ class Signals:
         await self._update(user_id, {"$unset": {"brake": ""}})
 
     async def keep_receipt(self, user_id: str, receipt: dict[str, Any]) -> None:
-        await self._update(user_id, {"$set": {"brake.receipt": receipt}})
+        """Of a brake that is still on: one that was released meanwhile stays so."""
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id, "brake.since": {"$gt": 0}}, {"$set": {"brake.receipt": receipt}}
+        )
 
     async def _find(self, user_id: str, fields: dict[str, int]) -> Document | None:
         return await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, fields)

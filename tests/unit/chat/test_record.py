@@ -87,7 +87,7 @@ def test_what_a_model_wrote_is_kept_as_text_that_can_be_stored() -> None:
 
 def test_an_answer_that_its_provider_never_counted_is_estimated() -> None:
     record = record_of()
-    record.keep([answered(fresh=10), ModelResponse([TextPart("word")], model_name="deepseek-v4-flash")], 4_000)
+    record.keep([answered(fresh=10), ModelResponse([TextPart("word")], model_name="deepseek-v4-flash")], lambda: 4_000)
     assert record.estimated
     assert record.tokens() == {"input_tokens": 1_010, "cached_tokens": 0, "output_tokens": 1}
 

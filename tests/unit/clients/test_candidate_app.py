@@ -40,11 +40,10 @@ from qwestly_agent.clients.candidate_app import (
 )
 from qwestly_agent.errors import Unauthorized, Unavailable
 from qwestly_agent.settings import Settings
-from tests.servers import SECRET, FakeClock, free_port, until
+from tests.servers import API_SECRET, SECRET, FakeClock, candidate_app_server, free_port, until
 
 pytestmark = pytest.mark.anyio
 
-API_SECRET = "the-second-secret-which-signs-towards-the-candidate-app"
 LINKEDIN = "https://www.linkedin.com/in/ada"
 CARD = CardText(style="story", sections=(CardSection(kind="work", heading="Work", claims=("Led “eight” in Zürich.",)),))
 Json: TypeAlias = dict[str, Any]
@@ -56,10 +55,8 @@ def new_id() -> str:
 
 @pytest.fixture(scope="module")
 def server(mongodb_uri: str) -> Iterator[CandidateAppServer]:
-    name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
-    with CandidateAppServer(mongodb_uri, name, API_SECRET, FakeClock()) as server, MongoClient(mongodb_uri) as client:
+    with candidate_app_server(mongodb_uri) as server:
         yield server
-        client.drop_database(name)
 
 
 @pytest.fixture
