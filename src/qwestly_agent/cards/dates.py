@@ -10,16 +10,17 @@ from qwestly_agent.cards.passages import Passage, bare, once
 
 _MONTH = "|".join([*MONTHS, "märz", "août", "février", "décembre"])
 _YEAR = r"(?:19[4-9]\d|20[0-6]\d)"
-_ANY_YEAR = re.compile(_YEAR)
+_ANY_YEAR = re.compile(rf"{_YEAR}|\bFY ?['’]?\d\d")
 _MENTION = re.compile(
-    rf"(?<![\w.,/€$£#])(?:(?P<iso>{_YEAR})-(?P<iso_month>0[1-9]|1[0-2])(?:-\d\d)?|(?:\d\d?[./])?(?P<month>0?[1-9]|1[0-2])[/.](?P<year1>{_YEAR})"
+    rf"(?:(?<![\w.,/€$£#])|(?<=\bFY)|(?<=\bFY['’]))(?:(?P<iso>{_YEAR})-(?P<iso_month>0[1-9]|1[0-2])(?:-\d\d)?|(?:\d\d?[./])?(?P<month>0?[1-9]|1[0-2])[/.](?P<year1>{_YEAR})"
     rf"|(?:\d\d?\.? )?(?P<name>{_MONTH})\.?,? (?:of )?(?P<year2>{_YEAR})"
+    rf"|(?<=\bFY)[ '’]?(?P<fiscal>[0-6]\d)\b"
     rf"|(?P<year3>{_YEAR})(?=(?:s\b)?(?P<short>[-–/]\d\d\b(?!\d))?))(?![\d%€$£]|[.,]\d)",
     re.IGNORECASE,
 )
 _TO = re.compile(r"\s*(?:[-–—]+|to|until|till|through|up to|bis|à|and)\s*", re.IGNORECASE)
 _OPEN = re.compile(
-    r"\s*(?:[-–—]+|to|until|till|through|bis|à)\s*(?:the )?"
+    r"\s*(?:[-–—]+|to|until|till|through|bis|à)\s*(?:the |to )?"
     r"(?:present|now|today|date|current(?:ly)?|ongoing|heute|aujourd['’]hui)\b",
     re.IGNORECASE,
 )
@@ -75,6 +76,8 @@ def dates_in(passage: Passage) -> Dates:
 
 def check_dates(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
     said = dates_in(claim)
+    if not said.mentions and not _CLAIMS_NOW.search(claim.text):
+        return
     known = [dates_in(passage) for passage in evidence]
     mentions = {moment for dates in known for moment in dates.mentions}
     years = {year for year, _ in mentions}
@@ -93,9 +96,24 @@ def check_dates(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
     for span in said.spans:
         if not _span_stands(span, spans, solo):
             yield f"No cited source gives the time {_shown_span(span)}{_other_spans(spans)}."
-    going_on = any(_NOW.search(passage.text) for passage in evidence) or any(span.end is None for span in spans)
-    if _CLAIMS_NOW.search(claim.text) and spans and not going_on:
+    if not spans or not _CLAIMS_NOW.search(claim.text):
+        return
+    if not any(span.end is None for span in spans) and not any(_NOW.search(passage.text) for passage in evidence):
         yield f"The cited sources do not say that it is so now ({_shown_span(spans[-1])})."
+
+
+def years_at(passage: Passage, starts: Sequence[int]) -> list[int | None]:
+    """The year that each of those places has: the next after it and before the next place, or the last before it."""
+    dates = dates_in(passage)
+    marks = [(place[0], moment[0]) for place, moment in zip(dates.places, dates.mentions, strict=True)]
+    first_is_year = bool(marks and starts and marks[0][0] < starts[0])
+    found: list[int | None] = []
+    for index, start in enumerate(starts):
+        until = starts[index + 1] if index + 1 < len(starts) else len(passage.text)
+        since = starts[index - 1] if index else 0
+        here = [year for at, year in marks if (since <= at < start if first_is_year else start < at < until)]
+        found.append(here[0] if len(here) == 1 else None)
+    return found
 
 
 def _told_of_else(year: int, claim: Passage, evidence: Sequence[Passage]) -> bool:
@@ -110,15 +128,27 @@ def durations(words: frozenset[str], in_all: bool, evidence: Sequence[Passage], 
     """Months that those spans last which share most of the words, and those that share any; in all: all of them."""
     dated: list[tuple[int, Span]] = []
     for index, passage in enumerate(evidence):
-        heading = evidence[index - 1].stems if index else frozenset[str]()
-        shared = len(words & passage.stems) * 2 + len(words & heading)
-        dated += [(shared, span) for span in dates_in(passage).spans]
+        above = evidence[index - 1] if index else None
+        heading = above.stems if above and not above.is_bullet else frozenset[str]()
+        for part in _stretches(passage):
+            shared = len(words & part.stems) * 2 + len(words & heading)
+            dated += [(shared, span) for span in dates_in(part).spans]
     best = max((shared for shared, _ in dated), default=0)
     lengths = [_months_of([span], today)[0] for shared, span in dated if shared == best]
     together = [span for shared, span in dated if shared or best == 0]
     if in_all or best == 0:
         together = [span for _, span in dated]
     return [length for length in lengths + _months_of(together, today) if length > 0]
+
+
+@once
+def _stretches(passage: Passage) -> tuple[Passage, ...]:
+    """Of "reporter 2015-2018, editor 2018-now" each with its time; else the whole."""
+    if len(dates_in(passage).spans) < 2:
+        return (passage,)
+    parts = [part for text in re.split(r"[,;]\s", passage.text) if dates_in(part := Passage(text, passage.voice)).spans]
+    told = all(len(dates_in(part).spans) == 1 and any(not root.isdigit() for root in part.stems) for part in parts)
+    return tuple(parts) if told and len(parts) == len(dates_in(passage).spans) else (passage,)
 
 
 def _months_of(spans: Sequence[Span], today: date) -> list[float]:
@@ -133,10 +163,12 @@ def _months_of(spans: Sequence[Span], today: date) -> list[float]:
 
 def _mentions(text: str) -> Iterator[tuple[Moment, int, int]]:
     for found in _MENTION.finditer(text):
-        year = int(found["iso"] or found["year1"] or found["year2"] or found["year3"])
+        written = found["iso"] or found["year1"] or found["year2"] or found["year3"]
+        year = int(written or f"20{found['fiscal']}")
         month = found["iso_month"] or found["month"]
         number = int(month) if month else MONTHS[bare(found["name"])] if found["name"] else None
-        if not number and _counts(text, found.start(), found.end()):
+        fiscal = found["fiscal"] or re.search(r"\bFY ?['’]?$", text[: found.start()])
+        if not number and not fiscal and _counts(text, found.start(), found.end()):
             continue
         yield (year, number), found.start(), found.end()
         if found["short"] and (short := int(found["short"][1:])) > year % 100:

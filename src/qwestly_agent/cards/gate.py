@@ -20,7 +20,8 @@ from qwestly_agent.cards.reading import Read, cited_by, read_evidence
 from qwestly_agent.cards.titles import check_degrees, check_titles
 from qwestly_agent.cards.verbs import check_verbs
 
-_GUARDED = {phrase[0]: [f" {other} " for other in phrase] for phrase in GUARDED}
+_GUARDED = {phrase[0]: [f" {other}{end} " for other in phrase for end in ("", "s")] for phrase in GUARDED}
+_NONE = re.compile(r"\W*none\b", re.IGNORECASE)
 _HARMLESS = re.compile(
     r" (?:first (?:aid|hand|degree|line|responders?|contact|floor|year|grade|name|time)"
     r"|at first|best practices?|top of|record keeping|patient records?) "
@@ -130,6 +131,13 @@ def _denied_alike(denied: frozenset[str], evidence: Sequence[Passage]) -> list[P
     return [passage for passage in evidence if passage.voice == "denies" and passage.stems & denied]
 
 
+def _denied_in(passage: Passage) -> frozenset[str]:
+    """What it denies: in "filing deadlines; none missed" that stands before it."""
+    before = Passage(passage.subject, "says").stems if _NONE.match(passage.text) else frozenset[str]()
+    return passage.stems | before
+
+
 def _denied(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
-    if not any(claim.stems & passage.stems for passage in evidence if passage.voice == "denies"):
+    told = frozenset[str]().union(*(_denied_in(passage) for passage in evidence if passage.voice == "denies"))
+    if not {root for root in claim.stems if not root.isdigit()} & told:
         yield f'No cited source says "{claim.text.strip(" ,.")}".'

@@ -89,7 +89,8 @@ switch system systems tackles talent targets tenth thrives total tours trades tr
 tripled turns tutors twice type understands unit units values video wards web week weeks wins woman year-round youth
 youngest hopes dreams hope versatile resilient hands-on friendly humble sincere devoted tireless warm-hearted
 inventive nimble savvy clever gentle fierce prolific specialised self-taught people-first data-driven customer-first
-born-and-raised achievements highlights interests education experience employment certifications awards contact
+born-and-raised second third fourth fifth sixth seventh eighth ninth
+achievements highlights interests education experience employment certifications awards contact
 overview story journey selected additional
 """)
 COMMON_ENDINGS = tuple(
@@ -110,6 +111,9 @@ INSTITUTIONS = _words(
     "saint city "
     "studio agency services group international uk us europe london berlin paris munich"
 )
+
+# Kinds of places and bodies, which a name may have with it or not: the Avon, the River Avon.
+GENERIC = _words("river lake mount sea valley county city state department island coast")
 
 # --- equal words -----------------------------------------------------------------------------------------
 
@@ -167,6 +171,53 @@ japan, japanese
 uk, britain, british
 usa, us, america, american
 europe, european, eu
+norway, norwegian, norge, norwegisch
+sweden, swedish, sverige, schwedisch
+denmark, danish, danmark, danisch
+finland, finnish, suomi, finnisch
+greece, greek, griechisch
+ireland, irish
+scotland, scottish
+wales, welsh
+croatia, croatian
+romania, romanian
+hungary, hungarian
+ukraine, ukrainian
+bulgaria, bulgarian
+serbia, serbian
+czechia, czech
+thailand, thai
+vietnam, vietnamese
+korea, korean
+israel, israeli
+iceland, icelandic
+afghanistan, afghan
+argentina, argentine, argentinian
+brazil, brazilian
+canada, canadian
+mexico, mexican
+peru, peruvian
+philippines, filipino
+pakistan, pakistani
+iraq, iraqi
+cyprus, cypriot
+kazakhstan, kazakh
+newzealand, zealand
+alps, alpine
+baltic, baltics
+nordic, nordics
+flanders, flemish
+estonia, estonian
+latvia, latvian
+lithuania, lithuanian
+slovakia, slovak
+slovenia, slovenian
+albania, albanian
+armenia, armenian
+catalonia, catalan
+basque, basques
+bavaria, bavarian, bayern
+saxony, saxon, sachsen
 university, universitat, universite, universidade, universita, universiteit, universidad, uni
 technical, technische, technique
 hospital, klinikum, krankenhaus, clinic, klinik
@@ -183,6 +234,11 @@ qa, qualityassurance
 hr, humanresources
 pr, publicrelations
 it, informationtechnology
+department, dept
+institute, inst
+association, assn
+national, natl
+international, intl
 """)
 
 # --- skills that are skills in lower case too ------------------------------------------------------------
@@ -206,10 +262,28 @@ AMBIGUOUS_SKILLS = _words(
     "excel oracle agile angular react vue"
 )  # words of the language as well; capitalised they count
 
+# Words of the language that are skills where somebody teaches them.
+SCHOOL_SUBJECTS = _words(
+    "history music art drama religion literature science sport civics law politics computing design"
+)
+
 LANGUAGES = _words("""
 english german french spanish italian portuguese dutch polish turkish russian mandarin chinese japanese korean arabic
 hindi swedish norwegian danish finnish greek czech hungarian romanian ukrainian hebrew persian farsi urdu bengali
-tamil vietnamese thai croatian serbian bulgarian catalan swahili yoruba igbo latin
+tamil vietnamese thai croatian serbian bulgarian catalan swahili yoruba igbo latin welsh icelandic flemish basque
+estonian latvian lithuanian slovak slovenian albanian armenian tagalog punjabi
+""")
+# Countries that share their entry above with a language: to have lived there is not to speak it.
+COUNTRIES = _words("""
+germany germans deutschland allemagne france frankreich spain spanien espagne italy italien england portugal poland
+turkey turkiye russia china japan norway norge sweden sverige denmark danmark finland suomi greece croatia romania
+hungary ukraine bulgaria serbia czechia thailand vietnam korea catalonia netherlands holland wales iceland
+flanders basques estonia latvia lithuania slovakia slovenia albania armenia
+""")
+# After the name of a language, these still mean the language: Spanish teacher, but not Spanish wine.
+LANGUAGE_NOUNS = _words("""
+speaker speakers language languages skills teacher translator interpreter lessons classes course courses speaking
+exam certificate translation translations native fluent basic
 """)
 # What a level asks for in a claim, and what it gives as evidence, on the steps A1 = 1 … C2 = 6, mother tongue = 7.
 LEVELS = {
@@ -217,7 +291,7 @@ LEVELS = {
     "basic": (1, 2), "beginner": (1, 2), "elementary": (1, 2), "conversational": (3, 4), "intermediate": (3, 4),
     "working": (4, 5), "professional": (4, 5), "business": (4, 5), "advanced": (5, 5), "proficient": (5, 6),
     "fluent": (5, 6), "fluently": (5, 6), "fliessend": (5, 6), "courant": (5, 6), "bilingual": (7, 7),
-    "native": (7, 7), "mother": (7, 7), "muttersprache": (7, 7),
+    "good": (3, 4), "excellent": (5, 5), "native": (7, 7), "mother": (7, 7), "muttersprache": (7, 7),
 }  # fmt: skip
 
 # --- people, units ---------------------------------------------------------------------------------------
@@ -225,13 +299,18 @@ LEVELS = {
 # Staff by whatever name; and others who are "people" too.
 PEOPLE = _words("""
 person people staff employee colleague member report engineer developer designer nurse teacher carer worker operative
-picker packer driver student pupil child learner trainee apprentice intern junior rep representative salesperson
+picker packer driver student pupil child kid youngster learner trainee apprentice intern junior rep representative
+salesperson
 seller agent analyst consultant specialist scientist researcher manager teammate team crew headcount fte man woman men
 women volunteer assistant technician clerk operator supervisor lead class group direct squad personnel graduate tutor
-mentee caregiver
+mentee caregiver attorney adviser advisor soldier
 """)
+LEARNERS = _words("student pupil child kid youngster learner")
+"""Who is none of the staff, but may be counted as a class."""
+CLASSES = _words("class group graduate trainee apprentice intern mentee junior person")
 OTHER_PEOPLE = _words(
-    "user customer client patient guest visitor attendee participant listener reader subscriber resident viewer caller"
+    "user customer client patient guest visitor attendee audience spectator capacity seat participant listener reader"
+    " subscriber resident viewer caller"
 )
 NOUNS = _groups("""
 truck, trucks, lorry, lorries
@@ -245,6 +324,8 @@ application, applications, app, apps
 employee, employees, staff, headcount, fte
 order, orders, delivery, deliveries, shipment, shipments
 house, houses, home, homes
+document, documents, doc, docs
+vaccination, vaccinations, vaccine, vaccines, jab, jabs, immunisation, immunization, immunisations, immunizations
 """)
 UNITS = {
     **dict.fromkeys(_words("% percent pct prozent"), ("percent", 1.0)),
@@ -257,20 +338,46 @@ UNITS = {
     **dict.fromkeys(_words("month months monate monaten mois"), ("months", 1.0)),
     **dict.fromkeys(_words("year years yr yrs jahre jahren ans"), ("months", 12.0)),
     **dict.fromkeys(_words("decade decades"), ("months", 120.0)),
-    **dict.fromkeys(_words("percentage pp"), ("points", 1.0)),
+    **dict.fromkeys(_words("percentage point points pts pp"), ("points", 1.0)),
     **dict.fromkeys(_words("x times fold mal"), ("times", 1.0)),
     **dict.fromkeys(_words("km kilometre kilometres kilometer kilometers"), ("length", 1000.0)),
     **dict.fromkeys(_words("mile miles"), ("length", 1609.344)),
-    **dict.fromkeys(_words("metre metres meter meters"), ("length", 1.0)),
+    **dict.fromkeys(_words("m metre metres meter meters"), ("length", 1.0)),
     **dict.fromkeys(_words("kg kilo kilos kilogram kilograms"), ("weight", 1.0)),
-    **dict.fromkeys(_words("tonne tonnes ton tons"), ("weight", 1000.0)),
+    **dict.fromkeys(_words("tonne tonnes tonner tonners ton tons"), ("weight", 1000.0)),
     **dict.fromkeys(_words("lb lbs pound-weight"), ("weight", 0.4536)),
     **dict.fromkeys(_words("sqm m2 m²"), ("area", 1.0)),
+    **dict.fromkeys(_words("amp amps ampere amperes"), ("current", 1.0)),
+    **dict.fromkeys(_words("volt volts"), ("voltage", 1.0)),
+    **dict.fromkeys(_words("kv kilovolt kilovolts"), ("voltage", 1e3)),
+    **dict.fromkeys(_words("watt watts"), ("power", 1.0)),
+    **dict.fromkeys(_words("kw kilowatt kilowatts"), ("power", 1e3)),
+    **dict.fromkeys(_words("mw megawatt megawatts"), ("power", 1e6)),
     **dict.fromkeys(_words("mb"), ("data", 1.0)),
     **dict.fromkeys(_words("gb"), ("data", 1e3)),
     **dict.fromkeys(_words("tb"), ("data", 1e6)),
     **dict.fromkeys(_words("pb"), ("data", 1e9)),
 }
+ATTACHED_UNITS = {"A": "amp", "V": "volt", "W": "watt"}
+"""Units by a capital right after the digits: 400A."""
+# Words that name a number instead of being counted by it: grade 4, Class 1, Station 14.
+LABELS = _words("""
+grade class level stage tier band year part phase step type category station room route version chapter volume module
+zone gate division form iso
+""")
+# After a number, but not what is counted.
+ADVERBS = _words("""
+now today currently yesterday already still together overall altogether later ago again annually daily weekly monthly
+hourly yearly quarterly directly successfully recently
+""")
+# Counts of these say how many times something was done.
+OCCASIONS = _words("edition season round instalment occasion time run staging")
+# What is measured in percent, so that a number without a unit beside it may be one.
+SHARES = _words("""
+accuracy rate share percentage uptime availability margin attendance retention turnover utilisation utilization
+occupancy satisfaction compliance yield coverage completion conversion
+""")
+NOUNS_IN_ED = _words("bed seed feed speed breed shed")
 CURRENCIES = _groups("""
 EUR, €, eur, euro, euros
 USD, $, usd, dollar, dollars
@@ -291,6 +398,11 @@ NUMBER_WORDS = {
         )
     )
 } | {word: 10.0 * tens for tens, word in enumerate(_list("twenty thirty forty fifty sixty seventy eighty ninety"), 2)}
+FRACTIONS = {
+    "half": 1 / 2, "halves": 1 / 2, "third": 1 / 3, "thirds": 1 / 3, "quarter": 1 / 4, "quarters": 1 / 4,
+    "fifth": 1 / 5, "fifths": 1 / 5, "sixth": 1 / 6, "eighth": 1 / 8, "eighths": 1 / 8,
+    "tenth": 1 / 10, "tenths": 1 / 10,
+}  # fmt: skip
 ORDINALS = dict(enumerate(_list("first second third fourth fifth sixth seventh eighth ninth tenth"), 1))
 MULTIPLES = {
     **dict.fromkeys(_words("doubled doubling twofold"), 2.0),
@@ -337,22 +449,53 @@ dentist vet bookkeeper broker agent actuary biologist chemist physicist illustra
 counsellor counselor caregiver nanny cleaner porter courier machinist fitter roofer joiner bricklayer caretaker carer
 educator instructor dispatcher pilot translator interpreter strategist executive officer
 """)
+# Each degree by its names; where capitals alone tell it from a word, only with them. A lawyer's JD is by itself.
+_MS_IS_NONE = r"(?! (?:Office|Excel|Word|Access|Project|Teams|SQL|Dynamics|Azure|Windows|Visio|PowerPoint|Exchange)\b)"
 DEGREES = {
-    "doctor": r"ph\.?\s?d\b\.?|d\.?phil\b|doctorate|doctoral degree|dr\. ?(?:rer|phil|ing|med)\b|promotion zum dr",
+    "doctor": r"ph\.?\s?d\b\.?|d\.?phil\b|ed\.?d\b|psy\.?d\b|doctorate|doctoral degree"
+    r"|dr\. ?(?:rer|phil|ing|med)\b|promotion zum dr|doctor of philosophy",
+    "jd": r"(?-i:J\.D\.|\bJD\b)|juris doctor|doctor of jurisprudence|law doctorate",
+    "md": r"(?-i:M\.D\.|\bMD\b)|doctor of medicine",
     "mba": r"m\.?b\.?a\b\.?|masters? of business administration|master in business administration",
-    "master": r"m\.?\s?sc\b\.?|m\.a\.|\bMA\b|m\.?eng\b\.?|m\.?ed\b\.?|m\.?phil\b|ll\.?m\b"
+    "master": r"m\.?\s?sc\b\.?|m\.a\.|\bMA\b|m\.s\.|(?-i:\bMS\b" + _MS_IS_NONE + r"(?= in\b|,| \(?[A-Z]))"
+    r"|m\.?eng\b\.?|m\.?ed\b\.?|m\.?phil\b|ll\.?m\b"
+    r"|(?-i:\b(?:MSW|MFA|MPH|MPA|MPP|MSN|MLIS|MLS|MRes|MSci|MArch|MPharm|MChem|MPhys|MMath|MBiol|MTech|MCom|MMus|MLitt|MPhil)\b)"
     r"|master(?:['’]s|s)?(?= (?:of|in|degree|thesis|from|at)\b|['’])"
     r"|master['’]s|master\b(?= *[,(:–-])|magister|diplom\b|diplom-\w+|staatsexamen",
-    "bachelor": r"b\.?\s?sc\b\.?|b\.a\.|\bBA\b|b\.?eng\b\.?|b\.?ed\b\.?|ll\.?b\b|bachelor(?:['’]?s)?"
-    r"|licence\b(?= (?:de|en)\b)",
+    "bachelor": r"b\.?\s?sc\b\.?|b\.a\.|\bBA\b|b\.s\.|(?-i:\bBS\b(?= in\b|,| \(?[A-Z]))"
+    r"|b\.?eng\b\.?|b\.?ed\b\.?|ll\.?b\b|bachelor(?:['’]?s)?"
+    r"|(?-i:\b(?:BSN|BFA|BBA|BTech|BArch|BCom|BMus|BSW)\b)|licence\b(?= (?:de|en)\b)",
+    "associate": r"associate(?:['’]?s)? degree|associate of (?:arts|science|applied science)"
+    r"|(?-i:\bA\.?A\.?S\b|\bA\.[AS]\.)",
 }  # fmt: skip
 DEGREE_KINDS = {
-    "science": r"[bm]\.?\s?sc\b\.?|of science",
-    "arts": r"[bm]\.a\.|\b[BM]A\b|of arts",
+    "science": r"[abm]\.?\s?sc\b\.?|[abm]\.s\.|(?-i:\b[BM]S\b)|of science",
+    "arts": r"[abm]\.a\.|\b[BM]A\b|of arts",
     "engineering": r"[bm]\.?eng\b\.?|of engineering",
-    "education": r"[bm]\.?ed\b\.?|of education",
+    "education": r"[bm]\.?ed\b\.?|ed\.?d\b|of education",
     "laws": r"ll\.?[bm]\b|of laws?\b",
 }
+# What the letters of a degree say of its field.
+DEGREE_FIELDS = {
+    "beng": "engineering", "meng": "engineering", "bed": "education", "med": "education", "edd": "education",
+    "llb": "law", "llm": "law", "jd": "law", "md": "medicine", "mba": "business administration",
+    "bba": "business administration", "msw": "social work", "bsw": "social work", "mfa": "fine arts",
+    "bfa": "fine arts",
+    "mph": "public health", "mpa": "public administration", "mpp": "public policy", "msn": "nursing", "bsn": "nursing",
+    "march": "architecture", "barch": "architecture", "mpharm": "pharmacy", "mchem": "chemistry", "mphys": "physics",
+    "mmath": "mathematics", "mbiol": "biology", "mtech": "technology", "btech": "technology", "mcom": "commerce",
+    "bcom": "commerce", "mmus": "music", "bmus": "music", "psyd": "psychology",
+    "mlis": "library science", "mls": "library science",
+}  # fmt: skip
+
+# Who may call themselves so with a degree in the field and a registration, whatever the employer calls them.
+QUALIFIED = {
+    "pharmacist": "pharmacy", "nurse": "nursing", "midwife": "midwifery", "architect": "architecture",
+    "psychologist": "psychology", "dentist": "dentistry", "vet": "veterinary", "solicitor": "law", "barrister": "law",
+    "physiotherapist": "physiotherapy",
+}  # fmt: skip
+# Managers of things, who may have no people under them.
+THINGS_MANAGED = _words("account product project programme program relationship community content case category brand")
 
 # --- how strong a verb is: 1 took part, 2 did, 3 managed, 4 led ------------------------------------------
 # Where a word is used both ways, what it asks for in a claim is less than what it gives as evidence.
@@ -372,7 +515,7 @@ VERBS = {
     (3, 3): "manage coordinate supervise oversee orchestrate",
     (4, 4): "lead head found cofound own direct spearhead chair captain",
 }
-IRREGULAR = _groups("""
+IRREGULAR_VERBS = _groups("""
 lead, led
 build, built
 write, wrote, written
@@ -390,15 +533,44 @@ rebuild, rebuilt
 rewrite, rewrote, rewritten
 hold, held
 give, gave, given
-speak, spoke, spoken, spoken
+speak, spoke, spoken
 bring, brought
 begin, began, begun
 rise, rose, risen
+become, became
+fall, fell, fallen
+keep, kept
+send, sent
+spend, spent
+""")
+IRREGULAR_PAST = frozenset(IRREGULAR_VERBS) - frozenset(IRREGULAR_VERBS.values())
+# Nouns and verbs of one stem whose endings hide it, British and American spellings, plurals. No occupations: who
+# studied economics is no economist.
+IRREGULAR = IRREGULAR_VERBS | _groups("""
 child, children
 person, people, persons
 man, men
 woman, women
-analysis, analyses
+sell, sale, sales
+grow, growth
+speak, speech, speeches
+analyse, analysis, analyses, analytic, analytical, analytics, analyze, analyzed, analyzing, analyzes
+license, licence, licences, licenced
+practise, practice, practices, practised, practising, practitioner
+defend, defence, defense
+advise, advice, adviser, advisor, advisory
+centre, center, centers
+theatre, theater
+fibre, fiber
+programme, program, programs
+science, scientific
+pharmacy, pharmaceutical
+history, historical
+economy, economics, economic
+strategy, strategic
+succeed, success, successful
+choose, choice, chose, chosen
+prove, proof, proven
 """)
 
 # --- words that a claim may use only where its evidence does: each line is one group ---------------------
@@ -426,9 +598,9 @@ prize, award, won, winner, medal
 won, win, wins, winner, award, awarded, prize, medal, secured, closed, gained
 patent, patents, patented
 published, publication, publications, paper, papers, article, articles, book, author
-certified, certificate, certificates, certification, certifications, licensed, licence, license, accredited
+certified, certificate, certificates, certification, certifications, licensed, licence, license, accredited, cpa
 licensed, licence, license, certified, registered
-chartered
+chartered, ceng, cphys, cchem, csci, cenv, cpsychol, mice, aca, fca, mrics, frics, acma, cgma, cfa
 promoted, promotion, promote, rose, became, stepped up
 renowned
 expert, expertise, specialist, mastery

@@ -2,13 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import zip_longest
 
+from qwestly_agent.cards.dates import dates_in
 from qwestly_agent.cards.lexicon import (
     ALIASES,
     AMBIGUOUS_SKILLS,
     COMMON,
     COMMON_ENDINGS,
+    COUNTRIES,
+    GENERIC,
     GRADES,
+    LANGUAGE_NOUNS,
     LANGUAGES,
     LEGAL_FORMS,
     LEVELS,
@@ -16,6 +22,7 @@ from qwestly_agent.cards.lexicon import (
     NUMBER_WORDS,
     OCCUPATIONS,
     RANKS,
+    SCHOOL_SUBJECTS,
     SKILLS,
     STOP,
 )
@@ -32,6 +39,8 @@ _SKILLED = re.compile(
     r"|knowledge|competent|familiar)\s+(?:in|with|at|of|on)\s+(?P<list>[^.;:()]*)",
     re.IGNORECASE,
 )
+_SPEAKS = re.compile(r"\b(?:sp[eo]ak\w*|spoke|languages?|conversational|translat\w+|interpret\w+)\b", re.IGNORECASE)
+_TEACHES = re.compile(r"\b(?:taught|teach|teaches|teaching|tutor\w*|teacher|lectur\w+)\b", re.IGNORECASE)
 _ITEMS = re.compile(r",|\band\b|\bor\b|&|/")
 _ITEMS_END = re.compile(r"\b(?:with|at|in|for|to|from|since|across|who|which|by|as|over|of|on|while)\b")
 
@@ -41,9 +50,15 @@ class Known:
 
     def __init__(self, evidence: Sequence[Passage]) -> None:
         self.keys = frozenset[str]().union(*(passage.keys for passage in evidence))
-        self.stems = frozenset[str]().union(*(passage.stems for passage in evidence))
-        self._lower = frozenset[str]().union(*map(_common_stems, evidence))
         self._evidence = evidence
+
+    @cached_property
+    def stems(self) -> frozenset[str]:
+        return frozenset[str]().union(*(passage.stems for passage in self._evidence))
+
+    @cached_property
+    def _lower(self) -> frozenset[str]:
+        return frozenset[str]().union(*map(_common_stems, self._evidence))
 
     def names(self, token: Token) -> bool:
         singular = token.key.removesuffix("s")
@@ -79,6 +94,8 @@ def check_names(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
     candidates = list(_candidates(claim))
     for run in _runs(candidates):
         missing = [token for token in run if not known.names(token)]
+        if len(missing) < len(run):
+            missing = [token for token in missing if token.key not in GENERIC]
         if missing and not known.abbreviates(run):
             yield f'No cited source names "{claim.text[missing[0].start : missing[-1].end]}".'
     flagged = {token.start for token in candidates}
@@ -86,14 +103,17 @@ def check_names(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
         skill = token.key in _SKILL_KEYS and not (token.key in AMBIGUOUS_SKILLS and token.text[0].islower())
         if skill and token.start not in flagged and not known.names(token):
             yield f'No cited source names the skill "{token.text}".'
+        elif token.key in SCHOOL_SUBJECTS and token.stem not in known.stems and _TEACHES.search(claim.text):
+            yield f'No cited source says that "{token.text}" was taught.'
     yield from _unlisted(claim, known)
     yield from _levels(claim, evidence)
+    yield from _unspoken(claim, evidence)
 
 
 def _candidates(claim: Passage) -> Iterator[Token]:
     """Tokens written as names are."""
     shouted = _in_title_case(claim)
-    degrees = degree_places(claim)
+    elsewhere = degree_places(claim) + [(start - 2, end) for start, end in dates_in(claim).places]  # FY2022
     previous_is_name = False
     for token in claim.tokens:
         plain = bare(token.text)
@@ -101,7 +121,7 @@ def _candidates(claim: Passage) -> Iterator[Token]:
         is_name = _written_as_name(token, plain) and not ((opening or shouted) and _is_common(token, plain))
         if plain in _TITLE_WORDS and not previous_is_name:
             is_name = False
-        if any(start <= token.start < end for start, end in degrees):
+        if any(start <= token.start < end for start, end in elsewhere):
             is_name = False
         previous_is_name = is_name
         if is_name:
@@ -115,7 +135,7 @@ def _written_as_name(token: Token, plain: str) -> bool:
     return (
         has_letter
         and any(letter.isupper() for letter in token.text)
-        and not re.fullmatch(r"\d+[.,]?\d*[kKmMbBxX]n?", token.text)
+        and not re.fullmatch(r"\d+[.,]?\d*(?:[kKmMbBxX]n?|[AVW]|k[VW]|MW)", token.text)
     )
 
 
@@ -174,16 +194,59 @@ def _levels(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
             yield f"No cited source says that {_LANGUAGE_KEYS[language].capitalize()} is known that well."
 
 
-def _spoken(passage: Passage) -> Iterator[tuple[str, tuple[int, int] | None]]:
+def _unspoken(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
+    """Who speaks Norwegian must be told to; that the fjords were Norway's says nothing of it."""
+    if not _SPEAKS.search(claim.text):
+        return
+    spoken = frozenset[str]().union(*map(_as_languages, evidence))
+    for language, level in _spoken(claim):
+        if language not in spoken and not level:
+            yield f"No cited source says that {_LANGUAGE_KEYS[language].capitalize()} is spoken."
+
+
+@once
+def _as_languages(passage: Passage) -> frozenset[str]:
+    """The languages it names as such: not by Norwegian fjords."""
+    if not (named := {language for language, _ in _spoken(passage)}):
+        return frozenset()
+    return frozenset(
+        token.key
+        for token, after in zip_longest(passage.tokens, passage.tokens[1:])
+        if token
+        and token.key in named
+        and bare(token.text) not in COUNTRIES
+        and not _is_described(passage, token, after)
+    )
+
+
+def _is_described(passage: Passage, token: Token, after: Token | None) -> bool:
+    if after is None or passage.text[token.end : after.start] != " ":
+        return False
+    word = bare(after.text)
+    return word not in LANGUAGE_NOUNS and word not in STOP and word not in LEVELS and word.isalpha()
+
+
+@once
+def _spoken(passage: Passage) -> tuple[tuple[str, tuple[int, int] | None], ...]:
     """Languages, each with the level that stands nearest before a comma parts them."""
-    languages = [token for token in passage.tokens if token.key in _LANGUAGE_KEYS]
+    languages = [t for t in passage.tokens if t.key in _LANGUAGE_KEYS and bare(t.text) not in COUNTRIES]
+    if not languages:
+        return ()
     near_native = " near native " in passage.plain
-    levels = [(token, LEVELS[plain]) for token in passage.tokens if languages and (plain := bare(token.text)) in LEVELS]
+    levels = [(token, LEVELS[plain]) for token in passage.tokens if (plain := bare(token.text)) in LEVELS]
     levels = [(token, LEVELS["c2"] if near_native and level == LEVELS["native"] else level) for token, level in levels]
+    starts = {language.start for language in languages}
+    found: list[tuple[str, tuple[int, int] | None]] = []
     for language in languages:
-        near = [(_apart(passage.text, language, token), level) for token, level in levels]
-        nearest = min(near, default=None, key=lambda pair: pair[0])
-        yield language.key, nearest[1] if nearest else None
+        # The basic of "Russian and basic Finnish" is the Finnish alone.
+        fit = [(t, level) for t, level in levels if t.start < language.start or t.end + 1 not in starts]
+        found.append((language.key, _nearest(passage.text, language, fit)))
+    return tuple(found)
+
+
+def _nearest(text: str, language: Token, levels: Sequence[tuple[Token, tuple[int, int]]]) -> tuple[int, int] | None:
+    near = [(_apart(text, language, token), level) for token, level in levels]
+    return min(near, key=lambda pair: pair[0])[1] if near else None
 
 
 def _apart(text: str, left: Token, right: Token) -> tuple[int, int]:

@@ -22,14 +22,16 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:[A-Za-z]|St|Dr|Mr|Mrs|Ms|Prof|Inc|Ltd|Co|Corp|No|Nr|ca|approx|incl|dept|Sc|Eng|Ed|Phil|vs|e\.g|i\.e|Jan|Feb|Mar"
     r"|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec|Univ|Str|bzw|z\.B))\.$"
 )
-_BREAK = re.compile(r"(?<=[.!?])[\"”’)]?\s+(?=[^\sa-z])|\s*(?=[•▪●])|;\s+|\n\s*\n|\n(?=\s*(?:[^\sa-z]|[-*–]\s))")
+_BREAK = re.compile(
+    r"(?<=[.!?])[\"”’)]?\s+(?=[^\sa-z])|\s*(?=[•▪●])|;\s+(?!none\b)|\n\s*\n|\n(?=\s*(?:[^\sa-z]|[-*–]\s))"
+)
 
 _PHRASES = re.compile(
     r"\b(?:machine learning|amazon web services|google cloud|computer science|human resources|public relations"
     r"|quality assurance|user experience|user interface|information technology)\b"
 )
 _DENIES = re.compile(
-    r"\b(?:(?:not|nicht)(?! only\b| just\b| least\b)|never|no(?! fewer\b| less\b|\.? ?\d)|nor|neither"
+    r"\b(?:none\b|(?:not|nicht)(?! only\b| just\b| least\b)|never|no(?! fewer\b| less\b|\.? ?\d)|nor|neither"
     r"|without|zero|hardly"
     r"|barely|lack(?:s|ed|ing)?|unable to|failed to|turned down|rather than|instead of|kein\w*|ohne|jamais|sans"
     r"|[a-z]+n['’]t)\b|\b[a-z]+-free\b",
@@ -104,7 +106,7 @@ class Passage:
 
     @property
     def is_bullet(self) -> bool:
-        return not self.subject and self.text.startswith(("•", "▪", "●", "*", "-", "–"))
+        return not self.subject and self.text.startswith(("•", "▪", "●", "·", "*", "-", "–"))
 
     @cached_property
     def plain(self) -> str:
@@ -115,11 +117,14 @@ class Passage:
 def once(find: Callable[[Passage], Fact]) -> Callable[[Passage], Fact]:
     """Look once into each passage, and keep what was found with it: sixty claims read the same evidence."""
 
+    name = find.__name__
+
     @wraps(find)
     def found(passage: Passage) -> Fact:
-        if find.__name__ not in passage.facts:
-            passage.facts[find.__name__] = find(passage)
-        return passage.facts[find.__name__]
+        facts = passage.facts
+        if name not in facts:
+            facts[name] = find(passage)
+        return facts[name]
 
     return found
 

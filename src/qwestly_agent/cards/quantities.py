@@ -7,18 +7,26 @@ from itertools import pairwise
 
 from qwestly_agent.cards.dates import dates_in
 from qwestly_agent.cards.lexicon import (
+    ADVERBS,
+    ATTACHED_UNITS,
     CURRENCIES,
+    FRACTIONS,
+    IRREGULAR_PAST,
+    LABELS,
     MAGNITUDES,
     MULTIPLES,
     NOUNS,
+    NOUNS_IN_ED,
     NUMBER_WORDS,
     OCCUPATIONS,
+    ORDINALS,
     PEOPLE,
     RATES,
+    SHARES,
     STOP,
     UNITS,
 )
-from qwestly_agent.cards.numerals import Lexeme, number_at
+from qwestly_agent.cards.numerals import Lexeme, Numeral, number_at
 from qwestly_agent.cards.passages import Passage, bare, once, stem
 
 _LEXEME = re.compile(
@@ -26,12 +34,17 @@ _LEXEME = re.compile(
     r"|(?P<word>[^\W\d_][\w'’²]*)|(?P<sign>[€$£%×~>#])|(?P<plus>\+)|(?P<joint>[-–/&])|(?P<stop>\S)",
     re.DOTALL,
 )
-_ANY = re.compile(rf"\d|\b(?:an? [a-z]|half|{'|'.join([*NUMBER_WORDS, *MULTIPLES])})", re.IGNORECASE)
+_WORDS = "|".join([*NUMBER_WORDS, *MULTIPLES, *FRACTIONS, *ORDINALS.values()])
+_ANY = re.compile(rf"\d|\b(?:an? [a-z]|{_WORDS})", re.IGNORECASE)
+_PER_CENT = re.compile(r"\bper cent\b", re.IGNORECASE)
 _ONE_TO_ONE = re.compile(r"\b1(?::|-on-|-to-)1s?\b|\bone[- ](?:on|to)[- ]one\b|\b24/7\b", re.IGNORECASE)
 _OVER = {"over", "above", "exceeding", "than", "least", "upwards", ">", "beyond", "surpassing"}
 _NEARLY = {"nearly", "almost", "close"}
 _ABOUT = {"about", "around", "roughly", "approximately", "approx", "some", "circa", "ca", "~", "estimated"}
 _UNDER = {"under", "below", "most", "up", "fewer", "less"}
+_OR_MORE = {"more", "above", "better", "higher", "over"}
+_JOINTS = ("-", "–", "to", "and", "or")
+SHARE_STEMS = frozenset(map(stem, SHARES))
 STAFF = frozenset(stem(NOUNS.get(word, word)) for word in PEOPLE | OCCUPATIONS)
 
 
@@ -56,6 +69,8 @@ class Quantity:
     leads_on: bool
     """What comes next is the other end of a range."""
     text: str
+    start: int
+    """Where it stands in its passage."""
 
 
 @once
@@ -66,6 +81,7 @@ def quantities(passage: Passage) -> tuple[Quantity, ...]:
     for start, end in dates_in(passage).places:
         text = text[:start] + "¦" * (end - start) + text[end:]
     text = _ONE_TO_ONE.sub(lambda found: "¦" * len(found.group()), text)
+    text = _PER_CENT.sub("percent ", text)
     lexemes = [
         Lexeme(found.lastgroup or "", bare(found.group()), found.start(), found.end())
         for found in _LEXEME.finditer(text)
@@ -76,58 +92,107 @@ def quantities(passage: Passage) -> tuple[Quantity, ...]:
 def _read(text: str, lexemes: list[Lexeme]) -> Iterator[Quantity]:
     at = 0
     while at < len(lexemes):
-        value, step, after = number_at(lexemes, at)
-        if after == at:
+        if numeral := number_at(lexemes, at):
+            yield _quantity(text, lexemes, at, numeral)
+            at = numeral.after
+        else:
             at += 1
-            continue
-        yield _quantity(text, lexemes, at, after, value, step)
-        at = after
 
 
-def _quantity(text: str, lexemes: list[Lexeme], at: int, after: int, value: float, step: float) -> Quantity:
-    before = _before(lexemes, at)
-    following = lexemes[after : after + 9]
-    how, following = _comparison(before, following)
-    words = list(_noun_phrase(following))
-    head = words[0] if words else ""
-    unit, factor = UNITS.get(head, ("", 1.0))
-    end = following[0].end if unit and following else lexemes[after - 1].end
-    if lexemes[at].text in MULTIPLES:
-        unit, factor = "times", 1.0
-    elif currency := next((CURRENCIES[word] for word in (before[-1:] + words[:1]) if word in CURRENCIES), ""):
-        unit, factor = currency, 1.0
-    elif following and following[0].text in ("st", "nd", "rd", "th") and lexemes[after - 1].end == following[0].start:
-        unit, words = "rank", []
-    begin = lexemes[at - 1].start if before[-1:] and before[-1] in CURRENCIES else lexemes[at].start
-    shown = end if unit or not words else following[min(len(words), 3) - 1].end if len(following) >= len(words) else end
-    near = nouns_of(before)
-    if not words and not unit and before[-1:] == [":"] and any(word in ("years", "year") for word in before):
-        unit, factor = "months", 12.0  # "Years of experience: 14"
-    from_here = "from" in before[-2:]
-    leads_on = bool(following) and following[0].text in ("-", "–", "to", "and", "or")
-    said = text[begin : max(shown, end)].strip()
-    scale = factor * next((MAGNITUDES[x.text] for x in lexemes[at + 1 : after] if x.text in MAGNITUDES), 1.0)
+def _quantity(text: str, lexemes: list[Lexeme], at: int, numeral: Numeral) -> Quantity:
+    before, number = _before(lexemes, at), lexemes[numeral.after - 1]
+    how, following = _comparison(before, lexemes[numeral.after : numeral.after + 9])
+    words = _noun_phrase(following)
+    begin, nouns = lexemes[at].start, nouns_of(words)
+    if numeral.unit:
+        unit, factor, places = numeral.unit, 1.0, 0
+    else:
+        unit, factor, places = _unit(text, lexemes, at, following, words)
+    label = None if unit else _label(text, lexemes, at)
+    if unit == "rank":
+        nouns = frozenset[str]()
+    elif label and (not words or _singular(label.text) in LABELS):
+        nouns, begin, places = nouns_of([_singular(label.text)]), label.start, 0
+    elif not unit:
+        places = min(len(words), 3)
+    if before[-1:] and (before[-1] in CURRENCIES or before[-1] == "#"):
+        begin = lexemes[at - 1].start
+    end = following[places - 1].end if 0 < places <= len(following) else number.end
+    magnitude = next((MAGNITUDES[x.text] for x in lexemes[at + 1 : numeral.after] if x.text in MAGNITUDES), 1.0)
     return Quantity(
-        value * factor,
-        step * factor,
+        numeral.value * factor,
+        numeral.step * factor,
         unit,
         how,
-        nouns_of(words),
-        near,
+        nouns,
+        nouns_of(before),
         _rate(following),
-        scale,
-        from_here,
-        leads_on,
-        said,
+        factor * magnitude,
+        "from" in before[-2:],
+        _leads_on(lexemes[numeral.after :][:2]),
+        text[begin:end].strip(),
+        lexemes[at].start,
     )
+
+
+def _unit(
+    text: str, lexemes: list[Lexeme], at: int, following: list[Lexeme], words: list[str]
+) -> tuple[str, float, int]:
+    """The unit, its worth in the base of its dimension, and how many of the lexemes that follow name it."""
+    before = _before(lexemes, at)
+    first = following[0] if following else Lexeme("", "", 0, 0)
+    as_written = text[first.start : first.end] if text[first.start - 1 : first.start].isdigit() else ""
+    place = 2 if first.text == "-" else 1
+    head = words[0] if words else ""
+    if before[-1:] and before[-1] in CURRENCIES:
+        return CURRENCIES[before[-1]], 1.0, 0
+    if head in CURRENCIES:
+        return CURRENCIES[head], 1.0, place
+    if as_written in ("st", "nd", "rd", "th") or (before[-1:] == ["#"] and lexemes[at - 1].end == lexemes[at].start):
+        return "rank", 1.0, 1 if as_written else 0
+    if as_written in ATTACHED_UNITS:
+        return *UNITS[ATTACHED_UNITS[as_written]], 1
+    if head in UNITS:
+        return *UNITS[head], place + (head == "percentage" and words[1:2] in (["points"], ["point"]))
+    if not words and before[-1:] == [":"] and ("years" in before or "year" in before):
+        return "months", 12.0, 0  # "Years of experience: 14"
+    return "", 1.0, 0
+
+
+def _label(text: str, lexemes: list[Lexeme], at: int) -> Lexeme | None:
+    """What gives the number as a name: the grade of "grade 4", the OSHA of "OSHA 30"."""
+    before = lexemes[at - 1] if at else None
+    if not before or before.kind != "word" or lexemes[at].kind != "number" or lexemes[at].start - before.end > 1:
+        return None
+    as_written, word = text[before.start : before.end], _singular(before.text)
+    named = word in LABELS and (word not in RATES or as_written[0].isupper())
+    return before if named or (len(word) > 1 and as_written.isupper() and before.text not in STOP) else None
+
+
+def _singular(word: str) -> str:
+    return word if word in LABELS else word.removesuffix("s")
+
+
+def _leads_on(following: list[Lexeme]) -> bool:
+    if len(following) < 2 or following[0].text not in _JOINTS:
+        return False
+    return following[1].kind == "number" or following[1].text in NUMBER_WORDS or following[1].text in CURRENCIES
 
 
 def nouns_of(words: Sequence[str]) -> frozenset[str]:
     return frozenset(stem(NOUNS.get(word, word)) for word in words if word[0].isalpha() and word not in STOP)
 
 
-def _noun_phrase(lexemes: list[Lexeme]) -> Iterator[str]:
-    for lexeme in lexemes[:5]:
+def _noun_phrase(lexemes: list[Lexeme]) -> list[str]:
+    """The words that say what is counted, without what was done with it: of "30 completed in May" none."""
+    words = list(_words_after(lexemes))
+    while words and (words[-1] in IRREGULAR_PAST or (words[-1].endswith("ed") and words[-1] not in NOUNS_IN_ED)):
+        words.pop()
+    return words
+
+
+def _words_after(lexemes: list[Lexeme]) -> Iterator[str]:
+    for index, lexeme in enumerate(lexemes[:5]):
         if lexeme.text in ("%", "×"):
             yield "%" if lexeme.text == "%" else "x"
             return
@@ -136,7 +201,9 @@ def _noun_phrase(lexemes: list[Lexeme]) -> Iterator[str]:
         if lexeme.kind == "sign" and lexeme.text in CURRENCIES:
             yield lexeme.text
             return
-        if lexeme.kind != "word" or lexeme.text in STOP or lexeme.text in NUMBER_WORDS:
+        if lexeme.text in ("and", "&") and 0 < index < 3 and lexemes[index + 1 : index + 2]:
+            continue  # 3,400 flu and tetanus jabs
+        if lexeme.kind != "word" or lexeme.text in STOP or lexeme.text in NUMBER_WORDS or lexeme.text in ADVERBS:
             return
         yield lexeme.text
 
@@ -144,10 +211,12 @@ def _noun_phrase(lexemes: list[Lexeme]) -> Iterator[str]:
 def _comparison(before: list[str], following: list[Lexeme]) -> tuple[str, list[Lexeme]]:
     if following and following[0].kind == "plus":
         return "over", following[1:]
-    if [lexeme.text for lexeme in following[:2]] == ["or", "more"]:
+    if len(following) > 1 and following[0].text in ("or", "and") and following[1].text in _OR_MORE:
         return "over", following[2:]
     words = [word for word in before if word not in CURRENCIES and word not in ("a", "to", "the", "of")][-2:]
     last = words[-1] if words else ""
+    if last == "up" and "to" not in before[-3:]:
+        return "exact", following
     if last == "as" and words[0] in ("many", "much"):
         return "under", following
     if last == "than":
@@ -168,20 +237,30 @@ def _rate(following: list[Lexeme]) -> str:
     return ""
 
 
-def _shared_units(found: list[Quantity]) -> Iterator[Quantity]:
+def _shared_units(found: Sequence[Quantity]) -> Iterator[Quantity]:
     """In "10–15 %" and "from 2 to 3 million" the second tells the unit of the first, in "from 10 days to 4" the first
     that of the second."""
-    for index, quantity in enumerate(found):
-        before = found[index - 1] if index else None
-        after = found[index + 1] if index + 1 < len(found) else None
-        if quantity.unit or quantity.nouns or quantity.scale != 1:
-            yield quantity
-        elif before and before.from_here and before.unit:
-            yield _in_unit_of(before, quantity)
-        elif after and quantity.leads_on and (after.unit or after.scale != 1):
-            yield _in_unit_of(after, quantity)
-        else:
-            yield quantity
+    before: Quantity | None = None
+    for quantity, after in zip(found, [*found[1:], None], strict=False):
+        before = _with_unit(quantity, before, after)
+        yield before
+
+
+def _with_unit(quantity: Quantity, before: Quantity | None, after: Quantity | None) -> Quantity:
+    if quantity.unit or quantity.nouns or quantity.scale != 1:
+        return quantity
+    if before and before.from_here and before.unit:
+        return _in_unit_of(before, quantity)
+    if after and quantity.leads_on and (after.unit or after.scale != 1):
+        return _in_unit_of(after, quantity)
+    if before and after and quantity.from_here and not after.unit and not after.nouns:
+        # "By five weeks, from twelve to seven"
+        by_that = before.unit and abs(quantity.value - after.value) * before.scale == before.value
+        return _in_unit_of(before, quantity) if by_that else quantity
+    if before and not before.unit and not before.nouns:
+        # "Accuracy was 97.1 and is 99.4 now" gives the accuracy twice.
+        return replace(quantity, near=quantity.near | before.near & SHARE_STEMS)
+    return quantity
 
 
 def _in_unit_of(other: Quantity, quantity: Quantity) -> Quantity:
@@ -200,10 +279,10 @@ def _before(lexemes: list[Lexeme], at: int) -> list[str]:
 def with_derived(passage: Passage) -> tuple[Quantity, ...]:
     """From 4 to 12 is three times as much, and 200 % more; five engineers and two testers are seven people."""
     found = quantities(passage)
-    return (*found, *_derived(found))
+    return (*found, *derived(found), *risen_in(passage))
 
 
-def _derived(found: Sequence[Quantity]) -> Iterator[Quantity]:
+def derived(found: Sequence[Quantity]) -> Iterator[Quantity]:
     for left, right in pairwise(found):
         if left.from_here and left.value and left.value != right.value:
             yield replace(right, value=right.value / left.value, unit="change", text="")
@@ -211,3 +290,11 @@ def _derived(found: Sequence[Quantity]) -> Iterator[Quantity]:
             yield replace(right, value=abs(right.value - left.value), unit=unit, text="")
         elif left.nouns & STAFF and right.nouns & STAFF and left.how == right.how == "exact":
             yield replace(right, value=left.value + right.value, nouns=left.nouns | right.nouns, text="")
+
+
+def risen_in(passage: Passage) -> Iterator[Quantity]:
+    """From the first of several percentages, each with its year, to the last."""
+    found = quantities(passage)
+    shares = [quantity for quantity in found if quantity.unit == "percent"]
+    if len(shares) > 1 and len(shares) == len(found) == len(set(dates_in(passage).solo)):
+        yield from derived([replace(shares[0], from_here=True), shares[-1]])

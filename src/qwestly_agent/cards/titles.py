@@ -4,12 +4,21 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from qwestly_agent.cards.lexicon import DEGREE_KINDS, DEGREES, GRADES, OCCUPATIONS, RANKS, STOP
+from qwestly_agent.cards.lexicon import (
+    DEGREE_FIELDS,
+    DEGREE_KINDS,
+    DEGREES,
+    GRADES,
+    OCCUPATIONS,
+    QUALIFIED,
+    RANKS,
+    STOP,
+)
 from qwestly_agent.cards.passages import Passage, Token, bare, canonical, once, stem
 
 _OTHERS = re.compile(
     r"\b(?:to|with|under|alongside|for|between|by|of|mentor\w*|coach\w*|train\w*|supervis\w+|manag\w+|hir\w+|onboard\w*"
-    r"|teach\w*|taught|advis\w+|support\w*|assist\w*|led|leading|interview\w*|my|our|their|other)\s+(?:[\w,&-]+\s+){0,3}$",
+    r"|teach\w*|taught|advis\w+|support\w*|assist\w*|led|leading|interview\w*|my|our|their|other)\s+(?:[\w,&-]+\s+){0,3}(?:\w+-)?$",
     re.IGNORECASE,
 )
 _OWN = re.compile(
@@ -32,6 +41,11 @@ _HEADS = re.compile(r"\b(?:department|section|division|unit) $", re.IGNORECASE)
 _HEAD_OF = re.compile(r"\s+(?:of|teacher|nurse|chef|coach|buyer)\b", re.IGNORECASE)
 _OCCUPATION = re.compile(rf"\s+(?:\w+\s+)?(?:{'|'.join(sorted(OCCUPATIONS))})\b", re.IGNORECASE)
 _DEGREE = {name: re.compile(rf"(?<![\w.])(?:{pattern})", re.IGNORECASE) for name, pattern in DEGREES.items()}
+_REGISTERED = re.compile(
+    r"\b(?:registered|registration|licen[cs]ed|chartered|admitted|called to the bar)\b", re.IGNORECASE
+)
+_NOT_YET = frozenset(("deputy", "assistant", "trainee", "apprentice", "student"))
+_PLAIN_DEGREE = re.compile(r"\bdegree(?= in\b)", re.IGNORECASE)
 _ANY_DEGREE = re.compile("|".join(DEGREES.values()), re.IGNORECASE)
 _KIND = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in DEGREE_KINDS.items()}
 _SUBJECT = re.compile(
@@ -40,7 +54,6 @@ _SUBJECT = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT_END = re.compile(r"\b(?:from|at|with|in|and|by|who|while|where|of the|,)\b|\d")
-_GRADUATED = re.compile(r"\b(?:graduat\w+|alumn\w+|degree|diploma)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -82,7 +95,9 @@ def check_titles(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
             if missing and not any(other.own for other in known):
                 yield f'No cited source speaks of "{title.text}".'
             continue
-        if title.occupation and not _practised(title.occupation, stems, keys):
+        if title.occupation and not (
+            _practised(title.occupation, stems, keys) or _qualified(title.occupation, evidence)
+        ):
             yield f'No cited source gives the title "{title.text}".'
         elif not _ranks(title, [other for other in known if other.own]):
             own = next((other.text for other in known if other.own and other.text), "")
@@ -104,6 +119,8 @@ def check_degrees(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
         if any(not _of_kind(kind, same) for kind in kinds):
             yield f'No cited source says that the degree was a "{found.group().strip()}".'
         yield from _subject(claim.text[found.end() :], same)
+    if not _degrees(claim) and (plain := _PLAIN_DEGREE.search(claim.text)):
+        yield from _subject(claim.text[plain.end() :], evidence)
 
 
 def _is_title_word(token: Token, passage: Passage) -> bool:
@@ -166,6 +183,12 @@ def _practised(occupation: str, stems: frozenset[str], keys: frozenset[str]) -> 
     return stem(occupation) in stems or canonical(occupation) in keys or canonical(occupation) + "s" in keys
 
 
+def _qualified(occupation: str, evidence: Sequence[Passage]) -> bool:
+    field = frozenset(stem(canonical(word)) for word in QUALIFIED.get(occupation, "").split())
+    studied = any(_degrees(passage) and field <= _studied(passage) for passage in evidence)
+    return bool(field) and studied and any(_REGISTERED.search(passage.text) for passage in evidence)
+
+
 def _ranks(title: Title, known: Sequence[Title]) -> bool:
     alike = [
         other for other in known if title.occupation and canonical(other.occupation) == canonical(title.occupation)
@@ -175,7 +198,12 @@ def _ranks(title: Title, known: Sequence[Title]) -> bool:
     )
     rank = max((other.rank for other in known), default=0)
     graded = title.grade <= max(grade, 2) or (rank >= 1 and title.grade == 4) or rank >= 2 > title.rank
-    return graded and title.rank <= rank
+    return graded and title.rank <= rank and not _stood_in(title, alike)
+
+
+def _stood_in(title: Title, alike: Sequence[Title]) -> bool:
+    """Whether all they were is deputy, assistant or learner of what the claim calls them."""
+    return bool(alike) and title.grade == 2 and all(_NOT_YET & set(bare(other.text).split()) for other in alike)
 
 
 @once
@@ -204,13 +232,21 @@ def _of_kind(kind: str, evidence: Sequence[Passage]) -> bool:
     return any(_KIND[kind].search(passage.text) for passage in evidence)
 
 
+@once
+def _studied(passage: Passage) -> frozenset[str]:
+    """The stems of its words, and of what the letters of its degrees stand for."""
+    letters = [re.sub(r"\W", "", found.group().lower()) for _, found in _degrees(passage)]
+    fields = [stem(canonical(word)) for name in letters for word in DEGREE_FIELDS.get(name, "").split()]
+    return passage.stems | {stem(key) for key in passage.keys} | frozenset(fields)
+
+
 def _subject(after: str, evidence: Sequence[Passage]) -> Iterator[str]:
     if not (found := _SUBJECT.match(after)):
         return
     subject = _SUBJECT_END.split(found["subject"])[0].strip()
     words = [bare(word) for word in re.findall(r"[^\W\d_]{2,}", subject)]
     wanted = {stem(word) for word in words if word not in STOP and word not in ("science", "arts", "engineering")}
-    if not any(wanted <= passage.stems | {stem(key) for key in passage.keys} for passage in evidence) and not any(
+    if not any(wanted <= _studied(passage) for passage in evidence) and not any(
         "".join(word[0] for word in words) in passage.keys for passage in evidence
     ):
         yield f'No cited source gives a degree in "{subject}".'

@@ -5,9 +5,19 @@ A claim may be weaker than its evidence, never stronger.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from qwestly_agent.cards.lexicon import IRREGULAR, OCCUPATIONS, PEOPLE, RANKS, STOP, VERBS
+from qwestly_agent.cards.lexicon import (
+    COMMON,
+    GRADES,
+    IRREGULAR_VERBS,
+    OCCUPATIONS,
+    PEOPLE,
+    RANKS,
+    STOP,
+    THINGS_MANAGED,
+    VERBS,
+)
 from qwestly_agent.cards.passages import Passage, Token, bare, once, stem
 from qwestly_agent.cards.titles import titles
 
@@ -41,7 +51,8 @@ _NOT_VERBS = re.compile(
     re.IGNORECASE,
 )
 _OTHERS_DID = re.compile(
-    r"\b(?:my|our|the|a)\s+(?:\w+\s+)?(?:manager|boss|colleagues?|mentor|supervisor|co-?workers?|ceo|cto|director)\s+(?:\w+ly\s+)?$",
+    r"\b(?:my|our|the|a)\s+(?:\w+\s+)?(?:manager|boss|colleagues?|mentor|supervisor|co-?workers?|ceo|cto|director)\s+"
+    r"(?:(?-i:[A-Z])\w+\s+){0,2}(?:\w+ly\s+)?$",
     re.IGNORECASE,
 )
 _SUBJECTS = re.compile(
@@ -50,6 +61,12 @@ _SUBJECTS = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _BY_OTHERS = re.compile(r"\s+by\s+(?:(?:our|the|my|her|his|another|someone|a)\b|(?-i:[A-Z]))", re.IGNORECASE)
+_WITH_A_TEAM = re.compile(r"\bwith an? (?:\w+ )?(?:team|staff|crew|brigade|squad) of \w", re.IGNORECASE)
+_OF_THINGS = re.compile(rf" (?:{'|'.join(THINGS_MANAGED)}) managers? ")
+_NAMED = re.compile(r"\W*(?:[A-ZÀ-Þ][a-zà-ÿ]+\s+){1,2}(?:\w+ly\s+)?")
+_NO_PERSONS_NAME = COMMON | OCCUPATIONS | frozenset(RANKS) | frozenset(GRADES) | STOP
+_FIRST_PERSON = re.compile(r"\b(?:I|my)\b")
+_DETERMINERS = frozenset(("a", "an", "the", "all", "both", "its", "her", "his", "their"))
 _PERSON_STEMS = frozenset(stem(word) for word in PEOPLE | OCCUPATIONS)
 
 
@@ -59,7 +76,7 @@ def _forms(verb: str) -> Iterator[str]:
     if verb.endswith("y"):
         yield from (f"{verb[:-1]}ied", f"{verb[:-1]}ies")
     yield from (f"{verb}{verb[-1]}{ending}" for ending in ("ed", "ing"))
-    yield from (past for past, root in IRREGULAR.items() if root == verb)
+    yield from (past for past, root in IRREGULAR_VERBS.items() if root == verb)
 
 
 VERB_FORMS = {form: levels for levels, verbs in VERBS.items() for verb in verbs.split() for form in _forms(verb)}
@@ -78,6 +95,8 @@ class Deed:
     gives: int
     stems: frozenset[str]
     """What it was done to: the words up to the next verb."""
+    by_name: bool = False
+    """Of "Anna led it" nothing else is known of who did it."""
 
 
 @once
@@ -97,23 +116,48 @@ def check_verbs(claim: Passage, evidence: Sequence[Passage]) -> Iterator[str]:
         best = max((len(deed.stems & other.stems) for other in known), default=0)
         alike = [other for other in known if len(deed.stems & other.stems) >= max(0.67 * best, 1 if best else 0)]
         given = max((other.gives for other in alike), default=DID)
-        if deed.asks > given:
+        if deed.asks > given and not (deed.stems & _PERSON_STEMS and _heads_a_team(evidence)):
             yield f'"{deed.verb}" is more than the evidence says: that somebody {_NAMES[max(given, PART)]}.'
+
+
+def _heads_a_team(evidence: Sequence[Passage]) -> bool:
+    """Whether a manager, not of accounts or products, is told to have done something with a team of so many."""
+    managing = any(_titled(passage) >= MANAGED and not _manages_things(passage) for passage in evidence)
+    return managing and any(
+        _WITH_A_TEAM.search(passage.text) and all(deed.gives > PART for deed in deeds(passage)) for passage in evidence
+    )
 
 
 def _evidence_deeds(evidence: Sequence[Passage]) -> Iterator[Deed]:
     """With lines that have no verb: a bullet under "Head of Sales" says what the head of sales did."""
     item, heading = "", DID
+    own_words = {passage.item for passage in evidence if _says_i(passage)}
     for passage in evidence:
-        if passage.item != item or any(title.own for title in titles(passage)):
+        if passage.item != item or _has_own_title(passage):
             item, heading = passage.item, _titled(passage)
         found = deeds(passage)
-        yield from found
+        # Who says "I" of himself means another by "Anna".
+        yield from (replace(deed, gives=0) if deed.by_name and passage.item in own_words else deed for deed in found)
         if not found or _titled(passage) > DID:
             level = _titled(passage) if found else heading
-            if level == MANAGED and passage.stems & _PERSON_STEMS:
+            if level == MANAGED and passage.stems & _PERSON_STEMS and not _manages_things(passage):
                 level = LED
             yield Deed("", level, level, passage.stems)
+
+
+@once
+def _says_i(passage: Passage) -> bool:
+    return bool(_FIRST_PERSON.search(passage.text))
+
+
+@once
+def _manages_things(passage: Passage) -> bool:
+    return bool(_OF_THINGS.search(passage.plain))
+
+
+@once
+def _has_own_title(passage: Passage) -> bool:
+    return any(title.own for title in titles(passage))
 
 
 @once
@@ -153,9 +197,11 @@ def _verbs(passage: Passage) -> Iterator[tuple[Token, int, int]]:
 
 def _is_noun(passage: Passage, index: int) -> bool:
     word = bare(passage.tokens[index].text)
-    if word.endswith(("ed", "ing")) or (word in IRREGULAR and IRREGULAR[word] != word):
+    if word.endswith(("ed", "ing")) or (word in IRREGULAR_VERBS and IRREGULAR_VERBS[word] != word):
         return False
     previous = bare(passage.tokens[index - 1].text) if index else ""
+    if _said_of_a_person(passage, index):
+        return False
     return previous in (
         "a",
         "an",
@@ -180,11 +226,23 @@ def _is_noun(passage: Passage, index: int) -> bool:
     )
 
 
+def _said_of_a_person(passage: Passage, index: int) -> bool:
+    """ "Priya leads a team" in what others write of her."""
+    before, verb, after = (
+        passage.tokens[max(0, index - 1)],
+        passage.tokens[index],
+        passage.tokens[index + 1 : index + 2],
+    )
+    followed = bool(after) and (bare(after[0].text) in _DETERMINERS or after[0].text[0].isdigit())
+    named = index > 0 and before.text[0].isupper() and before.text.isalpha() and bare(before.text) not in STOP
+    return named and followed and verb.text.islower() and verb.text.endswith("s")
+
+
 def _deed(passage: Passage, verb: tuple[Token, int, int], until: int, is_first: bool) -> Deed:
     token, asks, gives = verb
     begin = 0 if is_first else token.start
     others = [other for other in passage.tokens if begin <= other.start < until and other is not token]
-    stems = frozenset(other.stem for other in others if other.key not in STOP)
+    stems = frozenset(other.stem for other in others if other.key not in STOP and not other.key[0].isdigit())
     if gives == MANAGED and stems & _PERSON_STEMS:
         gives = LED  # to manage people is to lead them
     before = passage.subject + passage.text[: token.start]
@@ -192,7 +250,12 @@ def _deed(passage: Passage, verb: tuple[Token, int, int], until: int, is_first: 
         gives = 0
     elif _by_many(before) or _BY_OTHERS.match(passage.text, token.end):
         gives = min(gives, PART)
-    return Deed(token.text, asks, gives, stems)
+    return Deed(token.text, asks, gives, stems, _is_by_name(before))
+
+
+def _is_by_name(before: str) -> bool:
+    words = _NAMED.fullmatch(before)
+    return bool(words) and not {bare(word) for word in before.split()} & _NO_PERSONS_NAME
 
 
 def _by_many(before: str) -> bool:

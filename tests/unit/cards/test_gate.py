@@ -15,7 +15,20 @@ from qwestly_agent.cards.gate import check_card, check_claim
 from qwestly_agent.cards.model import Card, Claim, Evidence, Section, Verdict
 
 TODAY = date(2026, 11, 21)
-PEOPLE: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "true_claims.yaml").read_text())
+HERE = Path(__file__).parent
+
+
+def _told(file: str) -> list[dict[str, Any]]:
+    return yaml.safe_load((HERE / file).read_text())
+
+
+OURS = _told("true_claims.yaml")
+UNSEEN = _told("unseen_claims.yaml")
+"""Written by somebody who had not read the checker."""
+OTHER_TRADES = _told("other_trades.yaml")
+"""Written before the checker was asked about them."""
+MORE_TRADES = _told("more_trades.yaml")
+PEOPLE = OURS + UNSEEN + OTHER_TRADES + MORE_TRADES
 
 
 class Case(NamedTuple):
@@ -33,7 +46,7 @@ def _people() -> Iterator[tuple[Case, list[list[str]]]]:
     for person in PEOPLE:
         evidence = {name: Evidence(id=name, source=name, **said) for name, said in person["evidence"].items()}
         for told in person["claims"]:
-            yield Case(Claim(text=told["claim"], evidence=tuple(told["cites"])), evidence), told["lies"]
+            yield Case(Claim(text=told["claim"], evidence=tuple(told["cites"])), evidence), told.get("lies", [])
 
 
 TRUE = [case for case, _ in _people()]
@@ -56,8 +69,9 @@ def verdict(text: str, *said: str, **kinds: Any) -> Verdict:
 
 
 def test_the_sample_is_as_large_as_was_promised() -> None:
-    assert len(TRUE) >= 60
-    assert len(FALSE) >= 100
+    assert len(TRUE) >= 60 + 40 + 25 + 12
+    assert len(FALSE) >= 100 + 60
+    assert [sum(len(person["claims"]) for person in people) for people in (UNSEEN, OTHER_TRADES)] == [40, 25]
     assert all(lie.text != lie.case.claim.text for lie in FALSE)
 
 
@@ -162,6 +176,40 @@ def test_quantities_keep_magnitude_unit_and_direction(claim: str, said: str) -> 
 )
 def test_numbers_may_be_written_and_rounded_otherwise(claim: str, said: str) -> None:
     assert verdict(claim, said).missing == ()
+
+
+OTHER_WORDS = _told("other_words.yaml")
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [(told["is"], told["said"]) for told in OTHER_WORDS if "is" in told],
+)
+def test_what_is_said_in_other_words_is_not_refused(claim: str, said: str) -> None:
+    assert verdict(claim, said).missing == ()
+
+
+@pytest.mark.parametrize(
+    ("claim", "said"),
+    [(lie, told["said"]) for told in OTHER_WORDS for lie in told.get("is_not", ())],
+)
+def test_other_words_let_no_lie_through(claim: str, said: str) -> None:
+    assert verdict(claim, said).missing
+
+
+@pytest.mark.parametrize(
+    ("claim", "said", "why"),
+    [
+        ("Reached grade 4", "Grade 3 in maths, 4 brothers", "The evidence says Grade 3, not grade 4."),
+        ("Panels of 400 amps", "Panels up to 400A", "The evidence says at most 400A, not 400 amps."),
+        ("Taught 40 pupils", "Years 7 to 13 in 4 rooms", "No cited source says 40 pupils."),
+        ("Costs fell by 16 points", "14 cooks, costs fell", "No cited source says 16 points."),
+        ("30 patients an hour", "30 patients a day", "No cited source says 30 patients per hour."),
+        ("Two internships", "GPA 3.8, one internship", "No cited source says Two internships."),
+    ],
+)
+def test_the_reason_names_what_is_missing_and_quotes_no_other_number(claim: str, said: str, why: str) -> None:
+    assert verdict(claim, said).missing == (why,)
 
 
 def test_the_reason_says_what_the_evidence_says_instead() -> None:
