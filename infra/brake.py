@@ -13,7 +13,9 @@ from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.bootstrap import look_up, make_mongo_client
 from qwestly_agent.clock import system_clock
 from qwestly_agent.settings import Settings
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.sweeps import Sweeps
 
@@ -25,7 +27,8 @@ async def run(what: str, user_id: str, settings: Settings) -> Standing:
         if what == "off":
             await signals.brake_off(user_id)
         if what == "on":
-            runs = Sweeps(database) if user_id == EVERYBODY else RunsOf(user_id, Conversations(database))
+            one = RunsOf(user_id, Conversations(database), Drafts(database), Approvals(database))
+            runs = Sweeps(database) if user_id == EVERYBODY else one
             return await pull(signals, user_id, runs, system_clock)
         return await standing(signals, user_id)
 

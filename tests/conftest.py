@@ -7,9 +7,11 @@ from functools import partial
 import pytest
 from pymongo import AsyncMongoClient, MongoClient
 
+from infra.local.candidate_app import CandidateAppServer
+from infra.local.environment import DEMO_DATABASE
 from infra.local.model_server import ModelServer
 from tests.mongo_rule import Watch
-from tests.servers import ChatServer, Client, mongo_server, settings_for
+from tests.servers import API_SECRET, ChatServer, Client, mongo_server, settings_for
 
 
 @pytest.fixture(scope="session")
@@ -61,8 +63,25 @@ def model(_model_server: ModelServer) -> Iterator[ModelServer]:
 
 
 @pytest.fixture(scope="session")
-def chat(mongodb_uri: str, _model_server: ModelServer) -> Iterator[ChatServer]:
-    with ChatServer(settings_for(mongodb_uri, _model_server.base_url)) as server:
+def _candidate_app_server(mongodb_uri: str) -> Iterator[CandidateAppServer]:
+    with CandidateAppServer(mongodb_uri, DEMO_DATABASE, API_SECRET) as server:
+        yield server
+
+
+@pytest.fixture
+def app(_candidate_app_server: CandidateAppServer) -> Iterator[CandidateAppServer]:
+    """The candidate app that the chat door asks for changes, over the same database."""
+    yield _candidate_app_server
+    _candidate_app_server.misbehave()
+    _candidate_app_server.api.release()
+
+
+@pytest.fixture(scope="session")
+def chat(
+    mongodb_uri: str, _model_server: ModelServer, _candidate_app_server: CandidateAppServer
+) -> Iterator[ChatServer]:
+    settings = settings_for(mongodb_uri, _model_server.base_url, candidate_api_url=_candidate_app_server.url)
+    with ChatServer(settings) as server:
         yield server
 
 

@@ -22,7 +22,7 @@ from infra.local.candidate_app import CandidateAppServer, mint
 from infra.local.environment import DEMO_DATABASE
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.bootstrap import House, bootstrap
+from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.llm import make_models
@@ -94,6 +94,8 @@ def settings_for(mongodb_uri: str, model_url: str, database: str = DEMO_DATABASE
         "qwestly_agent_shared_secret": SECRET,
         "model_base_url": model_url,
         "embeddings_base_url": model_url,
+        "qwestly_candidate_api_secret": API_SECRET,
+        "candidate_api_url": "http://127.0.0.1:9/api/agent/v1",  # nobody there, unless a test says who
         "log_level": "CRITICAL",
         "messages_a_minute": 100_000,  # tests talk faster than people
     }
@@ -110,10 +112,10 @@ class ChatServer:
     tools: Sequence[Tool[AgentDeps]] | None = None
     """In place of the default design's."""
     port: int = field(default_factory=free_port)
-    house: House = field(init=False)
+    house: FullHouse = field(init=False)
 
     def __enter__(self) -> "ChatServer":
-        async def make_house() -> House:
+        async def make_house() -> FullHouse:
             self.house = await bootstrap(self.settings, clock=self.clock)
             if self.tools is not None:
                 model = make_models(self.settings, self.house.http)["fast"]

@@ -3,12 +3,28 @@
  *
  * It speaks the plain protocol of the chat function: JSON in, named server-sent events out. From top to bottom:
  * limits and sentences · tokens · the backend · Markdown · feedback · one turn on the page · the element · its styles.
- * Whatever a server or a model says becomes text nodes: nothing in this file writes markup.
+ * What the agent asks leave for is in `qwestly-approvals.js`, and what both are made of in `qwestly-parts.js`.
+ * Whatever a server or a model says becomes text nodes: nothing in these files writes markup.
  */
 
+import { APPROVAL_STYLES, Approvals, Brake, Drafts, Queue, Updates, became } from "./qwestly-approvals.js";
+import {
+  ChatError,
+  SENTENCES,
+  WORDS_LIMIT,
+  characters,
+  counted,
+  element,
+  grow,
+  icon,
+  iconButton,
+  isEnter,
+  showCount,
+  spinner,
+  spoken,
+} from "./qwestly-parts.js";
+
 const MESSAGE_LIMIT = 20_000; // characters, as the server counts them: code points
-const FEEDBACK_LIMIT = 2_000; // characters of what was wrong with an answer
-const NEARLY_ALL = 0.95; // of a limit: from there on its use is shown
 const TOKEN_MARGIN_MS = 30_000;
 const POLL_MS = 2_000;
 const BUSY_WAIT_S = 2; // where a 409 names no Retry-After
@@ -18,50 +34,17 @@ const NEAR_BOTTOM_PX = 48;
 
 const UNREACHABLE = "Qwestly cannot be reached. Check your connection and try again.";
 const CUT = "The connection was lost before the answer was complete.";
-const SENTENCES = {
-  unauthorized: "Please sign in again.",
-  not_found: "That conversation no longer exists.",
-  invalid: "This message could not be sent.",
-  too_long: "This message is too long.",
-  attachments_unsupported: "Files cannot be read here yet. Please paste the text.",
-  conversation_busy: "The last message of this conversation is still being answered.",
-  too_many_turns: "That was a lot at once. Please wait a minute and try again.",
-  over_budget: "Today’s limit is reached. Please try again tomorrow.",
-  braked: "The agent is switched off at the moment.",
-  changed: "The conversation has moved on.",
-  model_unavailable: "The language model cannot be reached right now. Please try again in a moment.",
-  deadline: "This took too long, so it was stopped.",
-  unavailable: "Qwestly is not available right now. Please try again in a moment.",
-  internal: "Something went wrong on our side. Please try again.",
-};
 /** Sending the same words again now cannot help: no Retry, and what was not accepted goes back to the box. */
 const FINAL = new Set(["invalid", "too_long", "attachments_unsupported", "over_budget"]);
+/** Why there may be no turn for a decision that could itself be taken; 404 may mean either of the two. */
+const NO_TURN = new Set(["conversation_busy", "too_many_turns", "over_budget", "not_found"]);
+/** What is wrong with a decision, and not with the answer to it. */
+const OF_DECISION = new Set(["changed", "braked", "not_found", "invalid"]);
 const UNFINISHED = {
   stopped: "Stopped.",
   interrupted: "This answer was interrupted.",
   failed: SENTENCES.internal,
 };
-
-class ChatError extends Error {
-  /** `message` is a sentence for a person; without one the code's own is used. */
-  constructor(code, message, retryAfter = 0) {
-    super(message || SENTENCES[code] || SENTENCES.internal);
-    this.code = code;
-    this.retryAfter = retryAfter;
-  }
-
-  static from(error) {
-    if (error instanceof ChatError) return error;
-    console.error(error);
-    return new ChatError("internal");
-  }
-
-  static async of(response) {
-    const error = (await response.json().catch(() => null))?.error ?? {};
-    const code = error.code ?? (response.status === 401 ? "unauthorized" : "unavailable");
-    return new ChatError(code, error.message, Number(response.headers.get("Retry-After")));
-  }
-}
 
 // ── Tokens ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -204,64 +187,6 @@ function parseEvent(block) {
   } catch {
     throw new ChatError("network", CUT);
   }
-}
-
-// ── Building the page ───────────────────────────────────────────────────────────────────────────────────────────────
-
-/** Attributes are strings or booleans; a function is a listener for the event it is named after. */
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") node.addEventListener(name, value);
-    else if (typeof value === "boolean") node.toggleAttribute(name, value);
-    else node.setAttribute(name, value);
-  }
-  node.append(...children);
-  return node;
-}
-
-const ICONS = {
-  menu: "M4 7h16M4 12h16M4 17h16",
-  close: "M6 6l12 12M18 6L6 18",
-  plus: "M12 5v14M5 12h14",
-  trash: "M5 7h14M10 7V4.5h4V7M7 7l.8 12.5h8.4L17 7M10.5 10.5v5.5M13.5 10.5v5.5",
-  send: "M12 19V5.5M6 11l6-6 6 6",
-  stop: "M7 7h10v10H7z",
-  check: "M5.5 12.5l4.5 4.5 9-10",
-  alert: "M12 8v5M12 16.2v.3M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z",
-  info: "M12 11v5.2M12 7.5v.3M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z",
-  up: "M3 10.5h4.5v9H3zM7.5 10.7l3.6-6.9c1.4 0 2.4 1 2.4 2.4v3.3h4.6a1.8 1.8 0 0 1 1.8 2.1l-1.1 6.3a1.9 1.9 0 0 1-1.9 1.6H7.5",
-  down: "M3 13.5h4.5v-9H3zM7.5 13.3l3.6 6.9c1.4 0 2.4-1 2.4-2.4v-3.3h4.6a1.8 1.8 0 0 0 1.8-2.1l-1.1-6.3a1.9 1.9 0 0 0-1.9-1.6H7.5",
-};
-
-function icon(name) {
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  svg.setAttribute("viewBox", "0 0 24 24");
-  svg.setAttribute("aria-hidden", "true");
-  svg.classList.add("icon", `icon-${name}`);
-  path.setAttribute("d", ICONS[name]);
-  svg.append(path);
-  return svg;
-}
-
-const spinner = () => element("span", { class: "spinner", "aria-hidden": "true" });
-const spoken = (text) => element("span", { class: "spoken" }, text);
-
-const iconButton = (name, label, click, attributes = {}) =>
-  element("button", { type: "button", class: "icon-button", "aria-label": label, title: label, click, ...attributes }, icon(name));
-
-// keyCode 229: Safari ends a composition before it tells of the key that ended it
-const isEnter = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== 229;
-
-function grow(textarea) {
-  textarea.style.height = "auto";
-  textarea.style.height = `${textarea.scrollHeight}px`;
-}
-
-function showCount(place, count, limit) {
-  place.textContent = count < limit * NEARLY_ALL ? "" : `${count.toLocaleString("en")} of ${limit.toLocaleString("en")} characters`;
-  place.classList.toggle("over", count > limit);
 }
 
 // ── Markdown ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -476,7 +401,7 @@ class Feedback {
 
   #say() {
     const words = this.#field.value.trim();
-    if (!words || characters(words) > FEEDBACK_LIMIT) return;
+    if (!words || characters(words) > WORDS_LIMIT) return;
     this.#asking = false;
     this.#want({ thumb: "down", words });
   }
@@ -543,9 +468,9 @@ class Feedback {
     this.#form.hidden = !this.#asking || thumb !== "down";
     if (hadFocus && this.#form.hidden) this.#down.focus();
     const count = characters(this.#field.value.trim());
-    this.#send.disabled = count === 0 || count > FEEDBACK_LIMIT;
-    this.#field.setAttribute("aria-invalid", String(count > FEEDBACK_LIMIT));
-    showCount(this.#counter, count, FEEDBACK_LIMIT);
+    this.#send.disabled = count === 0 || count > WORDS_LIMIT;
+    this.#field.setAttribute("aria-invalid", String(count > WORDS_LIMIT));
+    showCount(this.#counter, count, WORDS_LIMIT);
     grow(this.#field);
   }
 }
@@ -563,12 +488,15 @@ class Turn {
   underWay = false; // the server has begun this run
   stopping = false;
   answerId = null; // known once the server has begun this run
+  decisions = null; // what it brings in place of a message
   #announce;
   #onExplain;
+  #onAsk;
   #text = "";
   #steps = new Map();
   #notes = new Set();
   #writing = false;
+  #asks = false;
   #feedback = null;
   #stepsBox = element("details", { class: "steps", hidden: true, toggle: () => this.#wonder() });
   #stepsTitle = element("summary");
@@ -576,15 +504,17 @@ class Turn {
   #content = element("div", { class: "content" });
   #workingLabel = element("span");
   #working = element("div", { class: "working", hidden: true }, spinner(), this.#workingLabel);
+  #asides = element("div", { class: "asides" });
   #problem = element("p", { class: "problem", hidden: true });
   #retry;
 
   /** `said` is null where an answer stands without a message. */
-  constructor({ id, said, announce, onRetry, onExplain }) {
+  constructor({ id, said, announce, onRetry, onExplain, onAsk }) {
     this.id = id;
     this.said = said;
     this.#announce = announce;
     this.#onExplain = onExplain;
+    this.#onAsk = onAsk;
     this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, "Retry");
     this.footer = element("div", { class: "footer" }, this.#problem, this.#retry);
     this.#stepsBox.append(this.#stepsTitle, this.#stepsList);
@@ -594,6 +524,7 @@ class Turn {
       this.#stepsBox,
       this.#content,
       this.#working,
+      this.#asides,
       this.footer,
     );
     // Steps and the whole answer are announced in the status region: not every delta, and not what is merely loaded.
@@ -606,6 +537,7 @@ class Turn {
     this.#text = "";
     this.#steps.clear();
     this.#notes.clear();
+    this.#asks = false;
     this.#stepsList.replaceChildren();
     this.#feedback?.element.remove();
     this.#feedback = this.answerId = null;
@@ -628,7 +560,7 @@ class Turn {
     this.#announce(label);
   }
 
-  static EVENTS = new Set(["text_delta", "tool_call", "tool_result", "progress"]);
+  static EVENTS = new Set(["text_delta", "tool_call", "tool_result", "progress", "approval_required"]);
 
   text_delta({ content }) {
     this.#text += content;
@@ -660,6 +592,22 @@ class Turn {
     this.#stepsBox.open = true;
     this.#announce(label);
     this.#refresh();
+  }
+
+  approval_required(view) {
+    this.ask(this.#onAsk(view));
+    this.#refresh();
+  }
+
+  /** Shows a question. The call that it is about waits for a person: without a result it has not failed. */
+  ask(card) {
+    this.#asks = true;
+    this.place(card);
+  }
+
+  /** Shows what belongs to the answer and is no part of its words. */
+  place(node) {
+    this.#asides.append(node);
   }
 
   done({ content, stopped }) {
@@ -729,11 +677,20 @@ class Turn {
     time.textContent = ms === undefined || ms === null ? "" : seconds(ms);
     why.textContent = problem ?? "";
     why.hidden = !problem;
-    const pending = ok === null && this.running;
-    const words = pending ? " (under way)" : ok ? " (done)" : " (failed)";
+    const [words, shown] = this.#stateOf(ok);
     if (state.textContent === words) return;
     state.textContent = words;
-    mark.replaceChildren(pending ? spinner() : icon(ok ? "check" : "close"));
+    mark.replaceChildren(shown ? icon(shown) : spinner());
+  }
+
+  #stateOf(ok) {
+    if (ok) return [" (done)", "check"];
+    if (ok === null && this.running) return [" (under way)", null];
+    return this.#hasFailed(ok) ? [" (failed)", "close"] : [" (asked for your approval)", "info"];
+  }
+
+  #hasFailed(ok) {
+    return ok === false || (ok === null && !this.running && !(this.#asks && this.#problem.hidden));
   }
 
   #end(problem, code) {
@@ -748,7 +705,7 @@ class Turn {
 
   #refresh() {
     const steps = [...this.#steps.values()];
-    const failed = steps.filter(({ ok }) => ok === false || (ok === null && !this.running)).length;
+    const failed = steps.filter(({ ok }) => this.#hasFailed(ok)).length;
     const pending = steps.some(({ ok }) => ok === null);
     for (const step of steps) this.#showStep(step);
     const title = [counted(steps.length, "step"), failed ? `${failed} failed` : "", counted(this.#notes.size, "note")];
@@ -759,8 +716,6 @@ class Turn {
     this.answer.setAttribute("aria-busy", String(this.running));
   }
 }
-
-const counted = (count, noun) => (count ? `${count} ${noun}${count === 1 ? "" : "s"}` : "");
 
 function seconds(milliseconds) {
   if (milliseconds < 100) return "< 0.1 s";
@@ -782,6 +737,10 @@ class QwestlyChat extends HTMLElement {
   #next = null;
   #seen = ""; // what of the open conversation is shown, as it was read
   #loaded = false;
+  #approvals = null;
+  #drafts = new Drafts();
+  #updates = null;
+  #queue = new Queue();
 
   // The parts of the page, in its order.
   #chat;
@@ -792,6 +751,8 @@ class QwestlyChat extends HTMLElement {
   #main;
   #menu;
   #heading;
+  #waiting;
+  #brake;
   #log;
   #empty;
   #notice;
@@ -799,11 +760,12 @@ class QwestlyChat extends HTMLElement {
   #button;
   #counter;
   #status;
+  #happened;
   #dialog;
 
   constructor() {
     super();
-    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [STYLES];
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [STYLES, APPROVAL_STYLES];
     this.#build();
   }
 
@@ -835,6 +797,8 @@ class QwestlyChat extends HTMLElement {
     this.#turns = [];
     this.#feedbacks.clear();
     this.#work.abort();
+    this.#updates?.stop();
+    this.#queue.element.close();
     this.#wake();
     this.#resizes.disconnect();
     removeEventListener("pagehide", this.#keepDraft);
@@ -844,11 +808,18 @@ class QwestlyChat extends HTMLElement {
 
   #start() {
     this.#backend = new Backend(this.getAttribute("endpoint") ?? "", new Tokens(() => this.#askToken()));
+    this.#approvals = new Approvals({
+      backend: this.#backend,
+      decide: (view, decision) => this.#decide(view, decision),
+      changed: () => this.#showWaiting(),
+    });
+    this.#drafts = new Drafts();
     this.#input.value = this.#recall("draft") ?? this.#input.value;
     const conversation = this.#recall("conversation");
     if (conversation) this.#open(conversation);
     else this.#show([], false);
     this.#list();
+    this.#watch(this.#backend);
   }
 
   async #askToken() {
@@ -974,22 +945,24 @@ class QwestlyChat extends HTMLElement {
     for (const turn of this.#turns) if (turn !== last) turn.withdrawRetry();
     if (running) last?.resume();
     this.#log.replaceChildren(...(last ? this.#turns.map((turn) => turn.element) : [this.#empty]));
+    this.#placeAll();
     if (focused?.isConnected) focused.focus({ preventScroll: true }); // what is put anew into the page has lost it
     if (running && last) last.underWay = true;
     this.#changed();
   }
 
-  #load({ id, role, content, status, error, steps, feedback }) {
+  #load({ id, role, content, status, error, steps, feedback, approvals }) {
     const last = this.#turns.at(-1);
     if (role === "assistant") {
       const turn = last && !last.answered ? last : this.#addTurn(id, null);
+      for (const view of approvals ?? []) turn.ask(this.#know(view));
       turn.load({ content, status, error, steps });
       turn.answered = true;
       turn.answerId = id;
       this.#feedback(id).load(feedback ?? null);
       turn.rate(this.#feedback(id));
     } else {
-      this.#addTurn(id, content).load({ content: "", status: "interrupted", error });
+      this.#addTurn(id, content || null).load({ content: "", status: "interrupted", error });
     }
     this.#turns.at(-1).accepted = true;
   }
@@ -1004,6 +977,7 @@ class QwestlyChat extends HTMLElement {
         this.#input.focus();
       },
       onExplain: () => this.#explain(turn),
+      onAsk: (view) => this.#ask(view),
     });
     this.#turns.push(turn);
     return turn;
@@ -1078,6 +1052,7 @@ class QwestlyChat extends HTMLElement {
     if (work.signal.aborted) return;
     this.#changed();
     this.#list();
+    this.#updates.now();
   }
 
   /** Ends a catching up that a turn has overtaken. */
@@ -1104,15 +1079,13 @@ class QwestlyChat extends HTMLElement {
 
   /** A busy conversation is waited for once, for as long as the server asks. */
   async #post(turn, signal) {
+    const what = turn.decisions ? { decisions: turn.decisions } : { message: turn.said, message_id: turn.id };
     const attempt = () =>
-      this.#backend.call("POST", "/api/chat", {
-        signal,
-        body: { message: turn.said, message_id: turn.id, conversation_id: this.#conversation ?? undefined },
-      });
+      this.#backend.call("POST", "/api/chat", { signal, body: { ...what, conversation_id: this.#conversation ?? undefined } });
     try {
       return await attempt();
     } catch (error) {
-      if (error.code !== "conversation_busy") throw error;
+      if (error.code !== "conversation_busy" || turn.decisions) throw error;
       turn.wait("Waiting for the last answer to finish…");
       await this.#pause((error.retryAfter || BUSY_WAIT_S) * 1000);
       if (signal.aborted || turn.stopping) throw error;
@@ -1128,9 +1101,16 @@ class QwestlyChat extends HTMLElement {
       this.#list();
     }
     if (turn.stopping) this.#postStop(turn);
+    if (turn.decisions) this.#updates.now();
   }
 
+  /** Raises what a person should read where they decided, and not as an answer. */
   #failed(turn, error) {
+    if (turn.decisions && (!turn.underWay || OF_DECISION.has(error.code))) {
+      this.#return(turn);
+      this.#changed();
+      throw error;
+    }
     if (error.code === "not_found" && this.#conversation) {
       turn.accepted = false; // it was kept in a conversation that is gone
       this.#forget(`${SENTENCES.not_found} Your message is back in the box; sending it starts a new one.`);
@@ -1176,6 +1156,102 @@ class QwestlyChat extends HTMLElement {
         resolve();
       };
     });
+  }
+
+  // ── what happens outside turns ──
+
+  /** Opens the queue of everything that waits for a decision. */
+  showApprovals() {
+    if (this.#backend && !this.#queue.element.open) this.#queue.open(this.#approvals);
+  }
+
+  #watch(backend) {
+    const read = (query) => backend.json("GET", `/api/updates${query}`);
+    this.#updates = new Updates(read, (items, first) => this.#take(items, first));
+    this.#showWaiting();
+  }
+
+  /** What stood there when the page was opened is shown, and not announced. */
+  #take(items, first) {
+    for (const { type, at, approval, draft, brake } of items) {
+      if (type === "approval") this.#takeApproval(approval, first);
+      else if (type === "draft" && this.#drafts.learn(draft, at)) this.#placeAll();
+      else if (type === "brake") this.#brake.learn(brake);
+    }
+    this.#approvals.tick();
+  }
+
+  #takeApproval(view, first) {
+    const news = this.#approvals.learn(view);
+    this.#placeAll();
+    if (!news || first) return;
+    const { title } = view.preview;
+    this.#happened.textContent = view.status === "pending" ? `Your approval is asked for: ${title}` : `${title}: ${became(view)}`;
+  }
+
+  /** As a conversation tells of it. Answers its card. */
+  #know(view) {
+    this.#approvals.learn(view);
+    return this.#approvals.card(view.approval_id, "log").element;
+  }
+
+  /** As a stream tells of it. */
+  #ask(view) {
+    this.#happened.textContent = `Your approval is asked for: ${view.preview.title}`;
+    return this.#know(view);
+  }
+
+  /** What belongs to the open conversation and does not stand in it yet: after what it takes the place of, else last. */
+  #placeAll() {
+    const last = this.#turns.at(-1);
+    if (!this.#conversation || !last) return;
+    const stands = (node) => this.#log.contains(node);
+    for (const { approval_id: id, revises } of this.#approvals.of(this.#conversation)) {
+      const card = this.#approvals.card(id, "log").element;
+      if (stands(card)) continue;
+      const earlier = this.#approvals.has(revises) && this.#approvals.card(revises, "log").element;
+      if (earlier && stands(earlier)) earlier.after(card);
+      else last.place(card);
+    }
+    for (const line of this.#drafts.lines(this.#conversation, stands)) if (!stands(line)) last.place(line);
+    this.#stick();
+  }
+
+  #showWaiting() {
+    const count = this.#approvals.waiting.length;
+    this.#queue.refresh();
+    if (this.#waiting.dataset.count === String(count)) return;
+    this.#waiting.dataset.count = String(count);
+    this.#waiting.setAttribute("aria-label", count ? `Approvals, ${count} waiting` : "Approvals");
+    const badge = this.#waiting.querySelector(".count");
+    badge.textContent = String(count);
+    badge.hidden = count === 0;
+    this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count } }));
+  }
+
+  /** As a turn, so that the agent goes on, where the open conversation is free for one; else by the decision's own route. */
+  async #decide(view, decision) {
+    const here = view.conversation_id !== null && view.conversation_id === this.#conversation;
+    if (here && this.#loaded && !this.#running && (await this.#decideInTurn(view, decision))) {
+      await this.#updates.now(); // a stream does not tell what became of it
+    } else {
+      const path = `/api/approvals/${encodeURIComponent(view.approval_id)}/decision`;
+      this.#takeApproval(await this.#backend.json("POST", path, { body: decision }), false);
+      this.#updates.now();
+    }
+  }
+
+  /** Answers whether there was a turn for it. */
+  async #decideInTurn({ approval_id }, decision) {
+    const turn = this.#addTurn(crypto.randomUUID(), null);
+    turn.decisions = [{ approval_id, ...decision }];
+    try {
+      await this.#run(turn);
+      return true;
+    } catch (error) {
+      if (NO_TURN.has(error.code)) return false;
+      throw error;
+    }
   }
 
   // ── the list of conversations ──
@@ -1280,10 +1356,18 @@ class QwestlyChat extends HTMLElement {
       element("div", { class: "bar" }, this.#newButton, iconButton("close", "Close the list", () => this.#toggleDrawer(false), { class: "icon-button drawer-only" })),
       element("div", { class: "list" }, this.#rows, this.#listNote, this.#more),
     );
+    this.#brake = new Brake({
+      post: (method) => this.#backend.json(method, "/api/brake").finally(() => this.#updates.now()),
+      changed: () => this.#showBrake(),
+      fail: (sentence) => this.#notify(sentence),
+    });
     this.#main = element("div", { class: "main" }, this.#buildHeader(), this.#buildLog(), this.#buildComposer());
+    this.#showBrake();
     this.#status = element("div", { class: "spoken", role: "status" });
+    // Its own, so that an answer which ends at the same moment does not take its place.
+    this.#happened = element("div", { class: "spoken", "aria-live": "polite" });
     this.#dialog = this.#buildDialog();
-    this.#chat = element("div", { class: "chat", keydown: (event) => this.#escape(event) }, nav, this.#main, this.#status, this.#dialog);
+    this.#chat = element("div", { class: "chat", keydown: (event) => this.#escape(event) }, nav, this.#main, this.#status, this.#happened, this.#dialog, this.#queue.element);
     this.shadowRoot.append(this.#chat);
   }
 
@@ -1291,7 +1375,14 @@ class QwestlyChat extends HTMLElement {
     this.#menu = iconButton("menu", "Conversations", () => this.#toggleDrawer(true), { class: "icon-button drawer-only" });
     this.#heading = element("h2", {}, "New conversation");
     const fresh = iconButton("plus", "New conversation", () => this.#pickNew(), { class: "icon-button drawer-only" });
-    return element("div", { class: "bar title" }, this.#menu, this.#heading, fresh);
+    this.#waiting = element(
+      "button",
+      { type: "button", class: "waiting", title: "Approvals", "aria-label": "Approvals", click: () => this.showApprovals() },
+      icon("queue"),
+      element("span", { class: "label" }, "Approvals"),
+      element("span", { class: "count", hidden: true }),
+    );
+    return element("div", { class: "bar title" }, this.#menu, this.#heading, this.#waiting, this.#brake.button, fresh);
   }
 
   #buildLog() {
@@ -1327,7 +1418,7 @@ class QwestlyChat extends HTMLElement {
     this.#button = element("button", { type: "button", class: "send", click: press });
     this.#counter = element("p", { class: "counter", id: "counter" });
     const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button);
-    return element("div", { class: "composer" }, this.#notice, box, this.#counter);
+    return element("div", { class: "composer" }, this.#notice, this.#brake.line, box, this.#counter);
   }
 
   #buildDialog() {
@@ -1354,7 +1445,7 @@ class QwestlyChat extends HTMLElement {
   }
 
   #escape(event) {
-    if (event.key !== "Escape" || event.isComposing || this.#dialog.open) return;
+    if (event.key !== "Escape" || event.isComposing || this.#dialog.open || this.#queue.element.open) return;
     if (this.#drawerOpen) this.#toggleDrawer(false);
     else this.#stop();
   }
@@ -1364,6 +1455,11 @@ class QwestlyChat extends HTMLElement {
     this.#notice.hidden = sentence === null;
     this.#notice.replaceChildren(icon("alert"), element("span", {}, sentence ?? ""));
     if (again) this.#notice.append(element("button", { type: "button", class: "quiet-button", click: again }, "Try again"));
+  }
+
+  #showBrake() {
+    if (!this.#input) return; // not built yet
+    this.#input.placeholder = this.#brake.pulled ? "The agent is paused" : "Write a message…";
   }
 
   /** Brings the composer in line with the state, and keeps a reader who is at the bottom there. */
@@ -1401,8 +1497,6 @@ class QwestlyChat extends HTMLElement {
     this.#stick();
   });
 }
-
-const characters = (text) => [...text].length;
 
 function day(timestamp) {
   const date = new Date(timestamp);

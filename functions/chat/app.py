@@ -22,13 +22,19 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from qwestly_agent.auth import verify_token
+from qwestly_agent.authority.answering import settle
+from qwestly_agent.authority.approvals import Decision
 from qwestly_agent.authority.brake import RunsOf, Standing, pull, standing
-from qwestly_agent.bootstrap import House, bootstrap
+from qwestly_agent.authority.view import ApprovalList, ApprovalView
+from qwestly_agent.authority.view import list_of as approvals_of
+from qwestly_agent.authority.view import view_of as approval_view_of
+from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.opening import open_turn
 from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS, headers_of, start_stream
+from qwestly_agent.chat.updates import Updates, updates
 from qwestly_agent.chat.view import (
     AutonomyView,
     ConversationList,
@@ -50,6 +56,8 @@ LARGEST_BODY_BYTES = 6 * 1024 * 1024
 """What Lambda itself lets through; a client of the AI SDK posts its whole history."""
 FUNCTION_TIMEOUT_SECONDS = 300
 """As in template.yaml, for where no adapter tells the deadline."""
+MOST_APPROVALS = 200
+"""Of a conversation, shown with it."""
 RESERVE_SECONDS = 10
 """Kept back from the deadline for recording what was said."""
 
@@ -67,12 +75,14 @@ class Health(BaseModel):
     ok: Literal[True] = True
 
 
-async def house_from_environment() -> House:
-    return await bootstrap(Settings.from_env())
+async def house_from_environment() -> FullHouse:
+    settings = Settings.from_env()
+    settings.needs("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")
+    return await bootstrap(settings)
 
 
 def create_app(
-    make_house: Callable[[], Awaitable[House]] = house_from_environment,
+    make_house: Callable[[], Awaitable[FullHouse]] = house_from_environment,
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
 ) -> FastAPI:
     @asynccontextmanager
@@ -107,6 +117,9 @@ def create_app(
     app.get("/api/brake")(read_brake)
     app.post("/api/brake")(pull_brake)
     app.delete("/api/brake")(release_brake)
+    app.get("/api/approvals")(list_approvals)
+    app.post("/api/approvals/{approval_id}/decision")(decide_approval)
+    app.get("/api/updates")(read_updates)
     app.post("/api/messages/{message_id}/feedback")(give_feedback)
     return app
 
@@ -135,11 +148,11 @@ def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, server)
 
 
-def house_of(request: Request) -> House:
+def house_of(request: Request) -> FullHouse:
     return request.app.state.house
 
 
-TheHouse = Annotated[House, Depends(house_of)]
+TheHouse = Annotated[FullHouse, Depends(house_of)]
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
 
 
@@ -167,7 +180,7 @@ async def chat(request: Request, house: TheHouse, user_id: TheUser) -> Streaming
     Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
     posted = parse_turn(await read_body(request))
-    turn = await open_turn(house, user_id, posted, deadline_of(request, house))
+    turn = await open_turn(house, user_id, posted, deadline_of(request, house), where_from(request))
     events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
 
@@ -193,14 +206,18 @@ async def read_conversation(
 ) -> ConversationView | UIConversation:
     """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
     conversation = await house.conversations.get(user_id, conversation_id)
-    said = await house.conversations.recent(user_id, conversation_id, limit + 1, before)
+    said, approvals = await asyncio.gather(
+        house.conversations.recent(user_id, conversation_id, limit + 1, before),
+        house.approvals.of_conversation(user_id, conversation_id, MOST_APPROVALS),
+    )
     view = ui_view_of if form == "ui" else view_of
-    return view(conversation, said, limit, before, house.clock())
+    return view(conversation, said, approvals, limit, before, house.clock())
 
 
 async def delete_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Deleted:
     """With its messages, for good."""
     await house.tool_calls.forget(user_id, conversation_id)
+    await house.approvals.forget_conversation(user_id, conversation_id)
     await house.conversations.delete(user_id, conversation_id)
     return Deleted()
 
@@ -238,13 +255,45 @@ async def read_brake(house: TheHouse, user_id: TheUser) -> Standing:
 
 async def pull_brake(house: TheHouse, user_id: TheUser) -> Standing:
     """Stop everything of this user, and let nothing begin. Answers once nothing runs, or after 30 seconds."""
-    return await pull(house.signals, user_id, RunsOf(user_id, house.conversations), house.clock)
+    runs = RunsOf(user_id, house.conversations, house.drafts, house.approvals)
+    return await pull(house.signals, user_id, runs, house.clock)
 
 
 async def release_brake(house: TheHouse, user_id: TheUser) -> Standing:
     """Let the agent run again. What was stopped stays stopped. The operators' brake is not theirs to release."""
     await house.signals.brake_off(user_id)
     return await standing(house.signals, user_id)
+
+
+async def list_approvals(
+    house: TheHouse,
+    user_id: TheUser,
+    state: Literal["waiting", "all"] = "waiting",
+    limit: Annotated[int, Query(ge=1, le=100)] = 30,
+    after: float | None = None,
+) -> ApprovalList:
+    """What waits for the user's decision, or is being carried out, the newest first; or all that was ever asked."""
+    read = house.approvals.waiting if state == "waiting" else house.approvals.all
+    return approvals_of(await read(user_id, limit + 1, after), limit)
+
+
+async def decide_approval(
+    approval_id: str, decision: Decision, request: Request, house: TheHouse, user_id: TheUser
+) -> ApprovalView:
+    """Approve, edit (approve with other arguments), revise (not so, but otherwise) or reject what was seen.
+
+    Who decides again sees the first outcome. 409 `changed` where `args_digest` is of something else, 423 `braked`.
+    """
+    where = where_from(request)
+    return approval_view_of(await settle(house, user_id, approval_id, decision, by="queue", where=where))
+
+
+async def read_updates(house: TheHouse, user_id: TheUser, after: float | None = None) -> Updates:
+    """What happened outside of turns since `after`, the last answer's `cursor`; without it, what runs or waits now.
+
+    Ask every 2 seconds while `active`, else every 30. An item can come twice.
+    """
+    return await updates(house, user_id, after)
 
 
 async def read_body(request: Request) -> bytes:
@@ -259,7 +308,7 @@ async def read_body(request: Request) -> bytes:
     return bytes(body)
 
 
-def deadline_of(request: Request, house: House) -> float:
+def deadline_of(request: Request, house: FullHouse) -> float:
     """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
     latest = house.clock() + FUNCTION_TIMEOUT_SECONDS
     try:
@@ -267,6 +316,14 @@ def deadline_of(request: Request, house: House) -> float:
     except (KeyError, ValueError, TypeError):
         ends = latest
     return (ends if ends < latest else latest) - RESERVE_SECONDS
+
+
+def where_from(request: Request) -> str:
+    """For the audit: the address that the function's URL saw. What a client says of itself proves nothing."""
+    try:
+        return str(from_json(request.headers["x-amzn-request-context"])["http"]["sourceIp"])
+    except (KeyError, ValueError, TypeError):
+        return ""
 
 
 def request_id_of(request: Request) -> str:

@@ -16,13 +16,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from infra.local.candidate_app import demanded, mint
-from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, Template, is_local, new_secret
+from infra.local.candidate_app import API_PATH, demanded, mint
+from infra.local.environment import (
+    DEMO_DATABASE,
+    DEMO_USER,
+    ROOT,
+    SENDER,
+    Template,
+    aws_variables,
+    is_local,
+    new_secret,
+)
 from infra.local.serving import listen
 from qwestly_agent.settings import is_reference
 
 LOGS = ROOT / ".local" / "logs"
-START_SECONDS = 30
+START_SECONDS = 60
 STOP_SECONDS = 8
 CHAT = "ChatFunction"
 MODEL_SERVER = "model server"
@@ -42,23 +51,26 @@ class Part:
     command: list[str]
     folder: str = "."
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    written: int = -1
+    """Its log, also when a stack that starts beside this one has put another in its place."""
 
     @property
     def log(self) -> str:
         return str(LOGS.relative_to(ROOT) / f"{self.name.replace(' ', '-')}.log")
 
     def start(self, environment: Mapping[str, str]) -> None:
-        with open(ROOT / self.log, "wb") as log:
-            # A session of its own: Ctrl-C reaches us alone, and the parts end in order.
-            self.process = subprocess.Popen(
-                self.command,
-                cwd=ROOT / self.folder,
-                env={**environment, "PORT": str(self.port), "AWS_LWA_PORT": str(self.port)},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        (ROOT / self.log).unlink(missing_ok=True)
+        self.written = os.open(ROOT / self.log, os.O_RDWR | os.O_CREAT)
+        # A session of its own: Ctrl-C reaches us alone, and the parts end in order.
+        self.process = subprocess.Popen(
+            self.command,
+            cwd=ROOT / self.folder,
+            env={**environment, "PORT": str(self.port), "AWS_LWA_PORT": str(self.port)},
+            stdin=subprocess.DEVNULL,
+            stdout=self.written,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
 
     def wait_until_ready(self) -> None:
         until = time.monotonic() + START_SECONDS
@@ -75,7 +87,9 @@ class Part:
 
     def last_words(self) -> str:
         """Its own sentence where it gave one, else the last line."""
-        lines = (ROOT / self.log).read_text(errors="replace").strip().splitlines() or ["it said nothing"]
+        # To seek would move the place where the part writes.
+        said = os.pread(self.written, os.fstat(self.written).st_size, 0)
+        lines = said.decode(errors="replace").strip().splitlines() or ["it said nothing"]
         marker = "InvalidSettings: "
         return next((line.partition(marker)[2] for line in reversed(lines) if marker in line), lines[-1])
 
@@ -86,6 +100,7 @@ class Part:
         try:
             self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
+            print(f"The {self.name} did not end within {STOP_SECONDS} seconds, and is killed; see {self.log}")
             self.process.kill()
             self.process.wait()
 
@@ -118,8 +133,8 @@ def plan(given: Mapping[str, str]) -> Stack:
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"
     front = Part("page", _port(environment.get("PORT", DEFAULT_PORT)), [])
     chat = stack.add("chat function", "./run.sh", folder="functions/chat")
-    if "CANDIDATE_APP_URL" not in environment:
-        environment["CANDIDATE_APP_URL"] = "http://" + stack.add("candidate app", *_module("candidate_app"))
+    _plan_aws(stack, given, front.port)
+    _plan_candidate_app(stack, given)
     models = _plan_models(stack)
     if "MONGODB_URI" not in environment:
         environment["MONGODB_URI"] = "mongodb://" + stack.add("database", *_module("database"))
@@ -132,6 +147,26 @@ def plan(given: Mapping[str, str]) -> Stack:
     ]
     stack.parts.insert(0, front)
     return stack
+
+
+def _plan_aws(stack: Stack, given: Mapping[str, str], front_port: int) -> None:
+    environment = stack.environment
+    environment["APPROVE_URL"] = given.get("APPROVE_URL") or f"http://127.0.0.1:{front_port}/approve"
+    environment["MAIL_FROM"] = environment.get("MAIL_FROM") or SENDER
+    if not given.get("AWS_ENDPOINT_URL"):
+        # Nothing of what the machine is configured for may lead past our server: a real account would be billed.
+        for name in [name for name in given if name.startswith("AWS_")]:
+            environment.pop(name, None)
+        environment.update(aws_variables("http://" + stack.add("aws", *_module("aws"))))
+
+
+def _plan_candidate_app(stack: Stack, given: Mapping[str, str]) -> None:
+    environment = stack.environment
+    environment.setdefault("QWESTLY_CANDIDATE_API_SECRET", new_secret())
+    if "CANDIDATE_APP_URL" not in environment:
+        environment["CANDIDATE_APP_URL"] = "http://" + stack.add("candidate app", *_module("candidate_app"))
+    its_api = environment["CANDIDATE_APP_URL"].rstrip("/") + API_PATH
+    environment["CANDIDATE_API_URL"] = given.get("CANDIDATE_API_URL") or its_api
 
 
 def _port(text: str) -> int:
@@ -162,7 +197,8 @@ def _plan_models(stack: Stack) -> dict[str, str]:
 def _notes(stack: Stack) -> list[str]:
     if is_demo(stack):
         return []
-    note = f"{stack.environment['MONGODB_DATABASE']} is no local database: no demo data and no scripted model."
+    database = stack.environment["MONGODB_DATABASE"]
+    note = f"{database} is no local database: no demo data, no schedules and no scripted model."
     if any(part.name == MODEL_SERVER for part in stack.parts):
         raise CannotRun(f"{note} Set DEEPSEEK_API_KEY or MODEL_BASE_URL, and OPENAI_API_KEY or EMBEDDINGS_BASE_URL.")
     return [note]

@@ -333,7 +333,7 @@ class WriteApi:
     async def _publish(self, request: Request) -> Response:
         async def effect(write: Write) -> tuple[str, Result]:
             new = {"active": False} if write.version is None else {}
-            version = await self._change(write, {"content": write.body, "published_at": self.clock(), **new})
+            version = await self._change(write, {"headline": None, **write.body, "published_at": self.clock(), **new})
             card_id = write.subject.more["card_id"]
             return version, {"card_id": card_id, "url": f"https://cards.qwestly.example/{card_id}"}
 

@@ -1,20 +1,34 @@
 """What the parts of the stack are started with: the environment that template.yaml gives the function, with local
 values in place of what a deployment would fill in. What is already set in the real environment wins."""
 
+import os
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeAlias
 from urllib.parse import urlsplit
+from uuid import NAMESPACE_URL, uuid5
 
 import yaml
 
 ROOT = Path(__file__).parents[2]
 DEMO_DATABASE = "qwestly_local"
 DEMO_USER = "auth0|demo"
+SENDER = "Qwestly <agent@qwestly.example>"
+
+REGION, ACCOUNT = "us-east-1", "123456789012"
+PSEUDO_PARAMETERS = {
+    "AWS::AccountId": ACCOUNT,
+    "AWS::Partition": "aws",
+    "AWS::Region": REGION,
+    "AWS::StackName": "qwestly-agent-local",
+    "AWS::URLSuffix": "amazonaws.com",
+}
+FUNCTION, MACHINE = "AWS::Serverless::Function", "AWS::Serverless::StateMachine"
+KEY, ALIAS, SCHEDULE = "AWS::KMS::Key", "AWS::KMS::Alias", "AWS::Scheduler::Schedule"
 
 VARIABLES: dict[str, str] = {
     "PORT": "the one address: page, /api and /healthz (8000)",
@@ -26,6 +40,9 @@ VARIABLES: dict[str, str] = {
     "DEEPSEEK_API_KEY": "the real model answers",
     "OPENAI_API_KEY": "real embeddings",
     "CANDIDATE_APP_URL": "mints the page's tokens at /api/agent/token (a stub)",
+    "CANDIDATE_API_URL": "the candidate app's write API (/api/agent/v1 there)",
+    "QWESTLY_CANDIDATE_API_SECRET": "signs our requests to it (made anew at each start)",
+    "AWS_ENDPOINT_URL": "Lambda, Step Functions, SES, SSM and KMS, with your own AWS settings (a moto server)",
     "AGENT_DESIGN": "the design of new conversations (default)",
 }
 """What may be set before `make run`, each with what stands in for it. The README's table says the same."""
@@ -45,42 +62,123 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
+def aws_variables(url: str) -> dict[str, str]:
+    """What sends every client of AWS in a process to this address, whatever the machine is configured for."""
+    return {
+        "AWS_ENDPOINT_URL": url,
+        "AWS_REGION": REGION,
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_CONFIG_FILE": os.devnull,
+        "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
 def new_secret() -> str:
     return secrets.token_urlsafe(48)
 
 
+Properties: TypeAlias = Mapping[str, Any]
+
+
 @dataclass(frozen=True)
 class Template:
-    """template.yaml, read far enough to start a function as Lambda would."""
+    """template.yaml, read far enough to start what is in it as AWS would. Names and ARNs are known before anything
+    exists, so that a function can be told those of a state machine which is not up yet."""
 
     resources: Mapping[str, Any]
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    folder: Path = ROOT
+    """Where the paths in it begin."""
 
     @classmethod
-    def load(cls) -> "Template":
-        document = yaml.load((ROOT / "template.yaml").read_text(), Loader=_Loader)
-        defaults = {name: parameter.get("Default", "") for name, parameter in document["Parameters"].items()}
-        return cls(document["Resources"], defaults)
+    def load(cls, path: Path = ROOT / "template.yaml") -> Self:
+        document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+        parameters = document.get("Parameters", {})
+        defaults = {name: parameter.get("Default", "") for name, parameter in parameters.items()}
+        return cls(document["Resources"], defaults, path.parent)
+
+    def of_type(self, kind: str) -> dict[str, Properties]:
+        """The properties of each, by its logical id."""
+        found = {name: body for name, body in self.resources.items() if body["Type"] == kind}
+        return {name: body.get("Properties", {}) for name, body in found.items()}
+
+    def without(self, kind: str) -> Self:
+        return replace(self, resources={name: body for name, body in self.resources.items() if body["Type"] != kind})
+
+    def python_functions(self) -> dict[str, Properties]:
+        """Those with a handler in Python; the others have a program that Lambda starts."""
+        functions = self.of_type(FUNCTION)
+        return {name: each for name, each in functions.items() if not str(each["Handler"]).endswith(".sh")}
 
     def environment(self, function: str) -> dict[str, str]:
         """The function's variables; a reference to a secret is left for the caller to replace."""
-        variables = self.resources[function]["Properties"]["Environment"]["Variables"]
-        return {name: self._text(value) for name, value in variables.items()}
+        variables = self.resources[function]["Properties"].get("Environment", {}).get("Variables", {})
+        return {name: self.text(value) for name, value in variables.items()}
 
     def cors(self, function: str) -> Mapping[str, Any]:
         return self.resources[function]["Properties"]["FunctionUrlConfig"]["Cors"]
 
     def timeout(self, function: str) -> int:
-        return self.resources[function]["Properties"]["Timeout"]
+        return int(self.text(self.resources[function]["Properties"].get("Timeout", 3)))
 
-    def _text(self, value: Any) -> str:
+    def name(self, logical_id: str) -> str:
+        """What the resource is called once it exists."""
+        body = self.resources[logical_id]
+        properties = body.get("Properties", {})
+        match body["Type"]:
+            case "AWS::Serverless::Function":
+                given = properties.get("FunctionName")
+            case "AWS::Logs::LogGroup":
+                given = properties.get("LogGroupName")
+            case "AWS::KMS::Alias":
+                given = properties["AliasName"]
+            case "AWS::KMS::Key":
+                given = str(uuid5(NAMESPACE_URL, logical_id))
+            case _:
+                given = properties.get("Name")
+        return self.text(given) if given else logical_id
+
+    def arn(self, logical_id: str) -> str:
+        kinds = {FUNCTION: "lambda", MACHINE: "states", KEY: "kms", ALIAS: "kms", SCHEDULE: "scheduler"}
+        name, kind = self.name(logical_id), self.resources[logical_id]["Type"]
+        path = {FUNCTION: f"function:{name}", MACHINE: f"stateMachine:{name}", KEY: f"key/{name}"}.get(kind, name)
+        return f"arn:aws:{kinds.get(kind, 'none')}:{REGION}:{ACCOUNT}:{path}"
+
+    def text(self, value: Any) -> str:
+        """The value with its intrinsic function worked out; empty where only a deployment knows."""
         match value:
             case ("Ref", name):
-                return str(self.parameters.get(name, ""))
+                return self._referred(name)
+            case ("GetAtt", path):
+                return self._attribute(path)
             case ("Sub", text):
-                return re.sub(r"\$\{([\w:]+)\}", lambda found: str(self.parameters.get(found[1], "")), text)
+                return re.sub(r"\$\{([\w:.]+)\}", lambda found: self._referred(found[1]), text)
             case _:
                 return str(value)
+
+    def _referred(self, name: str) -> str:
+        if "." in name:
+            return self._attribute(name)
+        if name in self.resources:
+            return self.arn(name) if self.resources[name]["Type"] == MACHINE else self.name(name)
+        return str(self.parameters.get(name, PSEUDO_PARAMETERS.get(name, "")))
+
+    def _attribute(self, path: str) -> str:
+        logical_id, _, attribute = path.partition(".")
+        if logical_id not in self.resources:  # such as the URL that SAM makes of a function
+            return ""
+        match attribute:
+            case "Arn":
+                return self.arn(logical_id)
+            case "Name" | "KeyId":
+                return self.name(logical_id)
+            case "Alias":  # SAM's own, of a function
+                return f"{self.arn(logical_id)}:{self.resources[logical_id]['Properties']['AutoPublishAlias']}"
+            case _:
+                return ""
 
 
 class _Loader(yaml.SafeLoader):

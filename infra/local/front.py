@@ -1,30 +1,36 @@
 """One origin for the browser: the page, the widget, and what the function URL serves.
 
 Towards the chat function it is what the function URL and the Lambda Web Adapter are together: it answers CORS as
-template.yaml says, tells the function its request id and deadline, and passes bytes on as they come.
+template.yaml says, tells the function its request id and deadline, and passes bytes on as they come. Towards the
+approve function it is a function URL without the adapter: one event, one answer.
 """
 
 import argparse
+import asyncio
 import json
 import os
+import re
 import time
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 import httpx2
+from botocore.exceptions import BotoCoreError, ClientError
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from infra.local import aws_function_url
 from infra.local.environment import DEMO_USER, ROOT, Template
 from infra.local.serving import serve
 
@@ -34,6 +40,16 @@ PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'",
     "Cache-Control": "no-cache",
 }
+MAIL_HEADERS = {
+    # A mail is somebody else's page: no script, nothing loaded, its links in tabs of their own.
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'none'; frame-ancestors 'self'; "
+        "sandbox allow-popups allow-popups-to-escape-sandbox"
+    ),
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+}
+APPROVE = "ApprovePagesFunction"
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,9 @@ class Front:
     candidate_app_url: str
     status: dict[str, Any] = field(default_factory=dict)
     timeout_seconds: int = 300
+    aws_url: str = ""
+    approve_function: str = ""
+    """Its name; empty where template.yaml has none yet."""
 
     async def page(self, request: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers=PAGE_HEADERS)
@@ -60,6 +79,42 @@ class Front:
         except httpx2.TransportError:
             return _gone("The candidate app cannot be reached.")
         return Response(minted.content, minted.status_code, {"Cache-Control": "no-store"}, "application/json")
+
+    async def show_aws(self, request: Request) -> Response:
+        """What AWS itself would not say: outbox, workflows, schedules; and a schedule is fired."""
+        if request.method == "POST" and request.headers.get("origin", _origin(request)) != _origin(request):
+            return _error(403, "forbidden", "Only this page may do that.")
+        return await self._ask_aws(request, request.url.path.removeprefix("/local/"))
+
+    async def mail(self, request: Request) -> Response:
+        answer = await self._ask_aws(request, "outbox")
+        if answer.status_code != 200:
+            return answer
+        mails = {mail["id"]: mail for mail in json.loads(bytes(answer.body))["items"]}
+        mail = mails.get(request.path_params["mail_id"])
+        if mail is None:
+            return _error(404, "not_found", "There is no such mail.")
+        html = mail["html"] or f"<pre>{escape(mail['text'])}</pre>"
+        return HTMLResponse(_with_links_in_new_tabs(html), headers=MAIL_HEADERS)
+
+    async def _ask_aws(self, request: Request, path: str) -> Response:
+        client: httpx2.AsyncClient = request.state.client
+        try:
+            # A schedule that is fired answers once its function did.
+            answer = await client.request(request.method, f"{self.aws_url}/_control/{path}", timeout=None)
+        except httpx2.TransportError:
+            return _gone("The laptop's AWS cannot be reached.")
+        return Response(answer.content, answer.status_code, {"Cache-Control": "no-store"}, "application/json")
+
+    async def approve(self, request: Request) -> Response:
+        """The approve function, as its URL answers."""
+        if not self.approve_function:
+            return _gone("template.yaml has no approve function.")
+        event = await aws_function_url.event_of(request)
+        try:
+            return await asyncio.to_thread(aws_function_url.invoke, self.approve_function, event)
+        except (BotoCoreError, ClientError):
+            return _gone("The approve function cannot be reached.")
 
     async def function_url(self, request: Request) -> Response:
         """The chat function, as its URL answers."""
@@ -96,8 +151,21 @@ async def _bytes_of(answer: httpx2.Response) -> AsyncIterator[bytes]:
 
 
 def _gone(sentence: str) -> Response:
-    error = {"code": "unavailable", "message": sentence, "request_id": str(uuid.uuid4())}
-    return JSONResponse({"error": error}, 502)
+    return _error(502, "unavailable", sentence)
+
+
+def _error(status: int, code: str, sentence: str) -> Response:
+    return JSONResponse({"error": {"code": code, "message": sentence, "request_id": str(uuid.uuid4())}}, status)
+
+
+def _origin(request: Request) -> str:
+    return f"{request.url.scheme}://{request.headers.get('host', '')}"
+
+
+def _with_links_in_new_tabs(html: str) -> str:
+    base = '<base target="_blank">'
+    html, heads = re.subn(r"<head(?:\s[^>]*)?>", rf"\g<0>{base}", html, count=1, flags=re.IGNORECASE)
+    return html if heads else base + html
 
 
 @asynccontextmanager
@@ -123,6 +191,13 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Route("/", front.page),
             Route("/local/status", front.show_status),
             Route("/local/token", front.token),
+            Route("/local/outbox", front.show_aws),
+            Route("/local/outbox/{mail_id}", front.mail),
+            Route("/local/workflows", front.show_aws),
+            Route("/local/schedules", front.show_aws),
+            Route("/local/schedules/{name}", front.show_aws, methods=["POST"]),
+            Route("/approve", front.approve, methods=[*everything, "HEAD", "OPTIONS"]),
+            Route("/approve/{path:path}", front.approve, methods=[*everything, "HEAD", "OPTIONS"]),
             Route("/healthz", front.function_url, methods=everything),
             Route("/api/{path:path}", front.function_url, methods=everything),
             Mount("/widget", StaticFiles(directory=ROOT / "widget")),
@@ -143,7 +218,14 @@ def main() -> None:
     given = arguments.parse_args()
     template = Template.load()
     origins = os.environ.get("ALLOWED_ORIGINS", str(template.parameters["AllowedOrigins"])).split(",")
-    front = Front(given.chat_url, given.candidate_app_url, given.status, template.timeout("ChatFunction"))
+    front = Front(
+        chat_url=given.chat_url,
+        candidate_app_url=given.candidate_app_url,
+        aws_url=os.environ.get("AWS_ENDPOINT_URL", ""),
+        approve_function=template.name(APPROVE) if APPROVE in template.resources else "",
+        status=given.status,
+        timeout_seconds=template.timeout("ChatFunction"),
+    )
     serve(create_app(front, dict(template.cors("ChatFunction")), origins), given.port)
 
 

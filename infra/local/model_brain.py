@@ -10,6 +10,8 @@ from typing import Any, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict  # the only one that pydantic reads before Python 3.12
 
+from infra.local import model_wishes, model_writer
+
 Json: TypeAlias = Any
 Message: TypeAlias = Mapping[str, Json]
 
@@ -32,6 +34,7 @@ class Thought:
 
 PROFILE, MEMORIES, KNOWLEDGE = "get_user_profile", "search_user_memories", "query_user_knowledge"
 DOCS, CAPABILITIES = "query_qwestly_docs", "list_capabilities"
+MAKE_CARD, SUGGEST_ABOUT = "generate_qwestly_card", "suggest_linkedin_about"
 
 SELF_HARM = re.compile(
     r"\b(kill|hurt|harm|cut)(ing)? myself\b|\bsuicid|\bself.?harm|\bend (my life|it all)\b|\bwant to die\b"
@@ -45,7 +48,13 @@ EARLIER_TURN = re.compile(
     r"\bwhat (did i|have i|was i) (just |last )?(ask|say|said|tell|told|writ)|\bmy (last|previous) (question|message)\b"
 )
 
+WRITING = r"\b(draft|write|make|create|generate|suggest)\b"
 EXCLUSIVE: Sequence[tuple[re.Pattern[str], tuple[str, ...]]] = (
+    (re.compile(rf"{WRITING} (me )?(a|an|my|the)( \w+)? (card|qwestly card)\b"), (MAKE_CARD,)),
+    (
+        re.compile(rf"{WRITING} (me )?(a|an|my|the) linkedin about\b|{WRITING} (a|an|my|the) about section\b"),
+        (SUGGEST_ABOUT,),
+    ),
     (
         re.compile(
             r"\bknow about (me|my)\b|\bwho am i\b|\b(tell|remind) me about (me|myself)\b"
@@ -91,13 +100,20 @@ def think(body: Mapping[str, Json]) -> Thought:
     """The answer to a chat completion request: tool calls, words about their results, or what its schema wants."""
     messages = [message for message in body["messages"] if message.get("role") not in ("system", "developer")]
     said = [_text(message) for message in messages if message.get("role") == "user"]
-    words = said[-1] if said else ""
+    words = model_wishes.without_news(said[-1]) if said else ""
     plain = words.lower().replace("’", "'")
     tools = _offered(body)
+    if not _answered(messages):
+        if said and (news := model_wishes.news_in(said[-1])):
+            return Thought(news)
+        if wish := model_wishes.wish_in(words, tools):
+            return Thought(tool_calls=[{"name": wish["name"], "arguments": wish["arguments"]}])
     wanted = [] if _answered(messages) else [name for name in _choose(plain) if name in tools]
     if wanted:
         return Thought(tool_calls=[_call(tools[name], words) for name in wanted])
     if (output := _output_tool(body, tools)) is not None:
+        if _instructions(body).startswith(model_writer.IS_ASKED):
+            return Thought(tool_calls=[{"name": output["name"], "arguments": model_writer.section(said[0])}])
         return Thought(tool_calls=[_call(output, words)])
     if (schema := _output_schema(body)) is not None:
         return Thought(json.dumps(instance(schema, words), ensure_ascii=False))
@@ -136,6 +152,10 @@ def _text(message: Message) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content if part.get("type") == "text")
+
+
+def _instructions(body: Mapping[str, Json]) -> str:
+    return "\n".join(_text(m) for m in body["messages"] if m.get("role") in ("system", "developer"))
 
 
 def _answered(messages: Sequence[Message]) -> bool:
@@ -181,8 +201,7 @@ def _output_schema(body: Mapping[str, Json]) -> Json | None:
             return schema
         case {"type": "json_object"}:
             # The schema is then part of the instructions, in words.
-            instructions = "\n".join(_text(m) for m in body["messages"] if m.get("role") in ("system", "developer"))
-            schemas = [value for value in _json_in(instructions) if isinstance(value, dict) and "properties" in value]
+            schemas = [v for v in _json_in(_instructions(body)) if isinstance(v, dict) and "properties" in v]
             return schemas[-1] if schemas else {"type": "object"}
         case _:
             return None
@@ -284,6 +303,7 @@ SOURCES = {
     KNOWLEDGE: "your documents",
     DOCS: "the Qwestly docs",
     CAPABILITIES: "the list of what I can do",
+    SUGGEST_ABOUT: "a draft of your About section",
 }
 FACTS_PER_SOURCE = 12
 FACT_CHARACTERS = 240
@@ -303,11 +323,22 @@ JSON_START = re.compile(r"[\[{]")
 NOTHING = re.compile(r"\W*(no|none|nothing|not found|empty)\b", re.I)
 
 
+CARD_IS_BEING_MADE = (
+    "I have begun to draft your card. You can watch how far it is, and are asked before anybody sees it."
+)
+
+
 def _fused(messages: Sequence[Message]) -> str:
+    if any(name == MAKE_CARD and not _is_failure(result) for name, result in _results(messages)):
+        return CARD_IS_BEING_MADE
     found: list[str] = []
     missing: list[str] = []
     failed: list[str] = []
+    proposed: list[str] = []
     for name, result in _results(messages):
+        if name in model_wishes.PROPOSING:
+            proposed.append(model_wishes.outcome_in(result) or "That cannot be done as it is.")
+            continue
         source = SOURCES.get(name, name.replace("_", " "))
         if _is_failure(result):
             failed.append(source)
@@ -315,7 +346,7 @@ def _fused(messages: Sequence[Message]) -> str:
             found.append(f"- **From {source}:** {'; '.join(facts)}.")
         else:
             missing.append(source)
-    parts = ["Here is what I found:\n\n" + "\n".join(found)] if found else []
+    parts = [*proposed, *(["Here is what I found:\n\n" + "\n".join(found)] if found else [])]
     if missing:
         parts.append(f"I found nothing about that in {_listed(missing, 'or')}.")
     if failed:

@@ -7,7 +7,17 @@ from typing import Any
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.stores import conversations, docs, knowledge, memories, profiles, tool_calls, usage
+from qwestly_agent.stores import (
+    approvals,
+    conversations,
+    docs,
+    drafts,
+    knowledge,
+    memories,
+    profiles,
+    tool_calls,
+    usage,
+)
 
 _EXPIRES = IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0)
 """Retention by TTL, in one place: the stores write the date, the server deletes."""
@@ -32,6 +42,20 @@ INDEXES: dict[str, list[IndexModel]] = {
         _EXPIRES,
     ],
     usage.COLLECTION: [_EXPIRES],
+    approvals.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("created_at", DESCENDING)], name="queue"),
+        IndexModel([("user_id", ASCENDING), ("updated_at", ASCENDING)], name="user_updated"),
+        IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("news", ASCENDING)], name="news"),
+        IndexModel([("due_at", ASCENDING)], name="due"),
+        IndexModel([("links", ASCENDING)], name="links"),
+        # Here `expires_at` is when a person's time is up.
+        IndexModel([("kept_until", ASCENDING)], name="kept_until", expireAfterSeconds=0),
+    ],
+    drafts.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("updated_at", ASCENDING)], name="user_updated"),
+        IndexModel([("status", ASCENDING)], name="status"),
+        _EXPIRES,
+    ],
     memories.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("salience", DESCENDING)], name="most_salient"),
         IndexModel([("user_id", ASCENDING), ("withdrawn_at", DESCENDING)], name="withdrawn"),

@@ -1,45 +1,54 @@
 """The one composition root: the only place that builds clients and stores. Its parameters are what can be replaced."""
 
 import asyncio
+import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 from aws_lambda_powertools import Logger
-from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpx2Client
 from pymongo import AsyncMongoClient
+from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.chat.running import Running
-from qwestly_agent.clients.embeddings import LONGEST_WAIT_SECONDS, Embeddings
-from qwestly_agent.clients.joining import JoiningTransport
-from qwestly_agent.clients.openai import PROVIDER_ADDRESSES, make_openai_client
+from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.mail import Mail
+from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.observability import make_logger
 from qwestly_agent.settings import Settings
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.sweeps import Sweeps
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Usage
 
 if TYPE_CHECKING:
     from qwestly_agent.agents.base import ChatAgent
+    from qwestly_agent.chat.running import Running
+    from qwestly_agent.clients.embeddings import Embeddings
+    from qwestly_agent.llm import Tier, TierModel
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
 """A database that is gone is told to the user within five seconds, whatever the driver would still like to try."""
 
 
+AWS_ATTEMPTS, AWS_CONNECT_SECONDS, AWS_ANSWERS_WITHIN_SECONDS = 2, 2, 5
+
+
 @dataclass(frozen=True)
 class House:
-    """Everything that a door may call."""
+    """Everything that a door may call which needs no model."""
 
     settings: Settings
     clock: Clock
@@ -47,65 +56,132 @@ class House:
     logger: Logger
     mongo: AsyncMongoClient[Document]
     http: httpx2.AsyncClient
-    """One for all providers: a TLS context of its own for each would cost more than all else at a cold start."""
+    """One for all: a TLS context of its own for each would cost more than all else at a cold start."""
     conversations: Conversations
     signals: Signals
     autonomy: Autonomy
     profiles: Profiles
     memories: Memories
     knowledge: Knowledge
+    approvals: Approvals
+    drafts: Drafts
+    usage: Usage
+    sweeps: Sweeps
+    candidate_app: CandidateApp
+    workflows: Workflows
+    mail: Mail
+
+    async def close(self) -> None:
+        await self.http.aclose()
+        await self.mongo.close()
+
+
+@dataclass(frozen=True)
+class FullHouse(House):
+    """With the models, and all that only those who call them need."""
+
     docs: Docs
     tool_calls: ToolCalls
-    usage: Usage
-    embeddings: Embeddings
+    embeddings: "Embeddings"
+    models: "dict[Tier, TierModel]"
     agents: "dict[str, ChatAgent]"
-    running: Running
+    running: "Running"
 
     async def close(self) -> None:
         self.running.end_all()
         await self.running.ended()
-        await self.http.aclose()
-        await self.mongo.close()
+        await super().close()
 
 
 def new_id() -> str:
     return uuid.uuid4().hex
 
 
-async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id) -> House:
+async def bootstrap_without_models(
+    settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id
+) -> House:
+    """Raises `InvalidSettings` before anything is opened."""
+    settings = await asyncio.to_thread(settings.resolve, look_up)
+    settings.needs("qwestly_candidate_api_secret", "candidate_api_url")
+    return _house(settings, httpx2.AsyncClient(), clock, new_id)
+
+
+async def bootstrap(
+    settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id
+) -> FullHouse:
     """Raises `InvalidSettings` before anything is opened."""
     # Here and not above: a command, or a door that calls no model, does without what takes longest to import.
     from qwestly_agent.agents.registry import DESIGNS, find_design
+    from qwestly_agent.chat.running import Running
     from qwestly_agent.llm import make_models
 
     settings = await asyncio.to_thread(settings.resolve, look_up)
+    settings.needs("qwestly_candidate_api_secret", "candidate_api_url")
     find_design(settings.agent_design)
     http = make_http_client(settings)
     models = make_models(settings, http)
+    house = _house(settings, http, clock, new_id)
+    database = house.mongo[settings.mongodb_database]
+    return FullHouse(
+        **vars(house),
+        docs=Docs.of(database),
+        tool_calls=ToolCalls(database),
+        embeddings=make_embeddings(settings, http),
+        models=models,
+        agents={name: design.build(models) for name, design in DESIGNS.items()},
+        running=Running(house.signals, house.conversations, clock, house.logger),
+    )
+
+
+def _house(settings: Settings, http: httpx2.AsyncClient, clock: Clock, new_id: Callable[[], str]) -> House:
     mongo = make_mongo_client(settings.mongodb_uri)
-    database = mongo[settings.mongodb_database]
-    logger = make_logger(settings.log_level)
-    conversations, signals = Conversations(database), Signals(database)
+    database: AsyncDatabase[Document] = mongo[settings.mongodb_database]
+    aws = AWS()
     return House(
         settings=settings,
         clock=clock,
         new_id=new_id,
-        logger=logger,
+        logger=make_logger(settings.log_level),
         mongo=mongo,
         http=http,
-        conversations=conversations,
-        signals=signals,
+        conversations=Conversations(database),
+        signals=Signals(database),
         autonomy=Autonomy(database),
         profiles=Profiles(database),
         memories=Memories.of(database),
         knowledge=Knowledge.of(database),
-        docs=Docs.of(database),
-        tool_calls=ToolCalls(database),
+        approvals=Approvals(database),
+        drafts=Drafts(database),
         usage=Usage(database),
-        embeddings=make_embeddings(settings, http),
-        agents={name: design.build(models) for name, design in DESIGNS.items()},
-        running=Running(signals, conversations, clock, logger),
+        sweeps=Sweeps(database),
+        candidate_app=CandidateApp(
+            http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id
+        ),
+        workflows=Workflows(aws.client, settings.task_token_key),
+        mail=Mail(aws.client, settings.mail_from),
     )
+
+
+class AWS:
+    """Clients of AWS, each made when first needed: boto3 takes long to import. Their making is not thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._clients: dict[str, Any] = {}
+
+    def client(self, service: str) -> Any:
+        with self._lock:
+            if service not in self._clients:
+                import boto3
+                from botocore.config import Config
+
+                config = Config(
+                    connect_timeout=AWS_CONNECT_SECONDS,
+                    read_timeout=AWS_ANSWERS_WITHIN_SECONDS,
+                    retries={"total_max_attempts": AWS_ATTEMPTS, "mode": "standard"},
+                )
+                self._clients[service] = boto3.client(service, config=config)
+            return self._clients[service]
 
 
 def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
@@ -115,13 +191,17 @@ def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
         tz_aware=True,
         timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
-        # A turn begins with ten commands at once; by default a cold pool opens two connections at a time.
-        minPoolSize=10,
-        maxConnecting=10,
+        # A turn begins with eleven commands at once; by default a cold pool opens two connections at a time.
+        minPoolSize=11,
+        maxConnecting=11,
     )
 
 
 def make_http_client(settings: Settings) -> httpx2.AsyncClient:
+    from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpx2Client
+
+    from qwestly_agent.clients.joining import JoiningTransport
+
     transport = httpx2.AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS)
     return DefaultAsyncHttpx2Client(
         transport=JoiningTransport(transport, settings.join_window_ms / 1000),
@@ -132,7 +212,10 @@ def make_http_client(settings: Settings) -> httpx2.AsyncClient:
     )
 
 
-def make_embeddings(settings: Settings, http: httpx2.AsyncClient) -> Embeddings:
+def make_embeddings(settings: Settings, http: httpx2.AsyncClient) -> "Embeddings":
+    from qwestly_agent.clients.embeddings import LONGEST_WAIT_SECONDS, Embeddings
+    from qwestly_agent.clients.openai import PROVIDER_ADDRESSES, make_openai_client
+
     client = make_openai_client(
         api_key=settings.openai_api_key,
         base_url=settings.embeddings_base_url or PROVIDER_ADDRESSES["openai"],

@@ -20,10 +20,22 @@ class Settings:
 
     mongodb_uri: str = field(repr=False)
     mongodb_database: str
-    qwestly_agent_shared_secret: str = field(repr=False)
-    """Verifies the candidate app's tokens; several, separated by commas, while one is rotated out."""
+    qwestly_agent_shared_secret: str = field(default="", repr=False)
+    """Verifies the candidate app's tokens; several, separated by commas, while one is rotated out. Empty where nobody
+    signs in."""
     qwestly_jwt_audience: str = ""
     qwestly_jwt_issuer: str = ""
+    qwestly_candidate_api_secret: str = field(default="", repr=False)
+    """Signs our own tokens towards the candidate app."""
+    candidate_api_url: str = ""
+    """Of the candidate app's write API, with its path: docs/candidate-app-api.yaml."""
+    approve_url: str = ""
+    """Where the links in mails lead to."""
+    mail_from: str = ""
+    task_token_key: str = ""
+    """The KMS key, or its alias, that seals task tokens."""
+    card_machine_arn: str = ""
+    """The state machine that makes cards."""
     deepseek_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
     model_base_url: str = ""
@@ -74,15 +86,27 @@ class Settings:
     def resolve(self, look_up: Callable[[str], str]) -> Self:
         """These settings with `look_up(reference)` in place of each reference, checked as a whole.
 
-        Raises `InvalidSettings` for a shared secret that is shorter than 32 bytes.
+        Raises `InvalidSettings` for a secret that is shorter than 32 bytes, or signs in both directions.
         """
         references = {f.name: value for f in fields(self) if is_reference(value := getattr(self, f.name))}
         resolved = replace(self, **{name: look_up(value).strip() for name, value in references.items()})
-        if not resolved.shared_secrets or any(len(s.encode()) < MINIMUM_SECRET_BYTES for s in resolved.shared_secrets):
+        own = resolved.qwestly_candidate_api_secret
+        given = resolved.qwestly_agent_shared_secret and (resolved.shared_secrets or ("",))
+        if given and any(len(s.encode()) < MINIMUM_SECRET_BYTES for s in given):
             raise InvalidSettings(
                 f"QWESTLY_AGENT_SHARED_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, each of several too."
             )
+        if own and (len(own.encode()) < MINIMUM_SECRET_BYTES or own in resolved.shared_secrets):
+            raise InvalidSettings(
+                f"QWESTLY_CANDIDATE_API_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, and none of those "
+                "that sign users in."
+            )
         return resolved
+
+    def needs(self, *names: str) -> None:
+        """Raises `InvalidSettings`, which names every one of these that is empty."""
+        if missing := [name.upper() for name in names if not getattr(self, name)]:
+            raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
 
 
 def _typed(settings: type[Settings], name: str, value: str) -> Any:

@@ -88,3 +88,12 @@ _SECRETS = re.compile(
 def masked(text: str) -> str:
     """With `…` in place of e-mail addresses and of what looks like a secret."""
     return _SECRETS.sub(lambda found: f"{found['name'] or found['login'] or ''}…", text)
+
+
+LONGEST_TYPED_CHARACTERS = 1_500
+_FENCED = re.compile(r"^\s*(?:```|~~~|>)", re.MULTILINE)
+
+
+def is_pasted(text: str) -> bool:
+    """Whether others may have written what stands in a message: it is fenced, quoted, or longer than people type."""
+    return len(text) > LONGEST_TYPED_CHARACTERS or bool(_FENCED.search(text))

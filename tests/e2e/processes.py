@@ -17,9 +17,9 @@ import pytest
 
 from infra.local.environment import DEMO_DATABASE, ROOT, Template
 from qwestly_agent.settings import is_reference
-from tests.servers import SECRET, free_port, until, wait_for_port
+from tests.servers import API_SECRET, SECRET, free_port, until, wait_for_port
 
-START_SECONDS = 40
+START_SECONDS = 70
 END_SECONDS = 20
 ENVIRONMENT = {
     "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
@@ -30,6 +30,11 @@ ENVIRONMENT = {
     "MONGODB_DATABASE": DEMO_DATABASE,
 }
 """Nothing else of what the machine has set: it would win over the local defaults."""
+CANDIDATE_API = {
+    "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+    "CANDIDATE_API_URL": "http://127.0.0.1:1/api/agent/v1",
+}
+"""What the chat function needs to start where no write API is there to be called."""
 
 
 def tool(name: str, why: str) -> str:
@@ -72,7 +77,10 @@ class Process:
 
     def wait(self) -> int:
         """The exit code, once it ended by itself and all its words are read."""
-        code = self.popen.wait(END_SECONDS)
+        try:
+            code = self.popen.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"It did not end within {END_SECONDS} seconds: {self.said}")
         self._reader.join(END_SECONDS)
         return code
 
@@ -161,6 +169,7 @@ def chat_function(port: int, mongodb_uri: str, model_port: int) -> Iterator[Proc
     model_url = f"http://127.0.0.1:{model_port}/v1"
     environment = {
         **given,
+        **CANDIDATE_API,
         "AWS_LWA_PORT": str(port),
         "MONGODB_URI": mongodb_uri,
         "MONGODB_DATABASE": DEMO_DATABASE,

@@ -153,3 +153,28 @@ def test_a_user_nobody_has_heard_of_is_answered_honestly(open_page: Callable[...
     expect(widget.words).to_contain_text("nothing")
     expect(widget.words).not_to_contain_text("Maya")
     expect(widget.rows).to_have_count(1)
+
+
+def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callable[..., Page], stack: Stack) -> None:
+    page = open_page("")
+    widget = Widget(page)
+    change = {"name": "update_profile_field", "arguments": {"field": "headline", "value": "Lead Product Manager"}}
+    stack.model("script", steps=[{"tool_calls": [change]}, {"text": "Fine, it stays."}])
+    widget.say("Change my headline")
+    card = widget.log.get_by_role("group", name="Approval: Change your headline")
+    expect(card.get_by_role("insertion")).to_have_text("Lead Product Manager")
+    card.get_by_role("button", name="Reject", exact=True).click()
+    expect(card).to_contain_text("You said no")
+    expect(widget.words).to_have_text("Fine, it stays.")
+    expect(widget.send).to_be_visible()
+    page.reload()
+    expect(card).to_contain_text("You said no")
+    expect(card.get_by_role("button")).to_have_count(0)
+    expect(widget.said).to_have_text(["Change my headline"])
+
+
+def test_what_goes_on_behind_the_chat_is_shown_beside_it(open_page: Callable[..., Page]) -> None:
+    page = open_page("")
+    schedules = page.get_by_role("list", name="Schedules")
+    expect(schedules.get_by_role("button").first).to_have_text("Run now")
+    expect(page.get_by_text("Could not be read")).to_have_count(0)

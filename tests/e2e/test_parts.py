@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from infra.local.environment import DEMO_USER
-from tests.e2e.processes import Process, python, started
+from tests.e2e.processes import CANDIDATE_API, Process, python, started
 from tests.servers import Client, free_port, wait_for_port
 
 NOWHERE = "mongodb://127.0.0.1:1"
@@ -37,7 +37,9 @@ def refused(stack_database: str) -> Iterator[dict[str, Process]]:
         yield {
             **{f"{name} on a taken port": start(*command, "--port", taken) for name, command in ALONE.items()},
             "stack on a taken port": start(*stack, PORT=taken),
-            "chat function on a taken port": start("./run.sh", folder="functions/chat", AWS_LWA_PORT=taken, **MODELS),
+            "chat function on a taken port": start(
+                "./run.sh", folder="functions/chat", AWS_LWA_PORT=taken, **MODELS, **CANDIDATE_API
+            ),
             "port that is no number": start(*stack, PORT="eighty"),
             "no secret": start(*candidate_app, "--port", str(free_port()), QWESTLY_AGENT_SHARED_SECRET=""),
             "unknown design": start(*stack, AGENT_DESIGN="no-such-design"),

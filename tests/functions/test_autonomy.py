@@ -2,37 +2,79 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import pytest
-from pydantic_ai import RunContext
+from pydantic_ai import RunContext, Tool
 from pymongo import MongoClient
 
+from infra.local.candidate_app import CARDS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.authority.acts import DELETE_CARD, SAVE_CARD_AS_ACTIVE, UPDATE_PROFILE_FIELD, Act
+from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.authority.model import Effect
-from qwestly_agent.tools.base import tool
+from qwestly_agent.tools.base import proposes, tool
 from tests.servers import ChatServer, Client
 
-EFFECTS: list[Effect] = ["read", "draft", "write", "outward", "destructive"]
+Happens: TypeAlias = Literal["runs", "asks", "is queued", "is not offered"]
+
+HEADLINE = {"field": "headline", "value": "Head of Product"}
+CARD = {"card_id": "card_1"}
+PROPOSED: dict[Effect, tuple[Act[Any], dict[str, str]]] = {
+    "write": (UPDATE_PROFILE_FIELD, HEADLINE),
+    "outward": (SAVE_CARD_AS_ACTIVE, CARD),
+    "destructive": (DELETE_CARD, CARD),
+}
+EFFECTS: list[Effect] = ["read", "draft", *PROPOSED]
+
+
+def tool_of(effect: Effect) -> Tool[AgentDeps]:
+    async def do(ctx: RunContext[AgentDeps]) -> str:
+        """Do it."""
+        return "done"
+
+    async def propose(ctx: RunContext[AgentDeps]) -> Proposal:
+        """Do it."""
+        return Proposal(*PROPOSED[effect])
+
+    do.__name__ = propose.__name__ = f"do_{effect}"
+    if effect in PROPOSED:
+        return proposes(propose, PROPOSED[effect][0], label=f"Doing {effect}…")
+    return tool(do, effect=effect, label=f"Doing {effect}…")
 
 
 @contextmanager
-def able(chat: ChatServer, client: Client, done: list[str]) -> Iterator[Client]:
-    """The same user, of an agent with a tool of each effect."""
-
-    def tool_of(effect: Effect) -> Any:
-        async def do(ctx: RunContext[AgentDeps]) -> str:
-            """Do it."""
-            done.append(effect)
-            return "done"
-
-        do.__name__ = f"do_{effect}"
-        return tool(do, effect=effect, label=f"Doing {effect}…")
-
+def able(chat: ChatServer, client: Client) -> Iterator[Client]:
+    """The same user, of an agent with a tool of each effect, and with a card."""
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        mongo[chat.settings.mongodb_database][CARDS].insert_one({"user_id": client.user_id, **CARD})
     tools = [tool_of(each) for each in EFFECTS]
     with ChatServer(chat.settings, tools=tools) as server, Client(server.url, client.user_id) as user:
         yield user
+
+
+def what_happens(user: Client, model: ModelServer, app: CandidateAppServer, effect: Effect) -> Happens:
+    """When the model calls the tool of this effect: as its user sees it, and the candidate app, and the model."""
+    model.forget_requests()
+    model.script(Reply(tool_calls=[{"name": f"do_{effect}", "arguments": {}}]), Reply(text="So."))
+    app.api.requests.clear()
+    answer = user.say("Do it")
+    [step] = user.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]["steps"]
+    waits = [event.data["status"] for event in answer.events if event.name == "approval_required"]
+    written = [request["method"] for request in app.api.requests if request["method"] != "GET"]
+    offered = f"do_{effect}" in [each["function"]["name"] for each in model.requests[0].json["tools"]]
+    match (offered, step["ok"], waits, len(written), len(model.requests), answer.text):
+        case (False, False, [], 0, 2, "So.") if step["problem"] == "There is no such tool.":
+            return "is not offered"
+        case (True, True, [], done, 2, "So.") if done == (effect in PROPOSED):
+            return "runs"
+        case (True, None, ["pending"], 0, 1, ""):
+            return "asks"
+        case (True, None, ["pending"], 0, 2, "So."):
+            return "is queued"
+        case other:
+            raise AssertionError(other)
 
 
 def test_a_new_user_is_assisted(client: Client) -> None:
@@ -61,31 +103,55 @@ def test_a_level_that_cannot_be_read_is_the_lowest(chat: ChatServer, client: Cli
 
 
 @pytest.mark.parametrize(
-    ("level", "offered", "happens"),
+    ("level", "happens"),
     [
-        ("L0", ["read", "draft"], ["read", "draft"]),
-        ("L1", EFFECTS, ["read", "draft"]),
-        ("L2", EFFECTS, ["read", "draft"]),
-        ("L3", EFFECTS, ["read", "draft", "write"]),
+        ("L0", ["runs", "runs", "is not offered", "is not offered", "is not offered"]),
+        ("L1", ["runs", "runs", "asks", "asks", "asks"]),
+        ("L2", ["runs", "runs", "is queued", "is queued", "is queued"]),
+        ("L3", ["runs", "runs", "runs", "asks", "asks"]),
     ],
 )
 def test_a_tool_does_what_its_effect_may_at_the_users_level(
-    chat: ChatServer, client: Client, model: ModelServer, level: str, offered: list[str], happens: list[str]
+    chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, level: str, happens: list[Happens]
 ) -> None:
-    done: list[str] = []
-    with able(chat, client, done) as user:
+    with able(chat, client) as user:
         user.request("PUT", "/api/autonomy", json={"level": level})
-        model.script(
-            *[Reply(tool_calls=[{"name": f"do_{each}", "arguments": {}}]) for each in EFFECTS], Reply(text="So.")
-        )
-        answer = user.say("Do it all")
-        assert answer.last.data["content"] == "So."
-        names = [each["function"]["name"] for each in model.requests[0].json["tools"]]
-        steps = user.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]["steps"]
-    assert names == [f"do_{each}" for each in offered]
-    assert done == happens
-    assert [step["name"] for step in steps if step["ok"]] == [f"do_{each}" for each in happens]
-    assert all(step["problem"] for step in steps if not step["ok"])
+        assert [what_happens(user, model, app, each) for each in EFFECTS] == happens
+
+
+def test_a_level_lowered_during_the_turn_holds_for_what_it_then_calls(
+    chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer
+) -> None:
+    with able(chat, client) as user:
+        user.request("PUT", "/api/autonomy", json={"level": "L3"})
+        model.script(Reply(tool_calls=[{"name": "do_write", "arguments": {}}], hold_after=0), Reply(text="So."))
+        app.api.requests.clear()
+        with user.open({"message": "Do it"}) as events:
+            model.wait_until_held()
+            user.request("PUT", "/api/autonomy", json={"level": "L0"})
+            model.release()
+            assert list(events)[-1].data["content"] == "So."
+        assert "not change anything" in model.requests[-1].body.decode()
+        assert list(app.api.requests) == []
+        assert user.get("/api/approvals?state=all")["items"] == []
+
+
+@pytest.mark.parametrize("wrong", ["a result", "another effect"])
+def test_a_tool_that_performs_by_itself_what_it_should_propose_gets_nowhere(
+    chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, wrong: str
+) -> None:
+    async def publish(ctx: RunContext[AgentDeps]) -> Any:
+        """Publish."""
+        return "published" if wrong == "a result" else Proposal(UPDATE_PROFILE_FIELD, HEADLINE)
+
+    published = proposes(publish, SAVE_CARD_AS_ACTIVE, label="Publishing…")
+    with ChatServer(chat.settings, tools=[published]) as server, Client(server.url, client.user_id) as user:
+        user.request("PUT", "/api/autonomy", json={"level": "L3"})
+        model.script(Reply(tool_calls=[{"name": "publish", "arguments": {}}]), Reply(text="It did not work."))
+        app.api.requests.clear()
+        assert user.say("Publish it").text == "It did not work."
+        assert list(app.api.requests) == []
+        assert user.get("/api/approvals?state=all")["items"] == []
 
 
 def test_a_new_level_is_in_the_next_prompt(client: Client, model: ModelServer) -> None:

@@ -1,20 +1,27 @@
 """The brake: everything stops, nothing begins, and a receipt says what became of what ran."""
 
 import asyncio
+import threading
 import time
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from pymongo import MongoClient
+from pymongo.errors import ServerSelectionTimeoutError
 
 from infra.brake import run
+from infra.local.candidate_app import OPERATIONS, CandidateAppServer, Fault
+from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.authority import brake
 from qwestly_agent.authority.model import EVERYBODY
-from tests.servers import ChatServer, Client, Event, token
+from qwestly_agent.stores.signals import Signals
+from tests.servers import ChatServer, Client, Event, token, until
 
 
 def last_of(events: Any) -> Event:
@@ -128,3 +135,175 @@ def test_an_operator_sees_and_releases_one_users_brake(chat: ChatServer, client:
     client.request("POST", "/api/brake")
     standing = asyncio.run(run(what, client.user_id, chat.settings))
     assert standing.state == ("paused" if what == "show" else "running")
+
+
+# --- effects ----------------------------------------------------------------------------------------------------------
+
+
+class Arrivals(deque[dict[str, Any]]):
+    """The requests of the candidate app, with when they arrived."""
+
+    def append(self, request: dict[str, Any], /) -> None:
+        super().append({**request, "at": time.monotonic()})
+
+    @property
+    def effects(self) -> list[dict[str, Any]]:
+        return [request for request in self if request["method"] != "GET"]
+
+
+@pytest.fixture
+def arrivals(app: CandidateAppServer, monkeypatch: pytest.MonkeyPatch) -> Arrivals:
+    monkeypatch.setattr(app.api, "requests", Arrivals())
+    return app.api.requests  # type: ignore[return-value]
+
+
+@contextmanager
+def slow(app: CandidateAppServer) -> Iterator[None]:
+    """The candidate app takes a tenth of a second for each effect."""
+    over = threading.Event()
+
+    def let_go() -> None:
+        while not over.wait(0.1):
+            app.api.release()
+
+    faults: list[Fault] = ["hold_before"] * 1_000
+    app.misbehave(*faults)
+    pacing = threading.Thread(target=let_go)
+    pacing.start()
+    try:
+        yield
+    finally:
+        over.set()
+        pacing.join()
+
+
+CHANGES = {
+    "headline": "Head of Product",
+    "location": "Berlin",
+    "summary": "Leads.",
+    "skills": ["SQL"],
+    "languages": ["German"],
+    "years_of_experience": 7,
+}
+
+
+def asked_for(user: Client, model: ModelServer, **changes: Any) -> dict[str, Any]:
+    """The body that says yes to these changes, one after the other."""
+    calls: list[ToolCall] = [
+        {"name": "update_profile_field", "arguments": {"field": name, "value": value}}
+        for name, value in changes.items()
+    ]
+    model.script(Reply(tool_calls=calls))
+    answer = user.say("Change all of it")
+    waits = [event.data for event in answer.events if event.name == "approval_required"]
+    yes = [{"approval_id": w["approval_id"], "args_digest": w["args_digest"], "decision": "approve"} for w in waits]
+    return {"conversation_id": answer.conversation_id, "decisions": yes}
+
+
+def done_by(chat: ChatServer, user: Client) -> list[str]:
+    """The keys under which something was done for this user."""
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        operations = mongo[chat.settings.mongodb_database][OPERATIONS]
+        return [each["key"] for each in operations.find({"user_id": user.user_id, "status": "done"})]
+
+
+def statuses_of(user: Client) -> dict[str, str]:
+    return {each["approval_id"]: each["status"] for each in user.get("/api/approvals?state=all")["items"]}
+
+
+def test_within_a_second_no_effect_begins_while_fifty_streams_run(
+    chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, arrivals: Arrivals
+) -> None:
+    with (
+        ChatServer(replace(chat.settings, running_turns=60)) as server,
+        ExitStack() as opened,
+        ThreadPoolExecutor(60) as pool,
+    ):
+        clients = [opened.enter_context(Client(server.url, client.user_id)) for _ in range(52)]
+        user, deciding, *talking = clients
+        yes = asked_for(user, model, **CHANGES)
+        arrivals.clear()
+        model.script(*[Reply(text=["word "] * 300, chunk_delay=0.2)] * 50)
+        streams = [opened.enter_context(each.open({"message": "Talk"})) for each in talking]
+        for events in streams:
+            assert [next(events).name for _ in range(2)] == ["conversation", "text_delta"]
+        reading = [pool.submit(read_to_the_end, events) for events in streams]
+        with slow(app):
+            decided = pool.submit(deciding.request, "POST", "/api/chat", json=yes)
+            until(lambda: len(arrivals.effects) == 2)
+            pulled = time.monotonic()
+            standing = user.request("POST", "/api/brake").json()
+            assert {each.result()[1].data["code"] for each in reading} == {"braked"}
+            assert decided.result().status_code == 423
+        assert arrivals.effects[-1]["at"] - pulled < 1.0
+        found = statuses_of(user)
+        begun = {each["headers"]["idempotency-key"] for each in arrivals.effects}
+        assert len(begun) < len(CHANGES)
+        assert {found[each] for each in begun} <= {"done", "failed"}, (
+            "failed: sent for a version that was none any more"
+        )
+        assert {status for each, status in found.items() if each not in begun} <= {"pending", "failed"}
+        assert set(done_by(chat, user)) == {each for each in begun if found[each] == "done"}
+        assert standing["state"] == "paused"
+        assert len(standing["receipt"]["stopped"]) == 50
+        assert begun & set(standing["receipt"]["finished"]), "what was under way is told"
+        user.request("DELETE", "/api/brake")
+
+
+def test_an_effect_that_cannot_be_stopped_is_named_and_what_it_would_do_next_is_not_done(
+    chat: ChatServer,
+    client: Client,
+    model: ModelServer,
+    app: CandidateAppServer,
+    arrivals: Arrivals,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(brake, "PATIENCE_SECONDS", 0.3)
+    yes = asked_for(client, model, headline="Head of Product", location="Berlin")
+    first, second = (each["approval_id"] for each in yes["decisions"])
+    app.misbehave("hold_before")
+    with ThreadPoolExecutor(1) as pool, Client(chat.url, client.user_id) as deciding:
+        decided = pool.submit(deciding.request, "POST", "/api/chat", json=yes)
+        until(lambda: app.api.held)
+        standing = client.request("POST", "/api/brake").json()
+        assert standing["state"] == "partial"
+        receipt = standing["receipt"]
+        assert (receipt["stopped"], receipt["finished"]) == ([], [])
+        assert first in receipt["running"]
+        assert len(receipt["running"]) == 2, "the effect, and the turn in which it was decided"
+        app.api.release()
+        assert decided.result().status_code == 423
+    assert statuses_of(client) == {first: "done", second: "pending"}
+    assert len(arrivals.effects) == 1
+
+
+async def gone(*_: Any) -> Any:
+    raise ServerSelectionTimeoutError("The database is gone.")
+
+
+def test_where_signals_cannot_be_read_no_decision_has_an_effect(
+    client: Client, model: ModelServer, app: CandidateAppServer, arrivals: Arrivals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    yes = asked_for(client, model, headline="Head of Product")
+    with monkeypatch.context() as patch:
+        patch.setattr(Signals, "_find", gone)
+        assert client.request("POST", "/api/chat", json=yes).status_code == 503
+        [decision] = yes["decisions"]
+        path = f"/api/approvals/{decision.pop('approval_id')}/decision"
+        assert client.request("POST", path, json=decision).status_code == 503
+    assert set(statuses_of(client).values()) == {"pending"}
+    assert arrivals.effects == []
+
+
+def test_where_signals_cannot_be_read_no_level_has_an_effect(
+    client: Client, model: ModelServer, app: CandidateAppServer, arrivals: Arrivals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.request("PUT", "/api/autonomy", json={"level": "L3"})
+    call: ToolCall = {"name": "update_profile_field", "arguments": {"field": "headline", "value": "Head"}}
+    model.script(Reply(tool_calls=[call], hold_after=0))
+    with monkeypatch.context() as patch, client.open({"message": "Change it"}) as events:
+        model.wait_until_held()
+        patch.setattr(Signals, "_find", gone)
+        model.release()
+        assert last_of(events).data["code"] == "unavailable"
+    assert arrivals.effects == []

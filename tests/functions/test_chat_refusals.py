@@ -102,7 +102,7 @@ def test_ten_megabytes_are_too_long(client: Client) -> None:
 
 def test_what_is_somebody_elses_is_not_there(client: Client, chat: ChatServer) -> None:
     mine = client.say("My secret plans").conversation_id
-    with Client(chat.url, "auth0|stranger") as stranger:
+    with Client(chat.url, f"{client.user_id}-stranger") as stranger:
         said = {"message": "Hi", "conversation_id": mine}
         assert _code(stranger.request("POST", "/api/chat", json=said)) == (404, "not_found")
         for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/stop")):
@@ -262,4 +262,4 @@ def test_the_openapi_page_names_every_route_and_needs_nothing_from_elsewhere(cha
     for path in document["paths"]:
         assert path in page
     assert "http" not in page.replace(chat.url, "")
-    assert "{message, conversation_id?, message_id?}" in page
+    assert "{message?, conversation_id?, message_id?, decisions?}" in page

@@ -362,6 +362,7 @@ def test_a_conversation_shows_the_steps_of_each_answer(client: Client, model: Mo
         "name": "query_qwestly_docs",
         "label": "Reading about Qwestly…",
         "effect": "read",
+        "outside": False,
         "ok": True,
         "problem": None,
     }

@@ -25,6 +25,8 @@ ENVIRONMENT = {
     "MONGODB_URI": "mongodb://127.0.0.1:1",
     "MONGODB_DATABASE": "qwestly_test_build",
     "QWESTLY_AGENT_SHARED_SECRET": "a-secret-that-is-long-enough-for-a-test",
+    "QWESTLY_CANDIDATE_API_SECRET": "another-secret-that-is-long-enough-for-a-test",
+    "CANDIDATE_API_URL": "http://127.0.0.1:1/api/agent/v1",
     "DEEPSEEK_API_KEY": "none",
     "OPENAI_API_KEY": "none",
     "AWS_LWA_PORT": "0",

@@ -27,10 +27,10 @@ from starlette.types import ASGIApp
 from infra.local import candidate_app, front
 from infra.local.__main__ import CHAT, CannotRun, Stack, is_demo, plan
 from infra.local.candidate_app import mint
-from infra.local.environment import DEMO_DATABASE, DEMO_USER, VARIABLES, Template, is_local
+from infra.local.environment import DEMO_DATABASE, DEMO_USER, VARIABLES, Template, aws_variables, is_local
 from qwestly_agent.auth import verify_token
 from qwestly_agent.settings import Settings, is_reference
-from tests.servers import SECRET, FakeClock, free_port, wait_for_port
+from tests.servers import API_SECRET, SECRET, FakeClock, free_port, wait_for_port
 
 ROOT = Path(__file__).parents[2]
 REMOTE = "mongodb+srv://user:password@cluster.example.net"
@@ -89,7 +89,7 @@ def command_of(stack: Stack, name: str) -> list[str]:
 
 def test_with_nothing_given_everything_is_stood_in_for() -> None:
     stack = plan({})
-    assert parts(stack) == {"page", "chat function", "candidate app", "model server", "database"}
+    assert parts(stack) == {"page", "chat function", "aws", "candidate app", "model server", "database"}
     assert stack.environment["MONGODB_DATABASE"] == DEMO_DATABASE
     assert stack.environment["MODEL_BASE_URL"] == stack.environment["EMBEDDINGS_BASE_URL"]
     assert (stack.status["model"], stack.status["embeddings"], stack.status["notes"]) == ("scripted", "scripted", [])
@@ -104,7 +104,8 @@ def test_the_chat_function_can_start_in_the_environment_that_is_planned() -> Non
 
 def test_each_start_has_a_secret_of_its_own_and_each_part_a_port_of_its_own() -> None:
     one, other = plan({}), plan({})
-    assert one.environment["QWESTLY_AGENT_SHARED_SECRET"] != other.environment["QWESTLY_AGENT_SHARED_SECRET"]
+    names = ("QWESTLY_AGENT_SHARED_SECRET", "QWESTLY_CANDIDATE_API_SECRET")
+    assert len({stack.environment[name] for stack in (one, other) for name in names}) == 4
     assert len({part.port for part in one.parts}) == len(one.parts)
 
 
@@ -118,6 +119,9 @@ GIVEN = {
     "DEEPSEEK_API_KEY": "sk-deepseek",
     "OPENAI_API_KEY": "sk-openai",
     "CANDIDATE_APP_URL": "http://127.0.0.1:3",
+    "CANDIDATE_API_URL": "http://127.0.0.1:3/api/agent/v1",
+    "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+    "AWS_ENDPOINT_URL": "http://127.0.0.1:4",
     "AGENT_DESIGN": "another",
 }
 
@@ -141,6 +145,7 @@ def test_what_is_given_empty_is_not_given(name: str) -> None:
     [
         ({"MONGODB_URI": GIVEN["MONGODB_URI"]}, {"database"}),
         ({"CANDIDATE_APP_URL": GIVEN["CANDIDATE_APP_URL"]}, {"candidate app"}),
+        ({"AWS_ENDPOINT_URL": GIVEN["AWS_ENDPOINT_URL"]}, {"aws"}),
         (BOTH_KEYS, {"model server"}),
         ({"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "EMBEDDINGS_BASE_URL": "http://127.0.0.1:1/v1"}, {"model server"}),
         ({"DEEPSEEK_API_KEY": "sk-deepseek"}, set()),
@@ -180,10 +185,48 @@ def test_the_page_is_served_on_the_port_that_is_given_and_knows_the_others() -> 
     assert json.loads(page.command[page.command.index("--status") + 1]) == stack.status
 
 
+def test_the_write_api_is_the_stubs_or_that_of_the_candidate_app_that_is_given() -> None:
+    environment = plan({}).environment
+    assert environment["CANDIDATE_API_URL"] == environment["CANDIDATE_APP_URL"] + "/api/agent/v1"
+    given = plan({"CANDIDATE_APP_URL": "https://staging.example/"}).environment
+    assert given["CANDIDATE_API_URL"] == "https://staging.example/api/agent/v1"
+
+
+def test_mails_lead_to_the_one_origin() -> None:
+    environment = plan({"PORT": "8123"}).environment
+    assert environment["APPROVE_URL"] == "http://127.0.0.1:8123/approve"
+    assert "@" in environment["MAIL_FROM"]
+
+
+MACHINES_OWN = {
+    "AWS_PROFILE": "work",
+    "AWS_REGION": "eu-west-1",
+    "AWS_ACCESS_KEY_ID": "AKIAREAL",
+    "AWS_SECRET_ACCESS_KEY": "real",
+    "AWS_SESSION_TOKEN": "real",
+    "AWS_ENDPOINT_URL_LAMBDA": "https://lambda.eu-west-1.amazonaws.com",
+    "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "true",
+}
+
+
+def test_nothing_that_the_machine_has_set_for_aws_leads_past_the_local_server() -> None:
+    stack = plan(MACHINES_OWN)
+    [aws] = [part for part in stack.parts if part.name == "aws"]
+    ours = {name: value for name, value in stack.environment.items() if name.startswith("AWS_") and "LWA" not in name}
+    assert ours.pop("AWS_LAMBDA_EXEC_WRAPPER")
+    assert ours == aws_variables(f"http://127.0.0.1:{aws.port}")
+
+
+def test_whoever_brings_an_aws_keeps_all_settings_of_it() -> None:
+    environment = plan({**MACHINES_OWN, "AWS_ENDPOINT_URL": "http://127.0.0.1:4566"}).environment
+    assert MACHINES_OWN.items() <= environment.items()
+    assert environment["AWS_ENDPOINT_URL"] == "http://127.0.0.1:4566"
+
+
 def test_no_secret_is_given_on_a_command_line_or_told_to_the_page() -> None:
     stack = plan({**GIVEN, "MONGODB_URI": "mongodb://user:hunter2@127.0.0.1"})
     told = f"{[part.command for part in stack.parts]} {stack.status}"
-    assert not [secret for secret in (SECRET, "sk-deepseek", "sk-openai", "hunter2") if secret in told]
+    assert not [secret for secret in (SECRET, API_SECRET, "sk-deepseek", "sk-openai", "hunter2") if secret in told]
 
 
 @pytest.mark.parametrize("keys", [{}, {"DEEPSEEK_API_KEY": "k"}, {"OPENAI_API_KEY": "k"}], ids=str)
@@ -195,9 +238,10 @@ def test_a_real_database_without_keys_cannot_run_and_says_why(keys: dict[str, st
 def test_a_real_database_with_keys_runs_without_demo_data_and_says_so() -> None:
     stack = plan({"MONGODB_URI": REMOTE, "MONGODB_DATABASE": "candidate_portal", **BOTH_KEYS})
     assert not is_demo(stack)
-    assert parts(stack) == {"page", "chat function", "candidate app"}
+    assert parts(stack) == {"page", "chat function", "aws", "candidate app"}
     [note] = stack.status["notes"]  # type: ignore[misc]
     assert "no demo data" in str(note)
+    assert "no schedules" in str(note)
 
 
 def test_a_database_of_ones_own_on_a_real_host_may_hold_demo_data() -> None:

@@ -23,9 +23,11 @@ from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.stores import (
+    approvals,
     autonomy,
     conversations,
     docs,
+    drafts,
     knowledge,
     memories,
     profiles,
@@ -332,10 +334,12 @@ async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> 
 
 FOREIGN = {*profiles.READ_FIELDS, knowledge.COLLECTION}
 OURS = {
+    approvals.COLLECTION,
     autonomy.COLLECTION,
     conversations.CONVERSATIONS,
     conversations.MESSAGES,
     docs.COLLECTION,
+    drafts.COLLECTION,
     memories.COLLECTION,
     signals.COLLECTION,
     tool_calls.COLLECTION,
@@ -354,7 +358,19 @@ def actions_on(collection: str) -> set[str]:
 
 
 def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> None:
-    modules = (autonomy, conversations, docs, knowledge, memories, profiles, signals, tool_calls, usage)
+    modules = (
+        approvals,
+        autonomy,
+        conversations,
+        docs,
+        drafts,
+        knowledge,
+        memories,
+        profiles,
+        signals,
+        tool_calls,
+        usage,
+    )
     named = {
         value
         for module in modules

@@ -14,6 +14,8 @@ from qwestly_agent.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 
+NAMES_OF_KEYS = {"TASK_TOKEN_KEY"}
+"""Where a key is kept that never leaves its place: no secrets."""
 NOT_IN_PRODUCTION = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "MODEL_FAST", "MODEL_PRO", "MODEL_FALLBACK"}
 """Settings that swap a part for another one; production runs the parts that the code names."""
 
@@ -38,6 +40,7 @@ def resources(kind: str) -> dict[str, dict[str, Any]]:
 
 
 FUNCTIONS = resources("AWS::Serverless::Function")
+WITH_LINKS = {name: f for name, f in FUNCTIONS.items() if f["CodeUri"] == "functions/approve/"}
 STREAMING = {name: f for name, f in FUNCTIONS.items() if f["Handler"].endswith(".sh")}
 
 
@@ -45,10 +48,33 @@ def environment(function: dict[str, Any]) -> dict[str, Any]:
     return function["Environment"]["Variables"]
 
 
+OF_MAIL = {"APPROVE_URL", "MAIL_FROM"}
+HAVE_NO_RESOURCE = {
+    f"logs:{action}"
+    for action in (
+        *("CreateLogDelivery", "GetLogDelivery", "UpdateLogDelivery", "DeleteLogDelivery", "ListLogDeliveries"),
+        *("PutResourcePolicy", "DescribeResourcePolicies", "DescribeLogGroups"),
+    )
+}
+"""What a state machine needs to write its log: AWS knows no narrower permission for it."""
+
+
 def statements() -> Iterator[dict[str, Any]]:
     for role in resources("AWS::IAM::Role").values():
-        for policy in role["Policies"]:
-            yield from policy["PolicyDocument"]["Statement"]
+        yield from statements_of(role)
+
+
+def statements_of(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for policy in role["Policies"]:
+        yield from policy["PolicyDocument"]["Statement"]
+
+
+def role_of(function: dict[str, Any]) -> dict[str, Any]:
+    return resources("AWS::IAM::Role")[function["Role"]["Fn::GetAtt"].removesuffix(".Arn")]
+
+
+def allowed(function: dict[str, Any]) -> set[str]:
+    return {action for statement in statements_of(role_of(function)) for action in as_list(statement["Action"])}
 
 
 def as_list(value: Any) -> list[Any]:
@@ -125,24 +151,28 @@ def test_browsers_of_named_origins_only_may_call_the_url(streaming: dict[str, An
 def test_chat_is_given_what_the_settings_read_and_nothing_else() -> None:
     read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION
     given = {name for name in environment(FUNCTIONS["ChatFunction"]) if not name.startswith("AWS_")}
-    assert given == read
+    assert given == read - OF_MAIL
 
 
 def test_no_secret_stands_in_the_environment_or_in_a_parameter(function: dict[str, Any]) -> None:
-    secrets = [name for name in environment(function) if re.search(r"SECRET|KEY|TOKEN|PASSWORD|_URI$", name)]
+    secrets = [
+        name
+        for name in environment(function)
+        if re.search(r"SECRET|KEY|TOKEN|PASSWORD|_URI$", name) and name not in NAMES_OF_KEYS
+    ]
     assert secrets
     for name in secrets:
         assert re.match(r"(ssm:\$\{ConfigurationPath\}/|secret:)", environment(function)[name]["Fn::Sub"]), name
     assert not [name for name in PARAMETERS if re.search(r"Secret|Key|Token|Password", name)]
 
 
-def test_chat_may_read_exactly_the_secrets_that_it_names() -> None:
+def test_a_function_may_read_exactly_the_secrets_that_it_names(function: dict[str, Any]) -> None:
     named = {
         value["Fn::Sub"].removeprefix("ssm:")
-        for value in environment(FUNCTIONS["ChatFunction"]).values()
+        for value in environment(function).values()
         if isinstance(value, dict) and value.get("Fn::Sub", "").startswith("ssm:")
     }
-    [reading] = [s for s in statements() if as_list(s["Action"]) == ["ssm:GetParameter"]]
+    [reading] = [s for s in statements_of(role_of(function)) if as_list(s["Action"]) == ["ssm:GetParameter"]]
     assert {arn["Fn::Sub"].partition(":parameter")[2] for arn in reading["Resource"]} == named
 
 
@@ -152,8 +182,8 @@ def test_each_function_has_a_role_of_its_own_that_names_what_it_may_do_and_to_wh
     assert not [role for role in resources("AWS::IAM::Role").values() if "ManagedPolicyArns" in role]
     for statement in statements():
         assert not [action for action in as_list(statement["Action"]) if "*" in action]
-        for resource in as_list(statement["Resource"]):
-            assert "*" not in str(resource)
+        if not set(as_list(statement["Action"])) <= HAVE_NO_RESOURCE:
+            assert not [each for each in as_list(statement["Resource"]) if "*" in str(each)]
 
 
 def test_each_function_logs_to_a_group_that_expires(function: dict[str, Any]) -> None:
@@ -165,6 +195,46 @@ def test_each_function_logs_to_a_group_that_expires(function: dict[str, Any]) ->
 def test_each_function_says_how_long_and_how_often_it_may_run(function: dict[str, Any]) -> None:
     assert 0 < function["Timeout"] <= 900
     assert function["ReservedConcurrentExecutions"]["Ref"] in PARAMETERS
+
+
+def test_a_function_is_given_nothing_but_what_the_settings_read(function: dict[str, Any]) -> None:
+    read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION
+    assert {name for name in environment(function) if not name.startswith("AWS_")} <= read
+
+
+def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
+    assert len(WITH_LINKS) == 3
+    for function in WITH_LINKS.values():
+        assert not environment(function).keys() & {
+            "QWESTLY_AGENT_SHARED_SECRET",
+            "DEEPSEEK_API_KEY",
+            "OPENAI_API_KEY",
+        }
+
+
+def test_the_pages_can_open_a_task_token_and_send_no_mail_and_the_request_can_open_none() -> None:
+    own = {"logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParameter"}
+    mail = {"ses:SendEmail", "ses:SendRawEmail"}
+    assert allowed(FUNCTIONS["ApprovePagesFunction"]) - own == {"kms:Decrypt", "states:SendTaskSuccess"}
+    assert allowed(FUNCTIONS["ApproveRequestFunction"]) - own == {"kms:Encrypt", "states:SendTaskSuccess", *mail}
+    assert allowed(FUNCTIONS["ApproveSweepFunction"]) - own == {"kms:Decrypt", "states:SendTaskSuccess", *mail}
+
+
+def test_the_pages_are_answered_whole_to_whoever_has_a_link() -> None:
+    url = FUNCTIONS["ApprovePagesFunction"]["FunctionUrlConfig"]
+    assert url == {"AuthType": "NONE", "InvokeMode": "BUFFERED"}, "no origin may read them from a script"
+
+
+def test_task_tokens_are_sealed_by_a_key_that_is_rotated() -> None:
+    [key] = resources("AWS::KMS::Key").values()
+    assert key["EnableKeyRotation"] is True
+
+
+def test_the_sweep_runs_every_minute_and_is_over_before_the_next_one() -> None:
+    sweep, schedule = FUNCTIONS["ApproveSweepFunction"], resources("AWS::Scheduler::Schedule")["ApproveSweepSchedule"]
+    assert schedule["ScheduleExpression"] == "rate(1 minute)"
+    assert schedule["Target"]["Arn"] == {"Ref": "ApproveSweepFunction.Alias"}
+    assert sweep["Timeout"] < 60
 
 
 def test_a_chat_turn_may_take_five_minutes() -> None:

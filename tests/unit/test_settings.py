@@ -11,12 +11,16 @@ from moto import mock_aws
 from qwestly_agent.bootstrap import look_up
 from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.settings import MINIMUM_SECRET_BYTES, Settings, is_reference
-from tests.servers import SECRET
+from tests.servers import API_SECRET, SECRET
 
 REQUIRED = {
     "MONGODB_URI": "mongodb://127.0.0.1:1",
     "MONGODB_DATABASE": "qwestly_local",
+}
+OF_CHAT = {
     "QWESTLY_AGENT_SHARED_SECRET": SECRET,
+    "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+    "CANDIDATE_API_URL": "http://127.0.0.1:1/api/agent/v1",
 }
 
 
@@ -25,7 +29,7 @@ def never_asked(reference: str) -> str:
 
 
 def settings(**changes: str) -> Settings:
-    return Settings.from_env({**REQUIRED, **changes})
+    return Settings.from_env({**REQUIRED, **OF_CHAT, **changes})
 
 
 def test_every_missing_variable_is_named_at_once() -> None:
@@ -41,6 +45,21 @@ def test_a_missing_variable_is_named_and_no_other(name: str, value: str | None) 
     with pytest.raises(InvalidSettings) as refused:
         Settings.from_env(environment)
     assert re.findall(r"[A-Z]+(?:_[A-Z]+)+", str(refused.value)) == [name]
+
+
+def test_what_a_door_needs_besides_is_named_at_once() -> None:
+    with pytest.raises(InvalidSettings) as refused:
+        Settings.from_env(REQUIRED).needs(*(name.lower() for name in OF_CHAT))
+    assert [name for name in OF_CHAT if name not in str(refused.value)] == []
+    settings().needs(*(name.lower() for name in OF_CHAT))
+
+
+@pytest.mark.parametrize("secret", ["short", SECRET, SECRET[::-1]])
+def test_what_signs_towards_the_candidate_app_is_long_and_signs_nobody_in(secret: str) -> None:
+    given = settings(QWESTLY_AGENT_SHARED_SECRET=f"{SECRET},{SECRET[::-1]}", QWESTLY_CANDIDATE_API_SECRET=secret)
+    with pytest.raises(InvalidSettings, match="QWESTLY_CANDIDATE_API_SECRET") as refused:
+        given.resolve(never_asked)
+    assert secret not in str(refused.value).split()
 
 
 def test_without_an_argument_the_environment_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,6 +103,7 @@ def test_no_secret_is_shown() -> None:
     secrets = {
         "MONGODB_URI": "mongodb://user:hunter2@cluster.example",
         "QWESTLY_AGENT_SHARED_SECRET": SECRET,
+        "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
         "DEEPSEEK_API_KEY": "sk-deepseek",
         "OPENAI_API_KEY": "sk-openai",
     }

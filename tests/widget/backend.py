@@ -29,6 +29,13 @@ HOST_PAGE = """<!doctype html><meta name="viewport" content="width=device-width"
 <script type="module" src="/widget/qwestly-chat.js"></script>"""
 
 
+MAIL_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+RUNNING = {"state": "running", "since": None, "receipt": None, "everybody": False}
+NOTHING_RAN: dict[str, list[str]] = {"stopped": [], "finished": [], "running": []}
+BECOMES = {"approve": "done", "edit": "done", "reject": "rejected", "revise": "revised"}
+FINAL = {"rejected", "revised", "expired", "done", "failed", "changed", "drafted", "published", "stopped"}
+
+
 class Cut(Exception):
     """Ends a stream as a broken connection does: without its last chunk."""
 
@@ -90,6 +97,7 @@ class Call:
     path: str
     token: str
     body: Any
+    query: str = ""
 
 
 class ScriptedBackend:
@@ -113,6 +121,11 @@ class ScriptedBackend:
         self.page_size = 50
         self.scripted: deque[tuple[str, Stream | Response]] = deque()
         self.token_gate: asyncio.Event | None = None
+        self.approvals: dict[str, dict[str, Any]] = {}
+        self.happened: list[dict[str, Any]] = []
+        self.active = False
+        self.brake: dict[str, Any] = RUNNING
+        self.local: dict[str, list[dict[str, Any]]] = {"outbox": [], "workflows": [], "schedules": []}
 
     # what a test says
 
@@ -140,10 +153,42 @@ class ScriptedBackend:
         self.conversations[conversation_id] = {"title": title, "running": running, "messages": list(messages)}
         self.answers |= {message["id"] for message in messages if message["role"] == "assistant"}
 
+    def ask(self, approval: dict[str, Any]) -> dict[str, Any]:
+        """Keeps an approval record as it is now, and tells of it in the updates."""
+        self.approvals[approval["approval_id"]] = approval
+        self.happen("approval", approval["approval_id"], approval)
+        return approval
+
+    def become(self, approval_id: str, status: str, **more: Any) -> dict[str, Any]:
+        """What happened to a record elsewhere."""
+        return self.ask(self.approvals[approval_id] | {"status": status} | more)
+
+    def happen(self, kind: str, key: str, what: dict[str, Any]) -> None:
+        self.happened.append({"type": kind, "id": key, "at": len(self.happened) + 1, kind: what})
+
     def hold_tokens(self) -> Callable[[], None]:
         """Keeps every asker of a token waiting until the answer is called."""
         gate = self.token_gate = asyncio.Event()
         return lambda: (self.loop.call_soon_threadsafe(gate.set), None)[1]
+
+    def decide(self, approval_id: str, decision: dict[str, Any]) -> Response:
+        """By compare-and-set, as the chat function does; whoever decides a second time is told the first outcome."""
+        record = self.approvals.get(approval_id)
+        if not record:
+            return error(404, "not_found", "There is nothing here.")
+        if record["status"] == "pending":
+            if decision["args_digest"] != record["args_digest"]:
+                return error(409, "changed", "This is not what you were shown. Please look at it again.")
+            args = record["args"] | decision.get("args", {})
+            self.become(
+                approval_id,
+                BECOMES[decision["decision"]],
+                args=args,
+                reason=decision.get("reason"),
+                decided_by="chat",
+                outcome="Your profile is changed." if decision["decision"] in ("approve", "edit") else None,
+            )
+        return JSONResponse(self.approvals[approval_id])
 
     # what a test asks
 
@@ -179,12 +224,16 @@ class ScriptedBackend:
         raw = await request.body()
         with self.heard:
             body = json.loads(raw) if raw else None
-            self.calls.append(Call(request.method, request.url.path, token, body))
+            self.calls.append(Call(request.method, request.url.path, token, body, request.url.query))
             self.heard.notify_all()
         if token in self.rejected or expiry(token) <= self.now():
             return error(401, "unauthorized", "Please sign in again.")
         scripted = self._scripted(f"{request.method} {request.url.path}")
         if isinstance(scripted, Stream):
+            for decision in (body or {}).get("decisions", ()):
+                refused = self.decide(decision["approval_id"], decision)
+                if refused.status_code != 200:
+                    return refused
             return StreamingResponse(scripted.body(), media_type="text/event-stream")
         return scripted or self._stored(request, body)
 
@@ -207,6 +256,14 @@ class ScriptedBackend:
                 return JSONResponse({"stopping": True})
             case "POST", ["messages", key, "feedback"] if key in self.answers:
                 return self._keep_feedback(key, **body)
+            case "GET", ["approvals"]:
+                return JSONResponse(self._approvals(**request.query_params))
+            case "POST", ["approvals", key, "decision"]:
+                return self.decide(key, body)
+            case "GET", ["updates"]:
+                return JSONResponse(self._updates(request.query_params.get("after")))
+            case method, ["brake"]:
+                return JSONResponse(self._brake(method))
             case _:
                 return error(404, "not_found", "There is nothing here.")
 
@@ -222,6 +279,40 @@ class ScriptedBackend:
             return error(422, "invalid", "That request is not valid.")
         self.feedback[key] = {"thumb": thumb, "words": words, "at": "2025-03-01T09:00:00Z"} if thumb else None
         return JSONResponse({"id": key, "feedback": self.feedback[key]})
+
+    def _approvals(self, state: str = "waiting", limit: str = "50", after: str = "0") -> dict[str, Any]:
+        kept = [view for view in self.approvals.values() if state == "all" or view["status"] == "pending"]
+        start, end = int(after), int(after) + min(int(limit), self.page_size)
+        return {"items": kept[start:end], "next": end if end < len(kept) else None}
+
+    def _updates(self, after: str | None) -> dict[str, Any]:
+        """Whoever comes anew is told what waits and what runs."""
+        brake = {"type": "brake", "id": "brake", "at": self.brake["since"] or 0.0, "brake": self.brake}
+        items = [brake, *self.happened[int(after or 0) :]]
+        if after is None:
+            items = [item for item in {item["id"]: item for item in items}.values() if not is_over(item)]
+        return {"items": items, "cursor": str(len(self.happened)), "active": self.active}
+
+    def _brake(self, method: str) -> dict[str, Any]:
+        if method == "POST":
+            self.brake = {"state": "paused", "since": self.now(), "receipt": NOTHING_RAN, "everybody": False}
+        elif method == "DELETE":
+            self.brake = RUNNING
+        return self.brake
+
+    async def local_api(self, request: Request) -> Response:
+        raw = await request.body()
+        with self.heard:
+            self.calls.append(Call(request.method, request.url.path, "", json.loads(raw) if raw else None))
+            self.heard.notify_all()
+        match request.method, request.url.path.split("/")[2:]:
+            case "GET", ["outbox", key]:
+                [mail] = [mail for mail in self.local["outbox"] if mail["id"] == key]
+                return HTMLResponse(mail["html"], headers=MAIL_HEADERS)
+            case "GET", [what]:
+                return self._scripted(f"GET {request.url.path}") or JSONResponse({"items": self.local[what]})  # type: ignore[return-value]
+            case _:
+                return self._scripted(f"POST {request.url.path}") or JSONResponse({})  # type: ignore[return-value]
 
     def _page(self, start: int) -> dict[str, Any]:
         rows = [
@@ -244,10 +335,16 @@ class ScriptedBackend:
                 Route("/local/status", lambda _: JSONResponse({**status, "notes": ["A note."]})),
                 Route("/local/token", self.token),
                 Route("/token", self.token),
+                Route("/local/{what}", self.local_api),
+                Route("/local/{what}/{key:path}", self.local_api, methods=["GET", "POST"]),
                 Mount("/widget", StaticFiles(directory=ROOT / "widget")),
                 Route("/api/{rest:path}", self.api, methods=["GET", "POST", "DELETE"]),
             ]
         )
+
+
+def is_over(item: dict[str, Any]) -> bool:
+    return item.get(item["type"], {}).get("status") in FINAL
 
 
 def error(status: int, code: str, message: str) -> Response:

@@ -2,12 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, JSONResponse
 
 from tests.widget.backend import ScriptedBackend, Stream, sse
 
@@ -21,10 +22,10 @@ class Widget:
         self.page = page
         self.box = page.get_by_label("Your message")
         self.log = page.get_by_role("log", name="Messages")
-        self.said = page.get_by_role("group", name="You")
+        self.said = page.get_by_role("group", name="You", exact=True)
         self.answer = page.get_by_role("group", name="Qwestly").last
         self.words = self.answer.locator(".content")
-        self.steps = self.answer.locator("details")
+        self.steps = self.answer.locator("details.steps")
         self.send = self.button("Send")
         self.stop = self.button("Stop")
         self.retry = self.button("Retry")
@@ -208,7 +209,7 @@ def test_characters_and_events_that_are_split_over_chunks_arrive_whole(widget: W
 def test_an_event_of_a_later_version_is_ignored(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Hello")
-    stream.begin().send("approval_required", approval_id="ap_1").send("constructor").send("fail").text("Hi")
+    stream.begin().send("mood", approval_id="ap_1").send("constructor").send("fail").text("Hi")
     stream.done("Hi")
     expect(widget.words).to_have_text("Hi")
     expect(widget.retry).to_be_hidden()
@@ -1220,11 +1221,12 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedB
     expect(widget.rows).to_have_count(1)
     keyboard = page.keyboard
     order = []
-    for _ in range(6):
+    for _ in range(8):
         keyboard.press("Tab")
         order.append(focused(page))
     assert order[:3] == ["New conversation", "Earlier", "Delete “Earlier”"]
-    assert order[3:] == ["Messages", "What do we know about me?", "Your message"]
+    assert order[3:5] == ["Approvals", "Pause everything"]
+    assert order[5:] == ["Messages", "What do we know about me?", "Your message"]
 
     stream = backend.stream("c2")
     keyboard.type("One")
@@ -1497,3 +1499,122 @@ def test_the_local_page_switches_the_user(page: Page, backend: ScriptedBackend):
     assert request.value.url.endswith("/local/token?user=auth0%7Cada%20%26%20co")
     ready(page)
     expect(page.get_by_label("Demo user")).to_have_value("auth0|ada & co")
+
+
+MAIL = {"id": "m1", "at": NOON, "to": "maya@example.com", "text": "Decide"}
+MAIL |= {"subject": "Your <b>yes</b> or no", "html": "<p>Hello <script>parent.hacked = 1</script>Maya</p>"}
+WORKFLOW = {"name": "card-1", "machine": "generate_card", "started_at": NOON - 9}
+SCHEDULE = {"name": "Sweep conversations", "expression": "rate(5 minutes)", "target": "extract_memories"}
+
+
+@pytest.fixture
+def backstage(page: Page, backend: ScriptedBackend, clock: Clock) -> Page:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    backend.local["schedules"] = [SCHEDULE]
+    with a_round(page):
+        page.goto("/")
+    ready(page)
+    expect(page.get_by_text("None has run yet.")).to_be_visible()
+    return page
+
+
+@contextmanager
+def a_round(page: Page) -> Iterator[None]:
+    """Ends when the page was told all that it asks for every two seconds: the next round is counted from then."""
+    with ExitStack() as answers:
+        for part in ("outbox", "workflows", "schedules"):
+            is_part = re.compile(f"/local/{part}$").search
+            answers.enter_context(page.expect_event("requestfinished", lambda it, is_part=is_part: is_part(it.url)))
+        yield
+    page.evaluate("fetch('/local/status').then(response => response.json())")
+
+
+def test_the_local_page_shows_workflows_as_they_run_and_mail_as_it_comes(
+    backstage: Page, backend: ScriptedBackend, clock: Clock
+):
+    workflows = backstage.get_by_role("list", name="Workflows").get_by_role("listitem")
+    expect(backstage.get_by_text("No mail yet.")).to_be_visible()
+    backend.local["workflows"] = [WORKFLOW | {"status": "RUNNING", "state": "DraftSections"}]
+    with a_round(backstage):
+        clock.run(2)
+    expect(workflows).to_have_text([re.compile("^generate card.*DraftSections$")])
+    backend.local["workflows"] = [WORKFLOW | {"status": "TIMED_OUT", "state": None}]
+    backend.local["outbox"] = [MAIL]
+    with a_round(backstage):
+        clock.run(2)
+    expect(workflows).to_have_text([re.compile("^generate card.*timed out$")])
+
+    opener = backstage.get_by_role("button", name="Your <b>yes</b> or no")
+    opener.focus()
+    backend.local["outbox"] = [MAIL | {"id": "m2", "subject": "Newer"}, MAIL]
+    with a_round(backstage):
+        clock.run(2)
+    expect(backstage.get_by_role("list", name="Outbox").get_by_role("listitem")).to_contain_text(["Newer", "Your"])
+    expect(opener).to_be_focused()
+    opener.press("Enter")
+    mail = backstage.get_by_role("dialog", name="Your <b>yes</b> or no")
+    expect(mail.frame_locator("iframe").get_by_text("Hello")).to_be_visible()
+    expect(mail.locator("iframe")).to_have_attribute("sandbox", "allow-popups allow-popups-to-escape-sandbox")
+    expect(mail.get_by_role("link", name="Open in a new tab")).to_have_attribute("href", "/local/outbox/m1")
+    mail.get_by_role("button", name="Close").click()
+    expect(opener).to_be_focused()
+    assert backstage.evaluate("window.hacked") is None
+
+
+def test_the_local_page_runs_a_schedule_now_and_says_how_it_went(
+    backstage: Page, backend: ScriptedBackend, clock: Clock
+):
+    run = backstage.get_by_role("button", name="Run Sweep conversations now")
+    path = "/local/schedules/Sweep conversations"
+    run.click()
+    expect(backstage.get_by_text("Sweep conversations has run.")).to_be_visible()
+    expect(run).to_be_focused()
+    assert len(backend.asked("POST", path)) == 1
+    backend.answer(f"POST {path}", JSONResponse({"failed": True}))
+    run.click()
+    expect(backstage.locator(".note.failed")).to_have_text("Sweep conversations ran and failed; its log says why.")
+    backend.refuse(502, "unavailable", on=f"POST {path}")
+    run.click()
+    expect(backstage.get_by_text(re.compile("Sweep conversations could not be run: .* answered 502"))).to_be_visible()
+
+
+def test_a_part_of_the_local_page_that_cannot_be_read_says_so_until_it_can(
+    backstage: Page, backend: ScriptedBackend, clock: Clock
+):
+    backend.refuse(502, "unavailable", on="GET /local/outbox")
+    with a_round(backstage):
+        clock.run(2)
+    expect(backstage.get_by_text("Could not be read: /local/outbox answered 502.")).to_be_visible()
+    with a_round(backstage):
+        clock.run(2)
+    expect(backstage.get_by_text("No mail yet.")).to_be_visible()
+
+
+def test_the_local_page_asks_for_nothing_while_it_is_not_looked_at(
+    backstage: Page, backend: ScriptedBackend, clock: Clock
+):
+    backstage.evaluate("Object.defineProperty(document, 'hidden', { value: true, configurable: true })")
+    before = len(backend.asked("GET", "/local/outbox"))
+    clock.run(20)
+    backstage.evaluate("Object.defineProperty(document, 'hidden', { value: false })")
+    backend.local["outbox"] = [MAIL]
+    clock.run(2)
+    expect(backstage.get_by_role("button", name="Your <b>yes</b> or no")).to_be_visible()
+    assert len(backend.asked("GET", "/local/outbox")) == before + 1
+
+
+def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Page, backend: ScriptedBackend):
+    backend.local["outbox"] = [MAIL | {"subject": "w" * 200}]
+    backend.local["workflows"] = [WORKFLOW | {"status": "RUNNING", "state": "S" * 80, "machine": "m" * 80}]
+    phone.goto("/")
+    widget = ready(phone)
+    outbox = phone.get_by_role("heading", name="Outbox")
+    expect(outbox).to_be_hidden()
+    widget.button("Backstage").click()
+    expect(outbox).to_be_visible()
+    expect(phone.get_by_role("button", name=re.compile("^www"))).to_be_visible()
+    expect(widget.box).to_be_hidden()
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+    assert phone.locator("aside").evaluate("node => node.scrollWidth - node.clientWidth") == 0
+    widget.button("Open the queue").click()
+    expect(phone.get_by_role("dialog", name="Waiting for you")).to_be_visible()

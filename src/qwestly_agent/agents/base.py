@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from aws_lambda_powertools import Logger
-from pydantic_ai import Agent
+from pydantic_ai import Agent, DeferredToolRequests
 
 from qwestly_agent.agents.spending import Spending
 from qwestly_agent.authority.model import Level
@@ -14,11 +14,14 @@ from qwestly_agent.clock import Clock
 from qwestly_agent.errors import AgentError
 from qwestly_agent.llm import Tier, TierModel
 from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
 
-if TYPE_CHECKING:  # which knows the deps
+if TYPE_CHECKING:  # which know the deps
+    from qwestly_agent.authority.asking import Asking
+    from qwestly_agent.cards.starting import Cards
     from qwestly_agent.tools.calls import Calls
 
 
@@ -32,8 +35,16 @@ class AgentDeps:
     knowledge: Knowledge
     docs: Docs
     query_vectors: QueryVectors
+    drafts: Drafts
+    cards: "Cards"
+    asking: "Asking"
+    """Where a proposal is handed in."""
     level: Level
     """How far the user lets the agent go."""
+    said: tuple[str, ...]
+    """What the user wrote in this conversation, this turn's last."""
+    stranger_spoke_before: bool
+    """Whether others' text entered the prompt in this turn's message, or in the turn before."""
     calls: "Calls"
     """The run's own tool calls, so far."""
     spending: Spending
@@ -43,7 +54,7 @@ class AgentDeps:
     logger: Logger
 
 
-ChatAgent: TypeAlias = Agent[AgentDeps, str]
+ChatAgent: TypeAlias = Agent[AgentDeps, str | DeferredToolRequests]
 Models: TypeAlias = Mapping[Tier, TierModel]
 
 

@@ -2,6 +2,7 @@
 
 - `BoundedTools`: ten attempts, no call twice, a tool that keeps failing withdrawn, ten seconds, so much of a result,
   and an error that is a sentence. The record and the audit read the run's own list of its calls (`tools.calls`).
+  A tool that would change something only proposes: its proposal is handed in, and the gate says what becomes of it.
 - `BoundedCost`: no model request once the run's ceiling is reached.
 - `FencedData`: what a tool returned stands in the prompt between tags that nothing inside can close.
 """
@@ -15,7 +16,7 @@ from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.agent.abstract import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler, WrapToolValidateHandler
-from pydantic_ai.exceptions import ModelRetry, ToolFailed, UnexpectedModelBehavior
+from pydantic_ai.exceptions import CallDeferred, ModelRetry, ToolFailed, UnexpectedModelBehavior
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import (
     CapabilityEvent,
@@ -35,14 +36,21 @@ from pydantic_ai.toolsets import FunctionToolset
 from pydantic_core import to_json, to_jsonable_python
 
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.authority.gate import gate
-from qwestly_agent.errors import AgentError, DataGone, InvalidSettings, ModelUnavailable
+from qwestly_agent.authority.model import Effect
+from qwestly_agent.authority.view import ApprovalView, view_of
+from qwestly_agent.authority.words import waiting
+from qwestly_agent.errors import AgentError, Braked, DataGone, Invalid, InvalidSettings, ModelUnavailable, NotFound
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.text import quoted, visible_data, well_formed
 from qwestly_agent.tools.base import Contract, contract_of
 from qwestly_agent.tools.calls import Call, id_of, name_of
 
 Context: TypeAlias = RunContext[AgentDeps]
+
+GATED: frozenset[Effect] = frozenset({"write", "outward", "destructive"})
+"""Effects that tools only propose."""
 
 MOST_CALLS_AT_ONCE = 50
 LONGEST_ARGUMENTS = 10_000
@@ -54,6 +62,26 @@ class Progress(CapabilityEvent, namespace="qwestly"):
     """What the user should know while a turn runs; AI SDK clients get it as `data-progress`."""
 
     label: str
+
+
+@dataclass(kw_only=True)
+class Asked(CapabilityEvent, namespace="qwestly"):
+    """A call waits for the user's decision."""
+
+    approval: ApprovalView
+    call_id: str
+    ends_the_turn: bool
+
+
+@dataclass(kw_only=True)
+class Decided(CapabilityEvent, namespace="qwestly"):
+    """What became of a decision that came with this turn."""
+
+    approval: ApprovalView
+    call_id: str | None
+    """Of the part at which the client shows it."""
+    said_yes: bool
+    """Whether the client shows a yes there, which may have come too late."""
 
 
 class BoundedTools(AbstractCapability[AgentDeps]):
@@ -104,7 +132,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
             arguments = await handler(args)
         except (ValidationError, ModelRetry) as error:
             raise ToolFailed(await _failed(ctx, made, None, _arguments_problem(error))) from None
-        if problem := _not_allowed(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.refusal(
+        if problem := _refused(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.refusal(
             made, arguments
         ):
             deps.calls.refused(made, problem, deps.clock())
@@ -125,20 +153,26 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         limit = asyncio.timeout(contract.timeout)
         try:
             async with limit:
-                result = _cut(visible_data(to_jsonable_python(await handler(args), fallback=str)), contract)
+                result = await handler(args)
+                if contract.effect in GATED:
+                    result = await _handed_in(ctx, call.tool_call_id, result, contract)
+                result = _cut(visible_data(to_jsonable_python(result, fallback=str)), contract)
         except asyncio.CancelledError:
             deps.calls.cancelled(made, deps.clock())
             raise
+        except CallDeferred:
+            raise
         except Exception as error:
             failure = deps.failure_of(error)
-            if isinstance(failure, DataGone):
+            if isinstance(failure, DataGone | Braked):
                 raise
             if not isinstance(error, ToolFailed | ModelRetry):
                 deps.logger.warning(Event.TOOL_FAILED, extra={"tool": call.tool_name, **cause_of(error)})
-            raise ToolFailed(
-                await _failed(ctx, made, args, _problem(error, failure, contract, limit.expired()))
-            ) from error
-        deps.calls.succeeded(made, args, result, deps.clock())
+            known = contract.effect in GATED and isinstance(error, Invalid | NotFound | ToolFailed | ModelRetry)
+            problem = _problem(error, failure, contract, limit.expired())
+            raise ToolFailed(await _failed(ctx, made, None if known else args, problem)) from error
+        if made.outcome == "running":
+            deps.calls.succeeded(made, args, result, deps.clock())
         return result
 
 
@@ -167,10 +201,28 @@ def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract
     return replace(part, tool_name=name, tool_call_id=call_id, args="{}" if too_long else arguments)
 
 
-def _not_allowed(deps: AgentDeps, contract: Contract) -> str | None:
+def _refused(deps: AgentDeps, contract: Contract) -> str | None:
     decision = gate(contract.effect, deps.level)
-    # Until there are approvals, what would need one is not done at all.
-    return None if decision.answer == "run" else decision.reason
+    return decision.reason if decision.answer == "refuse" else None
+
+
+async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contract) -> dict[str, Any]:
+    """What the model is told of a proposal; a call that waits for the user ends the run."""
+    deps, made = ctx.deps, ctx.deps.calls.made[call_id]
+    if not isinstance(proposal, Proposal) or proposal.act.effect != contract.effect:
+        raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
+    stranger_spoke = deps.stranger_spoke_before or deps.calls.stranger_spoke
+    decision, approval = await deps.asking.submit(proposal, call_id, stranger_spoke=stranger_spoke)
+    if approval is None:
+        raise ToolFailed(decision.reason)
+    if approval.answer == "run":
+        return {"status": approval.status, "outcome": approval.outcome, **approval.result}
+    words = waiting(approval)
+    deps.calls.waiting(made, words, deps.clock())
+    await ctx.emit(Asked(approval=view_of(approval), call_id=call_id, ends_the_turn=approval.answer == "ask"))
+    if approval.answer == "ask":
+        raise CallDeferred(metadata={"approval_id": approval.id})
+    return {"status": "waiting", "approval_id": approval.id, "note": words}
 
 
 async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from pydantic_ai import Agent, Tool
+from pydantic_ai import Agent, DeferredToolRequests, Tool
 
 from qwestly_agent.agents.base import AgentDeps, ChatAgent
 from qwestly_agent.agents.bounds import BoundedCost, BoundedTools, FencedData
@@ -16,7 +16,7 @@ def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequenc
         model.model,
         name=name,
         deps_type=AgentDeps,
-        output_type=str,
+        output_type=[str, DeferredToolRequests],
         instructions=instructions,
         tools=tools,
         # The library counts the calls of tools that it does not know; ours are counted by the bounds.

@@ -1,20 +1,26 @@
 """The brake: everything of a user that runs is stopped, nothing begins, and what waits for a person goes on waiting."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.clock import Clock
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
 
 PATIENCE_SECONDS = 30.0
 """After which the receipt says what could not be stopped."""
 LOOK_SECONDS = 0.1
+WATCH_SECONDS = 0.3
+
+T = TypeVar("T")
 
 State = Literal["running", "pausing", "paused", "partial"]
 
@@ -65,16 +71,26 @@ class Runs(Protocol):
 
 @dataclass(frozen=True)
 class RunsOf:
-    """One user's."""
+    """One user's: turns, pipelines, and effects that are being carried out."""
 
     user_id: str
     conversations: Conversations
+    drafts: Drafts
+    approvals: Approvals
 
     async def running(self, now: float) -> set[str]:
-        return await self.conversations.running(self.user_id, now)
+        found = await asyncio.gather(
+            self.conversations.running(self.user_id, now),
+            self.drafts.running(self.user_id),
+            self.approvals.executing(self.user_id),
+        )
+        return set().union(*found)
 
     async def braked(self, run_ids: Collection[str]) -> set[str]:
-        return await self.conversations.braked(self.user_id, run_ids)
+        stopped = await asyncio.gather(
+            self.conversations.braked(self.user_id, run_ids), self.drafts.stopped(self.user_id, run_ids)
+        )
+        return set().union(*stopped)
 
 
 async def pull(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Standing:
@@ -93,6 +109,38 @@ async def pull(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Standi
     receipt = Receipt(stopped=_sorted(stopped), finished=_sorted(over - stopped), running=_sorted(left))
     await signals.keep_receipt(whose, receipt.model_dump(mode="json"))
     return await standing(signals, whose)
+
+
+async def check(signals: Signals, user_id: str) -> None:
+    """A fresh look. Raises `Braked`, and what keeps everybody from knowing."""
+    await asyncio.gather(signals.check_brake(user_id), signals.check_brake(EVERYBODY))
+
+
+async def unless_braked(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
+    """What the work answers. It does not begin, or is cancelled, where the brake is on or nobody can tell: then that is
+    raised."""
+    try:
+        await check(signals, user_id)
+    except BaseException:
+        work.close()
+        raise
+    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(_watch(signals, user_id))
+    try:
+        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        return await watching  # which ends by raising
+    finally:
+        for task in (working, watching):
+            task.cancel()
+            with suppress(BaseException):
+                await task
+
+
+async def _watch(signals: Signals, user_id: str) -> Any:
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        await check(signals, user_id)
 
 
 def _sorted(runs: Collection[str]) -> tuple[str, ...]:

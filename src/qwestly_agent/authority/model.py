@@ -1,6 +1,11 @@
 """The words of authority, as the rest of the house uses them."""
 
-from typing import Literal, TypeAlias
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
 
 Effect: TypeAlias = Literal["read", "draft", "write", "outward", "destructive"]
 """What a tool's call does: changes nothing · makes something of ours alone · changes the user's saved data · others can
@@ -18,3 +23,170 @@ EVERYBODY = "everybody"
 
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 """Do it now · wait for the user's yes · go on, and do it once the user says yes · do not."""
+
+# --- what a person is shown -------------------------------------------------------------------------------------------
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Change(_Frozen):
+    """One thing as it is and as it would be; None where there is nothing."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+
+class ShownClaim(_Frozen):
+    text: str
+    evidence: tuple[str, ...] = ()
+    """Sources, as a person reads them."""
+    confirmed: bool = False
+    """Whether it rests on what a person wrote or confirmed for this."""
+
+
+class ShownSection(_Frozen):
+    heading: str
+    claims: tuple[ShownClaim, ...]
+
+
+class ShownLeftOut(_Frozen):
+    text: str
+    why: tuple[str, ...]
+
+
+class Preview(_Frozen):
+    """What will happen, to what. Plain text throughout."""
+
+    title: str
+    """As "Change your headline"."""
+    changes: tuple[Change, ...] = ()
+    sections: tuple[ShownSection, ...] = ()
+    left_out: tuple[ShownLeftOut, ...] = ()
+    difference: tuple[str, ...] = ()
+    """What changed since the person was asked before."""
+
+
+# --- the approval record ----------------------------------------------------------------------------------------------
+
+Kind: TypeAlias = Literal["card", "profile", "preference", "linkedin", "deletion"]
+Status: TypeAlias = Literal[
+    "pending", "approved", "rejected", "revised", "expired", "executing", "done", "failed", "unknown", "changed"
+]
+"""Waits for a person · decided: yes, no, otherwise, nobody came · being carried out · how that ended. What is `unknown`
+is asked after until it is known; `changed` says that the subject was another by then, so that nothing was done."""
+FINAL: frozenset[Status] = frozenset({"rejected", "revised", "expired", "done", "failed", "changed"})
+Verb: TypeAlias = Literal["approve", "edit", "revise", "reject"]
+"""Yes · yes, with these arguments instead · not so, but otherwise · no."""
+DecidedBy: TypeAlias = Literal["chat", "queue", "link", "level", "nobody"]
+
+MAIL_AFTER_SECONDS = 600.0
+"""Of what is asked in the chat: by then its user is not looking."""
+LEFT_BEHIND_SECONDS = 60.0
+"""After which something approved, or begun, was left behind by a process that died."""
+ASK_AGAIN_SECONDS = 30.0
+"""Between two questions what became of an effect."""
+KEYS_KEPT_SECONDS = 48 * 3600.0
+"""So long the candidate app can tell: docs/candidate-app-api.yaml."""
+
+
+class Approval(_Frozen):
+    """One question to one person, and all that became of it. Moments are seconds since the epoch."""
+
+    id: str
+    user_id: str
+    run_id: str
+    conversation_id: str | None = None
+    """None for what no conversation asked."""
+    draft_id: str | None = None
+    """Of a pipeline that waits for the answer."""
+
+    kind: Kind
+    tool: str
+    effect: Effect
+    args: str
+    """JSON, exactly as it is carried out."""
+    args_digest: str
+    schema_digest: str
+    """Of the arguments' schema, as it was when the person was asked."""
+    subject: str
+    version: str | None
+    """The subject's; None where it must be new."""
+    shown: Mapping[str, str] = Field(default_factory=dict)
+    """What the subject said when it was shown."""
+    preview: Preview
+    rationale: str = ""
+    alternatives: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    """Ids."""
+
+    level: Level
+    answer: Answer
+    """The gate's: asked, queued, or run by the level itself."""
+    status: Status = "pending"
+    created_at: float
+    expires_at: float
+    updated_at: float
+    decided_at: float | None = None
+    decided_by: DecidedBy | None = None
+    reason: str | None = None
+    """The person's words."""
+    begun_at: float | None = None
+    """When its effect was last sent."""
+    outcome: str | None = None
+    """A sentence for the person and for the model."""
+    result: Mapping[str, str] = Field(default_factory=dict)
+    revises: str | None = None
+    revised_by: str | None = None
+
+    task_token: str | None = Field(default=None, repr=False)
+    """Sealed. Of the execution that waits; it never leaves the backend."""
+    told_execution: bool = False
+    """Whether the execution has got its answer, or waits no more."""
+    links: tuple[str, ...] = Field(default=(), repr=False)
+    """Hashes of the tokens in the links that were mailed."""
+    mails: int = 0
+    mail_at: float | None = None
+    """When the next mail is due; None for no more."""
+    news: bool = False
+    """Whether something became of it that the model was not told."""
+    audit: tuple[str, ...] = ()
+    """Who did what, when, from where; oldest first."""
+    revision: int = 0
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        return json.loads(self.args)
+
+    @property
+    def waits_for_execution(self) -> bool:
+        """Whether somebody must still be told what was decided."""
+        return self.task_token is not None and not self.told_execution
+
+    @property
+    def due_at(self) -> float | None:
+        """When the sweep must look at it."""
+        match self.status:
+            case "pending":
+                return min(self.expires_at, self.mail_at or self.expires_at)
+            case "approved":
+                return (self.decided_at or self.created_at) + LEFT_BEHIND_SECONDS
+            case "executing":
+                return (self.begun_at or self.created_at) + LEFT_BEHIND_SECONDS
+            case "unknown":
+                return self.updated_at + ASK_AGAIN_SECONDS
+            case _:
+                # No execution waits longer than its question was open.
+                waits = self.waits_for_execution and self.updated_at < self.expires_at + LEFT_BEHIND_SECONDS
+                return self.updated_at + LEFT_BEHIND_SECONDS if waits else None
+
+
+def written(args: Mapping[str, Any]) -> str:
+    """Arguments in the one form that is kept, shown a digest of, and carried out."""
+    return json.dumps(args, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def digest_of(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -2,7 +2,7 @@
 
 import math
 
-from qwestly_agent.bootstrap import House
+from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.errors import OverBudget, TooManyTurns
 from qwestly_agent.stores.conversations import LEASE_SECONDS
 from qwestly_agent.stores.usage import MINUTE_SECONDS, Load
@@ -10,7 +10,7 @@ from qwestly_agent.stores.usage import MINUTE_SECONDS, Load
 DAY_SECONDS = 86_400
 
 
-async def admit(house: House, user_id: str, load: Load, now: float) -> None:
+async def admit(house: FullHouse, user_id: str, load: Load, now: float) -> None:
     """Raises `OverBudget` and `TooManyTurns`."""
     settings = house.settings
     if load.spent_today_usd >= settings.day_ceiling_usd:
@@ -29,7 +29,7 @@ async def admit(house: House, user_id: str, load: Load, now: float) -> None:
         )
 
 
-async def _alive(house: House, user_id: str, load: Load, now: float) -> int:
+async def _alive(house: FullHouse, user_id: str, load: Load, now: float) -> int:
     """How many of these runs still run. Those of processes that died are let go of: nobody else will."""
     holding = await house.conversations.running(user_id, now)
     dead = [run for run, began in load.running.items() if run not in holding and now - began > LEASE_SECONDS]

@@ -10,10 +10,12 @@ from pydantic import ValidationError
 
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
-from qwestly_agent.authority.model import EVERYBODY, Level
-from qwestly_agent.bootstrap import House
+from qwestly_agent.authority import brake
+from qwestly_agent.authority.model import Approval, Level
+from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.context import MEMORIES_LIMIT, Context, make_context
+from qwestly_agent.chat.news import Approvals, nothing_new, settle_all
 from qwestly_agent.chat.request import TurnRequest
 from qwestly_agent.chat.turn import LAST_TRY_SECONDS, Turn
 from qwestly_agent.chat.window import READ_LIMIT
@@ -50,11 +52,13 @@ class _Known:
     memories: list[Memory]
     last_withdrawn: float | None
     level: Level
+    news: list[Approval]
+    """Of approvals, what the model was not told."""
 
 
-async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: float) -> Turn:
+async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
     """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`,
-    `TooManyTurns`, `OverBudget`, `Braked`."""
+    `TooManyTurns`, `OverBudget`, `Braked`. `where` is what the audit of decisions shall know of their origin."""
     turn = NewTurn(
         run_id=house.new_id(),
         message_id=request.message_id or f"msg_{house.new_id()}",
@@ -64,7 +68,7 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
     conversation_id = request.conversation_id or house.new_id()
     reading = asyncio.gather(
         _read_said(house, user_id, conversation_id, request),
-        _read_known(house, user_id),
+        _read_known(house, user_id, conversation_id),
         house.usage.enter(user_id, turn.run_id, turn.started_at),
     )
     try:
@@ -79,8 +83,9 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
     try:
         said, known, load = await reading
         await admit(house, user_id, load, turn.started_at)
-        return await _prepare(house, claim, request, said, known, load, deadline)
-    except (Invalid, Changed, TooManyTurns, OverBudget, Braked):
+        approvals = await _approvals(house, claim, request, known.news, where)
+        return await _prepare(house, claim, request, said, known, load, approvals, deadline)
+    except (Invalid, Changed, NotFound, TooManyTurns, OverBudget, Braked):
         await asyncio.gather(house.conversations.withdraw(claim), _leaving(house, user_id, turn))
         raise
     except BaseException:
@@ -91,17 +96,17 @@ async def open_turn(house: House, user_id: str, request: TurnRequest, deadline: 
         raise
 
 
-async def _tried(house: House, *what: Coroutine[Any, Any, None]) -> None:
+async def _tried(house: FullHouse, *what: Coroutine[Any, Any, None]) -> None:
     for error in await asyncio.gather(*what, return_exceptions=True):
         if error:
             house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
 
-def _leaving(house: House, user_id: str, turn: NewTurn) -> Coroutine[Any, Any, None]:
+def _leaving(house: FullHouse, user_id: str, turn: NewTurn) -> Coroutine[Any, Any, None]:
     return house.usage.leave(user_id, turn.run_id, turn.started_at)
 
 
-async def _claim(house: House, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest) -> Claim:
+async def _claim(house: FullHouse, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest) -> Claim:
     conversations, design = house.conversations, house.settings.agent_design
     if request.likely_new:
         created = await conversations.create(user_id, conversation_id, turn, design)
@@ -118,7 +123,7 @@ async def _claim(house: House, user_id: str, conversation_id: str, turn: NewTurn
         return created
 
 
-async def _read_said(house: House, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
+async def _read_said(house: FullHouse, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
     conversations = house.conversations
     recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
     if request.message_id is None:
@@ -126,21 +131,48 @@ async def _read_said(house: House, user_id: str, conversation_id: str, request: 
     return _Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
 
 
-async def _read_known(house: House, user_id: str) -> _Known:
+async def _read_known(house: FullHouse, user_id: str, conversation_id: str) -> _Known:
     """Raises `Braked`."""
-    profile, memories, last_withdrawn, level, *_ = await asyncio.gather(
+    profile, memories, last_withdrawn, level, news, *_ = await asyncio.gather(
         house.profiles.summary(user_id),
         house.memories.most_salient(user_id, MEMORIES_LIMIT),
         house.memories.last_withdrawn(user_id),
         house.autonomy.level(user_id),
-        house.signals.check_brake(user_id),
-        house.signals.check_brake(EVERYBODY),
+        house.approvals.news(user_id, conversation_id),
+        brake.check(house.signals, user_id),
     )
-    return _Known(profile, memories, last_withdrawn, level)
+    return _Known(profile, memories, last_withdrawn, level, news)
+
+
+async def _approvals(
+    house: FullHouse, claim: Claim, request: TurnRequest, news: list[Approval], where: str
+) -> Approvals:
+    """What the user decides with this turn, and what the model is told of decisions by it."""
+    if not request.decisions:
+        return Approvals((), news)
+    settled = await settle_all(
+        house,
+        claim.user_id,
+        claim.conversation_id,
+        request.decisions,
+        ours_alone=request.protocol == "plain",
+        where=where,
+    )
+    news = await house.approvals.news(claim.user_id, claim.conversation_id)
+    if request.text is None and not news:
+        raise nothing_new(settled)
+    return Approvals(settled, news)
 
 
 async def _prepare(
-    house: House, claim: Claim, request: TurnRequest, said: _Said, known: _Known, load: Load, deadline: float
+    house: FullHouse,
+    claim: Claim,
+    request: TurnRequest,
+    said: _Said,
+    known: _Known,
+    load: Load,
+    approvals: Approvals,
+    deadline: float,
 ) -> Turn:
     claim, said = await _up_to_date(house, claim, request, said)
     design = _design_of(claim)
@@ -157,12 +189,14 @@ async def _prepare(
         load=load,
         level=known.level,
         deadline=deadline,
+        approvals=approvals,
+        continues=request.continues or next((each.continues for each in earlier if each.continues), None),
         replaced=earlier,
         answered=_answered(request, earlier),
     )
 
 
-async def _up_to_date(house: House, claim: Claim, request: TurnRequest, said: _Said) -> tuple[Claim, _Said]:
+async def _up_to_date(house: FullHouse, claim: Claim, request: TurnRequest, said: _Said) -> tuple[Claim, _Said]:
     """The reads ran beside the claim: read again where they saw a moment before it, or a killed turn left something."""
     last_seq = claim.last_seq
     if claim.abandoned:
@@ -180,6 +214,8 @@ async def _up_to_date(house: House, claim: Claim, request: TurnRequest, said: _S
 def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
     """The turn that answered this message before, or tried to; empty for a new message."""
     last = [message for message in said.recent if message.run_id == said.recent[-1].run_id]
+    if request.text is None and not request.regenerate:
+        return []
     if not request.regenerate:
         if said.exchange and said.exchange[0].content != request.text and said.exchange != last:
             raise Changed("Only the last message can be written anew.")
@@ -188,8 +224,10 @@ def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
         return []  # it never reached us
     if not last:
         raise Invalid("There is no answer to make again.")
-    named = {message.id for message in last}
-    if (said.exchange and said.exchange != last) or (request.regenerates or last[0].id) not in named:
+    named = {name for message in last for name in (message.id, message.continues)}
+    # An answer that goes on after a decision is one message to the client, and named by what its user wrote.
+    asked = said.exchange == last or any(message.id in named for message in said.exchange)
+    if (said.exchange and not asked) or (request.regenerates or last[0].id) not in named:
         raise Changed("Only the last answer can be made again.")
     return last
 

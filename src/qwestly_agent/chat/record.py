@@ -13,8 +13,10 @@ from pydantic_ai.messages import (
     ModelResponse,
     PartDeltaEvent,
     PartStartEvent,
+    RetryPromptPart,
     TextPart,
     TextPartDelta,
+    ToolReturnPart,
 )
 from pydantic_ai.ui import NativeEvent
 
@@ -66,8 +68,25 @@ class Record:
 
     def keep(self, messages: Sequence[ModelMessage], prompt_characters: Callable[[], int]) -> None:
         """The run's messages; an answer that broke off before its provider counted it is estimated."""
+        messages = self._answered(messages)
         self.estimated = any(_is_uncounted(message) for message in messages)
         self.messages = [_counted(message, prompt_characters()) for message in messages] if self.estimated else messages
+
+    def _answered(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
+        """With what the next prompt says of the calls that wait for their user: a call needs an answer in it."""
+        waits = [call for call in self.calls.made.values() if call.outcome == "waiting"]
+        returned = {
+            part.tool_call_id
+            for message in messages
+            for part in message.parts
+            if isinstance(part, ToolReturnPart | RetryPromptPart)
+        }
+        parts = [
+            ToolReturnPart(tool_name=call.tool, content=call.result, tool_call_id=call.id)
+            for call in waits
+            if call.id not in returned
+        ]
+        return [*messages, ModelRequest(parts=parts)] if parts else messages
 
     def tokens(self) -> dict[str, int]:
         """Of all of the run's model calls."""
@@ -130,8 +149,9 @@ def step_of(call: Call) -> Step:
         name=well_formed(call.tool),
         label=well_formed(call.label),
         effect=call.contract.effect if call.contract else None,
+        outside=call.contract is not None and call.contract.outside,
         arguments=_written(call.arguments),
-        ok=None if call.outcome in ("running", "cancelled") else call.outcome == "succeeded",
+        ok=None if call.outcome in ("running", "waiting", "cancelled") else call.outcome == "succeeded",
         problem=call.problem,
         ms=call.milliseconds,
     )
@@ -145,7 +165,7 @@ def _entry(call: Call) -> ToolCallEntry:
         effect=call.contract.effect if call.contract else None,
         outcome=call.outcome,
         arguments=_written(call.arguments, masked),
-        result=_written(call.result, masked) if call.outcome == "succeeded" else None,
+        result=_written(call.result, masked) if call.outcome in ("succeeded", "waiting") else None,
         error=masked(call.problem) if call.problem else None,
         ms=call.milliseconds,
         at=call.started_at,

@@ -1,6 +1,6 @@
 """What a client asks for, in either of the two languages that the body may speak.
 
-Of a posted history only the newest user message is read: the conversation is ours.
+Of a posted history only the newest message is read, for what the user wrote or decided: the conversation is ours.
 """
 
 from dataclasses import dataclass
@@ -9,9 +9,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from pydantic_core import from_json
 
+from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
+from qwestly_agent.authority.model import Verb
 from qwestly_agent.errors import AttachmentsUnsupported, Invalid, TooLong
 
 LONGEST_MESSAGE_CHARACTERS = 20_000
+MOST_DECISIONS = 20
 
 ClientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,128}$")]
 """An id that a client minted. No `.` or `$`, which mean something to the database, and no `:`, which separates keys."""
@@ -19,11 +22,26 @@ Protocol = Literal["ai_sdk", "plain"]
 
 
 @dataclass(frozen=True)
+class Decided:
+    """A decision on an approval, as a client posts it."""
+
+    approval_id: str
+    verb: Verb
+    args_digest: str | None = None
+    """None where the protocol cannot carry it: what a pending record asks never changes, so its id names it."""
+    args: dict[str, Any] | None = None
+    reason: str | None = None
+    call_id: str | None = None
+    """Of the tool part that the client shows it at."""
+
+
+@dataclass(frozen=True)
 class TurnRequest:
     protocol: Protocol
     conversation_id: str | None
     text: str | None
-    """The newest user message; None only where an answer is to be made again and the client does not say to what."""
+    """The newest user message; None where only decisions were posted, and where an answer is to be made again and the
+    client does not say to what."""
     message_id: str | None
     likely_new: bool
     """Whether the conversation is probably not there yet. A wrong guess costs a round trip, nothing else."""
@@ -31,14 +49,22 @@ class TurnRequest:
     """Make the last answer again. A message that never reached us is answered for the first time."""
     regenerates: str | None = None
     """The answer that is to be made again, where the client names it."""
+    decisions: tuple[Decided, ...] = ()
+    continues: str | None = None
+    """The answer that the client goes on building."""
+
+
+class _Decision(Decision):
+    approval_id: ClientId
 
 
 class _Plain(BaseModel):
-    """`curl -N` and the reference widget: answered with named SSE events."""
+    """`curl -N` and the reference widget: answered with named SSE events. A message, decisions, or both."""
 
-    message: str
+    message: str | None = None
     conversation_id: ClientId | None = None
     message_id: ClientId | None = None
+    decisions: list[_Decision] = Field(default=[], max_length=MOST_DECISIONS)
 
 
 class _Part(BaseModel):
@@ -49,11 +75,25 @@ class _Part(BaseModel):
 class _UIMessage(BaseModel):
     id: ClientId | None = None
     role: str
-    parts: list[_Part] = []
+    parts: list[Any] = []
+
+
+class _Answered(BaseModel):
+    id: ClientId
+    approved: bool
+    reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
+
+
+class _AnsweredPart(BaseModel):
+    """A tool's part that its user has answered. Of what it says besides nothing is believed."""
+
+    toolCallId: str = Field(max_length=64)  # noqa: N815  the wire's name
+    approval: _Answered
 
 
 class _AISDK(BaseModel):
-    """What `useChat` posts: answered with a UI message stream. Of `messages` only the newest user message is read."""
+    """What `useChat` posts: answered with a UI message stream. Of `messages` only the newest
+    user message is read, and the answers to what was asked in the last one."""
 
     id: ClientId
     messages: list[Any]
@@ -94,12 +134,20 @@ def parse_json(body: bytes) -> dict[str, Any]:
 
 def _parse_plain(posted: dict[str, Any]) -> TurnRequest:
     plain = _Plain.model_validate(posted)
+    if plain.decisions and plain.conversation_id is None:
+        raise Invalid("Decisions need the conversation in which they were asked for.")
+    if plain.message is None and not plain.decisions:
+        raise Invalid("message: Field required.")
     return TurnRequest(
         protocol="plain",
         conversation_id=plain.conversation_id,
-        text=_checked(plain.message),
+        text=None if plain.message is None else _checked(plain.message),
         message_id=plain.message_id,
         likely_new=plain.conversation_id is None,
+        decisions=tuple(
+            Decided(each.approval_id, each.decision, each.args_digest, each.args, each.reason)
+            for each in plain.decisions
+        ),
     )
 
 
@@ -108,23 +156,44 @@ def _parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
     regenerate = body.trigger == "regenerate-message"
     newest = _UIMessage.model_validate(body.messages[-1]) if body.messages else None
     said = newest if newest and newest.role == "user" else None
-    if said is None and not regenerate:
-        raise Invalid("Nothing new was said: the last message must be the user's.")
+    answered = newest if newest and newest.role == "assistant" and not regenerate else None
+    decisions = _decisions_of(answered) if answered else ()
+    if said is None and not regenerate and not decisions:
+        raise Invalid("Nothing new was said or decided: the last message must be the user's, or answer an approval.")
     return TurnRequest(
         protocol="ai_sdk",
         conversation_id=body.id,
         text=_text_of(said) if said else None,
         message_id=said.id if said else None,
-        likely_new=len(body.messages) == 1 and not regenerate,
+        likely_new=len(body.messages) == 1 and not regenerate and not decisions,
         regenerate=regenerate,
         regenerates=body.messageId if regenerate else None,
+        decisions=decisions,
+        continues=answered.id if answered and decisions else None,
+    )
+
+
+def _decisions_of(message: _UIMessage) -> tuple[Decided, ...]:
+    parts = [part for part in message.parts if isinstance(part, dict) and part.get("state") == "approval-responded"]
+    if len(parts) > MOST_DECISIONS:
+        raise Invalid(f"So many decisions at once are not possible; at most {MOST_DECISIONS} are.")
+    answered = [_AnsweredPart.model_validate(part) for part in parts]
+    return tuple(
+        Decided(
+            each.approval.id,
+            "approve" if each.approval.approved else "reject",
+            reason=each.approval.reason,
+            call_id=each.toolCallId,
+        )
+        for each in answered
     )
 
 
 def _text_of(message: _UIMessage) -> str:
-    if any(part.type == "file" for part in message.parts):
+    parts = [_Part.model_validate(part) for part in message.parts]
+    if any(part.type == "file" for part in parts):
         raise AttachmentsUnsupported
-    return _checked("\n\n".join(part.text for part in message.parts if part.type == "text"))
+    return _checked("\n\n".join(part.text for part in parts if part.type == "text"))
 
 
 def _checked(text: str) -> str:

@@ -5,9 +5,9 @@ The turn runs in a task of its own and the response reads from a queue, so a clo
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import (
@@ -29,10 +29,14 @@ from pydantic_ai.ui.vercel_ai.response_types import (
     ErrorChunk,
     FinishChunk,
     FinishStepChunk,
+    ToolApprovalRequestChunk,
+    ToolOutputAvailableChunk,
+    ToolOutputDeniedChunk,
 )
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.bounds import Progress
+from qwestly_agent.agents.bounds import Asked, Decided, Progress
+from qwestly_agent.authority.view import ApprovalView
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.record import step_of
 from qwestly_agent.chat.request import Protocol
@@ -119,6 +123,10 @@ def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, A
             return [("tool_result", {"id": step.id, "name": step.name, "ok": result.outcome == "success"})]
         case Progress():
             return [("progress", {"label": event.label})]
+        case Asked():
+            return [("approval_required", event.approval.model_dump(mode="json"))]
+        case Decided():
+            return [("approval_decided", event.approval.model_dump(mode="json"))]
         case _:
             return []
 
@@ -147,8 +155,20 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
         yield AbortChunk(reason="Stopped.")
 
     async def handle_capability_event(self, event: CapabilityEvent) -> AsyncIterator[BaseChunk]:
-        if isinstance(event, Progress):
-            yield DataChunk(type="data-progress", data={"label": event.label}, transient=True)
+        match event:
+            case Progress():
+                yield DataChunk(type="data-progress", data={"label": event.label}, transient=True)
+            case Asked():
+                if event.ends_the_turn:
+                    yield ToolApprovalRequestChunk(approval_id=event.approval.approval_id, tool_call_id=event.call_id)
+                yield _approval(event.approval)
+            case Decided():
+                if event.call_id:
+                    for chunk in _answer_at(event.call_id, event.approval, event.said_yes):
+                        yield chunk
+                yield _approval(event.approval)
+            case _:
+                pass
 
     async def after_stream(self) -> AsyncIterator[BaseChunk]:
         if self.cancelled is None and self._finish_reason != "error":
@@ -158,7 +178,31 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
         yield DoneChunk()
 
 
+def _approval(approval: ApprovalView) -> DataChunk:
+    return DataChunk(type="data-approval", id=approval.approval_id, data=approval.model_dump(mode="json"))
+
+
+class _ToolApprovalResponseChunk(BaseChunk):
+    """The library has none."""
+
+    type: Literal["tool-approval-response"] = "tool-approval-response"
+    approval_id: str
+    approved: bool
+
+
+def _answer_at(call_id: str, approval: ApprovalView, said_yes: bool) -> Iterator[BaseChunk]:
+    """The end of the tool's part that waited, in the message that the client goes on building."""
+    denied = approval.status == "rejected"
+    if said_yes == denied:  # it was decided otherwise before, elsewhere: a client refuses a part that says both
+        yield _ToolApprovalResponseChunk(approval_id=approval.approval_id, approved=not denied)
+    if denied:
+        yield ToolOutputDeniedChunk(tool_call_id=call_id)
+    else:
+        output = {"status": approval.status, "outcome": approval.outcome}
+        yield ToolOutputAvailableChunk(tool_call_id=call_id, output=output)
+
+
 def encode_ai_sdk(turn: Turn) -> AsyncIterator[str]:
     """UI message stream v1; the last chunk before `[DONE]` is `finish`, `abort` or `error`."""
-    chunks = _AISDKStream(sdk_version=SDK_VERSION, server_message_id=turn.answer_id)
+    chunks = _AISDKStream(sdk_version=SDK_VERSION, server_message_id=turn.continues or turn.answer_id)
     return chunks.encode_stream(chunks.transform_stream(turn.events()))

@@ -15,22 +15,27 @@ from pydantic_ai.ui import NativeEvent
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.agents.base import AgentDeps, Design
+from qwestly_agent.agents.bounds import Decided
 from qwestly_agent.agents.spending import Spending
+from qwestly_agent.authority.asking import Asking
 from qwestly_agent.authority.model import Level
-from qwestly_agent.bootstrap import House
+from qwestly_agent.authority.view import view_of
+from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.cards.starting import Cards
 from qwestly_agent.chat.context import Context
 from qwestly_agent.chat.failures import cut_answer, failure_of
+from qwestly_agent.chat.news import Approvals, note_of
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.running import WENT_ON_ELSEWHERE, Watched
 from qwestly_agent.chat.shown import shown, shown_message
-from qwestly_agent.chat.window import model_history, window_start
+from qwestly_agent.chat.window import model_history, prompt_of, window_start
 from qwestly_agent.clients.query_vectors import QueryVectors
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import ConversationBusy, OverBudget, Unavailable
 from qwestly_agent.observability import Event, cause_of, measure_turn
 from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
 from qwestly_agent.stores.usage import Load
-from qwestly_agent.text import quoted
+from qwestly_agent.text import is_pasted
 
 LAST_TRY_SECONDS = 1.0
 TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask for less at once."
@@ -40,7 +45,7 @@ TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask
 class Turn:
     """A claimed conversation with everything that its answer needs. `events` must be read to its end: it lets go."""
 
-    house: House
+    house: FullHouse
     claim: Claim
     design: Design
     text: str
@@ -55,6 +60,9 @@ class Turn:
     """How far its user lets the agent go."""
     deadline: float
     """Seconds since the epoch at which the answer must be over."""
+    approvals: Approvals
+    continues: str | None = None
+    """The answer that the client goes on building."""
     replaced: list[Message] = field(default_factory=list)
     """The turn whose place this one takes."""
     answered: Message | None = None
@@ -71,6 +79,9 @@ class Turn:
         )
         self.answer_run_id = self.answered.run_id if self.answered else self.run_id
         self.answer_id = f"msg_{self.answer_run_id}"
+        earlier = self.replaced[0].note if self.replaced else ""
+        # What a turn that is made again had told stands nowhere else.
+        self.note = "\n\n".join(filter(None, (earlier, note_of(self.approvals.news))))
 
     @property
     def run_id(self) -> str:
@@ -87,6 +98,10 @@ class Turn:
                 yield event
             return
         self.house.logger.info(Event.TURN_STARTED)
+        for settled in self.approvals.settled:
+            decided = settled.decided
+            said_yes = decided.verb in ("approve", "edit")
+            yield Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
         cancellation = CancellationToken()
         with self.house.running.watching(self.claim, cancellation.cancel) as watched:
             try:
@@ -103,6 +118,12 @@ class Turn:
         if self.record.status == "stopped":
             raise RunCancelled("stopped by the user")
 
+    def _stranger_spoke_before(self) -> bool:
+        """Whether a document, a LinkedIn page or pasted text entered the prompt by this message or the turn before."""
+        before = [message for message in self.history if message.run_id == self.history[-1].run_id]
+        words = (self.text, *(message.content for message in before if message.role == "user"))
+        return any(step.outside for message in before for step in message.steps) or any(map(is_pasted, words))
+
     async def _run(self, cancellation: CancellationToken) -> AsyncIterator[NativeEvent]:
         house = self.house
         deps = AgentDeps(
@@ -112,7 +133,12 @@ class Turn:
             knowledge=house.knowledge,
             docs=house.docs,
             query_vectors=QueryVectors(house.embeddings),
+            drafts=house.drafts,
+            cards=Cards(house, self.claim.user_id, self.run_id, self.claim.conversation_id),
+            asking=Asking(house, self.claim.user_id, self.run_id, self.claim.conversation_id),
             level=self.level,
+            said=(*(message.content for message in self.history if message.role == "user"), self.text),
+            stranger_spoke_before=self._stranger_spoke_before(),
             calls=self.record.calls,
             spending=self.spending,
             failure_of=failure_of,
@@ -120,7 +146,7 @@ class Turn:
             logger=house.logger,
         )
         async with house.agents[self.design.name].run_stream_events(
-            quoted(self.text),
+            prompt_of(self.note, self.text),
             message_history=model_history(self.history, self._window_from()),
             instructions=self.context.text,
             deps=deps,
@@ -191,7 +217,7 @@ class Turn:
     async def _finish(self, messages: list[Message], now: float) -> bool:
         # A second try that brought nothing leaves what the first had brought.
         nothing_new = self.replaced and not self.record.content and self.record.status != "complete"
-        return await self.house.conversations.finish(
+        kept = await self.house.conversations.finish(
             self.claim,
             [] if nothing_new else messages,
             replaced_run=self.replaced[0].run_id if self.replaced and not nothing_new else None,
@@ -199,6 +225,10 @@ class Turn:
             cost_usd=self.record.ceiling_usd(),
             now=now,
         )
+        if kept and not nothing_new:
+            # The note is in the conversation now, and so in every prompt that follows.
+            await asyncio.gather(*(self.house.approvals.told(each) for each in self.approvals.news))
+        return kept
 
     def _changes(self) -> dict[str, Any]:
         """Of the conversation, for the turns that follow."""
@@ -223,8 +253,9 @@ class Turn:
             steps=self.record.steps(),
             model_messages=model_messages,
             receipt=receipt,
+            continues=self.continues,
         )
-        return [user_message(said, seq, "complete"), answer]
+        return [user_message(said, seq, "complete").model_copy(update={"note": self.note}), answer]
 
     async def _again(self, answered: Message) -> AsyncIterator[NativeEvent]:
         now = self.house.clock()

@@ -7,7 +7,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
-from qwestly_agent.authority.model import Level
+from qwestly_agent.authority.approvals import id_of_call
+from qwestly_agent.authority.model import Approval, Level
+from qwestly_agent.authority.view import ApprovalView
+from qwestly_agent.authority.view import view_of as approval_view_of
 from qwestly_agent.chat.stream import SDK_VERSION
 from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.clock import to_datetime
@@ -51,6 +54,8 @@ class MessageView(BaseModel):
     steps: list[Step] = []
     receipt: dict[str, Any] = {}
     feedback: Feedback | None = None
+    approvals: list[ApprovalView] = []
+    """What this answer asked the user for, as it stands now."""
 
 
 class ConversationView(ConversationSummary):
@@ -113,21 +118,32 @@ def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationLi
 
 
 def view_of(
-    conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float
+    conversation: Document,
+    said: Sequence[Message],
+    approvals: Sequence[Approval],
+    limit: int,
+    before: int | None,
+    now: float,
 ) -> ConversationView:
-    """Of messages read with one more than `limit`, the newest ones before `before`."""
+    """Of messages read with one more than `limit`, the newest ones before `before`; approvals the newest first."""
     return ConversationView(
         **_summary(conversation, now),
         design=conversation["design"],
-        messages=[_message_view(message) for message in _page(conversation, said, limit, before, now)],
+        messages=[_message_view(message, approvals) for message in _page(conversation, said, limit, before, now)],
         next=_earlier(said, limit),
     )
 
 
 def ui_view_of(
-    conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float
+    conversation: Document,
+    said: Sequence[Message],
+    approvals: Sequence[Approval],
+    limit: int,
+    before: int | None,
+    now: float,
 ) -> UIConversation:
-    messages = [_ui_message(message) for message in _page(conversation, said, limit, before, now)]
+    page = _page(conversation, said, limit, before, now)
+    messages = [_ui_message(each, approvals) for each in page if each.role == "assistant" or each.content]
     title = conversation.get("title", "")
     return UIConversation(id=conversation["id"], title=title, messages=messages, next=_earlier(said, limit))
 
@@ -158,12 +174,18 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
     return page + [user_message(turn, 0, status) for turn in unfinished if turn.text is not None]
 
 
-def _message_view(message: Message) -> MessageView:
+def _message_view(message: Message, approvals: Sequence[Approval]) -> MessageView:
     shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
-    return MessageView(**shown, error=message.error, feedback=message.feedback)
+    asked = [approval_view_of(each) for each in _asked_by(message, approvals)]
+    return MessageView(**shown, error=message.error, feedback=message.feedback, approvals=asked)
 
 
-def _ui_message(message: Message) -> dict[str, Any]:
+def _asked_by(message: Message, approvals: Sequence[Approval]) -> list[Approval]:
+    """Oldest first."""
+    return [each for each in reversed(approvals) if message.role == "assistant" and each.run_id == message.run_id]
+
+
+def _ui_message(message: Message, approvals: Sequence[Approval]) -> dict[str, Any]:
     """An AI SDK `UIMessage`, with the calls and results of an answer as its parts."""
     if message.role == "user":
         parts: list[Any] = [{"type": "text", "text": message.content}]
@@ -172,4 +194,21 @@ def _ui_message(message: Message) -> dict[str, Any]:
         parts = [
             part.model_dump(mode="json", by_alias=True, exclude_none=True) for each in dumped for part in each.parts
         ]
+        asked = _asked_by(message, approvals)
+        for each in asked:
+            if each.status == "pending" and each.answer == "ask":
+                _make_answerable(parts, each)
+        parts += [
+            {"type": "data-approval", "id": each.id, "data": approval_view_of(each).model_dump(mode="json")}
+            for each in asked
+        ]
     return {"id": message.id, "role": message.role, "parts": parts}
+
+
+def _make_answerable(parts: list[Any], approval: Approval) -> None:
+    """The part of the call that waits, as it was when it was asked: what the model was told is no output."""
+    for part in parts:
+        call_id = part.get("toolCallId", "")
+        if id_of_call(approval.conversation_id or "", approval.run_id, call_id) == approval.id:
+            part.pop("output", None)
+            part.update({"state": "approval-requested", "approval": {"id": approval.id}})

@@ -31,6 +31,11 @@ def window_start(messages: Sequence[Message], current: int) -> int:
     return visible[start].seq
 
 
+def prompt_of(note: str, said: str) -> str:
+    """A user's message as the model sees it: what became of approvals since, then what they wrote."""
+    return "\n\n".join(filter(None, (note, quoted(said))))
+
+
 def as_model_saw(answer: Message) -> list[ModelMessage]:
     """An answer's requests and responses; its words alone where what was kept of them cannot be read."""
     try:
@@ -46,7 +51,7 @@ def model_history(messages: Sequence[Message], start: int) -> list[ModelMessage]
         if message.seq < start:
             continue
         if message.role == "user":
-            prompt = UserPromptPart(quoted(message.content), timestamp=message.created_at)
+            prompt = UserPromptPart(prompt_of(message.note, message.content), timestamp=message.created_at)
             history.append(ModelRequest(parts=[prompt], timestamp=message.created_at))
         else:
             history.extend(as_model_saw(message))

@@ -46,6 +46,8 @@ class Step(BaseModel):
     label: str
     effect: str | None = None
     """read, draft, write, outward or destructive; None for a tool that does not exist."""
+    outside: bool = False
+    """Whether others than the user wrote what it returned."""
     arguments: str = "{}"
     """The beginning of their JSON."""
     ok: bool | None = None
@@ -93,11 +95,16 @@ class Message(BaseModel):
     receipt: dict[str, Any] = {}
     """Tokens, cost, latency, model, design and prompt version of an answer."""
     feedback: Feedback | None = None
+    note: str = ""
+    """What the model was told before the user's words: outcomes of approvals."""
+    continues: str | None = None
+    """The id under which a client goes on building this answer: that of the one before."""
 
 
 @dataclass(frozen=True)
 class NewTurn:
-    """A turn that asks for a conversation. `text` is None where it answers an earlier message without repeating it."""
+    """A turn that asks for a conversation. `text` is None where it answers an earlier message without repeating it, and
+    where its user only decided."""
 
     run_id: str
     message_id: str

@@ -18,15 +18,18 @@ CANDIDATES = "candidates_enhanced"
 EMPLOYMENT = "employment_stints_enhanced"
 PREFERENCES = "preferences_enhanced"
 LINKEDIN = "linkedin_profiles"
+CARDS = "qc_sections"
 
 READ_FIELDS: dict[str, tuple[str, ...]] = {
     CANDIDATES: ("name", "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"),
     EMPLOYMENT: ("company", "title", "location", "start_date", "end_date", "is_current", "description"),
     PREFERENCES: ("roles", "locations", "work_mode", "industries", "company_sizes", "availability"),
     LINKEDIN: ("url", "headline", "about"),
+    CARDS: ("card_id", "style", "headline", "sections", "active"),
 }
 """The allow-list. What is not here never reaches a prompt: pay, contact details, whatever is added later."""
 STINTS_LIMIT = 30
+CARDS_LIMIT = 20
 
 
 @dataclass(frozen=True)
@@ -38,14 +41,32 @@ class Profiles:
         return await self._one(CANDIDATES, user_id)
 
     async def full(self, user_id: str) -> Fields:
-        """The profile with employment (latest first), preferences and LinkedIn; only what is there."""
-        candidate, employment, preferences, linkedin = await asyncio.gather(
+        """The profile with employment (latest first), preferences, LinkedIn and cards; only what is there."""
+        candidate, employment, preferences, linkedin, cards = await asyncio.gather(
             self._one(CANDIDATES, user_id),
             self._employment(user_id),
             self._one(PREFERENCES, user_id),
             self._one(LINKEDIN, user_id),
+            self._cards(user_id),
         )
-        return {**candidate, **_allowed({"employment": employment, "preferences": preferences, "linkedin": linkedin})}
+        more = {"employment": employment, "preferences": preferences, "linkedin": linkedin, "cards": cards}
+        return {**candidate, **_allowed(more)}
+
+    async def preferences(self, user_id: str) -> Fields:
+        return await self._one(PREFERENCES, user_id)
+
+    async def linkedin(self, user_id: str) -> Fields:
+        return await self._one(LINKEDIN, user_id)
+
+    async def card(self, user_id: str, card_id: str) -> Fields:
+        """A published card; empty where there is none."""
+        found = await self.database[CARDS].find_one({"user_id": user_id, "card_id": card_id}, _projection(CARDS))
+        return _allowed(found)
+
+    async def address(self, user_id: str) -> str | None:
+        """The user's e-mail address, for mail alone: it reaches no prompt."""
+        found = await self.database[CANDIDATES].find_one({"user_id": user_id}, {"email": 1})
+        return (found or {}).get("email")
 
     async def _one(self, collection: str, user_id: str) -> Fields:
         return _allowed(await self.database[collection].find_one({"user_id": user_id}, _projection(collection)))
@@ -53,6 +74,12 @@ class Profiles:
     async def _employment(self, user_id: str) -> list[Fields]:
         found = self.database[EMPLOYMENT].find({"user_id": user_id}, _projection(EMPLOYMENT))
         return [_allowed(stint) async for stint in found.sort("start_date", -1).limit(STINTS_LIMIT)]
+
+    async def _cards(self, user_id: str) -> list[Fields]:
+        """Without what they say."""
+        fields = {name: shown for name, shown in _projection(CARDS).items() if name != "sections"}
+        found = self.database[CARDS].find({"user_id": user_id}, fields)
+        return [_allowed(card) async for card in found.limit(CARDS_LIMIT)]
 
 
 def _projection(collection: str) -> dict[str, int]:

@@ -68,6 +68,28 @@ class Usage:
             },
         )
 
+    async def spent_today(self, user_id: str, now: float) -> float:
+        """US dollars."""
+        found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"days": 1})
+        return _spent(found or {}, now)
+
+    async def spend(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
+        """Outside of turns: added to the same day."""
+        if not await self._add(user_id, amounts, now):
+            try:
+                first = {"days": {_day(now): dict(amounts)}}
+                await self.database[COLLECTION].insert_one({"_id": user_id, "user_id": user_id, **first, **_keep(now)})
+            except DuplicateKeyError:  # something else of theirs came first, this very moment
+                await self._add(user_id, amounts, now)
+
+    async def _add(self, user_id: str, amounts: Mapping[str, float], now: float) -> bool:
+        """False for a user of whom nothing is kept."""
+        counted = {f"days.{_day(now)}.{name}": amount for name, amount in amounts.items()}
+        added = await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _keep(now)}
+        )
+        return bool(added.matched_count)
+
     async def release(self, user_id: str, run_ids: Collection[str]) -> None:
         """Runs that no process runs any more."""
         await self.database[COLLECTION].update_one(
@@ -93,9 +115,13 @@ def _load(document: Document, run_id: str, now: float) -> Load:
     return Load(
         running={run: at for run, at in document.get("running", {}).items() if run not in later},
         last_minute=tuple(float(at) for at, _, _ in marks[:place] if float(at) > now - MINUTE_SECONDS),
-        spent_today_usd=float(days.get(_day(now), {}).get("cost_usd", 0.0)),
+        spent_today_usd=_spent(document, now),
         days=tuple(days),
     )
+
+
+def _spent(document: Document, now: float) -> float:
+    return float(document.get("days", {}).get(_day(now), {}).get("cost_usd", 0.0))
 
 
 def _mark(run_id: str, now: float) -> str:

@@ -1,7 +1,15 @@
 """What an agent may call, one module per subject. A tool's docstring is a prompt."""
 
-from qwestly_agent.tools import capabilities, documents, memories, profile, qwestly
+from qwestly_agent.tools import capabilities, cards, changes, documents, memories, profile, publishing, qwestly
 
-_LOOK_UPS = [*profile.TOOLS, *memories.TOOLS, *documents.TOOLS, *qwestly.TOOLS]
+_ABLE = [
+    *profile.TOOLS,
+    *memories.TOOLS,
+    *documents.TOOLS,
+    *qwestly.TOOLS,
+    *cards.TOOLS,
+    *changes.TOOLS,
+    *publishing.TOOLS,
+]
 
-TOOLS = [*_LOOK_UPS, capabilities.describe(_LOOK_UPS)]
+TOOLS = [*_ABLE, capabilities.describe(_ABLE)]

@@ -13,6 +13,8 @@ from pydantic import StringConstraints
 from pydantic_ai import RunContext, Tool
 
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.authority.acts import Act
+from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.authority.model import Effect
 from qwestly_agent.errors import InvalidSettings, Unavailable
 from qwestly_agent.observability import Event
@@ -36,6 +38,8 @@ class Contract:
     """Seconds."""
     result_characters: int
     """So much of a result, as JSON, is shown to the model; what is cut off is said."""
+    outside: bool
+    """Whether others than the user wrote what it returns."""
 
 
 def tool(
@@ -45,8 +49,14 @@ def tool(
     label: str,
     timeout: float = TIMEOUT_SECONDS,
     result_characters: int = RESULT_CHARACTERS,
+    outside: bool = False,
 ) -> Tool[AgentDeps]:
-    return Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters)})
+    return Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters, outside)})
+
+
+def proposes(function: Callable[..., Awaitable[Proposal]], act: Act[Any], *, label: str) -> Tool[AgentDeps]:
+    """A tool whose calls perform nothing: what it returns is handed in, and the gate decides what becomes of it."""
+    return tool(function, effect=act.effect, label=label)
 
 
 def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:

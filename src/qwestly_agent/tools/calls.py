@@ -36,7 +36,7 @@ MOST_CALLS = 10
 MOST_FAILURES = 3
 """Of one tool, after which it is withdrawn for the rest of the turn."""
 
-Outcome: TypeAlias = Literal["running", "succeeded", "failed", "refused", "cancelled"]
+Outcome: TypeAlias = Literal["running", "succeeded", "failed", "refused", "waiting", "cancelled"]
 
 
 @dataclass
@@ -121,6 +121,10 @@ class Calls:
     def refused(self, call: Call, problem: str, now: float) -> None:
         self._end(call, "refused", now, problem=problem)
 
+    def waiting(self, call: Call, words: str, now: float) -> None:
+        """For the user's decision."""
+        self._end(call, "waiting", now, result=words)
+
     def cancelled(self, call: Call, now: float) -> None:
         self._end(call, "cancelled", now)
 
@@ -130,6 +134,14 @@ class Calls:
 
     def withdrawn(self, tool: str) -> bool:
         return self._failures[tool] >= MOST_FAILURES
+
+    @property
+    def stranger_spoke(self) -> bool:
+        """Whether a call brought text that others than the user wrote."""
+        return any(
+            call.contract is not None and call.contract.outside and call.outcome in ("running", "succeeded")
+            for call in self.made.values()
+        )
 
     @staticmethod
     def _end(call: Call, outcome: Outcome, now: float, *, problem: str | None = None, result: Any = None) -> None:

@@ -21,4 +21,4 @@ async def query_user_knowledge(ctx: RunContext[AgentDeps], query: Query) -> dict
     return listed("passages", [asdict(passage) for passage in found], "The user's documents hold nothing about that.")
 
 
-TOOLS = [tool(query_user_knowledge, effect="read", label="Searching your documents…")]
+TOOLS = [tool(query_user_knowledge, effect="read", label="Searching your documents…", outside=True)]

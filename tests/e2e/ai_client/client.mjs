@@ -3,7 +3,12 @@
  * state in place of React's. One command a line on stdin, one answer a line on stdout.
  */
 import { createInterface } from "node:readline";
-import { AbstractChat, DefaultChatTransport, validateUIMessages } from "ai";
+import {
+  AbstractChat,
+  DefaultChatTransport,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  validateUIMessages,
+} from "ai";
 
 class State {
   status = "ready";
@@ -69,12 +74,25 @@ class Transport extends DefaultChatTransport {
 }
 
 class Chat extends AbstractChat {
-  constructor({ id, url, token, messages }) {
+  constructor({ id, url, token, messages, automatic }) {
     const state = new State(messages);
     const headers = () => ({ Authorization: `Bearer ${this.token}` });
     const transport = new Transport({ api: `${url}/api/chat`, headers });
-    super({ id, state, transport, onFinish: (finish) => (this.finish = finish) });
+    const sendAutomaticallyWhen = automatic ? lastAssistantMessageIsCompleteWithApprovalResponses : undefined;
+    super({ id, state, transport, sendAutomaticallyWhen, onFinish: (finish) => this.#onFinish(finish) });
     Object.assign(this, { token, noted: transport, until: state.until.bind(state) });
+  }
+
+  #onFinish(finish) {
+    this.finish = finish;
+    this.finished?.();
+  }
+
+  /** The user's answer to an approval, and what is sent by itself because of it. */
+  async answer(approval, sends) {
+    const finished = new Promise((resolve) => (this.finished = resolve));
+    await this.addToolApprovalResponse(approval);
+    if (sends) await finished;
   }
 
   async seen(request) {
@@ -97,6 +115,8 @@ const commands = {
   signIn: ({ page, token }) => void (pages.get(page).token = token),
   send: ({ page, message }) => pages.get(page).seen(pages.get(page).sendMessage(message)),
   regenerate: ({ page, messageId }) => pages.get(page).seen(pages.get(page).regenerate({ messageId })),
+  answer: ({ page, approval, sends }) => pages.get(page).seen(pages.get(page).answer(approval, sends)),
+  resume: ({ page }) => pages.get(page).seen(pages.get(page).sendMessage()),
   hangUp: ({ page }) => pages.get(page).stop(),
   untilSaid: ({ page, text }) => pages.get(page).until((messages) => textOf(messages.at(-1)).includes(text)),
 };

@@ -1,0 +1,116 @@
+"""The pages behind the links in mails. GET and HEAD show, and only POST decides: scanners follow links."""
+
+import asyncio
+import logging
+from typing import Any
+from urllib.parse import parse_qsl
+
+from mangum import Mangum
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from qwestly_agent import container
+from qwestly_agent.authority.links import Limits, Page, Posted, failed, respond
+from qwestly_agent.authority.templates import style_hash
+from qwestly_agent.errors import AgentError, Internal, Invalid, NotFound, TooLong, WrongMethod
+
+LARGEST_FORM_BYTES = 16 * 1024
+MOST_FIELDS = 10
+FORM = "application/x-www-form-urlencoded"
+METHODS = "GET, HEAD, POST, OPTIONS"
+
+# It logs each path, and in ours is a token.
+logging.getLogger("mangum.http").setLevel(logging.ERROR)
+
+limits = Limits()
+
+
+class NotAForm(Invalid):
+    http_status, sentence = 415, "Only the form of this page is understood here. Nothing was decided."
+
+
+def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
+    with asyncio.Runner() as runner:
+        runner.get_loop()  # on which Mangum runs the application; the house has its own
+        return Mangum(app, lifespan="off")(event, context)
+
+
+async def link(request: Request) -> Response:
+    if request.method == "OPTIONS":
+        return Response(status_code=204, headers={**security_headers(), "Allow": METHODS})
+    posted = parse_form(request, await read_body(request)) if request.method == "POST" else None
+    token, source = request.path_params["token"], request.client.host if request.client else ""
+    answering = container.house.start(lambda house: respond(house, limits, token, source, posted))
+    return response_of(request, await asyncio.wrap_future(answering))
+
+
+async def read_body(request: Request) -> bytes:
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > LARGEST_FORM_BYTES:
+                raise TooLong("That is too long. Nothing was decided.")
+    except ClientDisconnect:
+        raise Invalid("The form ended before it was complete. Nothing was decided.") from None
+    return bytes(body)
+
+
+def parse_form(request: Request, body: bytes) -> Posted:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise NotAForm
+    try:
+        fields = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS))
+    except ValueError:
+        raise NotAForm from None
+    return Posted(*(fields.get(name, "") for name in ("decision", "args_digest", "reason")))
+
+
+def response_of(request: Request, page: Page) -> Response:
+    headers = security_headers()
+    if page.status == WrongMethod.http_status:
+        headers["Allow"] = METHODS
+    if page.retry_after:
+        headers["Retry-After"] = str(page.retry_after)
+    body = "" if request.method == "HEAD" else page.html
+    return Response(body, page.status, headers, media_type="text/html")
+
+
+def security_headers() -> dict[str, str]:
+    return {
+        "Cache-Control": "no-store",
+        "Referrer-Policy": "no-referrer",
+        "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{style_hash()}'; form-action 'self'; "
+        "frame-ancestors 'none'; base-uri 'none'",
+        "X-Content-Type-Options": "nosniff",
+        "X-Robots-Tag": "noindex, nofollow",
+        "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=()",
+        "Strict-Transport-Security": "max-age=63072000",
+    }
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    return response_of(request, failed(_failure(error)))
+
+
+def _failure(error: Exception) -> AgentError:
+    match error:
+        case AgentError():
+            return error
+        case HTTPException(status_code=NotFound.http_status):
+            return NotFound()
+        case HTTPException():
+            return WrongMethod()
+        case _:
+            return Internal()
+
+
+app = Starlette(
+    routes=[Route("/approve/{token}", link, methods=METHODS.split(", "))],
+    exception_handlers=dict.fromkeys((AgentError, HTTPException, Exception), answer_error),
+)
+# Where a path is nearly ours it would answer with a Location, and a token in it.
+app.router.redirect_slashes = False

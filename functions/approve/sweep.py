@@ -1,0 +1,14 @@
+"""Every minute: whatever is due about approvals."""
+
+from typing import Any, Protocol
+
+from qwestly_agent import container
+from qwestly_agent.authority.sweeping import sweep
+
+
+class Context(Protocol):
+    def get_remaining_time_in_millis(self) -> int: ...
+
+
+def handler(event: dict[str, Any], context: Context) -> dict[str, int]:  # noqa: ARG001
+    return container.house.run(lambda house: sweep(house, lambda: context.get_remaining_time_in_millis() / 1000))

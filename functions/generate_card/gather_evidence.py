@@ -1,0 +1,11 @@
+"""What may be said of the user, with where it comes from."""
+
+from typing import Any
+
+from qwestly_agent import container
+from qwestly_agent.cards.pipeline import Step, gather_evidence
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
+    step = Step.model_validate(event)
+    return container.house.run(lambda house: gather_evidence(house, step)).out

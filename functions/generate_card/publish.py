@@ -1,0 +1,11 @@
+"""What was approved, carried out."""
+
+from typing import Any
+
+from qwestly_agent import container
+from qwestly_agent.cards.pipeline import Step, publish
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
+    step = Step.model_validate(event)
+    return container.house.run(lambda house: publish(house, step)).out

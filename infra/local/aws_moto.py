@@ -1,0 +1,284 @@
+"""Everything that reaches into moto: what it is made to do otherwise, what it is told to have, what it is asked.
+
+Its modules are imported where they are used: they take a second, and most who import the stack need none of them.
+"""
+
+import email
+import email.policy
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from email.message import EmailMessage
+from email.utils import parseaddr
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from infra.local.aws_functions import Functions
+from infra.local.environment import ACCOUNT, REGION
+
+if TYPE_CHECKING:
+    from moto.kms.models import KmsBackend
+    from moto.ses.models import SESBackend
+    from moto.ssm.models import SimpleSystemManagerBackend
+
+STATE_ENTERED = re.compile(r"\w+StateEntered")
+NO_ROLE = f"arn:aws:iam::{ACCOUNT}:role/local"
+
+
+@contextmanager
+def prepared(functions: Functions, keep: Callable[["Mail"], None], hurried: bool) -> Iterator[None]:
+    """moto with these functions, and with what it lacks; afterwards it is as it was, and knows nothing any more."""
+    from moto.core.base_backend import BackendDict
+    from moto.core.config import default_user_config
+
+    executes = {"stepfunctions": {"execute_state_machine": True}, "lambda": {"use_docker": False}}
+    with ExitStack() as changes:
+        changes.enter_context(patch.dict(default_user_config, executes))
+        changes.callback(BackendDict.reset)
+        changes.callback(_end_all_executions)
+        _invoke(changes, functions)
+        _keep_mail(changes, keep)
+        _mend_executions(changes)
+        if hurried:
+            _hurry(changes)
+        yield
+
+
+def _invoke(changes: ExitStack, functions: Functions) -> None:
+    from moto.awslambda.exceptions import UnknownFunctionException
+    from moto.awslambda_simple.models import LambdaSimpleBackend
+
+    def invoke(_: Any, function_name: str, qualifier: object, body: Any, headers: Any, response_headers: Any) -> bytes:
+        function = functions.find(function_name)
+        if function is None:
+            raise UnknownFunctionException(function_name)
+        payload = body.encode() if isinstance(body, str) else body or b""
+        if headers.get("X-Amz-Invocation-Type") == "Event":
+            functions.invoke_later(function, payload)
+            return b""
+        answer = functions.invoke(function, payload)
+        if answer.failed:
+            response_headers["x-amz-function-error"] = "Unhandled"
+        return answer.payload
+
+    changes.enter_context(patch.object(LambdaSimpleBackend, "invoke", invoke))
+
+
+def _hurry(changes: ExitStack) -> None:
+    from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
+    from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
+
+    class NoTime:
+        @staticmethod
+        def sleep(_: float) -> None:
+            pass
+
+    changes.enter_context(patch.object(retrier_decl, "time", NoTime))
+    changes.enter_context(patch.object(WaitFunction, "_wait_interval", lambda *_, **__: None))
+
+
+# --- executions -------------------------------------------------------------------------------------------------------
+
+
+def _mend_executions(changes: ExitStack) -> None:
+    """A token that is sent while another execution starts ends in an AttributeError, because that one has no
+    environment yet; one that is stopped while it waits for a token goes on waiting, and then counts as failed."""
+    from moto.stepfunctions.parser.asl.eval.environment import Environment
+    from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
+    from moto.stepfunctions.parser.models import StepFunctionsParserBackend as Backend
+
+    starting = threading.RLock()
+    start, stop, set_error = Backend.start_execution, Backend.stop_execution, Environment.set_error
+
+    def start_execution(self: Any, *args: Any, **more: Any) -> Any:
+        with starting:
+            execution: Any = start(self, *args, **more)
+            while execution.exec_worker.env is None:
+                time.sleep(0.001)
+            return execution
+
+    def stop_execution(self: Any, *args: Any, **more: Any) -> Any:
+        execution = stop(self, *args, **more)
+        _interrupt(execution)
+        return execution
+
+    def set_error_unless_stopped(self: Any, *args: Any, **more: Any) -> None:
+        if not isinstance(self.program_state(), ProgramStopped):
+            set_error(self, *args, **more)
+
+    def not_while_one_starts(send: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(send)
+        def sent(*args: Any, **more: Any) -> Any:
+            with starting:
+                return send(*args, **more)
+
+        return sent
+
+    changes.enter_context(patch.object(Backend, "start_execution", start_execution))
+    changes.enter_context(patch.object(Backend, "stop_execution", stop_execution))
+    changes.enter_context(patch.object(Environment, "set_error", set_error_unless_stopped))
+    for name in ("send_task_success", "send_task_failure", "send_task_heartbeat"):
+        changes.enter_context(patch.object(Backend, name, not_while_one_starts(getattr(Backend, name))))
+
+
+def _interrupt(execution: Any) -> None:
+    for waiting in list(execution.exec_worker.env.callback_pool_manager._pool.values()):
+        waiting.interrupt_all()
+
+
+def _end_all_executions() -> None:
+    for execution in _machines()._get_executions():
+        if execution.status == "RUNNING":
+            _machines().stop_execution(execution.execution_arn)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an execution ended."""
+
+    status: str
+    output: Any
+    error: str | None
+    cause: str | None
+    states: list[str]
+    """Those it entered, in their order."""
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """An execution of a state machine."""
+
+    name: str
+    machine: str
+    status: str
+    state: str | None
+    """That it is in; None once it ended."""
+    started_at: float
+
+
+def create_machine(name: str, definition: Mapping[str, Any]) -> str:
+    """Its ARN; one of that name is replaced."""
+    machines = _machines()
+    machines.state_machines[:] = [machine for machine in machines.state_machines if machine.name != name]
+    return machines.create_state_machine(name, json.dumps(definition), NO_ROLE).arn
+
+
+def start(machine_arn: str, given: str, name: str) -> str:
+    """The ARN of the execution."""
+    return _machines().start_execution(machine_arn, name, given).execution_arn
+
+
+def outcome(execution_arn: str, seconds: float) -> Outcome:
+    """Once it ended; raises `TimeoutError`, which names the state it is in."""
+    execution = _machines().describe_execution(execution_arn)
+    until = time.monotonic() + seconds
+    while execution.status == "RUNNING":
+        if time.monotonic() > until:
+            raise TimeoutError(f"It is still in {states(execution_arn)[-1:]}.")
+        time.sleep(0.002)
+    error, cause = execution.error, execution.cause
+    return Outcome(str(execution.status), execution.output, error, cause, states(execution_arn))
+
+
+def states(execution_arn: str) -> list[str]:
+    """Those that it entered so far."""
+    events = _machines().get_execution_history(execution_arn)["events"]
+    return [each["stateEnteredEventDetails"]["name"] for each in events if STATE_ENTERED.fullmatch(each["type"])]
+
+
+def let_time_out(task_token: str) -> None:
+    for execution in _machines()._get_executions():
+        if waiting := execution.exec_worker.env.callback_pool_manager.get(task_token):
+            return waiting.interrupt_all()
+    raise LookupError("Nothing waits for this token.")
+
+
+def workflows() -> list[Workflow]:
+    """Newest first."""
+    machines = _machines().state_machines
+    found = [_workflow(machine.name, execution) for machine in machines for execution in machine.executions]
+    return sorted(found, key=lambda workflow: workflow.started_at, reverse=True)
+
+
+def _workflow(machine: str, execution: Any) -> Workflow:
+    status = str(execution.status)
+    entered = states(execution.execution_arn) if status == "RUNNING" else []
+    state = entered[-1] if entered else None
+    return Workflow(execution.name, machine, status, state, execution.start_date.timestamp())
+
+
+def _machines() -> Any:
+    from moto.stepfunctions.parser.models import stepfunctions_parser_backends
+
+    return stepfunctions_parser_backends[ACCOUNT][REGION]
+
+
+# --- mail, keys, parameters -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Mail:
+    id: str
+    at: float
+    to: str
+    subject: str
+    text: str
+    html: str
+
+
+def _keep_mail(changes: ExitStack, keep: Callable[[Mail], None]) -> None:
+    from moto.ses.models import SESBackend
+
+    send = SESBackend.send_raw_email
+
+    def send_raw_email(self: Any, source: str, destinations: list[str], raw_data: str) -> Any:
+        message = send(self, source, destinations, raw_data)
+        keep(_mail(message.id, raw_data))
+        return message
+
+    changes.enter_context(patch.object(SESBackend, "send_raw_email", send_raw_email))
+
+
+def _mail(message_id: str, raw: str) -> Mail:
+    message = email.message_from_bytes(raw.encode(), EmailMessage, policy=email.policy.default)
+    to, subject = str(message["to"] or ""), str(message["subject"] or "")
+    return Mail(message_id, time.time(), to, subject, _part(message, "plain"), _part(message, "html"))
+
+
+def _part(message: EmailMessage, kind: str) -> str:
+    part = message.get_body((kind,))
+    return part.get_content() if part else ""
+
+
+def allow_sender(address: str) -> None:
+    """It, and whoever else is at its host."""
+    backend: SESBackend = _backend("ses")
+    backend.create_email_identity_v2(parseaddr(address)[1].rpartition("@")[2], None, None, None)
+
+
+def create_key(key_id: str) -> None:
+    """A key with an id that is known beforehand, as ours are."""
+    backend: KmsBackend = _backend("kms")
+    with patch("moto.kms.models.generate_key_id", lambda _: key_id):
+        backend.create_key(None, "ENCRYPT_DECRYPT", "SYMMETRIC_DEFAULT", "", None)
+
+
+def create_alias(alias: str, key_id: str) -> None:
+    backend: KmsBackend = _backend("kms")
+    backend.create_alias(key_id, alias)
+
+
+def put_parameter(name: str, value: str) -> None:
+    backend: SimpleSystemManagerBackend = _backend("ssm")
+    backend.put_parameter(name, "", value, "SecureString", "", "alias/aws/ssm", True, [], "text", None, None)
+
+
+def _backend(service: Any) -> Any:
+    from moto.backends import get_backend
+
+    return get_backend(service)[ACCOUNT][REGION]

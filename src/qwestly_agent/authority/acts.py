@@ -1,0 +1,324 @@
+"""What the agent may ask for: each act with its arguments, its subject, what a person is shown, and how it is done.
+
+A tool that writes proposes one of these and performs nothing; `authority.carrying_out` alone calls `perform`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationInfo,
+    field_validator,
+)
+
+from qwestly_agent.authority.model import Change, Effect, Kind, Preview, ShownClaim, ShownSection, digest_of, written
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Outcome, Preference, ProfileField
+from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.text import visible
+
+HOUR, DAY = 3600.0, 86_400.0
+
+
+def _clean(text: str) -> str:
+    return visible(text).strip()
+
+
+Line: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=300)]
+Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=5000)]
+Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
+CardId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+LinkedInUrl: TypeAlias = Annotated[
+    str,
+    StringConstraints(max_length=300, pattern=r"^https://([a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}/?$"),
+]
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Education(_Arguments):
+    school: Line
+    degree: Line | None = None
+    year: Annotated[int, Field(ge=1900, le=2100)] | None = None
+
+
+Value: TypeAlias = str | float | list[str] | list[Education]
+
+_FIELDS: Mapping[str, TypeAdapter[Any]] = {
+    "headline": TypeAdapter(Line),
+    "location": TypeAdapter(Line),
+    "summary": TypeAdapter(Text),
+    "skills": TypeAdapter(Lines),
+    "languages": TypeAdapter(Lines),
+    "years_of_experience": TypeAdapter(Annotated[float, Field(ge=0, le=80)]),
+    "education": TypeAdapter(Annotated[list[Education], Field(max_length=30)]),
+    "work_mode": TypeAdapter(Line),
+    "availability": TypeAdapter(Line),
+    **{name: TypeAdapter(Lines) for name in ("roles", "locations", "industries", "company_sizes")},
+}
+
+
+def _as_it_fits(name: str | None, value: Value) -> Value:
+    """As its field takes it, without what nobody sees: what is done is what is shown."""
+    return _FIELDS[name].validate_python(_plain(value)) if name else value
+
+
+class ProfileChange(_Arguments):
+    field: ProfileField
+    value: Value
+
+    @field_validator("value")
+    @classmethod
+    def _fits(cls, value: Value, info: ValidationInfo) -> Value:
+        return _as_it_fits(info.data.get("field"), value)
+
+
+class PreferenceChange(_Arguments):
+    name: Preference
+    value: str | list[str]
+
+    @field_validator("value")
+    @classmethod
+    def _fits(cls, value: Value, info: ValidationInfo) -> Value:
+        return _as_it_fits(info.data.get("name"), value)
+
+
+class CardPublication(_Arguments):
+    card_id: CardId
+    draft_id: CardId
+    content: CardText
+
+
+class CardName(_Arguments):
+    card_id: CardId
+
+
+class Ingestion(_Arguments):
+    url: LinkedInUrl
+    refresh: bool = False
+
+
+A = TypeVar("A", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Act(Generic[A]):
+    tool: str
+    kind: Kind
+    effect: Effect
+    arguments: type[A]
+    seconds_to_decide: float
+    subject: Callable[[A], str]
+    shown: Callable[[Profiles, str, A], Awaitable[dict[str, str]]]
+    """What the subject says now of what would be changed: compared again before the effect."""
+    preview: Callable[[A, Mapping[str, str]], Preview]
+    perform: Callable[[CandidateApp, candidate_app.Effect, A], Awaitable[Outcome]]
+    done: str
+    """What is said once it is done."""
+    editable: tuple[str, ...] = ()
+    """Arguments that a person may change with their yes."""
+    must_exist: bool = False
+
+    @property
+    def schema_digest(self) -> str:
+        return digest_of(written(self.arguments.model_json_schema()))
+
+    @property
+    def by_link(self) -> bool:
+        """What cannot be taken back is not decided by a link."""
+        return self.effect != "destructive"
+
+
+# --- profile and preferences ------------------------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    return TypeAdapter(Any).dump_python(value, mode="json", exclude_none=True)
+
+
+def in_words(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case list():
+            return "; ".join(in_words(item) for item in value)
+        case dict():
+            return ", ".join(in_words(item) for item in value.values() if item is not None)
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return visible(str(value))
+
+
+def _named(name: str) -> str:
+    return name.replace("_", " ")
+
+
+async def _field_shown(profiles: Profiles, user_id: str, args: ProfileChange) -> dict[str, str]:
+    return _shown(args.field, (await profiles.summary(user_id)).get(args.field))
+
+
+async def _preference_shown(profiles: Profiles, user_id: str, args: PreferenceChange) -> dict[str, str]:
+    return _shown(args.name, (await profiles.preferences(user_id)).get(args.name))
+
+
+def _shown(name: str, value: Any) -> dict[str, str]:
+    return {_named(name).capitalize(): in_words(value)} if value is not None else {}
+
+
+def _set_preview(what: str, name: str, value: Any, shown: Mapping[str, str]) -> Preview:
+    named = _named(name).capitalize()
+    change = Change(name=named, before=shown.get(named), after=in_words(_plain(value)))
+    return Preview(title=f"Change {what} {_named(name)}", changes=(change,))
+
+
+# --- cards ------------------------------------------------------------------------------------------------------------
+
+
+async def _card_shown(profiles: Profiles, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
+    card = await profiles.card(user_id, args.card_id)
+    if not card:
+        return {}
+    sections = {section["heading"]: " ".join(section["claims"]) for section in card.get("sections", [])}
+    return {"Headline": card.get("headline", ""), **sections, "Shown first": "yes" if card.get("active") else "no"}
+
+
+def _publication_preview(args: CardPublication, shown: Mapping[str, str]) -> Preview:
+    content = args.content
+    headline = Change(name="Headline", before=shown.get("Headline"), after=content.headline)
+    return Preview(
+        title="Publish your new version of this card" if shown else "Publish this card",
+        changes=(headline,) if content.headline else (),
+        sections=tuple(
+            ShownSection(heading=section.heading, claims=tuple(ShownClaim(text=text) for text in section.claims))
+            for section in content.sections
+        ),
+    )
+
+
+def _card_preview(title: str) -> Callable[[CardName, Mapping[str, str]], Preview]:
+    def preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
+        return Preview(
+            title=title,
+            changes=tuple(Change(name=name, before=text, after=None) for name, text in shown.items() if text),
+        )
+
+    return preview
+
+
+def _activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
+    return Preview(
+        title="Show this card first",
+        changes=(Change(name=shown.get("Headline") or "This card", before="Not shown first", after="Shown first"),),
+    )
+
+
+# --- LinkedIn ---------------------------------------------------------------------------------------------------------
+
+
+async def _linkedin_shown(profiles: Profiles, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
+    return {"LinkedIn profile": url} if (url := (await profiles.linkedin(user_id)).get("url")) else {}
+
+
+def _ingestion_preview(args: Ingestion, shown: Mapping[str, str]) -> Preview:
+    change = Change(name="LinkedIn profile", before=shown.get("LinkedIn profile"), after=args.url)
+    return Preview(title="Read your LinkedIn profile and keep it", changes=(change,))
+
+
+UPDATE_PROFILE_FIELD = Act(
+    tool="update_profile_field",
+    kind="profile",
+    effect="write",
+    arguments=ProfileChange,
+    seconds_to_decide=48 * HOUR,
+    subject=lambda _: candidate_app.PROFILE,
+    shown=_field_shown,
+    preview=lambda args, shown: _set_preview("your", args.field, args.value, shown),
+    perform=lambda app, effect, args: app.set_profile_field(effect, args.field, _plain(args.value)),
+    done="Your profile is changed.",
+    editable=("value",),
+)
+UPDATE_PREFERENCE = Act(
+    tool="update_preference",
+    kind="preference",
+    effect="write",
+    arguments=PreferenceChange,
+    seconds_to_decide=48 * HOUR,
+    subject=lambda _: candidate_app.PREFERENCES,
+    shown=_preference_shown,
+    preview=lambda args, shown: _set_preview("your preference for", args.name, args.value, shown),
+    perform=lambda app, effect, args: app.set_preference(effect, args.name, args.value),
+    done="Your preferences are changed.",
+    editable=("value",),
+)
+PUBLISH_CARD = Act(
+    tool="publish_card",
+    kind="card",
+    effect="outward",
+    arguments=CardPublication,
+    seconds_to_decide=7 * DAY,
+    subject=lambda args: candidate_app.card(args.card_id),
+    shown=_card_shown,
+    preview=_publication_preview,
+    perform=lambda app, effect, args: app.publish_card(effect, args.card_id, args.content),
+    done="Your card is published.",
+)
+SAVE_CARD_AS_ACTIVE = Act(
+    tool="save_card_as_active",
+    kind="card",
+    effect="outward",
+    arguments=CardName,
+    seconds_to_decide=7 * DAY,
+    subject=lambda args: candidate_app.card(args.card_id),
+    shown=_card_shown,
+    preview=_activation_preview,
+    perform=lambda app, effect, args: app.activate_card(effect, args.card_id),
+    done="This card is shown first now.",
+    must_exist=True,
+)
+DELETE_CARD = Act(
+    tool="delete_card",
+    kind="deletion",
+    effect="destructive",
+    arguments=CardName,
+    seconds_to_decide=48 * HOUR,
+    subject=lambda args: candidate_app.card(args.card_id),
+    shown=_card_shown,
+    preview=_card_preview("Delete this card for good"),
+    perform=lambda app, effect, args: app.delete_card(effect, args.card_id),
+    done="The card is deleted.",
+    must_exist=True,
+)
+INGEST_LINKEDIN_PROFILE = Act(
+    tool="ingest_linkedin_profile",
+    kind="linkedin",
+    effect="write",
+    arguments=Ingestion,
+    seconds_to_decide=48 * HOUR,
+    subject=lambda _: candidate_app.LINKEDIN_PROFILE,
+    shown=_linkedin_shown,
+    preview=_ingestion_preview,
+    perform=lambda app, effect, args: app.ingest_linkedin(effect, args.url, refresh=args.refresh),
+    done="Your LinkedIn profile was read.",
+)
+
+ACTS: Mapping[str, Act[Any]] = {
+    act.tool: act
+    for act in (
+        UPDATE_PROFILE_FIELD,
+        UPDATE_PREFERENCE,
+        PUBLISH_CARD,
+        SAVE_CARD_AS_ACTIVE,
+        DELETE_CARD,
+        INGEST_LINKEDIN_PROFILE,
+    )
+}

@@ -1,0 +1,52 @@
+"""What follows a person's answer: the execution that waits is told, or what was allowed is done right away."""
+
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.authority.approvals import Decision, decide
+from qwestly_agent.authority.carrying_out import carry_out
+from qwestly_agent.authority.model import Approval, DecidedBy
+from qwestly_agent.bootstrap import House
+from qwestly_agent.errors import AgentError
+from qwestly_agent.observability import Event, cause_of
+
+
+async def settle(
+    house: House, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+) -> Approval:
+    """The record after this decision and what could follow it at once. Raises what `decide` raises.
+
+    Only the decision that counted is followed up. Where that fails, the decision stands and the sweep goes on.
+    """
+    approval, counted = await decide(house, user_id, approval_id, decision, by=by, where=where)
+    return await _follow_up(house, approval) if counted else approval
+
+
+async def tell_execution(house: House, approval: Approval) -> Approval:
+    """The record, of which its execution knows now; one that waits no more is content. Raises `Unavailable`."""
+    if approval.task_token is None:
+        return approval
+    task_token = await house.workflows.opened(approval.task_token, approval.id)
+    return await tell(house, approval, task_token)
+
+
+async def tell(house: House, approval: Approval, task_token: str) -> Approval:
+    """The same with a token that is not sealed yet."""
+    await house.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
+    while True:
+        if approval.told_execution:
+            return approval
+        told = await house.approvals.put(approval, approval.model_copy(update={"told_execution": True}))
+        if told:
+            return told
+        approval = await house.approvals.get(approval.user_id, approval.id)
+
+
+async def _follow_up(house: House, approval: Approval) -> Approval:
+    try:
+        if approval.waits_for_execution:
+            return await tell_execution(house, approval)
+        return await carry_out(house, approval.user_id, approval.id)
+    except (AgentError, PyMongoError) as error:
+        line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}
+        house.logger.warning(Event.REQUEST_FAILED, extra=line)
+        return approval

@@ -1,0 +1,253 @@
+"""Asking a person, and what they answer: each change of a record is one compare-and-set.
+
+Whatever asked (a tool's call, a pipeline) and whoever answers (chat, queue, a link), it is this record and these
+functions. What is carried out is what stands in the record.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import CoreSchema, core_schema
+
+from qwestly_agent.authority import brake
+from qwestly_agent.authority.acts import ACTS, Act
+from qwestly_agent.authority.model import (
+    MAIL_AFTER_SECONDS,
+    Answer,
+    Approval,
+    DecidedBy,
+    Level,
+    Preview,
+    Status,
+    Verb,
+    digest_of,
+    written,
+)
+from qwestly_agent.bootstrap import House
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import Changed, Invalid, NotFound
+from qwestly_agent.text import visible
+
+LONGEST_REASON_CHARACTERS = 2_000
+SEEN_ANOTHER = "This is not what you were shown. Please look at it again."
+
+_BECOMES: Mapping[Verb, Status] = {
+    "approve": "approved",
+    "edit": "approved",
+    "revise": "revised",
+    "reject": "rejected",
+}
+
+
+class Decision(BaseModel):
+    """What a person answers. `args_digest` names what they saw."""
+
+    model_config = ConfigDict(frozen=True)
+
+    decision: Verb
+    args_digest: str = Field(max_length=64)
+    args: dict[str, Any] | None = None
+    """With `edit`: the arguments that are other than shown."""
+    reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What somebody would like to do, and all that a person needs to judge it."""
+
+    act: Act[Any]
+    args: Mapping[str, Any]
+    rationale: str = ""
+    alternatives: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    preview: Preview | None = None
+    """In place of the act's own, where more is known than its arguments say."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
+        """A tool that returns one has no result of its own: what a model is told, the gate says."""
+        return core_schema.any_schema()
+
+
+@dataclass(frozen=True)
+class Asker:
+    """On whose behalf, and from where, something is asked."""
+
+    user_id: str
+    run_id: str
+    level: Level
+    conversation_id: str | None = None
+    draft_id: str | None = None
+    task_token: str | None = field(default=None, repr=False)
+    """Sealed."""
+    revises: str | None = None
+    """The record that this one takes the place of."""
+
+
+async def ask(house: House, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
+    """The record of this question; the one that is there where it was asked before.
+
+    Raises `Invalid` for arguments that the act does not take, `NotFound` where there is nothing to change, and
+    `Unavailable`.
+    """
+    act, now = proposal.act, house.clock()
+    args = parse(act, proposal.args)
+    subject = act.subject(args)
+    # Before what is shown with it: what changes in between is then noticed as changed.
+    version = await house.candidate_app.version_of(asker.user_id, approval_id, subject)
+    if version is None and act.must_exist:
+        raise NotFound("There is no such card.")
+    shown = await act.shown(house.profiles, asker.user_id, args)
+    preview = proposal.preview or act.preview(args, shown)
+    if asker.revises:
+        earlier = await house.approvals.get(asker.user_id, asker.revises)
+        preview = preview.model_copy(update={"difference": differences(earlier.shown, shown)})
+    text = written(args.model_dump(mode="json", exclude_none=True))
+    approval = Approval(
+        id=approval_id,
+        user_id=asker.user_id,
+        run_id=asker.run_id,
+        conversation_id=asker.conversation_id,
+        draft_id=asker.draft_id or getattr(args, "draft_id", None),
+        kind=act.kind,
+        tool=act.tool,
+        effect=act.effect,
+        args=text,
+        args_digest=digest_of(act.tool, text),
+        schema_digest=act.schema_digest,
+        subject=subject,
+        version=version,
+        shown=shown,
+        preview=preview,
+        rationale=visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
+        alternatives=proposal.alternatives,
+        evidence=proposal.evidence,
+        level=asker.level,
+        answer=answer,
+        created_at=now,
+        updated_at=now,
+        expires_at=now + act.seconds_to_decide,
+        revises=asker.revises,
+        task_token=asker.task_token,
+        audit=(_line(now, "asked", f"run {asker.run_id}", ""),),
+        **_awaiting(answer, asker.level, now),
+    )
+    if not await house.approvals.add(approval):
+        approval = await house.approvals.get(asker.user_id, approval_id)
+    if approval.revises:
+        await _name_successor(house, asker.user_id, approval.revises, approval_id)
+    return approval
+
+
+async def decide(
+    house: House, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+) -> tuple[Approval, bool]:
+    """The record after this decision, and whether it was this one that counted: a later one finds the first outcome.
+
+    `where` is what the audit shall know of its origin. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` where the
+    person saw something else.
+    """
+    while True:
+        before = await house.approvals.get(user_id, approval_id)
+        if before.status != "pending":
+            return before, False
+        await brake.check(house.signals, user_id)
+        now = house.clock()
+        if now >= before.expires_at:
+            if expired := await expire(house, before, now):
+                return expired, False
+            continue
+        if decision.args_digest != before.args_digest:
+            raise Changed(SEEN_ANOTHER)
+        changes = _edited(before, decision) if decision.decision == "edit" else {}
+        after = before.model_copy(
+            update={
+                "status": _BECOMES[decision.decision],
+                "decided_at": now,
+                "decided_by": by,
+                "reason": visible(decision.reason).strip() or None if decision.reason else None,
+                "mail_at": None,
+                "news": before.conversation_id is not None,
+                "updated_at": now,
+                "audit": (*before.audit, _line(now, decision.decision, by, where)),
+                **changes,
+            }
+        )
+        if decided := await house.approvals.put(before, after):
+            return decided, True
+
+
+async def expire(house: House, before: Approval, now: float) -> Approval | None:
+    """None where it is no longer pending."""
+    return await house.approvals.put(
+        before,
+        before.model_copy(
+            update={
+                "status": "expired",
+                "decided_at": now,
+                "decided_by": "nobody",
+                "mail_at": None,
+                "news": before.conversation_id is not None,
+                "updated_at": now,
+                "audit": (*before.audit, _line(now, "expired", "nobody", "")),
+            }
+        ),
+    )
+
+
+def parse(act: Act[Any], args: Mapping[str, Any]) -> Any:
+    try:
+        return act.arguments.model_validate(dict(args))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Invalid(f"{where or 'arguments'}: {first['msg']}.") from None
+
+
+def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """What is other than it was shown, in sentences."""
+    names = dict.fromkeys((*before, *now))
+    return tuple(
+        f"{name} was “{before.get(name) or 'empty'}” and is “{now.get(name) or 'empty'}” now."
+        for name in names
+        if before.get(name) != now.get(name)
+    )
+
+
+def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:
+    """Of the record that a tool's call makes: the same call asked twice is asked once."""
+    return f"ap_{digest_of(conversation_id, run_id, call_id)[:32]}"
+
+
+def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
+    act, given = ACTS[before.tool], decision.args or {}
+    if not given or not given.keys() <= set(act.editable):
+        raise Invalid(f"Of this only {', '.join(act.editable) or 'nothing'} can be edited.")
+    args = parse(act, {**before.arguments, **given})
+    text = written(args.model_dump(mode="json", exclude_none=True))
+    return {
+        "args": text,
+        "args_digest": digest_of(act.tool, text),
+        "preview": act.preview(args, before.shown),
+    }
+
+
+def _awaiting(answer: Answer, level: Level, now: float) -> dict[str, Any]:
+    if answer == "run":
+        return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": level}
+    # What is asked in the chat is mailed only if nobody answers there.
+    return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
+
+
+async def _name_successor(house: House, user_id: str, approval_id: str, successor: str) -> None:
+    while True:
+        before = await house.approvals.get(user_id, approval_id)
+        after = before.model_copy(update={"revised_by": successor})
+        if before == after or await house.approvals.put(before, after):
+            return
+
+
+def _line(now: float, what: str, who: str, where: str) -> str:
+    return " ".join(filter(None, (to_datetime(now).isoformat(), what, "by" if who else "", who, where)))

@@ -1,0 +1,61 @@
+"""What a run's tools may do with a proposal: hand it in. Whether it waits, is done or is refused, the gate says."""
+
+from dataclasses import dataclass
+
+from qwestly_agent.authority import brake
+from qwestly_agent.authority.approvals import Asker, Proposal, ask, id_of_call
+from qwestly_agent.authority.carrying_out import carry_out
+from qwestly_agent.authority.gate import Decision, gate
+from qwestly_agent.authority.model import Approval
+from qwestly_agent.bootstrap import House
+
+REMEMBERED = 50
+SAYING_WHAT = ("field", "name", "card_id")
+"""The arguments that say what an act is about, and not how it shall be."""
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Of one run, on behalf of its user."""
+
+    house: House
+    user_id: str
+    run_id: str
+    conversation_id: str
+
+    async def submit(
+        self, proposal: Proposal, call_id: str, *, stranger_spoke: bool
+    ) -> tuple[Decision, Approval | None]:
+        """What the gate says now, by a fresh look at level and brake, and the record; none where it refuses.
+
+        Raises `Braked`, `Invalid`, `NotFound` and `Unavailable`.
+        """
+        await brake.check(self.house.signals, self.user_id)
+        level = await self.house.autonomy.level(self.user_id)
+        decision = gate(proposal.act.effect, level, stranger_spoke=stranger_spoke)
+        if decision.answer == "refuse":
+            return decision, None
+        asker = Asker(
+            user_id=self.user_id,
+            run_id=self.run_id,
+            level=level,
+            conversation_id=self.conversation_id,
+            revises=await self._revised(proposal),
+        )
+        approval_id = id_of_call(self.conversation_id, self.run_id, call_id)
+        approval = await ask(self.house, approval_id, proposal, asker, decision.answer)
+        if decision.answer == "run":
+            approval = await carry_out(self.house, self.user_id, approval.id)
+            await self.house.approvals.told(approval)  # the call's result says it
+        return decision, approval
+
+    async def _revised(self, proposal: Proposal) -> str | None:
+        """The record of the same that its user wanted otherwise, and that nothing took the place of yet."""
+        asked = await self.house.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
+        revised = [each for each in asked if (each.tool, each.status) == (proposal.act.tool, "revised")]
+        about = [each.id for each in revised if each.revised_by is None and _is_about(each, proposal)]
+        return about[0] if about else None
+
+
+def _is_about(approval: Approval, proposal: Proposal) -> bool:
+    return all(approval.arguments.get(name) == proposal.args.get(name) for name in SAYING_WHAT)

@@ -1,0 +1,188 @@
+"""The only place where something is changed for a user: what a record says, once, and only while it may be.
+
+A record goes `approved → executing → done | failed | unknown`. Its id is the effect's idempotency key, so that whoever
+finds one that was left behind asks what became of the key, and sends nothing a second time under another.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from qwestly_agent.authority import brake
+from qwestly_agent.authority.acts import ACTS, Act
+from qwestly_agent.authority.approvals import Asker, Proposal, ask, parse
+from qwestly_agent.authority.gate import gate
+from qwestly_agent.authority.model import KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, digest_of
+from qwestly_agent.bootstrap import House
+from qwestly_agent.clients.candidate_app import (
+    Changed,
+    Done,
+    Effect,
+    NeverArrived,
+    Outcome,
+    Pending,
+    Refused,
+    Unknown,
+)
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import Braked, NotFound
+
+LATEST_SECONDS = 86_400.0
+"""After the decision: what could not be done for so long is not done behind anybody's back."""
+REBASES = 3
+"""A version covers more than what was shown: so often the effect is sent again for one that changed elsewhere."""
+
+STOPPED = "The brake was on, so nothing was done."
+NOT_ALLOWED = "You no longer let the agent do this, so nothing was done."
+TOO_LATE = "It could not be done in time, so it was not done at all."
+OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask anew."
+FINDING_OUT = "It is not known yet whether this was done. We are finding out."
+NEVER_KNOWN = "Nobody can tell any more whether this was done. Please look whether it was."
+ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked again, with the difference."
+
+
+async def carry_out(house: House, user_id: str, approval_id: str) -> Approval:
+    """The record after whatever could be done for it now; of one that is not approved, as it is.
+
+    Raises what keeps everybody from knowing whether it may be done: then nothing was done, and it is still approved.
+    """
+    approval = await house.approvals.get(user_id, approval_id)
+    if approval.status == "approved":
+        return await _begin(house, approval)
+    left_behind = approval.begun_at is not None and house.clock() >= approval.begun_at + LEFT_BEHIND_SECONDS
+    if approval.status == "unknown" or (approval.status == "executing" and left_behind):
+        return await _find_out(house, approval)
+    return approval
+
+
+async def _begin(house: House, approval: Approval) -> Approval:
+    if why := await _why_not(house, approval):
+        return await _end(house, approval, "failed", why)
+    return await _send(house, approval)
+
+
+async def _why_not(house: House, approval: Approval) -> str | None:
+    """A fresh look at all that may have changed since the yes, apart from the subject."""
+    act = ACTS.get(approval.tool)
+    try:
+        await brake.check(house.signals, approval.user_id)
+    except Braked:
+        return STOPPED
+    level = await house.autonomy.level(approval.user_id)
+    allowed = gate(approval.effect, level).answer
+    if allowed == "refuse" or (approval.decided_by == "level" and allowed != "run"):
+        return NOT_ALLOWED
+    if house.clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
+        return TOO_LATE
+    whole = digest_of(approval.tool, approval.args) == approval.args_digest
+    if act is None or not whole or act.schema_digest != approval.schema_digest or act.effect != approval.effect:
+        return OTHER_RULES
+    return None
+
+
+async def _send(house: House, approval: Approval) -> Approval:
+    """Mark it as begun, then send it: whoever dies in between leaves a key to ask about."""
+    now = house.clock()
+    begun, ours = await _put(house, approval, {"status": "executing", "begun_at": now, "updated_at": now})
+    return await _perform(house, begun) if ours else begun
+
+
+async def _perform(house: House, begun: Approval) -> Approval:
+    act: Act[Any] = ACTS[begun.tool]
+    args = parse(act, begun.arguments)
+    for _ in range(REBASES):
+        effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=begun.version)
+        outcome = await act.perform(house.candidate_app, effect, args)
+        if not isinstance(outcome, Changed):
+            return await _conclude(house, begun, outcome)
+        if await act.shown(house.profiles, begun.user_id, args) != begun.shown:
+            break
+        # What the person was shown still stands: something else of the same subject changed.
+        if why := await _why_not(house, begun):
+            return await _end(house, begun, "failed", why)
+        begun = begun.model_copy(update={"version": outcome.version})
+    return await _ask_again(house, begun)
+
+
+async def _find_out(house: House, approval: Approval) -> Approval:
+    outcome = await house.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
+    since = house.clock() - (approval.begun_at or approval.created_at)
+    if since >= KEYS_KEPT_SECONDS and not isinstance(outcome, Done | Refused):
+        return await _end(house, approval, "failed", NEVER_KNOWN)
+    if not isinstance(outcome, NeverArrived):
+        return await _conclude(house, approval, outcome)
+    if why := await _why_not(house, approval):
+        # Our token is good for so long: by then what was sent arrives no more.
+        waits = why == STOPPED or since < LEFT_BEHIND_SECONDS
+        return await (_conclude(house, approval, Unknown()) if waits else _end(house, approval, "failed", why))
+    # Nothing was done under its key. It may be under way still, and under the same key it is done once.
+    return await _send(house, approval)
+
+
+async def _conclude(house: House, approval: Approval, outcome: Outcome) -> Approval:
+    act = ACTS[approval.tool]
+    match outcome:
+        case Done(result=result):
+            return await _end(house, approval, "done", act.done, result)
+        case Refused(reason=reason):
+            return await _end(house, approval, "failed", f"It was refused, and nothing was done: {reason}")
+        case Pending() | NeverArrived() | Unknown() | _:
+            return await _end(house, approval, "unknown", FINDING_OUT)
+
+
+async def _ask_again(house: House, approval: Approval) -> Approval:
+    if approval.task_token is None:
+        again = Asker(
+            user_id=approval.user_id,
+            run_id=approval.run_id,
+            level=approval.level,
+            conversation_id=approval.conversation_id,
+            draft_id=approval.draft_id,
+            revises=approval.id,
+        )
+        proposal = Proposal(
+            ACTS[approval.tool], approval.arguments, approval.rationale, approval.alternatives, approval.evidence
+        )
+        answer = "queue" if approval.answer == "run" else approval.answer
+        await ask(house, f"ap_{digest_of(approval.id, 'again')[:32]}", proposal, again, answer)
+        approval = await house.approvals.get(approval.user_id, approval.id)
+    return await _end(house, approval, "changed", ASKED_AGAIN)
+
+
+async def _end(
+    house: House, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
+) -> Approval:
+    now = house.clock()
+    changes: dict[str, Any] = {"status": status, "outcome": outcome, "result": result or {}, "updated_at": now}
+    line = f"{to_datetime(now).isoformat()} {status}" if status != approval.status else None
+    if line:
+        changes["news"] = approval.conversation_id is not None
+    ended, _ = await _put(house, approval, changes, line)
+    await _tell_draft(house, ended, now)
+    return ended
+
+
+async def _put(
+    house: House, approval: Approval, changes: dict[str, Any], line: str | None = None
+) -> tuple[Approval, bool]:
+    """The record, and whether we changed it: where somebody else was quicker, theirs is what became of the same key."""
+    before = approval
+    while (before.status, before.begun_at) == (approval.status, approval.begun_at):
+        audit = (*before.audit, line) if line else before.audit
+        if after := await house.approvals.put(before, before.model_copy(update={**changes, "audit": audit})):
+            return after, True
+        before = await house.approvals.get(approval.user_id, approval.id)
+    return before, False
+
+
+async def _tell_draft(house: House, approval: Approval, now: float) -> None:
+    if approval.draft_id is None:
+        return
+    with suppress(NotFound):  # drafts are kept for a shorter time
+        match approval.status:
+            case "done":
+                await house.drafts.tell(approval.user_id, approval.draft_id, now, status="published", label="Published")
+            case "failed" if approval.task_token and approval.outcome:
+                # Its execution says the same, unless it ended before anybody knew.
+                await house.drafts.tell(
+                    approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome
+                )

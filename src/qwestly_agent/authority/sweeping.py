@@ -1,0 +1,77 @@
+"""What is due, every minute: expiry, mail, and whatever a process that died left behind.
+
+Each step is a compare-and-set or asks by a key, so that two sweeps at once do nothing twice.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+from qwestly_agent.authority.answering import tell_execution
+from qwestly_agent.authority.approvals import expire
+from qwestly_agent.authority.carrying_out import carry_out
+from qwestly_agent.authority.mailing import mail_if_due
+from qwestly_agent.authority.model import Approval
+from qwestly_agent.bootstrap import House
+from qwestly_agent.observability import Event, cause_of
+
+MOST_AT_A_TIME = 500
+AT_ONCE = 8
+RESERVE_SECONDS = 25.0
+"""What the slowest step may take: nothing begins with less time left."""
+ITS_EXECUTIONS_SECONDS = 300.0
+"""So long after the decision an effect is the affair of the execution that was told; then it is anybody's."""
+
+
+async def sweep(house: House, seconds_left: Callable[[], float]) -> dict[str, int]:
+    """How many records were looked at, and what was done; `failed` ones are due again, as are those `left` for lack of
+    time."""
+    due = await house.sweeps.due_approvals(house.clock(), MOST_AT_A_TIME)
+    counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
+
+    async def look(user_id: str, approval_id: str) -> None:
+        async with places:
+            in_time = seconds_left() > RESERVE_SECONDS
+            counts[await look_after(house, user_id, approval_id) if in_time else "left"] += 1
+
+    ends = await asyncio.gather(*(look(*each) for each in due), return_exceptions=True)
+    for (_, approval_id), error in zip(due, ends, strict=True):
+        if error is not None:
+            counts["failed"] += 1
+            house.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
+    return dict(counts)
+
+
+async def look_after(house: House, user_id: str, approval_id: str) -> str:
+    """What was done about it, in a word."""
+    approval, now = await house.approvals.get(user_id, approval_id), house.clock()
+    if approval.due_at is None or now < approval.due_at:
+        return "nothing"
+    match approval.status:
+        case "pending" if now >= approval.expires_at:
+            return await _expire(house, approval, now)
+        case "pending":
+            after = await mail_if_due(house, approval)
+            return "mailed" if after.mails > approval.mails else "nothing"
+        case "approved" if approval.task_token and now < (approval.decided_at or now) + ITS_EXECUTIONS_SECONDS:
+            return await _tell(house, approval)
+        case "approved" | "executing" | "unknown":
+            await carry_out(house, user_id, approval_id)
+            return "carried_out"
+        case _:
+            return await _tell(house, approval)
+
+
+async def _expire(house: House, approval: Approval, now: float) -> str:
+    expired = await expire(house, approval, now)
+    if expired is None:
+        return "nothing"
+    await _tell(house, expired)
+    return "expired"
+
+
+async def _tell(house: House, approval: Approval) -> str:
+    if not approval.waits_for_execution:
+        return "nothing"
+    await tell_execution(house, approval)
+    return "told"

@@ -1,0 +1,59 @@
+"""What a card is made of, section by section, and what is asked of whoever writes each."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from qwestly_agent.cards.model import Style
+
+HEADLINE, SUMMARY, EXPERIENCE, ACHIEVEMENTS = "headline", "summary", "experience", "achievements"
+SKILLS, EDUCATION, PREFERENCES = "skills", "education", "preferences"
+ABOUT = "about"
+
+
+@dataclass(frozen=True)
+class Outlined:
+    kind: str
+    heading: str
+    ask: str
+    """For the model, after the evidence."""
+    most_claims: int
+
+
+CARD: Mapping[str, Outlined] = {
+    each.kind: each
+    for each in (
+        Outlined(HEADLINE, "Headline", "One claim of at most 120 characters that says what this person is.", 1),
+        Outlined(SUMMARY, "Summary", "Two to four claims that introduce this person.", 4),
+        Outlined(
+            EXPERIENCE,
+            "Experience",
+            "Where they worked, as what and when, the latest first, with what they did there: up to three claims each.",
+            12,
+        ),
+        Outlined(
+            ACHIEVEMENTS,
+            "Achievements",
+            "What they achieved, with the numbers that the evidence gives; nothing that is merely a duty.",
+            6,
+        ),
+        Outlined(SKILLS, "Skills", "What they can do and which languages they speak, grouped in a few claims.", 6),
+        Outlined(EDUCATION, "Education", "Degrees, schools, certificates and years, one claim each.", 6),
+        Outlined(
+            PREFERENCES,
+            "Looking for",
+            "What they would like next, each claim beginning with “Would like”; nothing as if they had it already.",
+            5,
+        ),
+    )
+}
+"""In the order in which they are read."""
+
+LINKEDIN_ABOUT = Outlined(
+    ABOUT, "About", "The About section of their LinkedIn profile, in the first person: up to eight claims in a row.", 8
+)
+
+STYLES: Mapping[Style, str] = {
+    "standard": "Plain and complete: whole sentences, no adjectives that nobody could check.",
+    "concise": "As short as it can be: fragments instead of sentences, numbers first, no filler.",
+    "story": "As a story that goes on from claim to claim, warm but sober; each claim still stands by itself.",
+}

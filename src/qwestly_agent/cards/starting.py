@@ -1,0 +1,84 @@
+"""What a run's tools may do about cards: have one made, and have an About section written."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from qwestly_agent.authority.brake import unless_braked
+from qwestly_agent.authority.model import digest_of
+from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.cards.about import text_of, write_about
+from qwestly_agent.cards.model import LeftOut, Style
+from qwestly_agent.errors import Unavailable
+from qwestly_agent.stores.drafts import Draft
+
+MOST_UNDER_WAY = 50
+ALIVE_SECONDS = 900.0
+"""A card that was not heard of for so long is not being made any more, whatever its draft says."""
+
+
+@dataclass(frozen=True)
+class AboutText:
+    draft_id: str
+    text: str
+    left_out: tuple[LeftOut, ...]
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Of one run, on behalf of its user."""
+
+    house: FullHouse
+    user_id: str
+    run_id: str
+    conversation_id: str
+
+    async def start(self, style: Style) -> Draft:
+        """The draft of a card that is being made from now on, or is already. Raises `Unavailable`."""
+        if making := await self._under_way(style):
+            return making
+        draft = self._draft("card", style, "Beginning")
+        await self.house.drafts.add(draft)
+        given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
+        try:
+            await self.house.workflows.start(self.house.settings.card_machine_arn, f"card-{draft.id}", given)
+        except Unavailable:
+            now = self.house.clock()
+            await self.house.drafts.tell(self.user_id, draft.id, now, status="failed", label="It could not be begun")
+            raise
+        return draft
+
+    async def about(self, style: Style) -> AboutText:
+        """Raises what `write_about` raises."""
+        draft = self._draft("about", style, "Drafted")
+        work = write_about(self.house, draft, style)
+        checked = await unless_braked(self.house.signals, self.user_id, work)
+        return AboutText(draft.id, text_of(checked), checked.left_out)
+
+    async def _under_way(self, style: Style) -> Draft | None:
+        since = self.house.clock() - ALIVE_SECONDS
+        drafts = await self.house.drafts.under_way(self.user_id, MOST_UNDER_WAY)
+        return next(
+            (
+                each
+                for each in drafts
+                if (each.kind, each.status, each.style) == ("card", "running", style) and each.updated_at > since
+            ),
+            None,
+        )
+
+    def _draft(self, kind: Literal["card", "about"], style: Style, label: str) -> Draft:
+        now = self.house.clock()
+        # The same for the same wish of the same run, should it be made twice.
+        name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style)[:32]
+        return Draft(
+            id=f"{kind}_{name}",
+            user_id=self.user_id,
+            run_id=self.run_id,
+            conversation_id=self.conversation_id,
+            kind=kind,
+            style=style,
+            status="running" if kind == "card" else "drafted",
+            label=label,
+            created_at=now,
+            updated_at=now,
+        )

@@ -1,0 +1,73 @@
+"""Approvals in a turn: what its user decided with it, and what the model is told of decisions, once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic_ai.framing import register_tag, wrap
+
+from qwestly_agent.authority.answering import settle
+from qwestly_agent.authority.approvals import Decision
+from qwestly_agent.authority.model import Approval
+from qwestly_agent.authority.words import news_of
+from qwestly_agent.bootstrap import House
+from qwestly_agent.chat.request import Decided
+from qwestly_agent.errors import Changed, NotFound
+from qwestly_agent.text import quoted
+
+_NEWS = register_tag("approval_news")
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A decision of this turn, with the record after it."""
+
+    decided: Decided
+    approval: Approval
+
+
+@dataclass(frozen=True)
+class Approvals:
+    """Of a turn."""
+
+    settled: tuple[Settled, ...]
+    news: Sequence[Approval]
+    """What its model is told."""
+
+
+async def settle_all(
+    house: House, user_id: str, conversation_id: str, decisions: Sequence[Decided], *, ours_alone: bool, where: str
+) -> tuple[Settled, ...]:
+    """Those of these decisions that are about records of this conversation.
+
+    `ours_alone`: one that is about no such record is an error, where the client cannot have it from an old message.
+    Raises `NotFound`, `Braked`, `Changed` and `Invalid`; what was decided before stays decided.
+    """
+    settled: list[Settled] = []
+    for decided in decisions:
+        try:
+            before = await house.approvals.get(user_id, decided.approval_id)
+            if before.conversation_id != conversation_id:
+                raise NotFound("There is no such approval.")
+        except NotFound:
+            if ours_alone:
+                raise
+            continue
+        decision = Decision(
+            decision=decided.verb,
+            args_digest=before.args_digest if decided.args_digest is None else decided.args_digest,
+            args=decided.args,
+            reason=decided.reason,
+        )
+        approval = await settle(house, user_id, decided.approval_id, decision, by="chat", where=where)
+        settled.append(Settled(decided, approval))
+    return tuple(settled)
+
+
+def note_of(news: Sequence[Approval]) -> str:
+    return wrap(_NEWS, "\n".join(f"- {quoted(news_of(each))}" for each in news)) if news else ""
+
+
+def nothing_new(settled: Sequence[Settled]) -> Changed:
+    """Where all that a client decided was decided, and told, before."""
+    outcomes = " ".join(filter(None, (each.approval.outcome for each in settled)))
+    return Changed(f"That was answered already. {outcomes}".strip())

@@ -1,0 +1,92 @@
+"""What happened to a user outside of turns: drafts on their way, approvals and what became of them, the brake.
+
+Each is told as it stands, not as it changed: an item that comes twice says the same twice.
+"""
+
+import asyncio
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, Field
+
+from qwestly_agent.authority.brake import Standing, standing
+from qwestly_agent.authority.view import ApprovalView, view_of
+from qwestly_agent.bootstrap import House
+from qwestly_agent.stores.drafts import Draft, DraftStatus
+
+MOST_ITEMS = 100
+OVERLAP_SECONDS = 5.0
+"""Clocks differ, and writes take their time: what is nearly as old as the cursor is told again."""
+
+
+class DraftView(BaseModel):
+    draft_id: str
+    kind: Literal["card", "about"]
+    style: str
+    status: DraftStatus
+    label: str
+    """What people read of it, as "Drafting 3 of 6 sections"."""
+    conversation_id: str | None
+    approval_id: str | None
+
+
+class ApprovalUpdate(BaseModel):
+    type: Literal["approval"] = "approval"
+    id: str
+    at: float
+    """Seconds since the epoch."""
+    approval: ApprovalView
+
+
+class DraftUpdate(BaseModel):
+    type: Literal["draft"] = "draft"
+    id: str
+    at: float
+    draft: DraftView
+
+
+class BrakeUpdate(BaseModel):
+    type: Literal["brake"] = "brake"
+    id: Literal["brake"] = "brake"
+    at: float
+    brake: Standing
+
+
+Update = Annotated[ApprovalUpdate | DraftUpdate | BrakeUpdate, Field(discriminator="type")]
+
+
+class Updates(BaseModel):
+    items: list[Update]
+    cursor: str
+    """Pass it as `after` next time. An item can come twice; `id` and `at` tell."""
+    active: bool
+    """Whether something runs or waits, so that it is worth asking again soon."""
+
+
+async def updates(house: House, user_id: str, after: float | None) -> Updates:
+    """Since the cursor; without one, what runs or waits now."""
+    if after is None:
+        reading = house.approvals.waiting(user_id, MOST_ITEMS), house.drafts.under_way(user_id, MOST_ITEMS)
+    else:
+        since = after - OVERLAP_SECONDS
+        reading = (
+            house.approvals.touched_since(user_id, since, MOST_ITEMS),
+            house.drafts.touched_since(user_id, since, MOST_ITEMS),
+        )
+    waiting = house.approvals.waiting(user_id, 1), house.drafts.under_way(user_id, 1)
+    approvals, drafts, brake, some_wait, some_run = await asyncio.gather(
+        *reading, standing(house.signals, user_id), *waiting
+    )
+    items: list[Update] = [
+        *(ApprovalUpdate(id=each.id, at=each.updated_at, approval=view_of(each)) for each in approvals),
+        *(DraftUpdate(id=each.id, at=each.updated_at, draft=_view(each)) for each in drafts),
+        BrakeUpdate(at=brake.since or 0.0, brake=brake),
+    ]
+    items.sort(key=lambda item: item.at)
+    # A full page ends before the newest: what follows it must not be skipped.
+    full = [each[-1].updated_at for each in (approvals, drafts) if after is not None and len(each) == MOST_ITEMS]
+    cursor = min([*full, max(house.clock(), *(item.at for item in items))])
+    return Updates(items=items, cursor=repr(cursor), active=bool(some_wait or some_run))
+
+
+def _view(draft: Draft) -> DraftView:
+    return DraftView(draft_id=draft.id, **draft.model_dump(include=DraftView.model_fields.keys() - {"draft_id"}))

@@ -1,0 +1,47 @@
+"""Mail by SES: one message to one person, as text and as HTML."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from email.message import EmailMessage
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from qwestly_agent.errors import Unavailable
+
+
+@dataclass(frozen=True)
+class Mail:
+    aws: Callable[[str], Any]
+    """A client of boto3 by its service's name."""
+    sender: str
+
+    async def send(self, to: str, subject: str, text: str, html: str) -> None:
+        """Raises `Unavailable` where SES did not take it, also for an address that is none."""
+        try:
+            message = _message(self.sender, to, subject, text, html)
+        except ValueError as error:  # a line end in an address
+            raise Unavailable from error
+
+        def call() -> None:
+            self.aws("sesv2").send_email(
+                FromEmailAddress=self.sender,
+                Destination={"ToAddresses": [to]},
+                Content={"Raw": {"Data": message.as_bytes()}},
+            )
+
+        try:
+            await asyncio.to_thread(call)
+        except (ClientError, BotoCoreError) as error:
+            raise Unavailable from error
+
+
+def _message(sender: str, to: str, subject: str, text: str, html: str) -> EmailMessage:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = sender, to, subject
+    # To whatever answers mails by itself.
+    message["Auto-Submitted"] = "auto-generated"
+    message.set_content(text)
+    message.add_alternative(html, subtype="html")
+    return message

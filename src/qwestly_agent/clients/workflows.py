@@ -1,0 +1,86 @@
+"""Step Functions, and the tokens by which an execution waits for a person.
+
+A task token is a credential: it is sealed with a KMS key as soon as it is seen, bound to its record, and opened only to
+be sent back.
+"""
+
+import asyncio
+import base64
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from qwestly_agent.errors import Unavailable
+
+WAITS_NO_MORE = ("InvalidToken", "TaskDoesNotExist", "TaskTimedOut")
+ALREADY_STARTED = "ExecutionAlreadyExists"
+
+
+@dataclass(frozen=True)
+class Workflows:
+    aws: Callable[[str], Any]
+    """A client of boto3 by its service's name."""
+    key_id: str
+    """Of the KMS key that seals task tokens."""
+
+    async def start(self, machine_arn: str, name: str, given: Mapping[str, Any]) -> None:
+        """Once more under the same name starts nothing. Raises `Unavailable`."""
+        await self._call(
+            "stepfunctions",
+            "start_execution",
+            {"stateMachineArn": machine_arn, "name": name, "input": json.dumps(given)},
+            passed=(ALREADY_STARTED,),
+        )
+
+    async def answer(self, task_token: str, output: Mapping[str, Any]) -> None:
+        """Wake the execution that waits; one that waits no more is content with it. Raises `Unavailable`."""
+        await self._call(
+            "stepfunctions",
+            "send_task_success",
+            {"taskToken": task_token, "output": json.dumps(output)},
+            passed=WAITS_NO_MORE,
+        )
+
+    async def seal(self, task_token: str, approval_id: str) -> str:
+        """Raises `Unavailable`."""
+        sealed = await self._call(
+            "kms",
+            "encrypt",
+            {"KeyId": self.key_id, "Plaintext": task_token.encode(), "EncryptionContext": _bound_to(approval_id)},
+        )
+        return base64.b64encode(sealed["CiphertextBlob"]).decode()
+
+    async def opened(self, sealed: str, approval_id: str) -> str:
+        """Raises `Unavailable`, also for what was sealed for another record."""
+        opened = await self._call(
+            "kms",
+            "decrypt",
+            {
+                "KeyId": self.key_id,
+                "CiphertextBlob": base64.b64decode(sealed),
+                "EncryptionContext": _bound_to(approval_id),
+            },
+        )
+        return opened["Plaintext"].decode()
+
+    async def _call(
+        self, service: str, operation: str, given: Mapping[str, Any], passed: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
+        def call() -> dict[str, Any]:
+            return getattr(self.aws(service), operation)(**given)
+
+        try:
+            return await asyncio.to_thread(call)
+        except ClientError as error:
+            if error.response["Error"]["Code"] in passed:
+                return {}
+            raise Unavailable from error
+        except BotoCoreError as error:
+            raise Unavailable from error
+
+
+def _bound_to(approval_id: str) -> dict[str, str]:
+    return {"approval": approval_id}

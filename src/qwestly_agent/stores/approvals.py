@@ -1,0 +1,124 @@
+"""`agent_approvals`: what waits for a person, and what became of it. A record changes by compare-and-set alone."""
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.authority.model import Approval, Preview
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import NotFound
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_approvals"
+RETENTION = timedelta(days=365)
+
+_WAITING = ("pending", "approved", "executing", "unknown")
+
+
+@dataclass(frozen=True)
+class Approvals:
+    database: AsyncDatabase[Document]
+
+    async def add(self, approval: Approval) -> bool:
+        """False where it is there already."""
+        kept_until = to_datetime(approval.created_at) + RETENTION
+        try:
+            # `kept_until` is the TTL's: `expires_at` is when the person's time is up.
+            await self.database[COLLECTION].insert_one({**_document(approval), "kept_until": kept_until})
+        except DuplicateKeyError:
+            return False
+        return True
+
+    async def get(self, user_id: str, approval_id: str) -> Approval:
+        """Raises `NotFound`."""
+        found = await self.database[COLLECTION].find_one({"_id": approval_id, "user_id": user_id})
+        if found is None:
+            raise NotFound("There is no such approval.")
+        return _approval(found)
+
+    async def put(self, before: Approval, after: Approval) -> Approval | None:
+        """The record with its new revision; None where it is no longer what it was."""
+        old, new = _document(before), _document(after.model_copy(update={"revision": before.revision + 1}))
+        changes = {name: value for name, value in new.items() if value != old.get(name)}
+        changed = await self.database[COLLECTION].update_one(
+            {"_id": before.id, "user_id": before.user_id, "revision": before.revision}, {"$set": changes}
+        )
+        return after.model_copy(update={"revision": before.revision + 1}) if changed.matched_count == 1 else None
+
+    async def waiting(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
+        """The newest first (made before `after`), with those that are being carried out."""
+        return await self._find({"user_id": user_id, "status": {"$in": list(_WAITING)}}, limit, after)
+
+    async def all(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
+        """The newest first (made before `after`)."""
+        return await self._find({"user_id": user_id}, limit, after)
+
+    async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Approval]:
+        """Oldest change first."""
+        query = {"user_id": user_id, "updated_at": {"$gte": moment}}
+        found = self.database[COLLECTION].find(query).sort("updated_at", 1).limit(limit)
+        return [_approval(each) async for each in found]
+
+    async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Approval]:
+        """The newest first."""
+        return await self._find({"user_id": user_id, "conversation_id": conversation_id}, limit, None)
+
+    async def news(self, user_id: str, conversation_id: str) -> list[Approval]:
+        """Of this conversation, what the model was not told yet; oldest first."""
+        query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
+        return [_approval(each) async for each in self.database[COLLECTION].find(query).sort("updated_at", 1)]
+
+    async def executing(self, user_id: str) -> set[str]:
+        """Ids of those whose effect is under way."""
+        found = self.database[COLLECTION].find({"user_id": user_id, "status": "executing"}, {"_id": 1})
+        return {each["_id"] async for each in found}
+
+    async def told(self, approval: Approval) -> None:
+        """The model knows of it as it is here; what became of it since is news."""
+        if approval.news:
+            await self.put(approval, approval.model_copy(update={"news": False}))
+
+    async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
+        """What was decided stays, as the audit of what was done; it belongs to no conversation any more."""
+        await self.database[COLLECTION].update_many(
+            {"user_id": user_id, "conversation_id": conversation_id},
+            {"$set": {"conversation_id": None}, "$inc": {"revision": 1}},
+        )
+
+    async def _find(self, query: Document, limit: int, after: float | None) -> list[Approval]:
+        if after is not None:
+            query = {**query, "created_at": {"$lt": after}}
+        found = self.database[COLLECTION].find(query).sort("created_at", -1).limit(limit)
+        return [_approval(each) async for each in found]
+
+
+def _document(approval: Approval) -> dict[str, Any]:
+    # What is nested is kept as text: nothing in it is asked for, and no key in it may mean something to the database.
+    flat = approval.model_dump(mode="json", exclude={"id", "preview", "shown", "result"})
+    nested = {
+        "preview": approval.preview.model_dump_json(),
+        "shown": _json(dict(approval.shown)),
+        "result": _json(dict(approval.result)),
+    }
+    return {**flat, **nested, "_id": approval.id, "due_at": approval.due_at}
+
+
+def _json(value: dict[str, str]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _approval(document: Document) -> Approval:
+    fields = {name: value for name, value in document.items() if name in Approval.model_fields}
+    return Approval.model_validate(
+        {
+            **fields,
+            "id": document["_id"],
+            "preview": Preview.model_validate_json(document["preview"]),
+            "shown": json.loads(document["shown"]),
+            "result": json.loads(document["result"]),
+        }
+    )

@@ -1,0 +1,128 @@
+"""`agent_drafts`: career documents on their way, with the evidence they are made of, and what the user is told."""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import NotFound
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_drafts"
+RETENTION = timedelta(days=90)
+
+DraftStatus: TypeAlias = Literal[
+    "running", "waiting", "drafted", "published", "rejected", "expired", "stopped", "failed"
+]
+
+
+class Draft(BaseModel):
+    """Moments are seconds since the epoch."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    user_id: str
+    run_id: str
+    conversation_id: str | None
+    kind: Literal["card", "about"] = "card"
+    style: str
+    status: DraftStatus = "running"
+    label: str
+    """What the user reads of it, as "Drafting 3 of 6 sections"."""
+    round: int = 1
+    """Grows each time a person asks for a change."""
+    approval_id: str | None = None
+    """Of the question that waits, or was answered last."""
+    created_at: float
+    updated_at: float
+    parts: Mapping[str, Any] = {}
+    """By name, whatever the pipeline keeps: evidence, sections, the checked card."""
+
+
+def pipeline(draft_id: str) -> str:
+    """The name of a draft's pipeline, in receipts and as its execution's."""
+    return f"card-{draft_id}"
+
+
+@dataclass(frozen=True)
+class Drafts:
+    database: AsyncDatabase[Document]
+
+    async def add(self, draft: Draft) -> bool:
+        """False where it is there already."""
+        fields = draft.model_dump(mode="json", exclude={"id", "parts"})
+        parts = {f"part_{name}": _kept(value) for name, value in draft.parts.items()}
+        expires_at = to_datetime(draft.created_at) + RETENTION
+        try:
+            await self.database[COLLECTION].insert_one({**fields, **parts, "_id": draft.id, "expires_at": expires_at})
+        except DuplicateKeyError:
+            return False
+        return True
+
+    async def get(self, user_id: str, draft_id: str) -> Draft:
+        """Raises `NotFound`."""
+        found = await self.database[COLLECTION].find_one({"_id": draft_id, "user_id": user_id})
+        if found is None:
+            raise NotFound("There is no such draft.")
+        return _draft(found)
+
+    async def tell(self, user_id: str, draft_id: str, now: float, **fields: Any) -> None:
+        """Change what is known of it: status, label, round, approval_id."""
+        await self._set(user_id, draft_id, {**fields, "updated_at": now})
+
+    async def keep(self, user_id: str, draft_id: str, **parts: Any) -> None:
+        """Keep parts of it, in place of those of the same names; states that run side by side keep different ones."""
+        await self._set(user_id, draft_id, {f"part_{name}": _kept(value) for name, value in parts.items()})
+
+    async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Draft]:
+        """Without their parts; oldest change first."""
+        return await self._find({"user_id": user_id, "updated_at": {"$gte": moment}}, "updated_at", 1, limit)
+
+    async def under_way(self, user_id: str, limit: int) -> list[Draft]:
+        """Without their parts; those that run or wait, the newest first."""
+        query = {"user_id": user_id, "status": {"$in": ["running", "waiting"]}}
+        return await self._find(query, "created_at", -1, limit)
+
+    async def all(self, user_id: str, limit: int) -> list[Draft]:
+        """Without their parts; the newest first."""
+        return await self._find({"user_id": user_id}, "created_at", -1, limit)
+
+    async def running(self, user_id: str) -> set[str]:
+        """Names of the pipelines that run now; one that waits for a person does not."""
+        found = self.database[COLLECTION].find({"user_id": user_id, "status": "running"}, {"_id": 1})
+        return {pipeline(each["_id"]) async for each in found}
+
+    async def stopped(self, user_id: str, pipelines: Collection[str]) -> set[str]:
+        """Those of these that the brake ended."""
+        found = self.database[COLLECTION].find({"user_id": user_id, "status": "stopped"}, {"_id": 1})
+        return {name async for each in found if (name := pipeline(each["_id"])) in pipelines}
+
+    async def _find(self, query: Document, order: str, direction: int, limit: int) -> list[Draft]:
+        fields = dict.fromkeys(Draft.model_fields.keys() - {"id", "parts"}, 1)
+        found = self.database[COLLECTION].find(query, fields).sort(order, direction).limit(limit)
+        return [_draft(each) async for each in found]
+
+    async def _set(self, user_id: str, draft_id: str, changes: Document) -> None:
+        changed = await self.database[COLLECTION].update_one({"_id": draft_id, "user_id": user_id}, {"$set": changes})
+        if not changed.matched_count:
+            raise NotFound("There is no such draft.")
+
+
+def _kept(part: Any) -> str:
+    # As text: no key in it may mean something to the database.
+    return json.dumps(part, ensure_ascii=False)
+
+
+def _draft(document: Document) -> Draft:
+    fields = {name: value for name, value in document.items() if name in Draft.model_fields}
+    parts = {
+        name.removeprefix("part_"): json.loads(value) for name, value in document.items() if name.startswith("part_")
+    }
+    return Draft.model_validate({**fields, "id": document["_id"], "parts": parts})

@@ -1,0 +1,54 @@
+"""Cards that others can see: each call is a proposal."""
+
+from typing import Annotated
+
+from pydantic import StringConstraints
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ToolFailed
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.authority.acts import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE, CardId
+from qwestly_agent.authority.approvals import Proposal
+from qwestly_agent.cards.publication import publication_of
+from qwestly_agent.tools.base import proposes
+
+DraftId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+
+
+async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
+    """Propose to publish a card that was drafted, so that others can see it. The user is asked first.
+
+    Args:
+        draft_id: Of the draft, as generate_qwestly_card gave it.
+    """
+    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    if draft.kind != "card" or draft.status == "running":
+        raise ToolFailed("There is no finished card of that id." if draft.kind != "card" else "It is still being made.")
+    if draft.status == "waiting":
+        raise ToolFailed(f"The user is asked about it already ({draft.approval_id}).")
+    return publication_of(draft)
+
+
+async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
+    """Propose to make a published card the one that others see first. The user is asked first.
+
+    Args:
+        card_id: Of the card, as get_user_profile lists it.
+    """
+    return Proposal(SAVE_CARD_AS_ACTIVE, {"card_id": card_id})
+
+
+async def delete_card(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
+    """Propose to delete a published card for good. The user is asked first.
+
+    Args:
+        card_id: Of the card, as get_user_profile lists it.
+    """
+    return Proposal(DELETE_CARD, {"card_id": card_id})
+
+
+TOOLS = [
+    proposes(publish_card, PUBLISH_CARD, label="Proposing to publish your card…"),
+    proposes(save_card_as_active, SAVE_CARD_AS_ACTIVE, label="Proposing to show this card first…"),
+    proposes(delete_card, DELETE_CARD, label="Proposing to delete this card…"),
+]

@@ -1,0 +1,293 @@
+"""A person's approvals as the three functions of the approve door treat them, over real servers at their wires."""
+
+import json
+import threading
+from base64 import b64encode
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from functions.approve import pages, request, sweep
+from infra.local.aws import AwsServer
+from infra.local.aws_functions import Context
+from infra.local.candidate_app import CandidateAppServer
+from infra.local.environment import MACHINE, Template
+from infra.mongo.indexes import INDEXES
+from qwestly_agent import container
+from qwestly_agent.authority.acts import DELETE_CARD, PUBLISH_CARD, UPDATE_PROFILE_FIELD
+from qwestly_agent.authority.approvals import Asker, Proposal, ask
+from qwestly_agent.authority.model import Answer, Approval, Preview, ShownClaim, ShownLeftOut, ShownSection
+from qwestly_agent.bootstrap import AWS, House, bootstrap_without_models
+from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, Section
+from qwestly_agent.clients.candidate_app import CardSection, CardText
+from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.stores.drafts import Draft
+from tests.servers import API_SECRET, USER, FakeClock, settings_for
+
+APPROVE_URL = "https://approve.test/approve"
+ADDRESS = "tester@example.com"
+SENDER = "Qwestly <agent@qwestly.com>"
+HOUR, DAY = 3600.0, 86_400.0
+ONE, TWO = "ap_" + "1" * 32, "ap_" + "2" * 32
+"""Approvals."""
+
+
+def template_without_machines() -> Template:
+    """A state machine takes seconds to be parsed."""
+    whole = Template.load()
+    return replace(whole, resources={name: each for name, each in whole.resources.items() if each["Type"] != MACHINE})
+
+
+TEMPLATE = template_without_machines()
+
+
+@contextmanager
+def local_aws() -> Iterator[AwsServer]:
+    """With the keys and functions of template.yaml, and found by whoever asks for AWS."""
+    whole = Template.load()
+    # A state machine takes seconds to be parsed.
+    template = replace(
+        whole, resources={name: each for name, each in whole.resources.items() if each["Type"] != MACHINE}
+    )
+    with AwsServer(template, {"MAIL_FROM": SENDER}, hurried=True) as aws, pytest.MonkeyPatch.context() as patch:
+        for name, value in aws.variables.items():
+            patch.setenv(name, value)
+        yield aws
+
+
+class Wire:
+    """The house's clients of AWS, with a count of what is called, and what shall fail."""
+
+    def __init__(self) -> None:
+        self._aws = AWS()
+        self._lock = threading.Lock()
+        self.calls: Counter[str] = Counter()
+        self.failing: dict[str, Exception] = {}
+
+    def client(self, service: str) -> "Wire.Client":
+        return Wire.Client(self, self._aws.client(service))
+
+    @dataclass
+    class Client:
+        wire: "Wire"
+        client: Any
+
+        def __getattr__(self, operation: str) -> Callable[..., Any]:
+            def call(**given: Any) -> Any:
+                with self.wire._lock:
+                    self.wire.calls[operation] += 1
+                if operation in self.wire.failing:
+                    raise self.wire.failing[operation]
+                return getattr(self.client, operation)(**given)
+
+            return call
+
+    def close(self) -> None:
+        for client in self._aws._clients.values():
+            client.close()
+
+
+@dataclass
+class World:
+    aws: AwsServer
+    clock: FakeClock
+    wire: Wire
+    candidate_app: CandidateAppServer
+    database: Database[dict[str, Any]]
+
+    def run(self, work: Callable[[House], Any]) -> Any:
+        return container.house.run(work)
+
+    # What is there
+
+    def ask(self, approval_id: str = ONE, proposal: Proposal | None = None, answer: Answer = "queue", **more: Any):
+        asker = Asker(**{"user_id": USER, "run_id": "run_1", "level": "L2", **more})
+        return self.run(lambda house: ask(house, approval_id, proposal or HEADLINE, asker, answer))
+
+    def approval(self, approval_id: str = ONE) -> Approval:
+        return self.run(lambda house: house.approvals.get(USER, approval_id))
+
+    def link(self, approval_id: str = ONE) -> str:
+        """The token of the link that was mailed last."""
+        self.sweep()
+        mail = self.aws.outbox[-1]
+        token = mail.text.partition(f"{APPROVE_URL}/")[2].split()[0]
+        assert token
+        return token
+
+    def draft(self) -> Draft:
+        """With a checked card."""
+        now = self.clock()
+        made = {"id": "draft_1", "user_id": USER, "run_id": "run_1", "conversation_id": None, "style": "standard"}
+        parts = {"card": {"checked": CHECKED.model_dump(mode="json")}, "evidence": [EVIDENCE.model_dump(mode="json")]}
+        draft = Draft(**made, label="Checking", created_at=now, updated_at=now, parts=parts)
+        self.run(lambda house: house.drafts.add(draft))
+        return draft
+
+    def dump(self) -> dict[str, list[dict[str, Any]]]:
+        """Every document there is."""
+        names = self.database.list_collection_names()
+        return {name: sorted(self.database[name].find(), key=lambda each: str(each["_id"])) for name in names}
+
+    def pull_brake(self) -> None:
+        self.run(lambda house: house.signals.brake_on(USER, self.clock()))
+
+    def release_brake(self) -> None:
+        self.run(lambda house: house.signals.brake_off(USER))
+
+    # The doors
+
+    def sweep(self) -> dict[str, int]:
+        return sweep.handler({}, Context("sweep", 512, 55))
+
+    def request(self, **given: Any) -> dict[str, str]:
+        return request.handler({"user_id": USER, "draft_id": "draft_1", "run_id": "run_1", **given}, None)
+
+    def get(self, token: str, method: str = "GET", **more: Any) -> "Shown":
+        return self.ask_page(method, f"/approve/{token}", **more)
+
+    def decide(self, token: str, decision: str = "approve", reason: str = "", **more: Any) -> "Shown":
+        """As the form of the page as it is now would be sent."""
+        fields = {"reason": reason, "decision": decision, **more}
+        if "args_digest" not in fields:
+            fields["args_digest"] = self.digest_of(token)
+        return self.post(token, {name: value for name, value in fields.items() if value is not None})
+
+    def digest_of(self, token: str) -> str:
+        return self.get(token).text.partition('name="args_digest" value="')[2].partition('"')[0]
+
+    def post(self, token: str, fields: Mapping[str, str], **more: Any) -> "Shown":
+        return self.ask_page("POST", f"/approve/{token}", urlencode(fields).encode(), **more)
+
+    def decide_by_lambda(self, token: str, decision: str, digest: str) -> "Shown":
+        """As its service invokes the function: so many at once as there may be containers."""
+        body = urlencode({"decision": decision, "args_digest": digest, "reason": ""}).encode()
+        name = TEMPLATE.name("ApprovePagesFunction")
+        answer = self.aws.invoke(name, event_of("POST", f"/approve/{token}", body))
+        assert not answer.failed, answer.payload
+        return Shown.of(json.loads(answer.payload))
+
+    def ask_page(self, method: str, path: str, body: bytes = b"", **more: Any) -> "Shown":
+        return Shown.of(pages.handler(event_of(method, path, body, **more), None))
+
+
+@dataclass
+class Shown:
+    """What a function URL makes of the pages' answer."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @classmethod
+    def of(cls, answer: dict[str, Any]) -> "Shown":
+        assert not answer["isBase64Encoded"]
+        return cls(answer["statusCode"], answer["headers"], answer["body"])
+
+
+def event_of(
+    method: str,
+    path: str,
+    body: bytes = b"",
+    kind: str = "application/x-www-form-urlencoded",
+    source: str = "203.0.113.7",
+) -> dict[str, Any]:
+    """As Lambda hands over a request to a function URL, payload format 2.0."""
+    return {
+        "version": "2.0",
+        "rawPath": path,
+        "rawQueryString": "",
+        "headers": {"host": "approve.test", "x-forwarded-proto": "https", **({"content-type": kind} if body else {})},
+        "requestContext": {"http": {"method": method, "path": path, "sourceIp": source, "protocol": "HTTP/1.1"}},
+        **({"body": b64encode(body).decode()} if body else {}),
+        "isBase64Encoded": bool(body),
+    }
+
+
+@contextmanager
+def a_world(aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps_uri: str = "") -> Iterator[World]:
+    """The functions share one container, as one Lambda environment does."""
+    clock, wire = FakeClock(), Wire()
+    aws.outbox.clear()
+
+    async def make_house() -> House:
+        given = {"approve_url": APPROVE_URL, "mail_from": SENDER, "candidate_api_url": candidate_app.url}
+        house = await bootstrap_without_models(settings_for(mongodb_uri, "", database_name, **given), clock=clock)
+        key = TEMPLATE.name("TaskTokenAlias")
+        return replace(house, workflows=Workflows(wire.client, key), mail=replace(house.mail, aws=wire.client))
+
+    with (
+        CandidateAppServer(candidate_apps_uri or mongodb_uri, database_name, API_SECRET, clock) as candidate_app,
+        MongoClient(mongodb_uri, serverSelectionTimeoutMS=1000) as mongo,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(container, "house", container.Container(make_house))
+        patch.setattr(pages, "limits", pages.Limits())
+        database = mongo[database_name]
+        person = {"user_id": USER, "email": ADDRESS, "name": "Tess", "headline": "Product Manager"}
+        database["candidates_enhanced"].insert_one({"_id": "tester", **person})
+        # Not those that delete what is old: our clock is not the database's.
+        lasting = [index for index in INDEXES["agent_approvals"] if "expireAfterSeconds" not in index.document]
+        database["agent_approvals"].create_indexes(lasting)
+        yield World(aws, clock, wire, candidate_app, database)
+        container.house.close()
+        wire.close()
+
+
+HEADLINE = Proposal(
+    UPDATE_PROFILE_FIELD,
+    {"field": "headline", "value": "Head of Product"},
+    rationale="You said on Monday that you lead the product group now.",
+)
+CARD = Proposal(
+    PUBLISH_CARD,
+    {
+        "card_id": "draft_1",
+        "draft_id": "draft_1",
+        "content": CardText(
+            style="standard",
+            headline="Head of Product",
+            sections=(CardSection(kind="experience", heading="Experience", claims=("Led a team of five at Acme.",)),),
+        ).model_dump(),
+    },
+    preview=Preview(
+        title="Publish this card",
+        sections=(
+            ShownSection(
+                heading="Experience",
+                claims=(
+                    ShownClaim(text="Led a team of five at Acme.", evidence=("résumé.pdf: “led a team of five”",)),
+                    ShownClaim(text="Speaks Portuguese.", evidence=("your note",), confirmed=True),
+                ),
+            ),
+        ),
+        left_out=(ShownLeftOut(text="Doubled revenue in 2019.", why=("No cited source says 2019.",)),),
+    ),
+)
+DELETION = Proposal(DELETE_CARD, {"card_id": "card_1"})
+
+EVIDENCE = Evidence(
+    id="document:1", kind="document", trust="user_document", text="I led a team of five at Acme.", source="résumé.pdf"
+)
+CHECKED = CheckedCard(
+    card=Card(
+        style="standard",
+        headline=None,
+        sections=(
+            Section(
+                kind="experience",
+                heading="Experience",
+                claims=(Claim(text="Led a team of five at Acme.", evidence=("document:1",)),),
+            ),
+        ),
+    ),
+    left_out=(),
+    confirmed=(),
+)

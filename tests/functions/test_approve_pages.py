@@ -1,0 +1,441 @@
+"""What is behind a link in a mail, as the pages function answers it."""
+
+import json
+import logging
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from infra.local.aws import AwsServer
+from qwestly_agent.authority.answering import settle
+from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
+from qwestly_agent.authority.links import hash_of
+from tests.functions.approving import CARD, DAY, DELETION, HEADLINE, ONE, TWO, Shown, World, a_world, local_aws
+from tests.servers import USER, mongo_server
+
+SEALED_BY = "a-task-token-of-the-tests"
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[AwsServer]:
+    with local_aws() as aws:
+        yield aws
+
+
+@pytest.fixture
+def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[World]:
+    with a_world(aws, mongodb_uri, database_name) as world:
+        yield world
+
+
+@pytest.fixture
+def token(world: World) -> str:
+    """Of a link to a question about the user's headline."""
+    world.ask()
+    return world.link()
+
+
+def heading(shown: Shown) -> str:
+    found = re.search(r'<h2 id="outcome">(.*?)</h2>', shown.text)
+    return found[1] if found else ""
+
+
+def test_a_link_shows_what_would_happen_and_by_when_it_must_be_decided(world: World, token: str) -> None:
+    shown = world.get(token)
+    assert shown.status == 200
+    for said in (
+        "Change your headline",
+        "Product Manager",
+        "Head of Product",
+        "You said on Monday that you lead the product group now.",
+        "Asked on Friday 15 January 2027, 08:00 UTC.",
+        "If nobody decides by Sunday 17 January 2027, 08:00 UTC, nothing is done.",
+    ):
+        assert said in shown.text
+
+
+def test_a_card_is_shown_with_its_evidence_and_with_what_was_left_out(world: World) -> None:
+    world.ask(proposal=CARD)
+    shown = world.get(world.link()).text
+    assert "<summary>Where this comes from (1)</summary>" in shown
+    for said in ("résumé.pdf: “led a team of five”", "rests on your own words", "No cited source says 2019."):
+        assert said in shown
+
+
+def test_none_of_the_three_answers_is_chosen_beforehand(world: World, token: str) -> None:
+    shown = world.get(token).text
+    assert re.findall(r'<input type="radio" name="decision" value="(\w+)">', shown) == ["approve", "revise", "reject"]
+    assert " checked" not in shown
+    assert "<script" not in shown
+
+
+def test_a_yes_is_carried_out_at_once(world: World, token: str) -> None:
+    shown = world.decide(token)
+    assert (shown.status, heading(shown)) == (200, "You said yes")
+    assert "Your profile is changed." in shown.text
+    assert world.database["candidates_enhanced"].find_one({"user_id": USER})["headline"] == "Head of Product"  # type: ignore[index]
+    approval = world.approval()
+    assert (approval.status, approval.decided_by) == ("done", "link")
+    assert approval.audit[2].endswith(f"approve by link link {hash_of(token)[:8]} from 203.0.113.7")
+
+
+@pytest.mark.parametrize(
+    ("decision", "status", "said"),
+    [("reject", "rejected", "You said no"), ("revise", "revised", "You asked for something else")],
+)
+def test_any_other_answer_changes_nothing_and_keeps_the_words(
+    world: World, token: str, decision: str, status: str, said: str
+) -> None:
+    shown = world.decide(token, decision, "Not <b>yet</b>\r\nplease")
+    assert (shown.status, heading(shown)) == (200, said)
+    assert "Not &lt;b&gt;yet&lt;/b&gt;\nplease" in shown.text
+    approval = world.approval()
+    assert (approval.status, approval.reason) == (status, "Not <b>yet</b>\nplease")
+    assert world.database["candidates_enhanced"].find_one({"user_id": USER})["headline"] == "Product Manager"  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("decision", "reason", "said"),
+    [
+        (None, "words alone", "Please choose one of the three answers."),
+        ("", "", "Please choose one of the three answers."),
+        ("edit", "", "Please choose one of the three answers."),
+        ("expire", "", "Please choose one of the three answers."),
+        ("revise", "", "Please say in a few words what should be different."),
+        ("revise", " \u200b\u202e\r\n", "Please say in a few words what should be different."),
+        ("reject", "x" * (LONGEST_REASON_CHARACTERS + 1), "Please say it in at most 2000 characters."),
+    ],
+)
+def test_an_incomplete_form_is_shown_again_and_decides_nothing(
+    world: World, token: str, decision: Any, reason: str, said: str
+) -> None:
+    before = world.dump()
+    shown = world.decide(token, decision, reason)
+    assert shown.status == 422
+    assert f"{said} Nothing was decided." in shown.text
+    assert " checked" not in shown.text
+    assert reason.strip("\u200b\u202e\r\n ")[:100] in shown.text, "the words are not lost"
+    assert world.dump() == before
+
+
+def test_words_are_kept_without_what_nobody_sees(world: World, token: str) -> None:
+    world.decide(
+        token,
+        "reject",
+        "\x00no\u202e \ud83e\udd14 \U000e0041\u2028thanks".encode("utf-16", "surrogatepass").decode("utf-16"),
+    )
+    assert world.approval().reason == "no 🤔 \nthanks"
+
+
+def test_a_form_in_broken_utf8_is_a_form_all_the_same(world: World, token: str) -> None:
+    digest = world.digest_of(token)
+    body = f"decision=reject&args_digest={digest}&reason=".encode() + b"%ff%fe no"
+    assert heading(world.ask_page("POST", f"/approve/{token}", body)) == "You said no"
+
+
+def test_the_first_answer_counts_and_a_later_one_is_told_so(world: World, token: str) -> None:
+    digest = world.digest_of(token)
+    world.decide(token, "reject")
+    before = world.dump()
+    again = world.decide(token, "reject", args_digest=digest)
+    assert (heading(again), "came later" in again.text) == ("You said no", False)
+    late = world.decide(token, "approve", args_digest=digest)
+    assert (late.status, heading(late)) == (200, "You said no")
+    assert "Your answer came later and changed nothing." in late.text
+    assert world.dump() == before
+
+
+def test_each_mails_link_leads_to_the_same_question(world: World, token: str) -> None:
+    world.clock.advance(DAY)
+    reminder = world.link()
+    assert reminder != token
+    assert heading(world.decide(token)) == heading(world.get(reminder)) == "You said yes"
+
+
+def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -> None:
+    digest = world.digest_of(token)
+    world.clock.advance(2 * DAY)
+    before = world.dump()
+    assert heading(world.get(token)) == "Nobody decided in time"
+    assert world.dump() == before, "looking expires nothing"
+    late = world.decide(token, args_digest=digest)
+    assert heading(late) == "Nobody decided in time"
+    assert 'name="decision"' not in late.text
+    world.sweep()
+    assert world.approval().status == "expired"
+    assert heading(world.decide(token, args_digest=digest)) == "Nobody decided in time"
+    assert world.database["candidates_enhanced"].find_one({"user_id": USER})["headline"] == "Product Manager"  # type: ignore[index]
+
+
+def test_what_was_decided_in_the_chat_is_shown(world: World, token: str) -> None:
+    decision = Decision(decision="reject", args_digest=world.digest_of(token), reason="Later.")
+    world.run(lambda house: settle(house, USER, ONE, decision, by="chat", where="test"))
+    assert heading(world.get(token)) == "You said no"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    "tampered",
+    [
+        lambda token: ("B" if token[0] == "A" else "A") + token[1:],
+        lambda token: token[:-1],
+        lambda token: token + "A",
+        lambda token: token.swapcase(),
+        lambda token: hash_of(token),
+        lambda token: token + "/",
+        lambda token: "%00" + token[3:],
+        lambda token: '{"$gt":""}',
+        lambda token: "../" + token,
+        lambda token: "",
+    ],
+)
+def test_a_link_that_is_none_says_so_and_does_nothing(world: World, token: str, tampered: Any, method: str) -> None:
+    digest, before = world.digest_of(token), world.dump()
+    fields = {"decision": "approve", "args_digest": digest}
+    path = tampered(token)
+    shown = world.get(path) if method == "GET" else world.post(path, fields)
+    assert shown.status == 404
+    assert "This link is not valid (any more)" in shown.text
+    assert "location" not in shown.headers
+    assert world.dump() == before
+
+
+def test_a_link_decides_nothing_but_its_own_question(world: World, token: str) -> None:
+    world.ask(TWO, CARD)
+    other = world.link(TWO)
+    before = world.dump()
+    shown = world.decide(token, args_digest=world.digest_of(other))
+    assert shown.status == 409
+    assert "This is not what you were shown." in shown.text
+    assert "Change your headline" in shown.text
+    assert world.dump() == before
+
+
+def test_while_the_brake_is_on_nothing_is_decided(world: World, token: str) -> None:
+    world.pull_brake()
+    before = world.dump()
+    shown = world.decide(token, "revise", "Shorter, please")
+    assert shown.status == 423
+    assert "Everything is paused." in shown.text
+    assert "Shorter, please" in shown.text, "the words are there once it goes on"
+    assert world.dump() == before
+    world.release_brake()
+    assert heading(world.decide(token)) == "You said yes"
+
+
+def test_what_cannot_be_taken_back_is_decided_where_one_is_signed_in(world: World) -> None:
+    card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
+    world.database["qc_sections"].insert_one({"_id": "card_1", **card})
+    approval = world.ask(proposal=DELETION)
+    token = "t" * 43  # none is mailed
+    linked = approval.model_copy(update={"links": (hash_of(token),)})
+    world.run(lambda house: house.approvals.put(approval, linked))
+    shown = world.get(token)
+    assert "Sign in to Qwestly" in shown.text
+    assert "<form" not in shown.text
+    before = world.dump()
+    refused = world.post(token, {"decision": "approve", "args_digest": approval.args_digest})
+    assert refused.status == 403
+    assert world.dump() == before
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"decision=approve&reason=" + b"x" * 17_000, "application/x-www-form-urlencoded", 413),
+        (b'{"decision":"approve"}', "application/json", 415),
+        (b"decision=approve", "text/plain", 415),
+        (b"--x\r\n", "multipart/form-data; boundary=x", 415),
+        (b"a=1&" * 2000, "application/x-www-form-urlencoded", 415),
+    ],
+)
+def test_what_is_not_the_form_decides_nothing(world: World, token: str, body: bytes, kind: str, status: int) -> None:
+    before = world.dump()
+    shown = world.ask_page("POST", f"/approve/{token}", body, kind=kind)
+    assert (shown.status, shown.headers["content-type"]) == (status, "text/html; charset=utf-8")
+    assert "Nothing was decided." in shown.text
+    assert world.dump() == before
+
+
+@pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"])
+def test_no_other_method_does_anything(world: World, token: str, method: str) -> None:
+    before = world.dump()
+    shown = world.get(token, method)
+    assert (shown.status, shown.headers["allow"]) == (405, "GET, HEAD, POST, OPTIONS")
+    assert world.dump() == before
+
+
+def test_a_thousand_looks_change_no_document(world: World, token: str) -> None:
+    before = world.dump()
+    assert before["agent_approvals"]
+    for number in range(1000):
+        shown = world.get(token, ("GET", "HEAD", "OPTIONS")[number % 3])
+        assert shown.status in (200, 204)
+    assert world.dump() == before
+
+
+def test_a_head_has_the_headers_alone(world: World, token: str) -> None:
+    assert world.get(token, "HEAD").text == ""
+
+
+SECURITY = {
+    "cache-control": "no-store",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-robots-tag": "noindex, nofollow",
+}
+
+
+def test_every_answer_may_be_kept_framed_and_told_to_nobody(world: World, token: str) -> None:
+    answers = [
+        world.get(token),
+        world.get(token, "HEAD"),
+        world.get(token, "OPTIONS"),
+        world.get("x"),
+        world.get(token, "PUT"),
+        world.ask_page("GET", "/"),
+        world.decide(token, None),  # type: ignore[arg-type]
+        world.ask_page("POST", f"/approve/{token}", b"{}", kind="application/json"),
+        world.decide(token),
+    ]
+    for answer in answers:
+        assert answer.headers.items() >= SECURITY.items()
+        policy = answer.headers["content-security-policy"]
+        assert re.fullmatch(
+            "default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+            policy,
+        )
+        assert "max-age=" in answer.headers["strict-transport-security"]
+
+
+def ask_with_task_token(world: World) -> None:
+    sealed = world.run(lambda house: house.workflows.seal(SEALED_BY, ONE))
+    world.ask(proposal=CARD, task_token=sealed)
+
+
+def test_five_hundred_answers_at_once_are_one_and_all_are_told_the_same(world: World) -> None:
+    ask_with_task_token(world)
+    token = world.link()
+    digest = world.digest_of(token)
+    with ThreadPoolExecutor(500) as pool:
+        answers = list(pool.map(lambda _: world.decide_by_lambda(token, "approve", digest), range(500)))
+    assert {(shown.status, heading(shown)) for shown in answers} == {(200, "You said yes")}
+    assert len({shown.text for shown in answers}) == 1
+    assert world.wire.calls["send_task_success"] == 1
+    assert world.approval().told_execution
+
+
+def test_of_two_different_answers_at_once_all_are_told_the_first(world: World) -> None:
+    ask_with_task_token(world)
+    token = world.link()
+    digest = world.digest_of(token)
+    verbs = ["approve", "reject"] * 50
+    with ThreadPoolExecutor(100) as pool:
+        answers = list(pool.map(lambda verb: world.decide_by_lambda(token, verb, digest), verbs))
+    assert len({heading(shown) for shown in answers}) == 1
+    assert world.wire.calls["send_task_success"] == 1
+
+
+def test_neither_token_is_in_any_answer_record_or_log(
+    world: World, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("pymongo").setLevel(logging.INFO)
+    ask_with_task_token(world)
+    token = world.link()
+    digest = world.digest_of(token)
+    world.wire.failing["send_task_success"] = ClientError({"Error": {"Code": "Throttling"}}, "SendTaskSuccess")
+    answers = [
+        world.get(token),
+        world.get(token, "PUT"),
+        world.get(token + "/"),
+        world.decide(token, ""),
+        world.decide(token, "approve", args_digest="0" * 64),
+        world.decide(token, "approve", args_digest=digest),
+        world.decide(token, "approve", args_digest=digest),
+    ]
+    assert world.approval().status == "approved"
+    said = capfd.readouterr()
+    everything = [
+        *(f"{answer.headers} {answer.text}" for answer in answers),
+        json.dumps(world.dump(), default=str),
+        caplog.text,
+        said.out,
+        said.err,
+    ]
+    for each in everything:
+        assert token not in each
+        assert SEALED_BY not in each
+
+
+def test_where_the_execution_cannot_be_told_the_decision_stands_and_the_sweep_tells_it(world: World) -> None:
+    ask_with_task_token(world)
+    token = world.link()
+    world.wire.failing["send_task_success"] = ClientError({"Error": {"Code": "Throttling"}}, "SendTaskSuccess")
+    assert heading(world.decide(token)) == "You said yes"
+    assert not world.approval().told_execution
+    world.wire.failing.clear()
+    world.clock.advance(60)
+    assert world.sweep()["told"] == 1
+    assert world.approval().told_execution
+
+
+def test_who_asks_too_often_waits(world: World, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("qwestly_agent.authority.links.MOST_A_MINUTE", 5)
+    before = world.dump()
+    assert [world.get(token).status for _ in range(7)] == [200] * 5 + [429] * 2
+    refused = world.post(token, {"decision": "approve", "args_digest": world.approval().args_digest})
+    assert (refused.status, refused.headers["retry-after"]) == (429, "60")
+    assert world.dump() == before
+    world.clock.advance(60)
+    assert world.get(token).status == 200
+
+
+def test_who_guesses_links_is_stopped_soon_and_alone(world: World, token: str) -> None:
+    statuses = [world.get(f"{number:043}", source="198.51.100.1").status for number in range(60)]
+    assert statuses == sorted(statuses)
+    assert set(statuses) == {404, 429}
+    assert world.get(token, source="203.0.113.7").status == 200
+
+
+def test_without_the_database_nothing_is_decided_and_nothing_told(
+    aws: AwsServer, mongodb_uri: str, database_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwestly_agent.bootstrap.DATABASE_ANSWERS_WITHIN_SECONDS", 1)
+    with mongo_server() as (uri, process), a_world(aws, uri, database_name, mongodb_uri) as world:
+        world.ask()
+        token = world.link()
+        digest = world.digest_of(token)
+        process.kill()
+        process.wait()
+        shown = world.decide(token, args_digest=digest)
+        assert shown.status == 503
+        assert "Your data cannot be reached right now." in shown.text
+        assert "<form" not in shown.text
+
+
+def test_what_nobody_foresaw_is_told_without_a_word_of_it(
+    world: World, token: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world.database["agent_approvals"].update_one({"_id": ONE}, {"$set": {"preview": '{"title": 7, "secret": 1}'}})
+    shown = world.get(token)
+    assert shown.status == 500
+    assert "Something went wrong on our side." in shown.text
+    assert "secret" not in shown.text + capfd.readouterr().out
+
+
+def test_hostile_text_is_shown_as_text(world: World) -> None:
+    hostile = '"><script>alert(1)</script>\u202e{{ 7 * 7 }}'
+    world.ask(proposal=replace(HEADLINE, args={"field": "headline", "value": hostile}, rationale=hostile))
+    shown = world.get(world.link()).text
+    assert "<script" not in shown
+    assert "\u202e" not in shown
+    assert "{{ 7 * 7 }}" in shown
+    mail = world.aws.outbox[-1]
+    assert "<script" not in mail.html
+    assert "<script>" in mail.text, "which is plain text"

@@ -1,0 +1,267 @@
+"""Whatever is due about approvals, as the sweep function finds it every minute."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+
+from functions.approve import sweep
+from infra.local.aws import AwsServer
+from infra.local.aws_functions import Context
+from qwestly_agent.authority.approvals import Decision, decide
+from qwestly_agent.authority.model import Approval
+from tests.functions.approving import (
+    ADDRESS,
+    CARD,
+    DAY,
+    DELETION,
+    HEADLINE,
+    HOUR,
+    ONE,
+    TWO,
+    World,
+    a_world,
+    local_aws,
+)
+from tests.servers import USER, until
+
+MINUTE = 60.0
+WAITS = {
+    "StartAt": "Wait",
+    "States": {
+        "Wait": {
+            "Type": "Task",
+            "Resource": "arn:aws:states:::lambda:invoke.waitForTaskToken",
+            "Parameters": {"FunctionName": "keeps-token", "Payload": {"token.$": "$$.Task.Token"}},
+            "TimeoutSeconds": 700_000,
+            "End": True,
+        }
+    },
+}
+REFUSED = ClientError({"Error": {"Code": "MessageRejected"}}, "SendEmail")
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[AwsServer]:
+    with local_aws() as aws:
+        yield aws
+
+
+@pytest.fixture
+def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[World]:
+    with a_world(aws, mongodb_uri, database_name) as world:
+        yield world
+
+
+def decided(world: World, verb: Any = "approve", approval_id: str = ONE) -> Approval:
+    """Recorded, and then whoever recorded it died."""
+    decision = Decision(decision=verb, args_digest=world.approval(approval_id).args_digest)
+    approval, _ = world.run(lambda house: decide(house, USER, approval_id, decision, by="chat", where="test"))
+    return approval
+
+
+def headline(world: World) -> str:
+    return world.database["candidates_enhanced"].find_one({"user_id": USER})["headline"]  # type: ignore[index]
+
+
+@pytest.fixture
+def execution(world: World) -> Callable[[], str]:
+    """Makes a question that an execution waits for, and answers with the execution."""
+
+    def waits() -> str:
+        tokens: list[str] = []
+        world.aws.register("keeps-token", lambda event, _: tokens.append(event["token"]))
+        world.aws.create_machine("waits", WAITS)
+        started = world.aws.start("waits", {})
+        [token] = until(lambda: list(tokens), 20)
+        sealed = world.run(lambda house: house.workflows.seal(token, ONE))
+        world.ask(proposal=HEADLINE, task_token=sealed)
+        return started
+
+    return waits
+
+
+def test_a_mail_goes_to_the_address_that_the_candidate_app_knows(world: World) -> None:
+    world.ask()
+    assert world.sweep() == {"due": 1, "mailed": 1}
+    [mail] = world.aws.outbox
+    assert (list(mail.to) if not isinstance(mail.to, str) else [mail.to]) == [ADDRESS]
+    assert mail.subject == "Please decide: Change your headline"
+    for said in ("Product Manager", "Head of Product", "Sunday 17 January 2027, 08:00 UTC"):
+        assert said in mail.text
+        assert said in mail.html
+    assert world.sweep() == {"due": 0}
+
+
+def test_there_is_one_reminder_at_half_of_the_time_with_a_link_of_its_own(world: World) -> None:
+    world.ask()
+    first = world.link()
+    world.clock.advance(24 * HOUR - 1)
+    assert world.sweep() == {"due": 0}
+    world.clock.advance(1)
+    second = world.link()
+    assert world.aws.outbox[-1].subject == "Reminder: Change your headline"
+    assert first != second
+    world.clock.advance(23 * HOUR)
+    assert world.sweep() == {"due": 0}
+    assert len(world.aws.outbox) == 2
+
+
+def test_who_decided_is_not_reminded(world: World) -> None:
+    world.ask()
+    world.decide(world.link(), "reject")
+    world.clock.advance(24 * HOUR)
+    assert world.sweep() == {"due": 0}
+    assert len(world.aws.outbox) == 1
+
+
+def test_what_ses_refuses_is_tried_again_five_times_at_most(world: World) -> None:
+    world.ask(proposal=CARD)
+    world.wire.failing["send_email"] = REFUSED
+    for _ in range(7 * 24 * 12 - 1):  # every five minutes until the end
+        if world.approval().mail_at is None:
+            break
+        world.clock.now = max(world.clock.now, world.approval().mail_at or 0)
+        world.sweep()
+    assert world.wire.calls["send_email"] == 5
+    assert world.approval().status == "pending"
+
+
+def test_a_mail_that_was_refused_comes_later(world: World) -> None:
+    world.ask()
+    world.wire.failing["send_email"] = REFUSED
+    world.sweep()
+    world.sweep()
+    assert world.wire.calls["send_email"] == 1
+    world.wire.failing.clear()
+    world.clock.advance(MINUTE)
+    token = world.link()
+    assert world.get(token).status == 200
+
+
+def test_without_an_address_nothing_is_mailed_and_it_is_noted_once(world: World) -> None:
+    world.database["candidates_enhanced"].update_one({"user_id": USER}, {"$set": {"email": ""}})
+    world.ask()
+    world.sweep()
+    assert world.sweep() == {"due": 0}
+    assert world.aws.outbox == []
+    assert world.approval().audit[-1].endswith("not mailed: no address")
+
+
+def test_what_cannot_be_taken_back_is_mailed_without_a_link(world: World) -> None:
+    card = {"user_id": USER, "card_id": "card_1", "style": "standard", "headline": "PM", "sections": [], "version": 1}
+    world.database["qc_sections"].insert_one({"_id": "card_1", **card})
+    world.ask(proposal=DELETION)
+    world.sweep()
+    [mail] = world.aws.outbox
+    assert "https://" not in mail.text + mail.html
+    assert "it waits in your queue" in mail.text
+    assert world.approval().links == ()
+
+
+def test_under_the_brake_nothing_is_mailed_and_after_it_everything(world: World) -> None:
+    world.ask()
+    world.pull_brake()
+    world.sweep()
+    world.clock.advance(HOUR)
+    world.sweep()
+    assert world.aws.outbox == []
+    world.release_brake()
+    world.clock.advance(5 * MINUTE)
+    world.sweep()
+    assert len(world.aws.outbox) == 1
+
+
+def test_two_sweeps_at_once_mail_and_expire_once(world: World) -> None:
+    for number in range(10):
+        world.ask(f"ap_{number:032}")
+    world.ask(TWO)
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: world.sweep(), range(4)))
+    assert len(world.aws.outbox) == 11
+    world.clock.advance(2 * DAY)
+    with ThreadPoolExecutor(4) as pool:
+        counts = list(pool.map(lambda _: world.sweep(), range(4)))
+    assert sum(each.get("expired", 0) for each in counts) == 11
+    assert len(world.aws.outbox) == 11
+
+
+def test_a_yes_that_was_left_behind_is_carried_out(world: World) -> None:
+    world.ask()
+    decided(world)
+    world.sweep()
+    assert headline(world) == "Product Manager"
+    world.clock.advance(MINUTE)
+    assert world.sweep() == {"due": 1, "carried_out": 1}
+    assert headline(world) == "Head of Product"
+    assert world.sweep() == {"due": 0}
+
+
+def test_an_effect_nobody_knows_the_outcome_of_is_asked_after_and_done_once(world: World) -> None:
+    world.ask()
+    token = world.link()
+    world.candidate_app.misbehave("drop_after")
+    world.decide(token)
+    assert world.approval().status == "unknown"
+    world.clock.advance(MINUTE)
+    world.sweep()
+    assert world.approval().status == "done"
+    assert world.database["candidates_enhanced"].find_one({"user_id": USER})["version"] == 1  # type: ignore[index]
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject", "revise"])
+def test_an_execution_that_was_not_told_is_told(world: World, execution: Callable[[], str], verb: str) -> None:
+    started = execution()
+    decided(world, verb)
+    world.clock.advance(MINUTE)
+    assert world.sweep()["told"] == 1
+    outcome = world.aws.outcome(started)
+    assert outcome.output == {"approval_id": ONE, "status": world.approval().status}
+    assert world.sweep().get("told", 0) == 0
+    assert world.wire.calls["send_task_success"] == 1
+
+
+def test_what_its_execution_was_told_of_is_its_own_affair_for_five_minutes(
+    world: World, execution: Callable[[], str]
+) -> None:
+    execution()
+    decided(world)
+    for _ in range(4):
+        world.clock.advance(MINUTE)
+        world.sweep()
+    assert headline(world) == "Product Manager"
+    world.clock.advance(MINUTE)
+    assert world.sweep()["carried_out"] == 1
+    assert headline(world) == "Head of Product"
+
+
+def test_an_execution_is_told_that_nobody_came(world: World, execution: Callable[[], str]) -> None:
+    started = execution()
+    world.clock.advance(2 * DAY)
+    assert world.sweep()["expired"] == 1
+    assert world.aws.outcome(started).output == {"approval_id": ONE, "status": "expired"}
+    assert world.sweep() == {"due": 0}
+
+
+def test_an_execution_that_waits_no_more_is_not_asked_again(world: World) -> None:
+    world.ask(task_token=world.run(lambda house: house.workflows.seal("of-nobody", ONE)))
+    decided(world, "reject")
+    world.clock.advance(MINUTE)
+    world.sweep()
+    assert world.approval().told_execution
+    assert world.sweep() == {"due": 0}
+
+
+def test_one_bad_record_does_not_stop_the_others(world: World) -> None:
+    world.ask(ONE)
+    world.ask(TWO, CARD)
+    world.database["agent_approvals"].update_one({"_id": ONE}, {"$set": {"preview": "no JSON"}})
+    assert world.sweep() == {"due": 2, "failed": 1, "mailed": 1}
+
+
+def test_with_little_time_left_nothing_begins(world: World) -> None:
+    world.ask()
+    assert sweep.handler({}, Context("sweep", 512, 10)) == {"due": 1, "left": 1}
+    assert world.aws.outbox == []

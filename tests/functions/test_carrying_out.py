@@ -1,0 +1,685 @@
+"""What a person allowed is done once or not at all, whatever dies, fails or changes on the way, and is told truthfully.
+
+Against the laptop's candidate app over real sockets. Each house is a process of its own: nothing but the database
+tells one what another did.
+"""
+
+import asyncio
+import itertools
+import json
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
+
+from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, CandidateAppServer, Fault
+from qwestly_agent.authority import approvals
+from qwestly_agent.authority.acts import (
+    ACTS,
+    DELETE_CARD,
+    INGEST_LINKEDIN_PROFILE,
+    PUBLISH_CARD,
+    SAVE_CARD_AS_ACTIVE,
+    UPDATE_PREFERENCE,
+    UPDATE_PROFILE_FIELD,
+    Act,
+)
+from qwestly_agent.authority.answering import settle
+from qwestly_agent.authority.approvals import Asker, Decision, Proposal, ask, id_of_call
+from qwestly_agent.authority.asking import Asking
+from qwestly_agent.authority.carrying_out import (
+    ASKED_AGAIN,
+    FINDING_OUT,
+    LATEST_SECONDS,
+    NOT_ALLOWED,
+    OTHER_RULES,
+    STOPPED,
+    TOO_LATE,
+    carry_out,
+)
+from qwestly_agent.authority.model import (
+    ASK_AGAIN_SECONDS,
+    EVERYBODY,
+    FINAL,
+    KEYS_KEPT_SECONDS,
+    LEFT_BEHIND_SECONDS,
+    Answer,
+    Approval,
+    Level,
+    Status,
+)
+from qwestly_agent.bootstrap import House, bootstrap_without_models
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.settings import Settings
+from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.signals import Signals
+from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until
+
+pytestmark = pytest.mark.anyio
+
+BEFORE, AFTER = "Product Manager", "Head of Product"
+CHANGE = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": AFTER}, "It says more.")
+URL = "https://www.linkedin.com/in/ada"
+INGESTION = Proposal(INGEST_LINKEDIN_PROFILE, {"url": URL, "refresh": False})
+CARD_TEXT = {
+    "style": "story",
+    "headline": "Ada",
+    "sections": [{"kind": "work", "heading": "Work", "claims": ["Led “eight” in Zürich."]}],
+}
+
+When: TypeAlias = Literal["before", "after"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The candidate app, and the database that it shares with us."""
+
+    settings: Settings
+    clock: FakeClock
+    app: CandidateAppServer
+    database: Database[dict[str, Any]]
+
+    def person(self) -> str:
+        """Somebody whom the candidate app knows, with one card."""
+        user_id = f"auth0|{uuid.uuid4().hex}"
+        self.database[CANDIDATES].insert_one({"_id": user_id, "user_id": user_id, "headline": BEFORE})
+        self.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_1", "headline": BEFORE})
+        return user_id
+
+    def profile_of(self, user_id: str) -> dict[str, Any]:
+        found = self.database[CANDIDATES].find_one({"user_id": user_id})
+        assert found
+        return found
+
+    def change_elsewhere(self, user_id: str, **fields: Any) -> None:
+        """As somebody does who is not us."""
+        self.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": fields, "$inc": {"version": 1}})
+
+    @property
+    def writes(self) -> list[dict[str, Any]]:
+        """The requests for an effect."""
+        return [request for request in self.app.api.requests if request["method"] != "GET"]
+
+    def effects_on(self, user_id: str) -> list[str]:
+        """The keys under which something was done for this user."""
+        return [each["key"] for each in self.database[OPERATIONS].find({"user_id": user_id, "status": "done"})]
+
+    @asynccontextmanager
+    async def process(self, **settings: Any) -> AsyncIterator[House]:
+        house = await bootstrap_without_models(replace(self.settings, **settings), clock=self.clock)
+        try:
+            yield house
+        finally:
+            await house.close()
+
+
+@pytest.fixture(scope="module")
+def _stage(mongodb_uri: str) -> Iterator[Stage]:
+    name, clock = f"qwestly_test_{uuid.uuid4().hex[:12]}", FakeClock()
+    with CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app, MongoClient(mongodb_uri) as mongo:
+        settings = settings_for(mongodb_uri, "http://127.0.0.1:9/v1", name, candidate_api_url=app.url)
+        yield Stage(settings, clock, app, mongo[name])
+        mongo.drop_database(name)
+
+
+@pytest.fixture
+def stage(_stage: Stage) -> Iterator[Stage]:
+    _stage.app.api.requests.clear()
+    yield _stage
+    _stage.app.misbehave()
+    _stage.app.api.release()
+
+
+@pytest.fixture(scope="module")
+async def house(_stage: Stage) -> AsyncIterator[House]:
+    async with _stage.process() as house:
+        yield house
+
+
+@pytest.fixture
+def user_id(stage: Stage) -> str:
+    return stage.person()
+
+
+async def asked(house: House, user_id: str, proposal: Proposal = CHANGE, answer: Answer = "ask") -> Approval:
+    asker = Asker(user_id=user_id, run_id="run", level="L1", conversation_id="chat")
+    return await ask(house, f"ap_{uuid.uuid4().hex}", proposal, asker, answer)
+
+
+async def decided(house: House, approval: Approval) -> Approval:
+    """With a yes, and nothing done yet: what follows a yes did not come about."""
+    yes = Decision(decision="approve", args_digest=approval.args_digest)
+    after, counted = await approvals.decide(house, approval.user_id, approval.id, yes, by="queue", where="")
+    assert counted
+    return after
+
+
+async def approved(house: House, approval: Approval) -> Approval:
+    """As after a click on yes."""
+    yes = Decision(decision="approve", args_digest=approval.args_digest)
+    return await settle(house, approval.user_id, approval.id, yes, by="queue", where="")
+
+
+async def carried_out(house: House, approval: Approval) -> Approval:
+    return await carry_out(house, approval.user_id, approval.id)
+
+
+async def found_out(stage: Stage, house: House, approval: Approval) -> Approval:
+    """What becomes of it later: whatever was left behind is due, and looked after until nothing is."""
+    while True:
+        approval = await house.approvals.get(approval.user_id, approval.id)
+        stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
+        due = (approval.user_id, approval.id) in await house.sweeps.due_approvals(stage.clock(), 100_000)
+        if approval.status in FINAL:
+            assert not due
+            return approval
+        assert due
+        await carried_out(house, approval)
+
+
+def check_done_once(stage: Stage, approval: Approval, version: int = 1) -> None:
+    profile = stage.profile_of(approval.user_id)
+    assert (approval.status, approval.outcome) == ("done", UPDATE_PROFILE_FIELD.done)
+    assert (profile["headline"], profile["version"]) == (AFTER, version)
+    assert stage.effects_on(approval.user_id) == [approval.id]
+
+
+def check_nothing_done(stage: Stage, user_id: str) -> None:
+    assert stage.profile_of(user_id)["headline"] == BEFORE
+    assert stage.effects_on(user_id) == []
+
+
+# --- what is done is what stands in the record ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("act", "args", "request_line", "body"),
+    [
+        (UPDATE_PROFILE_FIELD, {"field": "skills", "value": ["SQL"]}, "PATCH /profile", {"skills": ["SQL"]}),
+        (UPDATE_PREFERENCE, {"name": "roles", "value": ["CTO"]}, "PATCH /preferences", {"roles": ["CTO"]}),
+        (
+            PUBLISH_CARD,
+            {"card_id": "card_2", "draft_id": "d", "content": CARD_TEXT},
+            "PUT /cards/card_2",
+            CARD_TEXT,
+        ),
+        (SAVE_CARD_AS_ACTIVE, {"card_id": "card_1"}, "POST /cards/card_1/activation", None),
+        (DELETE_CARD, {"card_id": "card_1"}, "DELETE /cards/card_1", None),
+        (
+            INGEST_LINKEDIN_PROFILE,
+            {"url": URL, "refresh": True},
+            "POST /linkedin-profile/ingestion",
+            {"url": URL, "refresh": True},
+        ),
+    ],
+    ids=list(ACTS),
+)
+async def test_a_yes_does_what_the_record_says_under_its_own_key(
+    stage: Stage, house: House, user_id: str, act: Act[Any], args: dict[str, Any], request_line: str, body: Any
+) -> None:
+    approval = await asked(house, user_id, Proposal(act, args))
+    assert stage.writes == []
+    done = await found_out(stage, house, await approved(house, approval))
+    assert (done.status, done.outcome) == ("done", act.done)
+    [write] = stage.writes
+    assert f"{write['method']} {write['path'].removeprefix('/api/agent/v1')}" == request_line
+    assert (json.loads(write["body"]) if write["body"] else None) == body
+    assert write["headers"]["idempotency-key"] == approval.id
+    assert stage.effects_on(user_id) == [approval.id]
+
+
+async def test_what_is_done_holds_nothing_that_its_person_could_not_see(
+    stage: Stage, house: House, user_id: str
+) -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "ignore the rest")
+    value = f"  Head{hidden} of \u202eProduct\u200b "
+    approval = await asked(house, user_id, Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": value}))
+    assert approval.preview.changes[0].after == AFTER
+    check_done_once(stage, await approved(house, approval))
+
+
+@pytest.mark.parametrize("status", ["pending", "rejected", "revised", "expired", "changed", "failed", "done"])
+async def test_what_no_yes_stands_behind_is_not_done(stage: Stage, house: House, user_id: str, status: Status) -> None:
+    approval = await asked(house, user_id)
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": {"status": status}})
+    assert (await carried_out(house, approval)).status == status
+    assert stage.writes == []
+
+
+# --- a process that dies ----------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Nobody's `except Exception` hears of it."""
+
+
+@dataclass
+class Fate:
+    """A process dies at one of its steps: before it is taken, or when it was and nobody was told."""
+
+    step: int
+    when: When
+    taken: int = 0
+
+    def of(self, house: House) -> House:
+        outside = ("approvals", "signals", "autonomy", "profiles", "candidate_app")
+        return replace(house, **{name: _Steps(getattr(house, name), self) for name in outside})
+
+    async def take(self, step: Coroutine[Any, Any, Any]) -> Any:
+        self.taken += 1
+        if self.taken > self.step or (self.taken == self.step and self.when == "before"):
+            step.close()
+            raise Killed
+        answer = await step
+        if self.taken >= self.step:
+            raise Killed
+        return answer
+
+
+@dataclass
+class _Steps:
+    """A store or a client: each of its methods is a step."""
+
+    of: Any
+    fate: Fate
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self.of, name)
+        return lambda *args, **more: self.fate.take(method(*args, **more))
+
+
+async def killed_at_each_step(
+    house: House, when: When, begin: Callable[[], Awaitable[Approval]], act: Callable[[House, Approval], Awaitable[Any]]
+) -> AsyncIterator[Approval]:
+    """A new record each time, with which a process got one step further; ends when one got through."""
+    for step in itertools.count(1):
+        approval, fate = await begin(), Fate(step, when)
+        try:
+            await act(fate.of(house), approval)
+        except Killed:
+            yield approval
+        else:
+            assert step > 3, "hardly a step was taken"
+            return
+
+
+dying = pytest.mark.parametrize("when", ["before", "after"])
+
+
+@dying
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["as it was", "changed elsewhere"])
+async def test_a_process_killed_after_a_yes_leaves_what_is_then_done_once(
+    stage: Stage, house: House, when: When, elsewhere: bool
+) -> None:
+    async def begin() -> Approval:
+        approval = await asked(house, stage.person())
+        if elsewhere:
+            stage.change_elsewhere(approval.user_id, location="Lisbon")
+        return approval
+
+    async for approval in killed_at_each_step(house, when, begin, approved):
+        if (await house.approvals.get(approval.user_id, approval.id)).status == "pending":
+            await approved(house, approval)
+        check_done_once(stage, await found_out(stage, house, approval), 1 + elsewhere)
+
+
+@dying
+@pytest.mark.parametrize("lost", ["drop_before", "drop_after"])
+async def test_one_killed_while_finding_out_leaves_it_to_the_next(
+    stage: Stage, house: House, when: When, lost: Fault
+) -> None:
+    async def begin() -> Approval:
+        approval = await asked(house, stage.person())
+        stage.app.misbehave(lost)
+        assert (await approved(house, approval)).status == "unknown"
+        stage.clock.advance(ASK_AGAIN_SECONDS)
+        return approval
+
+    async for approval in killed_at_each_step(house, when, begin, carried_out):
+        check_done_once(stage, await found_out(stage, house, approval))
+
+
+@dying
+async def test_one_killed_while_asking_again_asks_once(stage: Stage, house: House, when: When) -> None:
+    async def begin() -> Approval:
+        approval = await asked(house, stage.person())
+        stage.change_elsewhere(approval.user_id, headline="Engineer")
+        return await decided(house, approval)
+
+    async for approval in killed_at_each_step(house, when, begin, carried_out):
+        after = await found_out(stage, house, approval)
+        assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
+        [again] = [each for each in await house.approvals.all(after.user_id, 10) if each.id != after.id]
+        assert (again.status, again.revises, after.revised_by) == ("pending", after.id, again.id)
+        assert again.preview.difference == (f"Headline was “{BEFORE}” and is “Engineer” now.",)
+        assert stage.effects_on(after.user_id) == []
+
+
+@dying
+async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
+    stage: Stage, house: House, when: When
+) -> None:
+    async def begin() -> Approval:
+        user_id = stage.person()
+        await house.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
+        return await asked(house, user_id)  # of which nothing is used but whose it is
+
+    async def act(house: House, approval: Approval) -> None:
+        await Asking(house, approval.user_id, "run", "chat").submit(CHANGE, "call", stranger_spoke=False)
+
+    done = Counter[bool]()
+    async for begun in killed_at_each_step(house, when, begin, act):
+        record = id_of_call("chat", "run", "call")
+        found = [each for each in await house.approvals.all(begun.user_id, 10) if each.id == record]
+        for approval in found:
+            check_done_once(stage, await found_out(stage, house, approval))
+        if not found:
+            check_nothing_done(stage, begun.user_id)
+        stage.database["agent_approvals"].delete_many({"_id": record})  # the next one has the same id
+        done[bool(found)] += 1
+    assert min(done[True], done[False]) > 2
+
+
+# --- a candidate app that fails ---------------------------------------------------------------------------------------
+
+SENT_ONCE_AND_DONE = ("unknown", "done", 1)
+NOT_DONE_AND_SENT_AGAIN = ("unknown", "done", 2)
+BECOMES: dict[Fault, tuple[Status, Status, int]] = {
+    "drop_before": NOT_DONE_AND_SENT_AGAIN,
+    "error_before": NOT_DONE_AND_SENT_AGAIN,
+    "redirect_before": NOT_DONE_AND_SENT_AGAIN,
+    "hold_before": NOT_DONE_AND_SENT_AGAIN,
+    "drop_after": SENT_ONCE_AND_DONE,
+    "error_after": SENT_ONCE_AND_DONE,
+    "hold_after": SENT_ONCE_AND_DONE,
+    "half_after": SENT_ONCE_AND_DONE,
+    "cut_after": SENT_ONCE_AND_DONE,
+    "huge_after": SENT_ONCE_AND_DONE,
+    "html_after": SENT_ONCE_AND_DONE,
+    "ingestion_waits": SENT_ONCE_AND_DONE,
+    "ingestion_fails": ("unknown", "failed", 1),
+    "changed": ("done", "done", 3),  # the version that it names is none, and that is told with the true one
+    "busy": ("failed", "failed", 1),
+    "forbidden": ("failed", "failed", 1),
+}
+"""How a record stands at once, how it ends, and how many requests that took."""
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+async def test_whatever_goes_wrong_there_is_told_as_it_is_and_ends(
+    stage: Stage, house: House, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once, in_the_end, requests = BECOMES[fault]
+    approval = await asked(house, user_id, INGESTION if fault.startswith("ingestion") else CHANGE)
+    if fault.startswith("hold"):
+        monkeypatch.setattr(candidate_app, "TIMEOUT_SECONDS", 0.1)
+    stage.app.misbehave(fault)
+    first = await approved(house, approval)
+    monkeypatch.undo()
+    assert first.status == at_once
+    assert first.outcome == FINDING_OUT or at_once != "unknown"
+    if fault == "ingestion_waits":
+        stage.clock.advance(ASK_AGAIN_SECONDS)
+        assert (await carried_out(house, approval)).status == "unknown"
+        until(lambda: stage.app.api.held)
+        stage.app.api.release()
+    if fault == "ingestion_fails":
+        until(lambda: stage.database[OPERATIONS].find_one({"key": approval.id, "status": "failed"}))
+    last = await found_out(stage, house, approval)
+    assert (last.status, len(stage.writes)) == (in_the_end, requests)
+    assert stage.effects_on(user_id) == ([approval.id] if in_the_end == "done" else [])
+    assert (last.outcome or "").startswith("It was refused, and nothing was done: ") == (in_the_end == "failed")
+    stage.app.api.release()  # what was held arrives late, under the same key
+    until(lambda: not stage.app.api.held)
+    if not fault.startswith("ingestion"):
+        assert stage.profile_of(user_id).get("version", 0) == (in_the_end == "done")
+
+
+async def test_what_never_arrived_is_sent_again_under_the_same_key(stage: Stage, house: House, user_id: str) -> None:
+    approval = await asked(house, user_id)
+    nobody = f"http://127.0.0.1:{free_port()}/api/agent/v1"
+    async with stage.process(candidate_api_url=nobody) as cut_off:
+        assert (await approved(cut_off, approval)).status == "unknown"
+        stage.clock.advance(ASK_AGAIN_SECONDS)
+        assert (await carried_out(cut_off, approval)).status == "unknown", "nobody was there to be asked"
+    assert stage.writes == []
+    check_done_once(stage, await found_out(stage, house, approval))
+    assert [each["headers"]["idempotency-key"] for each in stage.writes] == [approval.id]
+
+
+# --- many at once -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("before", ["approved", "unknown", "executing"])
+async def test_of_twenty_at_once_one_does_it(stage: Stage, house: House, user_id: str, before: Status) -> None:
+    approval = await decided(house, await asked(house, user_id))
+    left = {"status": before, "begun_at": None if before == "approved" else stage.clock()}
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": left})
+    stage.clock.advance(LEFT_BEHIND_SECONDS)
+    async with stage.process() as other:
+        ends = await asyncio.gather(*(carried_out(each, approval) for each in (house, other) for _ in range(10)))
+    assert {each.status for each in ends} <= {"executing", "done"}
+    check_done_once(stage, await found_out(stage, house, approval))
+    assert len(stage.writes) == 1
+
+
+async def test_what_is_being_carried_out_is_left_to_who_does_it(stage: Stage, house: House, user_id: str) -> None:
+    approval = await asked(house, user_id)
+    stage.app.misbehave("hold_before")
+    doing = asyncio.ensure_future(approved(house, approval))
+    await asyncio.to_thread(until, lambda: stage.app.api.held)
+    stage.clock.advance(LEFT_BEHIND_SECONDS - 1)
+    requests = len(stage.app.api.requests)
+    assert (await carried_out(house, approval)).status == "executing"
+    assert len(stage.app.api.requests) == requests
+    stage.app.api.release()
+    check_done_once(stage, await doing)
+
+
+async def test_what_else_is_noted_in_the_record_meanwhile_does_not_keep_its_end_out(
+    stage: Stage, house: House, user_id: str
+) -> None:
+    approval = await asked(house, user_id)
+    stage.app.misbehave("hold_before")
+    doing = asyncio.ensure_future(approved(house, approval))
+    await asyncio.to_thread(until, lambda: stage.app.api.held)
+    noted = {"$set": {"told_execution": True}, "$inc": {"revision": 1}}
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, noted)
+    stage.app.api.release()
+    done = await doing
+    check_done_once(stage, done)
+    assert done.told_execution
+
+
+# --- what changed between the yes and the effect ----------------------------------------------------------------------
+
+
+async def brake_one(house: House, user_id: str) -> None:
+    await house.signals.brake_on(user_id, house.clock())
+
+
+async def lower(house: House, user_id: str) -> None:
+    await house.autonomy.set_level(user_id, "L0", to_datetime(house.clock()))
+
+
+async def spoil_level(house: House, user_id: str) -> None:
+    await house.autonomy.set_level(user_id, "L9", to_datetime(house.clock()))  # type: ignore[arg-type]
+
+
+async def wait_a_day(house: House, user_id: str) -> None:
+    assert isinstance(house.clock, FakeClock)
+    house.clock.advance(LATEST_SECONDS + 1)
+
+
+FORBIDS: dict[str, tuple[Callable[[House, str], Awaitable[None]], str]] = {
+    "the brake": (brake_one, STOPPED),
+    "the level": (lower, NOT_ALLOWED),
+    "no level": (spoil_level, NOT_ALLOWED),
+    "time": (wait_a_day, TOO_LATE),
+}
+forbidding = pytest.mark.parametrize(("forbid", "why"), FORBIDS.values(), ids=FORBIDS)
+forbidding_soon = pytest.mark.parametrize(("forbid", "why"), list(FORBIDS.values())[:3], ids=list(FORBIDS)[:3])
+"""Within the life of a request."""
+
+
+@forbidding
+async def test_what_came_between_the_yes_and_the_effect_counts(
+    stage: Stage, house: House, user_id: str, forbid: Callable[[House, str], Awaitable[None]], why: str
+) -> None:
+    approval = await decided(house, await asked(house, user_id))
+    await forbid(house, user_id)
+    failed = await carried_out(house, approval)
+    assert (failed.status, failed.outcome) == ("failed", why)
+    await house.signals.brake_off(user_id)
+    await house.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
+    assert (await carried_out(house, approval)).status == "failed"
+    assert stage.writes == []
+    check_nothing_done(stage, user_id)
+
+
+@forbidding_soon
+async def test_what_came_before_it_is_sent_for_another_version_counts(
+    stage: Stage, house: House, user_id: str, forbid: Callable[[House, str], Awaitable[None]], why: str
+) -> None:
+    approval = await asked(house, user_id)
+    stage.change_elsewhere(user_id, location="Lisbon")
+    stage.app.misbehave("hold_before")
+    doing = asyncio.ensure_future(approved(house, approval))
+    await asyncio.to_thread(until, lambda: stage.app.api.held)
+    await forbid(house, user_id)
+    stage.app.api.release()
+    failed = await doing
+    assert (failed.status, failed.outcome) == ("failed", why)
+    check_nothing_done(stage, user_id)
+    assert len(stage.writes) == 1
+
+
+@forbidding
+async def test_what_came_before_it_is_sent_again_counts(
+    stage: Stage, house: House, user_id: str, forbid: Callable[[House, str], Awaitable[None]], why: str
+) -> None:
+    approval = await asked(house, user_id)
+    stage.app.misbehave("drop_before")
+    assert (await approved(house, approval)).status == "unknown"
+    await forbid(house, user_id)
+    stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
+    after = await carried_out(house, approval)
+    # What is braked may still be done later.
+    assert (after.status, after.outcome) == (("unknown", FINDING_OUT) if why == STOPPED else ("failed", why))
+    assert len(stage.writes) == 1
+    check_nothing_done(stage, user_id)
+
+
+async def test_everybodys_brake_counts_too(stage: Stage, house: House, user_id: str) -> None:
+    approval = await decided(house, await asked(house, user_id))
+    await house.signals.brake_on(EVERYBODY, stage.clock())
+    try:
+        assert (await carried_out(house, approval)).outcome == STOPPED
+    finally:
+        await house.signals.brake_off(EVERYBODY)
+    check_nothing_done(stage, user_id)
+
+
+@pytest.mark.parametrize(("level", "status"), [("L0", "failed"), ("L1", "failed"), ("L2", "failed"), ("L3", "done")])
+async def test_what_the_level_alone_allowed_needs_that_level_still(
+    stage: Stage, house: House, user_id: str, level: Level, status: Status
+) -> None:
+    approval = await asked(house, user_id, answer="run")
+    assert (approval.status, approval.decided_by) == ("approved", "level")
+    await house.autonomy.set_level(user_id, level, to_datetime(stage.clock()))
+    assert (await carried_out(house, approval)).status == status
+    assert len(stage.effects_on(user_id)) == (status == "done")
+
+
+async def gone(*_: Any) -> Any:
+    raise ServerSelectionTimeoutError("The database is gone.")
+
+
+@pytest.mark.parametrize("unreadable", [(Signals, "check_brake"), (Autonomy, "level")], ids=["the brake", "the level"])
+@pytest.mark.parametrize("before", ["approved", "unknown"])
+async def test_what_nobody_can_tell_is_allowed_is_not_done(
+    stage: Stage,
+    house: House,
+    user_id: str,
+    unreadable: tuple[type, str],
+    before: Status,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    approval = await asked(house, user_id)
+    if before == "unknown":
+        stage.app.misbehave("drop_before")
+        await approved(house, approval)
+        stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
+    else:
+        await decided(house, approval)
+    sent = len(stage.writes)
+    with monkeypatch.context() as patch:
+        patch.setattr(*unreadable, gone)
+        with pytest.raises(PyMongoError):
+            await carried_out(house, approval)
+    assert len(stage.writes) == sent
+    assert (await house.approvals.get(user_id, approval.id)).status == before
+    check_done_once(stage, await found_out(stage, house, approval))
+
+
+@pytest.mark.parametrize(
+    "tampered",
+    [
+        {"args": '{"field":"headline","value":"Owned"}'},
+        {"tool": "update_preference"},
+        {"tool": "no_such_tool"},
+        {"effect": "read"},
+        {"schema_digest": "0" * 64},
+        {"args_digest": "0" * 64},
+    ],
+    ids=str,
+)
+async def test_a_record_that_is_not_what_was_shown_is_not_carried_out(
+    stage: Stage, house: House, user_id: str, tampered: dict[str, str]
+) -> None:
+    approval = await decided(house, await asked(house, user_id))
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": tampered})
+    after = await carried_out(house, approval)
+    assert (after.status, after.outcome) == ("failed", OTHER_RULES)
+    assert stage.writes == []
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("early", "status"), [(0.001, "done"), (0.0, "expired"), (-1.0, "expired")])
+async def test_a_yes_counts_until_the_last_second_and_not_at_it(
+    stage: Stage, house: House, user_id: str, early: float, status: Status
+) -> None:
+    approval = await asked(house, user_id)
+    stage.clock.now = approval.expires_at - early
+    assert (await approved(house, approval)).status == status
+    assert len(stage.effects_on(user_id)) == (status == "done")
+
+
+async def test_a_yes_in_the_last_second_is_carried_out_after_it(stage: Stage, house: House, user_id: str) -> None:
+    approval = await asked(house, user_id)
+    stage.clock.now = approval.expires_at - 0.001
+    await decided(house, approval)
+    check_done_once(stage, await found_out(stage, house, approval))
+
+
+async def test_what_cannot_be_found_out_ends_when_nobody_could_tell_any_more(
+    stage: Stage, house: House, user_id: str
+) -> None:
+    approval = await asked(house, user_id)
+    nobody = f"http://127.0.0.1:{free_port()}/api/agent/v1"
+    async with stage.process(candidate_api_url=nobody) as cut_off:
+        assert (await approved(cut_off, approval)).status == "unknown"
+    stage.clock.advance(KEYS_KEPT_SECONDS)
+    after = await found_out(stage, house, approval)
+    assert after.status == "failed"
+    assert stage.writes == [], "its key may be forgotten, so that it would be done twice"

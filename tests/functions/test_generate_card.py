@@ -1,0 +1,148 @@
+"""The doors of generate_card, each called as Lambda calls it."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from pymongo import MongoClient
+
+from infra.local.aws_functions import Context, load_handler
+from infra.local.model_server import ModelServer
+from qwestly_agent import container
+from qwestly_agent.cards.pipeline import Step
+from qwestly_agent.errors import Internal, NotFound, Unavailable
+from qwestly_agent.stores.drafts import Draft, Drafts
+from tests.servers import API_SECRET
+
+FOLDER = Path(__file__).parents[2] / "functions" / "generate_card"
+STATES = sorted(path.stem for path in FOLDER.glob("*.py"))
+SECRET_WORDS = "My salary is a secret of mine"
+
+
+@pytest.fixture(scope="module")
+def environment(mongodb_uri: str, _model_server: ModelServer) -> Iterator[str]:
+    name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
+    variables = {
+        "MONGODB_URI": mongodb_uri,
+        "MONGODB_DATABASE": name,
+        "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+        "CANDIDATE_API_URL": "http://127.0.0.1:9/api/agent/v1",
+        "MODEL_BASE_URL": _model_server.base_url,
+        "EMBEDDINGS_BASE_URL": _model_server.base_url,
+        "LOG_LEVEL": "INFO",
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        for variable, value in variables.items():
+            patch.setenv(variable, value)
+        yield name
+        container.house.close()
+        container.full_house.close()
+    with MongoClient(mongodb_uri) as client:
+        client.drop_database(name)
+
+
+@pytest.fixture
+def draft(environment: str, model: ModelServer) -> Draft:
+    """Of a user with one degree."""
+    draft = Draft(
+        id=f"draft_{uuid.uuid4().hex}",
+        user_id=f"auth0|{uuid.uuid4().hex}",
+        run_id="run1",
+        conversation_id=None,
+        style="standard",
+        label="Beginning",
+        created_at=1.0,
+        updated_at=1.0,
+    )
+    container.house.run(lambda house: house.drafts.add(draft))
+    return draft
+
+
+def call(state: str, draft: Draft, **given: Any) -> dict[str, Any]:
+    """The answer, as it is handed to the next state."""
+    event = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id, **given}
+    handler = load_handler(FOLDER, f"{state}.handler")
+    return json.loads(json.dumps(handler(json.loads(json.dumps(event)), Context(state, 128, 30))))
+
+
+def kept(draft: Draft) -> Draft:
+    return container.house.run(lambda house: house.drafts.get(draft.user_id, draft.id))
+
+
+@pytest.mark.parametrize("state", sorted({*STATES} - {"note_end", "draft_section"}))
+def test_a_draft_of_somebody_else_does_not_exist(draft: Draft, state: str) -> None:
+    with pytest.raises(NotFound):
+        call(state, draft.model_copy(update={"user_id": "auth0|somebody-else"}))
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_an_event_without_ids_is_refused_before_anything_is_read(environment: str, state: str) -> None:
+    with pytest.raises(ValidationError):
+        load_handler(FOLDER, f"{state}.handler")({}, None)
+
+
+def test_what_passes_from_state_to_state_are_ids_and_counts(draft: Draft, environment: str, mongodb_uri: str) -> None:
+    with MongoClient(mongodb_uri) as client:
+        degree = {"degree": "BSc Nursing", "school": "University of Leeds"}
+        client[environment]["candidates_enhanced"].insert_one({"user_id": draft.user_id, "education": [degree]})
+    step = call("gather_evidence", draft)
+    call("draft_section", draft, **{**step, "section": "education"})
+    step = call("check_claims", draft, **step)
+    step = call("keep_draft", draft, **step)
+    assert (step["sections"], step["answer"], step["revises"]) == ([], "ask", None)
+    assert step.keys() == Step(user_id="u", draft_id="d").out.keys()
+    assert "Nursing" not in json.dumps(step)
+    assert len(json.dumps(step)) < 2_000
+    assert kept(draft).label == "Drafted"
+
+
+def test_what_somebody_wrote_is_in_no_error_and_in_no_line_of_the_log(
+    draft: Draft, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def broken(*_: object) -> Draft:
+        raise ValueError(SECRET_WORDS)
+
+    monkeypatch.setattr(Drafts, "get", broken)
+    with pytest.raises(Internal) as failed:
+        call("check_claims", draft)
+    assert failed.value.__cause__ is None
+    assert failed.value.__suppress_context__
+    assert SECRET_WORDS not in str(failed.value)
+    assert SECRET_WORDS not in "".join(capsys.readouterr())
+
+
+def test_a_database_that_is_gone_is_worth_another_try(draft: Draft, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pymongo.errors import AutoReconnect
+
+    async def gone(*_: object) -> Draft:
+        raise AutoReconnect("gone")
+
+    monkeypatch.setattr(Drafts, "get", gone)
+    with pytest.raises(Unavailable):
+        call("keep_draft", draft)
+
+
+@pytest.mark.parametrize(
+    ("error", "end", "label"),
+    [
+        ("Braked", "stopped", "Stopped by the brake"),
+        ("NotAllowed", "drafted", "Drafted; at your level nothing is published for you"),
+        ("KeyError", "failed", "It could not be finished. Please try again"),
+        ("States.Timeout", "failed", "It could not be finished. Please try again"),
+    ],
+)
+def test_how_it_ended_is_told_by_the_kind_of_error_and_never_by_its_words(
+    draft: Draft, error: str, end: str, label: str
+) -> None:
+    step = call("note_end", draft, error={"Error": error, "Cause": SECRET_WORDS})
+    assert step["end"] == end
+    assert (kept(draft).status, kept(draft).label) == (end, label)
+
+
+def test_a_draft_that_was_deleted_meanwhile_rings_no_alarm(draft: Draft) -> None:
+    gone = draft.model_copy(update={"id": "draft_gone"})
+    assert call("note_end", gone, error={"Error": "NotFound"})["end"] == "stopped"

@@ -1,0 +1,729 @@
+"""AWS on the laptop, asked over its own wire: functions, state machines, mail, keys, parameters, schedules."""
+
+import asyncio
+import base64
+import json
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from typing import Any
+from urllib.parse import parse_qs
+from zoneinfo import ZoneInfo
+
+import boto3
+import httpx2
+import pytest
+from botocore.exceptions import ClientError
+from mangum import Mangum
+from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
+from moto.stepfunctions.parser.models import StepFunctionsParserBackend
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from infra.local import aws_function_url, front
+from infra.local.aws import AwsServer, definition_of
+from infra.local.aws_functions import Context
+from infra.local.environment import Template, aws_variables
+from infra.local.schedules import Clock, Schedule, event_of, next_time, schedules_of
+from tests.e2e.processes import Process, python, started
+from tests.infra.test_local import ORIGIN, served
+from tests.servers import free_port, until, wait_for_port
+
+TEMPLATE = """
+Parameters:
+  ConfigurationPath: {Type: String, Default: /agent/dev}
+Resources:
+  OneFunction:
+    Type: AWS::Serverless::Function
+    Properties:
+      FunctionName: !Sub ${AWS::StackName}-one
+      CodeUri: functions/one/
+      Handler: answer.handler
+      Timeout: 7
+      MemorySize: 256
+      AutoPublishAlias: live
+      Environment:
+        Variables:
+          SHARED_SECRET: !Sub ssm:${ConfigurationPath}/shared-secret
+          UNSET_SECRET: !Sub ssm:${ConfigurationPath}/unset-secret
+          MACHINE: !Ref Machine
+          KEY: !Ref KeyAlias
+          ONE: !GetAtt OneFunction.Arn
+          ALIAS: !Ref OneFunction.Alias
+          URL: !GetAtt OneFunctionUrl.FunctionUrl
+          MANY: !Sub "${OneFunction.Alias} ${Key.Arn} ${OneFunction}"
+  TwoFunction:
+    Type: AWS::Serverless::Function
+    Properties: {CodeUri: functions/two/, Handler: answer.handler}
+  BrokenFunction:
+    Type: AWS::Serverless::Function
+    Properties: {CodeUri: functions/broken/, Handler: answer.handler}
+  ChatFunction:
+    Type: AWS::Serverless::Function
+    Properties: {CodeUri: functions/chat/, Handler: run.sh}
+  Machine:
+    Type: AWS::Serverless::StateMachine
+    Properties:
+      Name: !Sub ${AWS::StackName}-machine
+      DefinitionUri: statemachines/machine.asl.yaml
+      DefinitionSubstitutions: {OneArn: !Ref OneFunction.Alias}
+  Key: {Type: AWS::KMS::Key, Properties: {Description: Seals.}}
+  KeyAlias:
+    Type: AWS::KMS::Alias
+    Properties: {AliasName: alias/tokens, TargetKeyId: !Ref Key}
+  Sweep:
+    Type: AWS::Scheduler::Schedule
+    Properties:
+      Name: sweep
+      ScheduleExpression: rate(1 minute)
+      Target: {Arn: !Ref OneFunction.Alias, Input: '{"at": "<aws.scheduler.scheduled-time>"}'}
+  Nightly:
+    Type: AWS::Scheduler::Schedule
+    Properties:
+      Name: nightly
+      ScheduleExpression: cron(30 3 * * ? *)
+      ScheduleExpressionTimezone: Europe/Berlin
+      State: DISABLED
+      Target: {Arn: !Ref Machine}
+"""
+MACHINE = """
+StartAt: Ask
+States:
+  Ask:
+    Type: Task
+    Resource: arn:aws:states:::lambda:invoke
+    Parameters: {FunctionName: "${OneArn}", Payload.$: $}
+    OutputPath: $.Payload
+    End: true
+"""
+ONE = "qwestly-agent-local-one"
+ANSWER = """
+def handler(event, context):
+    return {"from": "%s", "event": event, "name": context.function_name, "left": context.get_remaining_time_in_millis(),
+            "arn": context.invoked_function_arn, "memory": context.memory_limit_in_mb}
+"""
+SECRET = "what is kept in Parameter Store"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    folder = tmp_path_factory.mktemp("template")
+    files = {
+        "template.yaml": TEMPLATE,
+        "statemachines/machine.asl.yaml": MACHINE,
+        "functions/one/answer.py": ANSWER % "one",
+        "functions/two/answer.py": ANSWER % "two",
+        "functions/broken/answer.py": "import nothing_of_this_name",
+    }
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return Template.load(folder / "template.yaml")
+
+
+@pytest.fixture(scope="module")
+def aws(template: Template) -> Iterator[AwsServer]:
+    with AwsServer(template, {"SHARED_SECRET": SECRET}, hurried=True) as server:
+        yield server
+
+
+def invoked(aws: AwsServer, name: str, **more: Any) -> tuple[str | None, Any]:
+    """What the function answers; and an error's kind."""
+    answer = aws.client("lambda").invoke(FunctionName=name, **more)
+    return answer.get("FunctionError"), json.loads(answer["Payload"].read() or b"null")
+
+
+# --- template.yaml ------------------------------------------------------------------------------------------------
+
+
+def test_names_and_arns_are_known_before_anything_runs(template: Template) -> None:
+    assert template.environment("OneFunction") == {
+        "SHARED_SECRET": "ssm:/agent/dev/shared-secret",
+        "UNSET_SECRET": "ssm:/agent/dev/unset-secret",
+        "MACHINE": "arn:aws:states:us-east-1:123456789012:stateMachine:qwestly-agent-local-machine",
+        "KEY": "alias/tokens",
+        "ONE": f"arn:aws:lambda:us-east-1:123456789012:function:{ONE}",
+        "ALIAS": f"arn:aws:lambda:us-east-1:123456789012:function:{ONE}:live",
+        "URL": "",
+        "MANY": f"arn:aws:lambda:us-east-1:123456789012:function:{ONE}:live {template.arn('Key')} {ONE}",
+    }
+
+
+def test_what_nothing_is_substituted_for_in_a_definition_is_refused(template: Template) -> None:
+    properties = {"DefinitionUri": "statemachines/machine.asl.yaml"}
+    resources = {"Machine": {"Type": "AWS::Serverless::StateMachine", "Properties": properties}}
+    with pytest.raises(KeyError, match="OneArn"):
+        definition_of(Template(resources, folder=template.folder), "Machine")
+
+
+# --- functions ----------------------------------------------------------------------------------------------------
+
+
+def test_an_invocation_calls_the_handler_of_the_template(aws: AwsServer) -> None:
+    error, answer = invoked(aws, ONE, Payload=b'{"a": 1}')
+    assert error is None
+    assert 0 < answer.pop("left") <= 7000
+    arn = f"arn:aws:lambda:us-east-1:123456789012:function:{ONE}"
+    assert answer == {"from": "one", "event": {"a": 1}, "name": ONE, "arn": arn, "memory": 256}
+
+
+def test_two_functions_may_have_a_file_of_the_same_name(aws: AwsServer) -> None:
+    assert [invoked(aws, name)[1]["from"] for name in (ONE, "TwoFunction", ONE)] == ["one", "two", "one"]
+
+
+def test_a_function_is_found_by_its_arn_and_its_alias_too(aws: AwsServer) -> None:
+    arn = f"arn:aws:lambda:us-east-1:123456789012:function:{ONE}"
+    assert [invoked(aws, name)[1]["from"] for name in (arn, f"{arn}:live", f"{ONE}:live")] == ["one"] * 3
+    assert invoked(aws, ONE, Qualifier="live")[1]["from"] == "one"
+
+
+def test_a_function_that_is_not_there_is_said_to_be_missing(aws: AwsServer) -> None:
+    for name in ("nobody", "ChatFunction"):
+        with pytest.raises(ClientError, match="ResourceNotFoundException"):
+            invoked(aws, name)
+    with pytest.raises(LookupError):
+        aws.invoke("nobody")
+
+
+def test_an_exception_is_what_the_function_answers(aws: AwsServer) -> None:
+    def handler(event: Any, context: Context) -> None:
+        raise PermissionError("no entry")
+
+    aws.register("raises", handler)
+    error, body = invoked(aws, "raises")
+    assert (error, body["errorType"], body["errorMessage"]) == ("Unhandled", "PermissionError", "no entry")
+    assert any("raise PermissionError" in line for line in body["stackTrace"])
+
+
+def test_a_function_that_cannot_be_imported_fails_with_lambdas_word_for_it(aws: AwsServer) -> None:
+    error, body = invoked(aws, "BrokenFunction")
+    assert (error, body["errorType"]) == ("Unhandled", "Runtime.ImportModuleError")
+    assert "nothing_of_this_name" in body["errorMessage"]
+
+
+def test_an_answer_that_is_no_json_fails(aws: AwsServer) -> None:
+    aws.register("answers-an-object", lambda event, context: object())
+    assert invoked(aws, "answers-an-object")[1]["errorType"] == "Runtime.MarshalError"
+
+
+def test_a_function_that_takes_too_long_is_left_alone(aws: AwsServer) -> None:
+    let_go = threading.Event()
+    aws.register("slow", lambda event, context: let_go.wait(10), timeout_seconds=0.01)
+    error, body = invoked(aws, "slow")
+    let_go.set()
+    assert (error, body["errorType"]) == ("Unhandled", "Sandbox.Timedout")
+    assert body["errorMessage"].endswith("Task timed out after 0.01 seconds")
+
+
+def test_nobody_waits_for_an_event(aws: AwsServer) -> None:
+    let_go, done = threading.Event(), threading.Event()
+
+    def handler(event: Any, context: Context) -> None:
+        assert let_go.wait(5)
+        done.set()
+
+    aws.register("later", handler)
+    answer = aws.client("lambda").invoke(FunctionName="later", InvocationType="Event")
+    assert (answer["StatusCode"], answer["Payload"].read()) == (202, b"")
+    let_go.set()
+    assert done.wait(5)
+
+
+def test_there_is_one_aws_in_a_process(aws: AwsServer) -> None:
+    with pytest.raises(RuntimeError, match="one AWS"), AwsServer():
+        pass
+
+
+# --- state machines -----------------------------------------------------------------------------------------------
+
+
+def task(function: str, payload: Mapping[str, Any] | None = None, how: str = "", **more: Any) -> dict[str, Any]:
+    return {
+        "Type": "Task",
+        "Resource": f"arn:aws:states:::lambda:invoke{how}",
+        "Parameters": {"FunctionName": function, **({"Payload": payload} if payload else {"Payload.$": "$"})},
+        **({} if how else {"OutputPath": "$.Payload"}),
+        "TimeoutSeconds": 600,
+        **({"End": True} if "Next" not in more else {}),
+        **more,
+    }
+
+
+def machine(first: str, **states: Mapping[str, Any]) -> dict[str, Any]:
+    return {"StartAt": first, "States": states}
+
+
+def test_a_machine_of_the_template_runs_with_the_real_handler(aws: AwsServer, template: Template) -> None:
+    sfn = aws.client("stepfunctions")
+    started = sfn.start_execution(stateMachineArn=template.arn("Machine"), name="first", input='{"a": 1}')
+    outcome = aws.outcome(started["executionArn"])
+    assert (outcome.status, outcome.output["from"], outcome.output["event"]) == ("SUCCEEDED", "one", {"a": 1})
+    assert outcome.states == ["Ask"]
+
+
+def test_what_fails_is_tried_again_and_caught_by_its_name(aws: AwsServer) -> None:
+    attempts: list[Any] = []
+
+    class Flaky(Exception):
+        pass
+
+    def flaky(event: Any, context: Context) -> str:
+        attempts.append(event)
+        if len(attempts) < 3:
+            raise Flaky
+        raise ValueError("for good")
+
+    aws.register("flaky", flaky)
+    retry = [{"ErrorEquals": ["Flaky"], "IntervalSeconds": 60, "MaxAttempts": 5}]
+    catch = [{"ErrorEquals": ["ValueError"], "ResultPath": "$.error", "Next": "Caught"}]
+    definition = machine("Try", Try=task("flaky", Retry=retry, Catch=catch), Caught={"Type": "Pass", "End": True})
+    aws.create_machine("retries", definition)
+    outcome = aws.run("retries", {"id": 7})
+    assert attempts == [{"id": 7}] * 3
+    assert outcome.states == ["Try", "Caught"]
+    assert (outcome.output["error"]["Error"], "for good" in outcome.output["error"]["Cause"]) == ("ValueError", True)
+
+
+def test_an_error_that_nobody_catches_fails_the_execution(aws: AwsServer) -> None:
+    aws.create_machine("fails", machine("Try", Try=task("no-such-function")))
+    outcome = aws.run("fails")
+    assert (outcome.status, outcome.error) == ("FAILED", "Lambda.ResourceNotFoundException")
+
+
+def test_a_map_runs_its_items_at_once(aws: AwsServer) -> None:
+    both = threading.Barrier(2, timeout=5)
+    aws.register("square", lambda event, context: (both.wait(), event["n"] ** 2)[1])
+    each = {**machine("Square", Square=task("square")), "ProcessorConfig": {"Mode": "INLINE"}}
+    squares = {"Type": "Map", "ItemsPath": "$.items", "ItemProcessor": each, "End": True}
+    aws.create_machine("squares", machine("Squares", Squares=squares))
+    assert aws.run("squares", {"items": [{"n": 2}, {"n": 3}]}).output == [4, 9]
+
+
+@pytest.fixture
+def waiting(aws: AwsServer) -> tuple[str, str]:
+    """An execution that waits for a person, and its token."""
+    tokens: list[str] = []
+    aws.register("request", lambda event, context: tokens.append(event["token"]))
+    catch = [{"ErrorEquals": ["States.Timeout"], "Next": "NobodyCame"}]
+    ask = task("request", {"token.$": "$$.Task.Token"}, ".waitForTaskToken", Catch=catch)
+    aws.create_machine("asks", machine("Ask", Ask=ask, NobodyCame={"Type": "Pass", "End": True}))
+    execution = aws.start("asks")
+    return execution, until(lambda: tokens)[0]
+
+
+def test_an_execution_waits_for_its_token(aws: AwsServer, waiting: tuple[str, str]) -> None:
+    execution, token = waiting
+    sfn = aws.client("stepfunctions")
+    assert sfn.describe_execution(executionArn=execution)["status"] == "RUNNING"
+    sfn.send_task_success(taskToken=token, output='{"approved": true}')
+    assert aws.outcome(execution).output == {"approved": True}
+    with pytest.raises(ClientError, match="InvalidToken"):
+        sfn.send_task_success(taskToken=token, output="{}")
+
+
+def test_a_wait_can_be_made_to_time_out(aws: AwsServer, waiting: tuple[str, str]) -> None:
+    execution, token = waiting
+    aws.let_time_out(token)
+    assert aws.outcome(execution).states == ["Ask", "NobodyCame"]
+    with pytest.raises(LookupError):
+        aws.let_time_out("a token of nobody")
+
+
+def test_what_is_stopped_while_it_waits_ends_at_once(aws: AwsServer, waiting: tuple[str, str]) -> None:
+    execution, _ = waiting
+    aws.client("stepfunctions").stop_execution(executionArn=execution)
+    outcome = aws.outcome(execution)
+    assert (outcome.status, outcome.states) == ("ABORTED", ["Ask"])
+
+
+def test_a_token_is_taken_while_another_execution_starts(
+    aws: AwsServer, waiting: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """moto looks for the token in every execution, also in one that has no environment yet."""
+    execution, _ = waiting
+    parsed, sent = threading.Event(), threading.Event()
+    parse, send = ExecutionWorker._get_evaluation_entrypoint, StepFunctionsParserBackend.send_task_success
+    sfn, late = aws.client("stepfunctions"), f"late-{execution.rpartition(':')[2]}"
+    aws.create_machine("nothing", machine("Nothing", Nothing={"Type": "Pass", "End": True}))
+    monkeypatch.setattr(
+        ExecutionWorker, "_get_evaluation_entrypoint", lambda self: parse(self) if parsed.wait(5) else None
+    )
+    monkeypatch.setattr(StepFunctionsParserBackend, "send_task_success", lambda *args: (sent.set(), send(*args))[1])
+    with ThreadPoolExecutor() as threads:
+        threads.submit(aws.start, "nothing", {}, late)
+        until(lambda: [each for each in aws.workflows() if each.name == late])
+        answer = threads.submit(sfn.send_task_success, taskToken="a token of nobody", output="{}")
+        assert sent.wait(5)
+        parsed.set()
+        with pytest.raises(ClientError, match="InvalidToken"):
+            answer.result()
+
+
+def test_the_same_name_starts_nothing_new(aws: AwsServer, waiting: tuple[str, str]) -> None:
+    execution, token = waiting
+    sfn = aws.client("stepfunctions")
+    arn, name = execution.replace(":execution:", ":stateMachine:").rsplit(":", 1)
+    assert sfn.start_execution(stateMachineArn=arn, name=name, input="{}")["executionArn"] == execution
+    sfn.send_task_success(taskToken=token, output="{}")
+    aws.outcome(execution)
+    with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
+        sfn.start_execution(stateMachineArn=arn, name=name, input="{}")
+
+
+def test_workflows_tell_the_state_they_are_in(aws: AwsServer, waiting: tuple[str, str]) -> None:
+    execution, token = waiting
+    name = execution.rpartition(":")[2]
+
+    def shown() -> dict[str, Any]:
+        items = httpx2.get(f"{aws.url}/_control/workflows").json()["items"]
+        assert items == sorted(items, key=lambda each: -each["started_at"])
+        return next(each for each in items if each["name"] == name)
+
+    assert (shown()["machine"], shown()["status"], shown()["state"]) == ("asks", "RUNNING", "Ask")
+    aws.client("stepfunctions").send_task_success(taskToken=token, output="{}")
+    aws.outcome(execution)
+    assert (shown()["status"], shown()["state"]) == ("SUCCEEDED", None)
+
+
+# --- mail, parameters, keys ---------------------------------------------------------------------------------------
+
+
+def test_a_mail_is_kept_as_its_reader_sees_it(aws: AwsServer) -> None:
+    message = EmailMessage()
+    message["From"], message["To"] = "Qwestly <agent@qwestly.example>", "Maya Okafor <maya@example.com>"
+    message["Subject"] = "Your “About” waits for you"
+    message.set_content("Do you agree?\n")
+    message.add_alternative("<p>Do you agree? 🙂</p>\n", subtype="html")
+    aws.outbox.clear()
+    sent = aws.client("sesv2").send_email(Content={"Raw": {"Data": bytes(message)}})
+    [mail] = httpx2.get(f"{aws.url}/_control/outbox").json()["items"]
+    assert mail.pop("at") == pytest.approx(datetime.now(UTC).timestamp(), abs=60)
+    assert mail == {
+        "id": sent["MessageId"],
+        "to": "Maya Okafor <maya@example.com>",
+        "subject": "Your “About” waits for you",
+        "text": "Do you agree?\n",
+        "html": "<p>Do you agree? 🙂</p>\n",
+    }
+
+
+def test_nobody_else_may_send(aws: AwsServer) -> None:
+    with pytest.raises(ClientError, match="authority"):
+        aws.client("sesv2").send_email(
+            FromEmailAddress="somebody@elsewhere.example", Content={"Raw": {"Data": b"To: a@b.example\n\nHello"}}
+        )
+
+
+def test_a_secret_of_the_template_is_in_parameter_store_where_its_variable_has_a_value(aws: AwsServer) -> None:
+    ssm = aws.client("ssm")
+    kept = ssm.get_parameter(Name="/agent/dev/shared-secret", WithDecryption=True)["Parameter"]
+    assert (kept["Type"], kept["Value"]) == ("SecureString", SECRET)
+    with pytest.raises(ClientError, match="ParameterNotFound"):
+        ssm.get_parameter(Name="/agent/dev/unset-secret", WithDecryption=True)
+
+
+def test_what_a_key_sealed_opens_in_its_own_context_alone(aws: AwsServer, template: Template) -> None:
+    kms = aws.client("kms")
+    context = {"approval": "ap_1"}
+    for key in ("alias/tokens", template.name("Key"), template.arn("Key")):
+        sealed = kms.encrypt(KeyId=key, Plaintext=b"token", EncryptionContext=context)["CiphertextBlob"]
+        assert b"token" not in sealed
+        opened = kms.decrypt(KeyId="alias/tokens", CiphertextBlob=sealed, EncryptionContext=context)
+        assert opened["Plaintext"] == b"token"
+        with pytest.raises(ClientError, match="InvalidCiphertextException"):
+            kms.decrypt(KeyId="alias/tokens", CiphertextBlob=sealed, EncryptionContext={"approval": "ap_2"})
+
+
+def test_the_environment_brings_every_client_here(aws: AwsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in aws.variables.items():
+        monkeypatch.setenv(name, value)
+    client = boto3.Session().client("ssm")
+    assert client.meta.endpoint_url == aws.url
+    client.close()
+
+
+# --- schedules ----------------------------------------------------------------------------------------------------
+
+
+def at(text: str, zone: str = "UTC") -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=ZoneInfo(zone)).timestamp()
+
+
+@pytest.mark.parametrize(
+    ("expression", "zone", "after", "due"),
+    [
+        ("cron(30 3 * * ? *)", "UTC", "2026-01-05 03:29", "2026-01-05 03:30"),
+        ("cron(30 3 * * ? *)", "UTC", "2026-01-05 03:30", "2026-01-06 03:30"),
+        ("cron(30 3 * * ? *)", "Europe/Berlin", "2026-07-05 03:29", "2026-07-05 03:30"),
+        ("cron(0/15 8-9 ? * MON-FRI *)", "UTC", "2026-01-02 09:45", "2026-01-05 08:00"),
+        ("cron(5,35 * ? * 1 *)", "UTC", "2026-01-03 12:00", "2026-01-04 00:05"),
+        ("cron(0 0 29 FEB ? *)", "UTC", "2026-01-01 00:00", "2028-02-29 00:00"),
+        ("cron(0 12 1 1 ? 2030-2031)", "UTC", "2026-01-01 00:00", "2030-01-01 12:00"),
+        # Berlin skips 02:00 to 03:00 on 29 March 2026, and has it twice on 25 October.
+        ("cron(30 2 * * ? *)", "Europe/Berlin", "2026-03-28 02:30", "2026-03-30 02:30"),
+        ("cron(0/30 * * * ? *)", "Europe/Berlin", "2026-03-29 01:30", "2026-03-29 03:00"),
+        ("cron(30 2 * * ? *)", "Europe/Berlin", "2026-10-25 02:30", "2026-10-26 02:30"),
+        ("cron(0/30 * * * ? *)", "Europe/Berlin", "2026-10-25 02:30", "2026-10-25 03:00"),
+        ("rate(1 minute)", "UTC", "2026-01-05 00:10", "2026-01-05 00:10:20"),
+        ("rate(6 hours)", "UTC", "2026-01-05 06:00:20", "2026-01-05 12:00:20"),
+        ("rate(2 days)", "UTC", "2026-01-05 06:00", "2026-01-07 00:00:20"),
+    ],
+)
+def test_a_schedule_is_due_next_by_the_clock_on_the_wall(expression: str, zone: str, after: str, due: str) -> None:
+    since = at("2026-01-05 00:00:20")
+    assert next_time(expression, ZoneInfo(zone), at(after, zone), since) == at(due, zone)
+
+
+def test_a_repeated_hour_is_not_repeated() -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    second = datetime(2026, 10, 25, 2, 10, fold=1, tzinfo=zone).timestamp()
+    assert next_time("cron(30 2 * * ? *)", zone, second, 0) == at("2026-10-26 02:30", "Europe/Berlin")
+
+
+def test_a_schedule_may_be_over() -> None:
+    assert next_time("cron(0 0 1 1 ? 2020)", ZoneInfo("UTC"), at("2026-01-01 00:00"), 0) is None
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "at(2026-01-01T00:00:00)",
+        "every minute",
+        "rate(0 minutes)",
+        "rate(5 weeks)",
+        "cron(0 0 * * *)",
+        "cron(0 0 * * * *)",
+        "cron(0 0 ? * ? *)",
+        "cron(60 0 * * ? *)",
+        "cron(0 0 L * ? *)",
+        "cron(0 0 ? * MON#2 *)",
+        "cron(0/0 0 * * ? *)",
+        "cron(9-5 0 * * ? *)",
+    ],
+)
+def test_an_expression_that_the_clock_does_not_understand_is_refused(expression: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        next_time(expression, ZoneInfo("UTC"), 0, 0)
+
+
+def schedule(name: str, expression: str, enabled: bool = True) -> Schedule:
+    return Schedule(name, expression, ZoneInfo("UTC"), "arn:aws:lambda:::function:x", None, enabled)
+
+
+def test_the_clock_tells_what_became_due_and_each_moment_once() -> None:
+    minutely, off = schedule("minutely", "rate(1 minute)"), schedule("off", "rate(1 minute)", enabled=False)
+    clock = Clock([minutely, off, schedule("over", "cron(0 0 1 1 ? 2020)")], now=1_000)
+    assert clock.due(1_059) == []
+    assert clock.due(1_060) == [(minutely, 1_060)]
+    assert clock.due(1_060) == []
+    assert clock.due(1_300) == [(minutely, 1_120)]  # the machine slept
+    assert clock.due(1_301) == []
+    assert clock.due(1_360) == [(minutely, 1_360)]
+
+
+def test_without_an_input_the_target_gets_schedulers_own_event() -> None:
+    event = json.loads(event_of(schedule("s", "rate(1 minute)"), at("2026-01-05 00:00"), "e-1"))
+    assert (event["source"], event["time"], event["id"]) == ("aws.scheduler", "2026-01-05T00:00:00Z", "e-1")
+
+
+def test_schedules_are_listed_and_fired_by_hand(aws: AwsServer, template: Template) -> None:
+    listed = httpx2.get(f"{aws.url}/_control/schedules").json()["items"]
+    assert listed == [
+        {"name": "sweep", "expression": "rate(1 minute)", "target": ONE},
+        {"name": "nightly", "expression": "cron(30 3 * * ? *)", "target": "qwestly-agent-local-machine"},
+    ]
+    fired = httpx2.post(f"{aws.url}/_control/schedules/sweep").json()
+    assert (fired["failed"], fired["answer"]["from"]) == (False, "one")
+    assert datetime.fromisoformat(fired["answer"]["event"]["at"]).year >= 2026
+    execution = httpx2.post(f"{aws.url}/_control/schedules/nightly").json()["answer"]["executionArn"]
+    assert aws.outcome(execution).output["event"]["source"] == "aws.scheduler"
+    assert httpx2.post(f"{aws.url}/_control/schedules/nobody").status_code == 404
+    assert [each.enabled for each in aws.schedules.values()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("uri", "listed"), [("mongodb://127.0.0.1:1", True), ("mongodb+srv://u:p@db.example.net", False)], ids=str
+)
+def test_the_clock_of_the_stack_runs_against_a_local_database_alone(uri: str, listed: bool) -> None:
+    port = free_port()
+    environment = {"MONGODB_URI": uri, "MONGODB_DATABASE": "candidate_portal"}
+    with started(*python("infra.local.aws", "--port", str(port)), **environment) as process:
+        wait_for_port(port, process.popen, 30)
+        schedules = httpx2.get(f"http://127.0.0.1:{port}/_control/schedules").json()["items"]
+        expected = [each.name for each in schedules_of(Template.load())]
+        assert [each["name"] for each in schedules] == (expected if listed else [])
+        assert process.end(signal.SIGTERM) == 0
+
+
+def test_a_port_that_is_taken_is_said_in_a_sentence(aws: AwsServer) -> None:
+    with started(*python("infra.local.aws", "--port", str(aws.port))) as process:
+        assert process.wait() == 1
+        assert process.said == f"Port {aws.port} is taken by another program."
+
+
+# --- the front ----------------------------------------------------------------------------------------------------
+
+
+async def echo(request: Request) -> Response:
+    """A page as the approve function's are: Mangum, starlette."""
+    form = parse_qs((await request.body()).decode())
+    said = [request.method, request.url.path, request.url.query, request.cookies.get("a"), form.get("choice")]
+    response = PlainTextResponse(" ".join(str(each) for each in said), 203)
+    response.set_cookie("one", "1")
+    response.set_cookie("two", "2")
+    return response
+
+
+@contextmanager
+def front_with(aws_url: str, function: str) -> Iterator[httpx2.Client]:
+    cors = {"AllowMethods": ["GET"], "AllowHeaders": [], "ExposeHeaders": [], "MaxAge": 1}
+    stub = front.Front("http://127.0.0.1:1", "http://127.0.0.1:1", aws_url=aws_url, approve_function=function)
+    with served(front.create_app(stub, cors, [ORIGIN])) as url, httpx2.Client(base_url=url, timeout=10) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def http(aws: AwsServer) -> Iterator[httpx2.Client]:
+    methods = ["GET", "HEAD", "POST", "DELETE", "OPTIONS"]
+    pages = Starlette(routes=[Route("/{path:path}", echo, methods=methods)])
+
+    def handler(event: Any, context: Any) -> Any:
+        with asyncio.Runner() as runner:
+            runner.get_loop()  # Mangum takes the thread's, and would make one that nobody closes
+            return Mangum(pages, lifespan="off")(event, context)
+
+    aws.register("pages", handler)
+    aws_function_url._lambda.cache_clear()
+    with pytest.MonkeyPatch.context() as patch, front_with(aws.url, "pages") as client:
+        for name, value in aws.variables.items():
+            patch.setenv(name, value)
+        yield client
+    aws_function_url._lambda.cache_clear()
+
+
+def test_a_page_of_the_approve_function_is_of_the_one_origin(http: httpx2.Client) -> None:
+    answer = http.get("/approve/a%20b/c?x=1&x=2%26", headers={"Cookie": "a=b; c=d"})
+    assert (answer.status_code, answer.text) == (203, "GET /approve/a b/c x=1&x=2%26 b None")
+    assert answer.headers.get_list("set-cookie") == ["one=1; Path=/; SameSite=lax", "two=2; Path=/; SameSite=lax"]
+    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
+
+
+@pytest.mark.parametrize(
+    ("method", "content", "said"),
+    [
+        ("POST", {"choice": "yes, “so”"}, "POST /approve  None ['yes, “so”']"),
+        ("HEAD", None, ""),
+        ("OPTIONS", None, None),
+    ],
+)
+def test_every_method_reaches_the_approve_function(
+    http: httpx2.Client, method: str, content: dict[str, str] | None, said: str | None
+) -> None:
+    answer = http.request(method, "/approve", data=content)
+    assert answer.status_code == 203
+    assert said is None or answer.text == said
+
+
+def test_the_event_is_that_of_a_function_url(http: httpx2.Client, aws: AwsServer) -> None:
+    aws.register("tells-its-event", lambda event, context: event)
+    with front_with(aws.url, "tells-its-event") as client:
+        headers = {"Cookie": "a=b; c=d", "User-Agent": "Robot", "X-Mixed": "Case"}
+        event = client.post("/approve/a%20b?x=1&x=2", headers=headers, data={"choice": "yes"}).json()
+        text = client.post("/approve", headers={"Content-Type": "text/plain"}, content="é").json()
+    assert (event["version"], event["rawPath"], event["rawQueryString"]) == ("2.0", "/approve/a%20b", "x=1&x=2")
+    assert (event["queryStringParameters"], event["cookies"]) == ({"x": "1,2"}, ["a=b", "c=d"])
+    assert event["headers"]["x-mixed"] == "Case"
+    assert "cookie" not in event["headers"]
+    http_context = event["requestContext"]["http"]
+    assert (http_context["method"], http_context["sourceIp"], http_context["userAgent"]) == (
+        "POST",
+        "127.0.0.1",
+        "Robot",
+    )
+    assert (event["isBase64Encoded"], base64.b64decode(event["body"])) == (True, b"choice=yes")
+    assert (text["isBase64Encoded"], text["body"]) == (False, "é")
+
+
+def test_an_error_that_the_approve_function_does_not_handle_is_a_bad_gateway(
+    http: httpx2.Client, aws: AwsServer
+) -> None:
+    def handler(event: Any, context: Context) -> None:
+        raise RuntimeError("its own affair")
+
+    aws.register("broken-pages", handler)
+    with front_with(aws.url, "broken-pages") as client:
+        answer = client.get("/approve/x")
+    assert (answer.status_code, answer.text) == (502, "Internal Server Error")
+
+
+def test_a_function_may_answer_with_bytes_or_with_an_object_alone() -> None:
+    answer = aws_function_url.response_of(
+        {"statusCode": 201, "headers": {"X-A": 1}, "cookies": ["a=1"], "body": "/wA=", "isBase64Encoded": True}
+    )
+    assert (answer.status_code, answer.body, answer.headers["x-a"]) == (201, b"\xff\x00", "1")
+    assert answer.headers["set-cookie"] == "a=1"
+    assert aws_function_url.response_of({"plain": True}).body == b'{"plain":true}'
+
+
+@pytest.mark.parametrize("path", ["/approve/x", "/local/outbox", "/local/outbox/x", "/local/workflows"])
+def test_an_aws_that_is_gone_is_said_in_the_shape_of_every_error(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    for name, value in aws_variables(nowhere).items():
+        monkeypatch.setenv(name, value)
+    aws_function_url._lambda.cache_clear()
+    with front_with(nowhere, "pages") as client:
+        answer = client.get(path)
+    aws_function_url._lambda.cache_clear()
+    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "unavailable")
+
+
+def test_the_page_shows_outbox_workflows_and_schedules_and_fires_one(http: httpx2.Client, aws: AwsServer) -> None:
+    for name in ("outbox", "workflows", "schedules"):
+        ours = http.get(f"/local/{name}")
+        assert ours.json() == httpx2.get(f"{aws.url}/_control/{name}").json()
+        assert ours.headers["cache-control"] == "no-store"
+    assert http.post("/local/schedules/sweep").json()["fired"] == "sweep"
+    assert http.post("/local/schedules/nobody").json()["error"]["code"] == "not_found"
+
+
+def test_a_schedule_is_fired_from_the_command_line(http: httpx2.Client) -> None:
+    def fire(*names: str) -> Process:
+        with started(*python("infra.local.fire", *names), PORT=str(http.base_url.port)) as process:
+            process.wait()
+            return process
+
+    assert fire().said.splitlines()[0] == f"sweep   rate(1 minute)   {ONE}"
+    fired = fire("sweep")
+    assert (fired.popen.returncode, json.loads(fired.said)["from"]) == (0, "one")
+    assert fire("nobody").said == "There is no such schedule."
+
+
+def test_a_page_elsewhere_fires_no_schedule(http: httpx2.Client) -> None:
+    own = f"http://{http.base_url.host}:{http.base_url.port}"
+    assert http.post("/local/schedules/sweep", headers={"Origin": own}).status_code == 200
+    for origin in ("https://evil.example", "null", ORIGIN):
+        assert http.post("/local/schedules/sweep", headers={"Origin": origin}).status_code == 403
+
+
+def test_a_mail_is_shown_without_power_and_its_links_open_elsewhere(http: httpx2.Client, aws: AwsServer) -> None:
+    message = EmailMessage()
+    message["From"], message["To"], message["Subject"] = "agent@qwestly.example", "maya@example.com", "Hello"
+    message.set_content("<text>")
+    aws.outbox.clear()
+    sent = [aws.client("sesv2").send_email(Content={"Raw": {"Data": bytes(message)}})["MessageId"]]
+    message.add_alternative("<!doctype html><html><head lang=en><title>x</title></head></html>", subtype="html")
+    sent.append(aws.client("sesv2").send_email(Content={"Raw": {"Data": bytes(message)}})["MessageId"])
+    plain, html = (http.get(f"/local/outbox/{mail_id}") for mail_id in sent)
+    assert plain.text == '<base target="_blank"><pre>&lt;text&gt;\n</pre>'
+    assert html.text.startswith('<!doctype html><html><head lang=en><base target="_blank"><title>')
+    policy = html.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "sandbox" in policy
+    assert "allow-scripts" not in policy
+    assert http.get("/local/outbox/nobody").status_code == 404

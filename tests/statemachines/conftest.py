@@ -1,0 +1,263 @@
+"""generate_card as it runs: its machine, its real handlers, the database, the candidate app and a scripted model."""
+
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import pytest
+from pymongo import MongoClient
+
+from infra.local.aws import AwsServer
+from infra.local.aws_functions import Handler, load_handler
+from infra.local.candidate_app import CandidateAppServer, schema
+from infra.local.demo import person
+from infra.local.environment import Template
+from infra.local.model_server import ModelServer
+from qwestly_agent import container
+from qwestly_agent.authority.answering import settle
+from qwestly_agent.authority.approvals import Decision, decide
+from qwestly_agent.authority.carrying_out import carry_out
+from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, Approval, Level, Verb
+from qwestly_agent.bootstrap import FullHouse, House, bootstrap, bootstrap_without_models
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.settings import Settings
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.search import Document
+from tests.servers import API_SECRET, FakeClock, until
+
+T = TypeVar("T")
+
+TEMPLATE = Template.load()
+MACHINE = TEMPLATE.name("GenerateCardMachine")
+
+
+@dataclass
+class World:
+    aws: AwsServer
+    app: CandidateAppServer
+    clock: FakeClock
+    database: Any
+    """By pymongo's client that blocks."""
+
+    def run(self, work: Callable[[House], Awaitable[T]]) -> T:
+        return container.house.run(work)
+
+    @contextmanager
+    def instead_of(self, state: str, wrapped: Callable[[Handler], Handler]) -> Iterator[None]:
+        """Another handler, made of a state's own."""
+        name, own = self._handler(state)
+        self.aws.register(name, wrapped(own))
+        yield
+        self.aws.register(name, own)
+
+    def let_time_pass_between_tries(self) -> None:
+        """Of publishing: hurried retries take no time, and what was begun counts as left behind only after a minute."""
+        name, own = self._handler("publish")
+        self.aws.register(name, own)
+
+    def _handler(self, state: str) -> tuple[str, Handler]:
+        """The function's name, and what it does."""
+        [(logical_id, properties)] = [
+            (name, each) for name, each in TEMPLATE.python_functions().items() if each["Handler"] == f"{state}.handler"
+        ]
+        own = load_handler(TEMPLATE.folder / properties["CodeUri"], f"{state}.handler")
+        return TEMPLATE.name(logical_id), self._paced(own) if state == "publish" else own
+
+    def _paced(self, own: Handler) -> Handler:
+        tried = set[str]()
+
+        def handler(event: Any, context: Any) -> Any:
+            if event["approval_id"] in tried:
+                self.clock.advance(LEFT_BEHIND_SECONDS)
+            tried.add(event["approval_id"])
+            return own(event, context)
+
+        return handler
+
+
+@dataclass
+class Person:
+    """A user of one test alone, and the card that is made for them."""
+
+    world: World
+    user_id: str
+    draft_id: str
+    execution: str = ""
+
+    # What is known of them
+
+    def has(self, collection: str, **fields: Any) -> None:
+        self.world.database[collection].insert_one({"_id": uuid.uuid4().hex, "user_id": self.user_id, **fields})
+
+    def has_a_career(self) -> None:
+        self.has("candidates_enhanced", **person.CANDIDATE)
+        for stint in person.EMPLOYMENT:
+            self.has("employment_stints_enhanced", **stint)
+        self.has("preferences_enhanced", **person.PREFERENCES)
+        for title, kind, text in person.DOCUMENTS:
+            self.has("knowledge_chunk", title=title, source_type=kind, text=text)
+
+    def said(self, quote: str, kind: str = "experience", **more: Any) -> None:
+        fields = {"type": kind, "content": quote, "quote": quote, "status": "active", "salience": 1.0, **more}
+        self.has("user_memories", **fields)
+
+    # What happens
+
+    def wants_a_card(self, **given: Any) -> None:
+        draft = Draft(
+            id=self.draft_id,
+            user_id=self.user_id,
+            run_id="run1",
+            conversation_id=None,
+            style="standard",
+            label="Beginning",
+            created_at=self.world.clock(),
+            updated_at=self.world.clock(),
+        )
+        self.world.run(lambda house: house.drafts.add(draft))
+        ids = {"user_id": self.user_id, "draft_id": self.draft_id, "run_id": "run1", **given}
+        self.execution = self.world.aws.start(MACHINE, ids, f"card-{self.draft_id}")
+
+    def decides(self, decision: Verb, reason: str | None = None) -> Approval:
+        return self._decides(settle, decision, reason)
+
+    def decides_unheard(self, decision: Verb) -> None:
+        """It is recorded, and whoever should wake the execution dies."""
+        self._decides(decide, decision)
+
+    def _decides(self, how: Callable[..., Awaitable[T]], decision: Verb, reason: str | None = None) -> T:
+        asked = self.asked()
+        self.world.clock.advance(1)
+        answer = Decision(decision=decision, args_digest=asked.args_digest, reason=reason)
+        return self.world.run(lambda house: how(house, self.user_id, asked.id, answer, by="queue", where="the test"))
+
+    def is_carried_out(self) -> Approval:
+        """As far as it can be now, by whoever sweeps up."""
+        approval_id = self.asked().id
+        return self.world.run(lambda house: carry_out(house, self.user_id, approval_id))
+
+    def waits_no_longer(self) -> None:
+        """The week of the state is over."""
+        asked = self.asked()
+        sealed = asked.task_token or ""
+        self.world.aws.let_time_out(self.world.run(lambda house: house.workflows.opened(sealed, asked.id)))
+
+    def pulls_the_brake(self) -> None:
+        self.world.run(lambda house: house.signals.brake_on(self.user_id, self.world.clock()))
+
+    def releases_the_brake(self) -> None:
+        self.world.run(lambda house: house.signals.brake_off(self.user_id))
+
+    def is_at(self, level: Level) -> None:
+        now = to_datetime(self.world.clock())
+        self.world.run(lambda house: house.autonomy.set_level(self.user_id, level, now))
+
+    def is_asked(self, times: int = 1) -> Approval:
+        """Once they were asked so often."""
+
+        def asked() -> bool:
+            self.still_runs()
+            found = self.approvals()
+            return len(found) == times and self.draft().approval_id == found[-1].id and self.draft().status == "waiting"
+
+        until(asked, 15)
+        return self.approvals()[-1]
+
+    def still_runs(self) -> None:
+        [mine] = [each for each in self.world.aws.workflows() if each.name == f"card-{self.draft_id}"]
+        assert mine.status == "RUNNING", (mine, self.states(), self.draft().label)
+
+    # What became of it
+
+    def states(self) -> list[str]:
+        return self.world.aws.states(self.execution)
+
+    def outcome(self) -> tuple[str, str]:
+        """The execution's status, and the state in which it ended."""
+        ended = self.world.aws.outcome(self.execution)
+        return ended.status, ended.states[-1]
+
+    def draft(self) -> Draft:
+        return self.world.run(lambda house: house.drafts.get(self.user_id, self.draft_id))
+
+    def approvals(self) -> list[Approval]:
+        """Oldest first."""
+        return self.world.run(lambda house: house.approvals.all(self.user_id, 20))[::-1]
+
+    def asked(self) -> Approval:
+        return self.approvals()[-1]
+
+    def published(self) -> Document | None:
+        """The card, as others read it."""
+        card = self.world.database["qc_sections"].find_one({"user_id": self.user_id, "card_id": self.draft_id})
+        return card and {name: card[name] for name in ("style", "headline", "sections") if card[name] is not None}
+
+    def publications(self) -> int:
+        """How often the candidate app was asked for it."""
+        path = f"/cards/{self.draft_id}"
+        sent = [each for each in self.world.app.api.requests if each["path"].endswith(path)]
+        return len([each for each in sent if each["method"] == "PUT"])
+
+
+@pytest.fixture(scope="module")
+def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
+    name, clock = f"qwestly_test_{uuid.uuid4().hex[:12]}", FakeClock()
+    secrets = {
+        "MONGODB_URI": mongodb_uri,
+        "MONGODB_DATABASE": name,
+        "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+        "MODEL_BASE_URL": _model_server.base_url,
+        "EMBEDDINGS_BASE_URL": _model_server.base_url,
+        "TASK_TOKEN_KEY": TEMPLATE.name("TaskTokenAlias"),
+        "CARD_MACHINE_ARN": TEMPLATE.arn("GenerateCardMachine"),
+        "APPROVE_URL": "http://127.0.0.1:9/approve",
+        "MAIL_FROM": "Qwestly <agent@qwestly.example>",
+        "LOG_LEVEL": "CRITICAL",
+    }
+
+    # Reading the contract takes a second, which a write would spend waiting.
+    schema("Card")
+
+    async def house() -> House:
+        return await bootstrap_without_models(Settings.from_env(), clock=clock)
+
+    async def full_house() -> FullHouse:
+        return await bootstrap(Settings.from_env(), clock=clock)
+
+    with (
+        CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app,
+        MongoClient(mongodb_uri) as client,
+        AwsServer(TEMPLATE, secrets, hurried=True) as aws,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        for variable, value in {**secrets, **aws.variables, "CANDIDATE_API_URL": app.url}.items():
+            patch.setenv(variable, value)
+        patch.setattr(container, "house", container.Container(house))
+        patch.setattr(container, "full_house", container.Container(full_house))
+        world = World(aws, app, clock, client[name])
+        world.let_time_pass_between_tries()
+        yield world
+        container.house.close()
+        container.full_house.close()
+        client.drop_database(name)
+
+
+@pytest.fixture
+def someone(world: World, model: ModelServer) -> Person:
+    world.app.misbehave()
+    return Person(world, f"auth0|{uuid.uuid4().hex}", f"draft_{uuid.uuid4().hex}")
+
+
+@pytest.fixture
+def maya(someone: Person) -> Person:
+    someone.has_a_career()
+    return someone
+
+
+@pytest.fixture
+def ada(someone: Person) -> Person:
+    """Whose card has one section, for what is not about sections."""
+    someone.has("candidates_enhanced", education=[{"degree": "BSc Nursing", "school": "University of Leeds"}])
+    return someone

@@ -1,0 +1,136 @@
+"""What no tool looks at in a state machine: its targets, its ends, its limits and what is substituted."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from infra.local.aws import definition_of
+from infra.local.environment import MACHINE, Template
+
+TEMPLATE = Template.load()
+MACHINES = TEMPLATE.of_type(MACHINE)
+State = dict[str, Any]
+
+
+def states_of(part: dict[str, Any]) -> Iterator[tuple[str, State]]:
+    """Those inside a Map too."""
+    for name, state in part["States"].items():
+        yield name, state
+        if "ItemProcessor" in state:
+            yield from states_of(state["ItemProcessor"])
+
+
+def parts_of(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The machine, and each Map's own."""
+    yield part
+    for _, state in states_of(part):
+        if "ItemProcessor" in state:
+            yield state["ItemProcessor"]
+
+
+def targets_of(state: State) -> set[str]:
+    branches = [state, *state.get("Choices", ()), *state.get("Catch", ())]
+    return {branch[key] for branch in branches for key in ("Next", "Default") if key in branch}
+
+
+@pytest.fixture(params=MACHINES, ids=list(MACHINES))
+def machine(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return definition_of(TEMPLATE, request.param)
+
+
+@pytest.fixture
+def tasks(machine: dict[str, Any]) -> dict[str, State]:
+    return {name: state for name, state in states_of(machine) if state["Type"] == "Task"}
+
+
+def test_each_target_exists_and_each_state_is_reached(machine: dict[str, Any]) -> None:
+    for part in parts_of(machine):
+        states = part["States"]
+        reached, new = set[str](), {part["StartAt"]}
+        while new:
+            assert new <= states.keys(), new - states.keys()
+            reached |= new
+            new = {target for name in new for target in targets_of(states[name])} - reached
+        assert reached == states.keys()
+
+
+def test_each_state_goes_on_or_ends(machine: dict[str, Any]) -> None:
+    for name, state in states_of(machine):
+        ends = state["Type"] in ("Succeed", "Fail") or state.get("End") is True
+        assert ends != bool(targets_of({**state, "Catch": []})), name
+
+
+def test_each_choice_has_a_default(machine: dict[str, Any]) -> None:
+    assert not [name for name, state in states_of(machine) if state["Type"] == "Choice" and "Default" not in state]
+
+
+def test_each_task_has_a_timeout_and_retries_what_passes_with_jitter(tasks: dict[str, State]) -> None:
+    for name, task in tasks.items():
+        assert task["TimeoutSeconds"] > 0, name
+        passing = next(each for each in task["Retry"] if "Lambda.TooManyRequestsException" in each["ErrorEquals"])
+        assert passing["JitterStrategy"] == "FULL", name
+        assert all(each["MaxAttempts"] <= 10 for each in task["Retry"]), name
+
+
+def test_a_function_ends_before_its_state_gives_it_up(machine: dict[str, Any], tasks: dict[str, State]) -> None:
+    seconds = {f"{TEMPLATE.arn(name)}:live": TEMPLATE.timeout(name) for name in TEMPLATE.python_functions()}
+    for name, task in tasks.items():
+        function = task.get("Parameters", {}).get("FunctionName", task["Resource"])
+        assert seconds[function] < task["TimeoutSeconds"], name
+
+
+def test_each_failure_is_caught_also_those_that_all_does_not_mean(machine: dict[str, Any]) -> None:
+    inside = {name for part in list(parts_of(machine))[1:] for name in part["States"]}
+    for name, state in states_of(machine):
+        if state["Type"] not in ("Task", "Map") or name in inside:  # what fails inside a Map is the Map's to catch
+            continue
+        caught = [error for each in state["Catch"] for error in each["ErrorEquals"]]
+        assert caught[-1] == "States.ALL", name
+        assert {"States.DataLimitExceeded", "States.Runtime"} <= set(caught), name
+        assert all(
+            each["ErrorEquals"] == ["States.ALL"] or "States.ALL" not in each["ErrorEquals"] for each in state["Catch"]
+        )
+
+
+def test_a_failed_execution_ends_in_fail(machine: dict[str, Any]) -> None:
+    assert [name for name, state in states_of(machine) if state["Type"] == "Fail"]
+
+
+def test_a_wait_for_a_person_ends_a_little_after_their_week(machine: dict[str, Any], tasks: dict[str, State]) -> None:
+    waits = [task for task in tasks.values() if task["Resource"].endswith(".waitForTaskToken")]
+    assert waits
+    for wait in waits:
+        assert 7 * 86_400 < wait["TimeoutSeconds"] < 7 * 86_400 + 3_600
+        assert not any("States.Timeout" in each["ErrorEquals"] for each in wait["Retry"])
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_all_that_is_substituted_is_given_and_all_that_is_given_is_substituted(name: str) -> None:
+    written = (TEMPLATE.folder / MACHINES[name]["DefinitionUri"]).read_text()
+    assert set(re.findall(r"\$\{(\w+)\}", written)) == MACHINES[name]["DefinitionSubstitutions"].keys()
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_each_state_that_is_a_function_has_its_name(name: str) -> None:
+    written = yaml.safe_load((TEMPLATE.folder / MACHINES[name]["DefinitionUri"]).read_text())
+    given, functions = MACHINES[name]["DefinitionSubstitutions"], TEMPLATE.python_functions()
+    files = set[str]()
+    for state_name, state in states_of(written):
+        if state["Type"] == "Task" and (substitution := re.fullmatch(r"\$\{(\w+)\}", state["Resource"])):
+            logical_id = given[substitution[1]][1].removesuffix(".Alias")
+            assert functions[logical_id]["Handler"] == f"{state_name}.handler"
+            files.add(f"{functions[logical_id]['CodeUri']}{state_name}.py")
+    assert files
+    folder = (TEMPLATE.folder / next(iter(files))).parent
+    assert {f"{folder.relative_to(TEMPLATE.folder)}/{path.name}" for path in folder.glob("*.py")} == files
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_no_log_and_no_trace_holds_what_passes_from_state_to_state(name: str) -> None:
+    properties = MACHINES[name]
+    assert properties["Type"] == "STANDARD"
+    assert properties["Logging"]["IncludeExecutionData"] is False
+    assert properties["Tracing"] == {"Enabled": False}

@@ -1,0 +1,529 @@
+"""Every way that a card can take, with the real machine and the real handlers."""
+
+import threading
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import pytest
+from pymongo.errors import AutoReconnect
+
+from infra.local.aws_functions import Handler
+from infra.local.candidate_app import Fault
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.authority.approvals import expire
+from qwestly_agent.authority.carrying_out import FINDING_OUT, STOPPED
+from qwestly_agent.authority.model import Approval
+from qwestly_agent.bootstrap import House
+from qwestly_agent.cards.pipeline import NothingToTell
+from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.errors import Braked, OverBudget
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.signals import Signals
+from tests.statemachines.conftest import Person, World
+
+DRAFTED = ["gather_evidence", "draft_sections", "check_claims", "supported", "keep_draft", "gate"]
+
+
+def path_of(person: Person) -> list[str]:
+    """The states, without those inside the Map."""
+    return [state for state in person.states() if state != "draft_section"]
+
+
+def texts_of(approval: Approval) -> list[str]:
+    return [claim.text for section in approval.preview.sections for claim in section.claims]
+
+
+# --- yes, no, otherwise, nobody ---------------------------------------------------------------------------------------
+
+
+def test_a_card_is_drafted_and_published_once_its_person_says_yes(maya: Person) -> None:
+    maya.wants_a_card()
+    asked = maya.is_asked()
+    assert not maya.published()
+    maya.decides("approve")
+    assert maya.outcome() == ("SUCCEEDED", "published")
+    card = maya.published()
+    assert card
+    assert card == asked.arguments["content"]
+    assert card["headline"] == "Senior Product Manager at Northwind Pay"
+    assert (maya.draft().status, maya.draft().label) == ("published", "Published")
+    assert maya.asked().status == "done"
+    assert maya.publications() == 1
+    assert path_of(maya) == [*DRAFTED, "ask_approval", "read_decision", "decision", "publish", "outcome", "published"]
+
+
+def test_each_claim_is_shown_with_where_it_comes_from(maya: Person) -> None:
+    maya.wants_a_card()
+    experience = next(each for each in maya.is_asked().preview.sections if each.heading == "Experience")
+    owns = next(claim for claim in experience.claims if claim.text.startswith("Owns the merchant API"))
+    assert owns.evidence == (
+        "your profile: Northwind Pay: “Owns the merchant API and its dashboard, with a team of eight.”",
+    )
+
+
+def test_a_no_publishes_nothing_and_is_no_failure(ada: Person) -> None:
+    ada.wants_a_card()
+    ada.is_asked()
+    ada.decides("reject")
+    assert ada.outcome() == ("SUCCEEDED", "rejected")
+    assert ada.draft().status == "rejected"
+    assert not ada.publications()
+
+
+def test_twice_otherwise_and_then_yes_publishes_the_third_version(maya: Person) -> None:
+    maya.wants_a_card()
+    first = maya.is_asked()
+    maya.decides("revise", "Please mention that I speak Dutch with two customers.")
+    second = maya.is_asked(2)
+    assert second.revises == first.id
+    assert "Speak Dutch with two customers" in texts_of(second)
+    maya.decides("revise", "Please mention that I coach a chess club.")
+    third = maya.is_asked(3)
+    assert third.revises == second.id
+    assert "Coach a chess club" in texts_of(third)
+    maya.decides("approve")
+    assert maya.outcome() == ("SUCCEEDED", "published")
+    assert maya.published() == third.arguments["content"]
+    assert [each.status for each in maya.approvals()] == ["revised", "revised", "done"]
+
+
+def test_what_rests_on_a_persons_note_is_marked_as_confirmed(maya: Person) -> None:
+    maya.wants_a_card()
+    maya.is_asked()
+    maya.decides("revise", "Please mention that I coach a chess club.")
+    claims = [claim for section in maya.is_asked(2).preview.sections for claim in section.claims]
+    [noted] = [claim for claim in claims if claim.confirmed]
+    assert noted.text == "Coach a chess club"
+    assert noted.evidence == ("your note: “Please mention that I coach a chess club.”",)
+
+
+def test_after_three_changes_the_draft_is_kept_and_nobody_is_asked_again(ada: Person) -> None:
+    ada.wants_a_card()
+    for times in range(1, 5):
+        ada.is_asked(times)
+        ada.decides("revise", f"Make it shorter, for the {times}. time.")
+    assert ada.outcome() == ("SUCCEEDED", "drafted")
+    assert ada.draft().status == "drafted"
+    assert ada.draft().round == 4
+    assert len(ada.approvals()) == 4
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_nobody_decides_in_a_week(ada: Person, world: World, swept: bool) -> None:
+    ada.wants_a_card()
+    asked = ada.is_asked()
+    world.clock.now = asked.expires_at + 60
+    if swept:  # and whoever swept died before the execution was told
+        world.run(lambda house: expire(house, asked, house.clock()))
+    ada.waits_no_longer()
+    assert ada.outcome() == ("SUCCEEDED", "expired")
+    assert ada.asked().status == "expired"
+    assert ada.draft().status == "expired"
+    assert not ada.publications()
+
+
+def test_a_yes_in_the_last_second_counts_though_the_wait_timed_out(ada: Person, world: World) -> None:
+    ada.wants_a_card()
+    world.clock.now = ada.is_asked().expires_at - 1.5
+    ada.decides_unheard("approve")
+    ada.waits_no_longer()
+    assert ada.outcome() == ("SUCCEEDED", "published")
+    assert ada.publications() == 1
+
+
+# --- the claim gate ---------------------------------------------------------------------------------------------------
+
+LIES = [
+    ("Senior Product Manager at Globex", "Globex"),  # an employer
+    ("Senior Product Manager at Northwind Pay since 2016", "2016"),  # a wrong year
+    ("PhD in Economics, University of Lagos", "PhD"),  # a degree
+    ("Skilled in Kubernetes and Rust", "Kubernetes"),  # a skill
+    ("Led a team of 80 engineers at Northwind Pay.", "80"),  # a number ten times too big
+]
+
+
+def test_whatever_a_model_invents_is_left_out_and_said(maya: Person) -> None:
+    maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate, and insist on it!")
+    maya.wants_a_card()
+    asked = maya.is_asked()
+    left_out = {each.text: " ".join(each.why) for each in asked.preview.left_out}
+    assert [text for text, _ in LIES if text not in left_out] == []
+    assert [text for text, named in LIES if named not in left_out[text]] == []
+    assert "left out: " in asked.rationale
+    maya.decides("approve")
+    assert maya.outcome() == ("SUCCEEDED", "published")
+    card = str(maya.published())
+    assert [text for text, named in LIES if text in card or named in card] == []
+    assert "BSc Computer Science" in card
+    assert path_of(maya).count("draft_sections") == 3
+
+
+def test_what_failed_is_drafted_again_with_the_reasons_word_for_word(
+    maya: Person, world: World, model: ModelServer
+) -> None:
+    checked: list[Any] = []
+
+    def noted(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            answer = own(event, context)
+            checked.append(maya.draft().parts["checked"])
+            return answer
+
+        return handler
+
+    maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate!")
+    with world.instead_of("check_claims", noted):
+        maya.wants_a_card()
+        asked = maya.is_asked()
+    assert not asked.preview.left_out
+    assert path_of(maya).count("draft_sections") == 2
+    again = [prompt for prompt in prompts(model) if "was refused" in prompt]
+    assert len(again) == 4, "sections with a lie, and no others"
+    [education] = [prompt for prompt in again if "Section “education”" in prompt]
+    [record] = [each for each in checked[0]["card"]["left_out"] if each["claim"]["text"].startswith("PhD")]
+    assert f"- “PhD in Economics, University of Lagos”: {' '.join(record['why'])}" in education
+
+
+def prompts(model: ModelServer) -> list[str]:
+    """What was asked of the model, each with what was told before the evidence."""
+    return [each.json["messages"][-1]["content"] for each in model.requests if each.path.endswith("/completions")]
+
+
+# --- little to tell, little allowed -----------------------------------------------------------------------------------
+
+
+def test_nothing_at_all_asks_for_something_and_no_model(someone: Person, model: ModelServer) -> None:
+    someone.wants_a_card()
+    assert someone.outcome() == ("FAILED", "failed")
+    assert (someone.draft().status, someone.draft().label) == ("failed", NothingToTell.sentence)
+    assert not model.requests
+
+
+def test_sections_that_nothing_speaks_for_are_not_drafted(someone: Person, model: ModelServer) -> None:
+    someone.has("candidates_enhanced", education=[{"degree": "BSc Nursing", "school": "University of Leeds"}])
+    someone.wants_a_card()
+    asked = someone.is_asked()
+    assert [section.heading for section in asked.preview.sections] == ["Education"]
+    assert len(prompts(model)) == 1
+
+
+def test_what_is_only_guessed_is_as_good_as_nothing(someone: Person) -> None:
+    someone.said("Is probably a nurse.", trust="inferred")
+    someone.wants_a_card()
+    assert someone.outcome() == ("FAILED", "failed")
+    assert someone.draft().label == NothingToTell.sentence
+
+
+def test_at_l0_the_card_is_drafted_and_nobody_is_asked(ada: Person) -> None:
+    ada.is_at("L0")
+    ada.wants_a_card()
+    assert ada.outcome() == ("SUCCEEDED", "drafted")
+    assert ada.draft().status == "drafted"
+    assert "ask_approval" not in ada.states()
+    assert not ada.approvals()
+
+
+def test_a_level_that_falls_while_it_is_drafted_ends_it_as_drafted(ada: Person, world: World) -> None:
+    def allowed_no_more(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            ada.is_at("L0")
+            return own(event, context)
+
+        return handler
+
+    with world.instead_of("request", allowed_no_more):
+        ada.wants_a_card()
+        assert ada.outcome() == ("SUCCEEDED", "drafted")
+    assert not ada.approvals()
+
+
+def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: ModelServer) -> None:
+    world.run(lambda house: house.usage.spend(ada.user_id, {"cost_usd": 1.0}, house.clock()))
+    ada.wants_a_card()
+    assert ada.outcome() == ("FAILED", "failed")
+    assert ada.draft().label == OverBudget.sentence
+    assert not model.requests
+
+
+def test_what_drafting_costs_counts_towards_the_day(ada: Person, world: World) -> None:
+    ada.wants_a_card()
+    ada.is_asked()
+    assert world.run(lambda house: house.usage.spent_today(ada.user_id, house.clock())) > 0.0005
+
+
+# --- the brake --------------------------------------------------------------------------------------------------------
+
+
+def test_the_brake_ends_drafting_at_once_and_nothing_of_it_is_kept(maya: Person, model: ModelServer) -> None:
+    model.fault = Reply(hold_after=0)
+    maya.wants_a_card()
+    model.wait_until_held(count=3)
+    maya.pulls_the_brake()
+    assert maya.outcome() == ("SUCCEEDED", "stopped")
+    model.wait_until_none_held()
+    assert (maya.draft().status, maya.draft().label) == ("stopped", "Stopped by the brake")
+    assert not [name for name in maya.draft().parts if name.startswith("section_")]
+
+
+@pytest.mark.parametrize("state", ["gather_evidence", "check_claims", "keep_draft", "request"])
+def test_no_state_begins_under_the_brake(ada: Person, world: World, state: str) -> None:
+    def braked(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            ada.pulls_the_brake()
+            return own(event, context)
+
+        return handler
+
+    with world.instead_of(state, braked):
+        ada.wants_a_card()
+        assert ada.outcome() == ("SUCCEEDED", "stopped")
+    assert ada.draft().status == "stopped"
+    assert not ada.approvals()
+
+
+def test_what_waits_goes_on_waiting_under_the_brake(ada: Person) -> None:
+    ada.wants_a_card()
+    ada.is_asked()
+    ada.pulls_the_brake()
+    with pytest.raises(Braked):
+        ada.decides("approve")
+    ada.still_runs()
+    ada.releases_the_brake()
+    ada.decides("approve")
+    assert ada.outcome() == ("SUCCEEDED", "published")
+
+
+def test_the_brake_between_the_yes_and_the_effect_stops_it_for_good(ada: Person, world: World) -> None:
+    def braked(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            ada.pulls_the_brake()
+            return own(event, context)
+
+        return handler
+
+    ada.wants_a_card()
+    ada.is_asked()
+    with world.instead_of("publish", braked):
+        ada.decides("approve")
+        assert ada.outcome() == ("SUCCEEDED", "stopped")
+    ada.releases_the_brake()
+    left = ada.is_carried_out()
+    assert (left.status, left.outcome) == ("failed", STOPPED)
+    assert ada.draft().status == "stopped"
+    assert not ada.publications()
+
+
+def test_signals_that_nobody_can_read_stop_everything(ada: Person, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unreadable(*_: object) -> NoReturn:
+        raise AutoReconnect("gone")
+
+    monkeypatch.setattr(Signals, "brake", unreadable)
+    ada.wants_a_card()
+    assert ada.outcome() == ("FAILED", "failed")
+    assert ada.draft().status == "failed"
+    assert "plan" not in ada.draft().parts
+
+
+# --- what fails -------------------------------------------------------------------------------------------------------
+
+
+def failing_once(kind: str, section: str = "") -> Callable[[Handler], Handler]:
+    """The first delivery ends in an error of this kind."""
+    failed = threading.Event()
+
+    def wrapped(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            if event.get("section", "") == section and not failed.is_set():
+                failed.set()
+                raise type(kind, (Exception,), {})
+            return own(event, context)
+
+        return handler
+
+    return wrapped
+
+
+@pytest.mark.parametrize("kind", ["ModelUnavailable", "Lambda.Unknown", "Sandbox.Timedout"])
+def test_a_section_that_fails_once_is_drafted_again_alone(
+    maya: Person, world: World, model: ModelServer, kind: str
+) -> None:
+    with world.instead_of("draft_section", failing_once(kind, "education")):
+        maya.wants_a_card()
+        maya.is_asked()
+    assert maya.states().count("draft_section") == len(prompts(model)) == 7
+
+
+def test_a_model_that_refuses_us_ends_it_with_a_sentence(ada: Person, model: ModelServer) -> None:
+    model.fault = Reply(fault=401)
+    ada.wants_a_card()
+    assert ada.outcome() == ("FAILED", "failed")
+    assert ada.draft().label.startswith("The language model did not accept this")
+
+
+@pytest.mark.parametrize("state", ["gather_evidence", "draft_section", "check_claims", "keep_draft", "read_decision"])
+def test_a_state_that_is_delivered_twice_does_no_harm_and_pays_no_model_twice(
+    ada: Person, world: World, model: ModelServer, state: str
+) -> None:
+    def twice(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            once = own(event, context)
+            assert own(event, context) == once
+            return once
+
+        return handler
+
+    with world.instead_of(state, twice):
+        ada.wants_a_card()
+        ada.is_asked()
+        ada.decides("revise", "Please make it shorter.")
+        ada.is_asked(2)
+        ada.decides("approve")
+        assert ada.outcome() == ("SUCCEEDED", "published")
+    assert len(prompts(model)) == 2
+    assert ada.draft().round == 2
+    assert ada.publications() == 1
+
+
+def test_a_question_whose_delivery_died_is_asked_once(ada: Person, world: World) -> None:
+    deliveries: list[str] = []
+
+    def died(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            answer = own(event, context)
+            deliveries.append(event["task_token"])
+            if len(deliveries) == 1:
+                raise Exited
+            return answer
+
+        return handler
+
+    with world.instead_of("request", died):
+        ada.wants_a_card()
+        ada.is_asked()
+        ada.decides("approve")
+        assert ada.outcome() == ("SUCCEEDED", "published")
+    assert len(deliveries) == 2
+    assert len(ada.approvals()) == 1
+
+
+def test_an_execution_of_another_version_goes_on(ada: Person) -> None:
+    ada.wants_a_card(of_a_version_to_come={"any": "thing"})
+    ada.is_asked()
+
+
+# --- the effect -------------------------------------------------------------------------------------------------------
+
+
+def test_a_card_that_changed_meanwhile_is_asked_about_again_with_the_difference(ada: Person, world: World) -> None:
+    ada.wants_a_card()
+    first = ada.is_asked()
+    ada.has("qc_sections", card_id=ada.draft_id, headline="Made by hand", sections=[], version=3)
+    ada.decides("approve")
+    second = ada.is_asked(2)
+    assert ada.approvals()[0].status == "changed"
+    assert second.revises == first.id
+    assert "Headline was “empty” and is “Made by hand” now." in second.preview.difference
+    ada.decides("approve")
+    assert ada.outcome() == ("SUCCEEDED", "published")
+    assert ada.published() == second.arguments["content"]
+
+
+def test_an_outcome_that_nobody_knows_is_asked_after_and_not_repeated(ada: Person, world: World) -> None:
+    ada.wants_a_card()
+    ada.is_asked()
+    world.app.misbehave("drop_after")
+    ada.decides("approve")
+    assert ada.outcome() == ("SUCCEEDED", "published")
+    assert ada.asked().status == "done"
+    assert ada.publications() == 1
+
+
+def test_publishing_that_is_refused_ends_as_failed_and_the_record_says_so(ada: Person, world: World) -> None:
+    ada.wants_a_card()
+    ada.is_asked()
+    world.app.misbehave("forbidden")
+    ada.decides("approve")
+    assert ada.outcome() == ("FAILED", "failed")
+    record = ada.asked()
+    assert record.status == "failed"
+    assert record.outcome
+    assert record.outcome.startswith("It was refused, and nothing was done:")
+    assert (ada.draft().status, ada.draft().label) == ("failed", record.outcome)
+
+
+def test_an_outcome_that_stays_unknown_ends_as_failed_and_the_record_goes_on(ada: Person, world: World) -> None:
+    ada.wants_a_card()
+    ada.is_asked()
+    errors: list[Fault] = ["error_before"] * 40
+    world.app.misbehave("drop_after", *errors)
+    ada.decides("approve")
+    assert ada.outcome() == ("FAILED", "failed")
+    assert (ada.asked().status, ada.draft().label) == ("unknown", FINDING_OUT)
+    world.app.misbehave()
+    assert ada.is_carried_out().status == "done"
+    assert ada.publications() == 1
+
+
+class Killed(BaseException):
+    """Where a process died: nothing of ours may catch it."""
+
+
+Exited = type("Runtime.ExitError", (Exception,), {})
+"""What the state machine reads of that."""
+
+STEPS = {
+    "the record says that it has begun": (Approvals, "put", 1),
+    "it is sent": (CandidateApp, "publish_card", 1),
+    "the record says that it is done": (Approvals, "put", 2),
+    "the draft says that it is published": (Drafts, "tell", 1),
+}
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_process_that_dies_around_the_effect_publishes_once(
+    ada: Person, world: World, step: str, after: bool
+) -> None:
+    store, method, nth = STEPS[step]
+    deliveries: list[Any] = []
+
+    def dying(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            deliveries.append(event)
+            if len(deliveries) > 1:
+                return own(event, context)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(store, method, dies(getattr(store, method), nth, after))
+                try:
+                    return own(event, context)
+                except Killed:
+                    raise Exited from None
+
+        return handler
+
+    ada.wants_a_card()
+    ada.is_asked()
+    with world.instead_of("publish", dying):
+        ada.decides("approve")
+        assert ada.outcome() == ("SUCCEEDED", "published")
+    assert len(deliveries) >= 2
+    assert (ada.asked().status, ada.draft().status) == ("done", "published")
+    assert ada.publications() == 1
+    assert world.database["qc_sections"].count_documents({"user_id": ada.user_id}) == 1
+
+
+def dies(own: Callable[..., Any], nth: int, after: bool) -> Callable[..., Any]:
+    """At the nth call, before or after it did what it does."""
+    calls: list[None] = []
+
+    async def call(self: House, *args: Any, **more: Any) -> Any:
+        calls.append(None)
+        if len(calls) == nth and not after:
+            raise Killed
+        answer = await own(self, *args, **more)
+        if len(calls) == nth:
+            raise Killed
+        return answer
+
+    return call

@@ -1,0 +1,112 @@
+"""What a conversation can begin: a card that is made beside it, and an About section that is written within a turn."""
+
+from dataclasses import replace
+
+import pytest
+
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent import container
+from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.cards.model import Style
+from qwestly_agent.cards.pipeline import NothingToTell
+from qwestly_agent.cards.publication import publication_of
+from qwestly_agent.cards.starting import ALIVE_SECONDS, AboutText, Cards
+from qwestly_agent.errors import Braked, NotFound, Unavailable
+from qwestly_agent.stores.drafts import Draft
+from tests.servers import until
+from tests.statemachines.conftest import Person, World
+
+
+def begins(person: Person, style: Style = "concise", run: str = "run1") -> Draft:
+    draft = container.full_house.run(lambda house: Cards(house, person.user_id, run, "c1").start(style))
+    person.draft_id = draft.id
+    return draft
+
+
+def about(person: Person) -> AboutText:
+    return container.full_house.run(lambda house: Cards(house, person.user_id, "run1", "c1").about("story"))
+
+
+def drafts_of(person: Person) -> list[Draft]:
+    return container.full_house.run(lambda house: house.drafts.all(person.user_id, 10))
+
+
+def executions(person: Person) -> int:
+    return len([each for each in person.world.aws.workflows() if each.name == f"card-{person.draft_id}"])
+
+
+def test_a_card_is_made_beside_the_conversation_that_wanted_it(ada: Person) -> None:
+    draft = begins(ada)
+    assert (draft.kind, draft.status, draft.style, draft.conversation_id) == ("card", "running", "concise", "c1")
+    asked = ada.is_asked()
+    assert (asked.conversation_id, asked.run_id, asked.arguments["content"]["style"]) == ("c1", "run1", "concise")
+
+
+def test_the_same_wish_twice_makes_one_card(ada: Person, model: ModelServer) -> None:
+    model.fault = Reply(hold_after=0)
+    first = begins(ada)
+    assert begins(ada).id == first.id
+    assert begins(ada, run="run2").id == first.id, "it is being made already"
+    assert executions(ada) == 1
+    model.fault = None
+    model.release()
+    ada.is_asked()
+
+
+def test_a_card_that_was_not_heard_of_for_long_stands_in_nobodys_way(ada: Person, model: ModelServer) -> None:
+    model.fault = Reply(hold_after=0)
+    first = begins(ada)
+    model.wait_until_held()
+    ada.world.clock.advance(ALIVE_SECONDS + 1)
+    second = begins(ada, run="run2")
+    assert second.id != first.id
+    ada.pulls_the_brake()
+    until(lambda: {each.status for each in drafts_of(ada)} == {"stopped"})
+
+
+def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: Person, world: World) -> None:
+    async def begin(house: FullHouse) -> None:
+        nowhere = replace(house, settings=replace(house.settings, card_machine_arn="arn:aws:states:none"))
+        with pytest.raises(Unavailable):
+            await Cards(nowhere, ada.user_id, "run1", "c1").start("standard")
+        [draft] = await house.drafts.all(ada.user_id, 10)
+        assert draft.status == "failed"
+
+    container.full_house.run(begin)
+
+
+def test_an_about_section_is_written_from_evidence_and_kept(maya: Person) -> None:
+    written = about(maya)
+    assert "Product manager with an engineer's past." in written.text
+    assert not written.left_out
+    draft = container.full_house.run(lambda house: house.drafts.get(maya.user_id, written.draft_id))
+    assert (draft.kind, draft.status, draft.style) == ("about", "drafted", "story")
+    with pytest.raises(NotFound):
+        publication_of(draft)
+
+
+def test_what_an_about_section_invents_is_written_again_once_and_then_left_out(
+    maya: Person, model: ModelServer
+) -> None:
+    lie = {"text": "Won the Nobel Prize in 2019.", "evidence": ["profile"]}
+    truth = {"text": "11 years of experience", "evidence": ["profile"]}
+    call = {"name": "final_result", "arguments": {"claims": [lie, truth]}}
+    model.script(Reply(tool_calls=[call]), Reply(tool_calls=[call]), Reply(tool_calls=[call]))  # type: ignore[list-item]
+    written = about(maya)
+    assert written.text == "11 years of experience"
+    [left_out] = written.left_out
+    assert left_out.claim.text == lie["text"]
+    assert "2019" in " ".join(left_out.why)
+    assert len([each for each in model.requests if each.path.endswith("/completions")]) == 2
+
+
+def test_nothing_can_be_written_about_somebody_unknown(someone: Person, model: ModelServer) -> None:
+    with pytest.raises(NothingToTell):
+        about(someone)
+    assert not model.requests
+
+
+def test_the_brake_ends_the_writing_of_an_about_section(maya: Person) -> None:
+    maya.pulls_the_brake()
+    with pytest.raises(Braked):
+        about(maya)

@@ -1,0 +1,865 @@
+"""What the agent asks leave for, in a real browser: cards and decisions, updates, the queue and the brake."""
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests.widget.backend import RUNNING, ScriptedBackend
+from tests.widget.conftest import uncomplaining
+from tests.widget.test_widget import (
+    Clock,
+    Widget,
+    answered,
+    asked,
+    assert_no_sideways_scrolling,
+    contrast,
+    focused,
+    ready,
+)
+
+HEADLINE = "Change your headline"
+DECIDE = "/api/approvals/ap_1/decision"
+DIGEST = "a" * 64
+BUTTONS = ["Approve", "Edit", "Change", "Reject"]
+NOTHING = {"title": HEADLINE, "changes": [], "sections": [], "left_out": [], "difference": []}
+CHANGE = {"name": "Headline", "before": "Product <b>Manager</b>", "after": "Senior Product Manager"}
+PUBLICATION = {
+    "title": "Publish this card",
+    "changes": [{"name": "Headline", "before": None, "after": "Builds teams"}],
+    "sections": [
+        {
+            "heading": "Experience",
+            "claims": [
+                {"text": "Led a team of five.", "evidence": ["résumé.pdf: “led a team of five”"], "confirmed": False},
+                {"text": "Cut failures <i>by half</i>.", "evidence": [], "confirmed": True},
+            ],
+        }
+    ],
+    "left_out": [{"text": "Promoted in 2019.", "why": ["No cited source says 2019."]}],
+    "difference": ["Headline was “PM” and is “Product Manager” now."],
+}
+
+
+def approval(key: str = "ap_1", **more: Any) -> dict[str, Any]:
+    """A question about the headline that waits in conversation c1."""
+    now = time.time()
+    return {
+        "approval_id": key,
+        "kind": "profile",
+        "tool": "update_profile_field",
+        "effect": "write",
+        "status": "pending",
+        "preview": NOTHING | {"changes": [CHANGE]},
+        "args": {"field": "headline", "value": "Senior Product Manager"},
+        "args_digest": DIGEST,
+        "editable": ["value"],
+        "rationale": "Recruiters search for the word.",
+        "conversation_id": "c1",
+        "created_at": now,
+        "expires_at": now + 47.5 * 3600,
+        "decided_at": None,
+        "decided_by": None,
+        "reason": None,
+        "outcome": None,
+        "revises": None,
+        "revised_by": None,
+    } | more
+
+
+class Card:
+    """One card as a person finds it."""
+
+    def __init__(self, within: Page | Locator, title: str = HEADLINE) -> None:
+        self.group = within.get_by_role("group", name=f"Approval: {title}", exact=True)
+        self.buttons = self.group.get_by_role("button")
+        self.words = self.group.get_by_label("Your words on it")
+        self.outcome = self.group.locator(".outcome")
+        self.problem = self.group.get_by_role("status")
+
+    def button(self, name: str) -> Locator:
+        return self.group.get_by_role("button", name=name, exact=True)
+
+    def press(self, name: str) -> None:
+        self.button(name).click()
+
+
+# A new renderer for each test costs more than most of these tests do.
+
+
+@contextmanager
+def tab_of(browser: Browser, address: str) -> Iterator[BrowserContext]:
+    context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 720}, locale="en-GB")
+    context.set_default_timeout(5000)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Page]:
+    """One for all tests that let time pass by itself."""
+    with tab_of(browser, running[0]) as context:
+        context.add_init_script("sessionStorage.clear()")
+        yield from uncomplaining(context)
+
+
+@pytest.fixture(scope="module")
+def ticking(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Clock]:
+    """One for all tests that move time, which goes on from test to test."""
+    with tab_of(browser, running[0]) as context:
+        for page in uncomplaining(context):
+            yield Clock(page, running[1])
+
+
+@pytest.fixture
+def clock(ticking: Clock, backend: ScriptedBackend) -> Clock:
+    backend.now = lambda: ticking.now
+    return ticking
+
+
+@pytest.fixture
+def page(clock: Clock) -> Iterator[Page]:
+    """Where time stands still."""
+    yield clock.page
+    leave(clock.page)
+
+
+@pytest.fixture
+def tab(shared: Page, backend: ScriptedBackend) -> Iterator[Page]:
+    """Where time passes by itself."""
+    yield shared
+    leave(shared)
+
+
+def leave(page: Page) -> None:
+    """For a page of the same origin without a widget, which would go on asking in the next test."""
+    page.goto("/local/status")
+    page.evaluate("sessionStorage.clear()")
+
+
+@pytest.fixture
+def widget(tab: Page) -> Widget:
+    return visit(tab)
+
+
+def visit(page: Page) -> Widget:
+    page.goto("/host")
+    return ready(page)
+
+
+@pytest.fixture
+def card(widget: Widget, backend: ScriptedBackend) -> Card:
+    """A turn of conversation c1 that ended with a question."""
+    view = backend.ask(approval())
+    backend.stream("c1").begin().text("Shall I?").send("approval_required", **view).done("Shall I?")
+    backend.keep("c1", "My headline", asked("m1", "Better"), answered("Shall I?", id="msg_run_1", approvals=[view]))
+    widget.say("Better")
+    expect(widget.send).to_be_visible()
+    return Card(widget.log)
+
+
+@pytest.fixture
+def opened(page: Page, backend: ScriptedBackend) -> Callable[..., Card]:
+    """Opens conversation c1 where these records wait, at a clock that a test moves."""
+
+    def open_with(*views: dict[str, Any]) -> Card:
+        backend.active = True
+        backend.keep("c1", "My headline", asked("m1", "Better"), answered("Shall I?", approvals=list(views)))
+        # Until the first answer nothing is planned that time could bring about.
+        with page.expect_event("requestfinished", lambda request: request.url.endswith(UPDATES)):
+            widget = visit(page)
+        widget.rows.get_by_role("button", name="My headline").first.click()
+        expect(Widget(page).words).to_have_text("Shall I?")
+        return Card(Widget(page).log)
+
+    return open_with
+
+
+def expect_decided(card: Card, outcome: str) -> None:
+    expect(card.outcome).to_have_text(outcome)
+    expect(card.buttons).to_have_count(0)
+
+
+# ── the card ──
+
+
+def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_person(
+    widget: Widget, backend: ScriptedBackend
+):
+    stream = backend.stream("c1").begin().text("Shall I?")
+    widget.say("Publish it")
+    view = backend.ask(approval(preview=PUBLICATION, effect="outward"))
+    stream.send("approval_required", **view)
+    card = Card(widget.log, "Publish this card")
+    expect(card.group).to_match_aria_snapshot("""
+        - 'group "Approval: Publish this card"':
+          - paragraph: Others will see this
+          - heading "Publish this card" [level=3]
+          - group:
+            - list:
+              - listitem: Headline was “PM” and is “Product Manager” now.
+            - paragraph: Recruiters search for the word.
+            - term: Headline
+            - definition: "Before: empty"
+            - definition:
+              - text: "After:"
+              - insertion: Builds teams
+            - heading "Experience" [level=4]
+            - list:
+              - listitem:
+                - text: Led a team of five.
+                - group: Evidence (1)
+              - listitem: Cut failures <i>by half</i>. Confirmed by you
+            - heading "Left out" [level=4]
+            - list:
+              - listitem:
+                - text: Promoted in 2019.
+                - list:
+                  - listitem: No cited source says 2019.
+          - paragraph: Expires in 47 hours
+          - textbox "Your words on it"
+          - button "Approve"
+          - button "Edit"
+          - button "Change"
+          - button "Reject"
+    """)
+    expect(widget.box).to_be_focused()
+    expect(card.group.get_by_text("résumé.pdf")).to_be_hidden()
+    card.group.get_by_text("Evidence (1)").click()
+    expect(card.group.get_by_text("résumé.pdf: “led a team of five”")).to_be_visible()
+    looks = "nodes => nodes.map(getComputedStyle).map(style => style.color + style.background + style.fontWeight)"
+    assert len(set(card.buttons.evaluate_all(looks))) == 1
+    expect(widget.page.locator("qwestly-chat .spoken[aria-live]")).to_have_text(
+        "Your approval is asked for: Publish this card"
+    )
+    stream.done("Shall I?")
+    expect(widget.send).to_be_visible()
+    expect(card.buttons).to_have_count(4)
+
+
+@pytest.mark.parametrize(
+    ("button", "words", "posted", "outcome"),
+    [
+        ("Approve", "", {"decision": "approve"}, "Approved · done"),
+        ("Reject", "", {"decision": "reject"}, "You said no"),
+        ("Reject", "Not <b>yet</b>", {"decision": "reject", "reason": "Not <b>yet</b>"}, "You said no"),
+        ("Change", "Shorter", {"decision": "revise", "reason": "Shorter"}, "You asked for a change"),
+    ],
+)
+def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
+    widget: Widget, backend: ScriptedBackend, card: Card, button: str, words: str, posted: dict[str, str], outcome: str
+):
+    stream = backend.stream("c1")
+    card.words.fill(words)
+    card.press(button)
+    expect(widget.stop).to_be_visible()
+    expect(card.outcome).to_have_text("Sending…")
+    stream.begin().text("Well then.")
+    expect_decided(card, outcome)
+    expect(card.outcome).to_be_focused()
+    if words:
+        expect(card.group.get_by_text(f"You said: “{words}”")).to_be_visible()
+    expect(card.group.get_by_text("Recruiters search for the word.")).to_be_hidden()
+    expect(widget.words).to_have_text("Well then.")
+    stream.done("Well then.")
+    expect(widget.send).to_be_visible()
+    expect(widget.said).to_have_text(["Better"])
+    assert backend.chats()[1:] == [
+        {"conversation_id": "c1", "decisions": [{"approval_id": "ap_1", "args_digest": DIGEST, **posted}]}
+    ]
+
+
+def test_a_step_that_waits_for_a_person_has_not_failed(tab: Page, backend: ScriptedBackend):
+    widget = visit(tab)
+    view = backend.ask(approval())
+    stream = backend.stream("c1").begin().call("1", "Looking…").result("1", ok=False).call("2", "Changing…")
+    widget.say("Better")
+    stream.send("approval_required", **view)
+    steps = widget.steps.get_by_role("listitem")
+    expect(steps).to_have_text(["Looking… (failed)", "Changing… (under way)"])
+    stream.done("")
+    expect(widget.steps.locator("summary")).to_have_text("2 steps, 1 failed")
+    step = {"id": "2", "name": "x", "label": "Changing…", "ok": None}
+    backend.keep("c1", "Mine", asked("m", "Better"), answered("", steps=[step], approvals=[view]))
+    widget = visit(tab)
+    widget.rows.get_by_role("button", name="Mine").first.click()
+    widget.steps.get_by_text("1 step", exact=True).click()
+    expect(steps).to_have_text(["Changing… (asked for your approval)"])
+
+
+def test_change_asks_what_should_be_different_and_a_reason_has_an_end(
+    widget: Widget, backend: ScriptedBackend, card: Card
+):
+    card.press("Change")
+    expect(card.problem).to_have_text("What should be different? Write it here, then press Change.")
+    expect(card.words).to_be_focused()
+    card.words.fill("x" * 2_001)
+    card.press("Change")
+    expect(card.problem).to_have_text("Please keep it to 2,000 characters.")
+    assert len(backend.chats()) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "typed", "sent"),
+    [
+        ("Senior PM", "Lead PM", "Lead PM"),
+        (["Go", "SQL"], "Go\n\n Rust ", ["Go", "Rust"]),
+        (7, "8.5", 8.5),
+    ],
+)
+def test_what_is_edited_keeps_its_kind_and_is_approved_as_edited(
+    tab: Page, backend: ScriptedBackend, value: Any, typed: str, sent: Any
+):
+    backend.keep(
+        "c1", "Mine", asked("m", "Hi"), answered("Ho", approvals=[backend.ask(approval(args={"value": value}))])
+    )
+    widget = visit(tab)
+    widget.rows.get_by_role("button", name="Mine").first.click()
+    card = Card(widget.log)
+    card.press("Edit")
+    field = card.group.get_by_label("Headline")
+    expect(field).to_be_focused()
+    expect(card.buttons).to_have_text(["Approve as edited", "Cancel"])
+    field.press("Escape")
+    expect(card.button("Edit")).to_be_focused()
+    card.press("Edit")
+    field.fill("")
+    if not isinstance(value, list):
+        card.press("Approve as edited")
+        expect(card.problem).to_have_text("Headline is empty.")
+    field.fill(typed)
+    backend.stream("c1").begin().done("Done.")
+    card.press("Approve as edited")
+    expect_decided(card, "Approved · done")
+    decision = {"approval_id": "ap_1", "decision": "edit", "args_digest": DIGEST, "args": {"value": sent}}
+    assert backend.chats() == [{"conversation_id": "c1", "decisions": [decision]}]
+
+
+def test_only_what_a_field_can_hold_is_offered_for_editing(tab: Page, backend: ScriptedBackend):
+    schools = [{"school": "ETH", "year": 2011}]
+    backend.ask(approval(conversation_id=None, args={"value": schools}))
+    backend.ask(approval("ap_2", conversation_id=None, editable=[], preview=NOTHING | {"title": "Delete it"}))
+    widget = visit(tab)
+    widget.button("Approvals, 2 waiting").click()
+    for title in (HEADLINE, "Delete it"):
+        expect(Card(widget.page, title).buttons).to_have_text(["Approve", "Change", "Reject"])
+
+
+def test_nothing_is_sent_twice(tab: Page, backend: ScriptedBackend):
+    view = backend.ask(approval(conversation_id=None))
+    widget = visit(tab)
+    widget.button("Approvals, 1 waiting").click()
+    card = Card(widget.page)
+    answer = backend.hold(f"POST {DECIDE}")
+    card.button("Approve").dblclick()
+    expect(card.outcome).to_have_text("Sending…")
+    for name in BUTTONS:
+        expect(card.button(name)).to_be_disabled()
+    expect(card.words).to_be_disabled()
+    answer.raw(json.dumps(view | {"status": "executing"}).encode()).end()
+    expect_decided(card, "Approved · being done…")
+    assert len(backend.asked("POST", DECIDE)) == 1
+
+
+@pytest.mark.parametrize("where", ["a turn runs", "the conversation is busy elsewhere", "the day's limit is reached"])
+def test_where_no_turn_can_be_had_a_decision_takes_its_own_route(
+    widget: Widget, backend: ScriptedBackend, card: Card, where: str
+):
+    if where == "a turn runs":
+        backend.stream("c1").begin().text("Once upon")
+        widget.say("Tell me")
+        expect(widget.words).to_have_text("Once upon")
+    elif where == "the conversation is busy elsewhere":
+        backend.refuse(409, "conversation_busy", "Still answering.", retry_after="60")
+    else:
+        backend.refuse(429, "over_budget", "Today's budget is used up.")
+    card.words.fill("Yes")
+    card.press("Approve")
+    expect_decided(card, "Approved · done")
+    decision = {"decision": "approve", "args_digest": DIGEST, "reason": "Yes"}
+    assert [call.body for call in backend.asked("POST", DECIDE)] == [decision]
+    assert len(backend.chats()) == 2, "where a turn runs here, no other one is tried"
+    expect(widget.notice).to_be_hidden()
+    expect(widget.retry).to_have_count(0)
+
+
+def test_what_was_changed_meanwhile_is_said_and_shown_anew(widget: Widget, backend: ScriptedBackend, card: Card):
+    now = approval(args_digest="b" * 64, preview=NOTHING | {"changes": [CHANGE | {"after": "Principal"}]})
+    backend.approvals["ap_1"] = now
+    backend.stream("c1")
+    card.press("Approve")
+    expect(card.problem).to_have_text("This is not what you were shown. Please look at it again.")
+    expect(card.group.get_by_role("insertion")).to_have_text("Principal")
+    expect(card.button("Approve")).to_be_focused()
+    expect(widget.answer).to_contain_text("Shall I?")
+    backend.scripted.clear()
+    backend.stream("c1").begin().done("Done.")
+    card.press("Approve")
+    expect_decided(card, "Approved · done")
+    expect(card.problem).to_be_hidden()
+    assert [body["decisions"][0]["args_digest"][0] for body in backend.chats()[1:]] == ["a", "b"]
+
+
+def be_braked(backend: ScriptedBackend, page: Page) -> str:
+    backend.refuse(423, "braked", "The agent is paused.")
+    return "The agent is paused."
+
+
+def be_unreachable(backend: ScriptedBackend, page: Page) -> str:
+    page.route("**/api/chat", lambda route: route.abort(), times=1)
+    return "Qwestly cannot be reached. Check your connection and try again."
+
+
+@pytest.mark.parametrize("fail", [be_braked, be_unreachable])
+def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
+    widget: Widget, backend: ScriptedBackend, card: Card, fail: Callable[[ScriptedBackend, Page], str]
+):
+    sentence = fail(backend, widget.page)
+    card.words.fill("My reasons")
+    card.press("Reject")
+    expect(card.problem).to_have_text(sentence)
+    expect(card.button("Reject")).to_be_focused()
+    expect(card.words).to_have_value("My reasons")
+    assert backend.asked("GET", "/api/approvals")[-1].query.startswith("state=all")
+    expect(widget.answer).to_contain_text("Shall I?")
+    backend.stream("c1").begin().done("Fine.")
+    card.press("Reject")
+    expect_decided(card, "You said no")
+
+
+def test_who_decides_after_somebody_else_sees_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
+    backend.become("ap_1", "rejected", decided_by="link")
+    backend.refuse(409, "changed", "There is nothing new in this.")
+    card.press("Approve")
+    expect_decided(card, "You said no (decided by e-mail)")
+    expect(card.problem).to_be_hidden()
+    expect(card.group).to_have_attribute("aria-busy", "false")
+
+
+def test_a_decision_about_what_is_gone_says_so(widget: Widget, backend: ScriptedBackend, card: Card):
+    backend.approvals.clear()
+    card.press("Approve")
+    expect_decided(card, "This no longer exists")
+    expect(widget.button("Approvals")).to_be_visible()
+    expect(widget.said).to_have_text(["Better"])
+
+
+def test_an_answer_that_breaks_off_after_the_decision_leaves_it_decided(
+    widget: Widget, backend: ScriptedBackend, card: Card
+):
+    backend.stream("c1").begin().text("Well").error("model_unavailable", "The model is away.")
+    card.press("Approve")
+    expect_decided(card, "Approved · done")
+    expect(widget.answer.get_by_text("The model is away.")).to_be_visible()
+    expect(widget.retry).to_have_count(0)
+
+
+# ── between turns ──
+
+
+def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    card = opened(backend.ask(approval(expires_at=clock.now + 600)))
+    expect(card.group.get_by_text("Expires in 10 minutes")).to_be_visible()
+    backend.become("ap_1", "unknown", decided_by="link", reason="Go on")
+    clock.run(2)
+    expect_decided(card, "Approved; we are finding out whether it was done (decided by e-mail)")
+    expect(card.group.get_by_text("You said: “Go on”")).to_be_visible()
+    backend.become("ap_1", "done", outcome="Your profile is changed.")
+    clock.run(2)
+    expect_decided(card, "Approved · done (decided by e-mail)")
+    expect(card.group.get_by_text("Your profile is changed.")).to_be_visible()
+    expect(page.locator("qwestly-chat .spoken[aria-live]")).to_contain_text(f"{HEADLINE}: Approved · done")
+
+
+@pytest.mark.parametrize(
+    ("more", "outcome"),
+    [
+        ({"status": "expired", "decided_by": "nobody"}, "Expired"),
+        ({"status": "failed", "decided_by": "queue"}, "Approved · it could not be done"),
+        ({"status": "done", "decided_by": "level", "reason": "L3"}, "Allowed by your level · done"),
+    ],
+)
+def test_a_conversation_that_is_read_again_tells_what_became_of_its_questions(
+    tab: Page, backend: ScriptedBackend, more: dict[str, Any], outcome: str
+):
+    view = approval(**more)
+    decision = asked("m2", "")
+    backend.keep(
+        "c1", "Mine", asked("m1", "Better"), answered("Shall I?", approvals=[view]), decision, answered("Well.", id="b")
+    )
+    widget = visit(tab)
+    widget.rows.get_by_role("button", name="Mine").first.click()
+    card = Card(widget.log)
+    expect_decided(card, outcome)
+    expect(card.group.get_by_text("L3")).to_have_count(0)
+    card.group.get_by_text("What was asked").click()
+    expect(card.group.get_by_text("Product <b>Manager</b>")).to_be_visible()
+    expect(widget.said).to_have_text(["Better"])
+    expect(widget.words).to_have_text("Well.")
+
+
+def test_what_changed_after_the_yes_says_so_and_is_asked_anew_below(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    other = approval("ap_9", preview=NOTHING | {"title": "Something else"})
+    first = opened(backend.ask(approval()), backend.ask(other))
+    again = NOTHING | {"title": "Change it after all", "difference": ["Headline was “A” and is “B” now."]}
+    backend.become("ap_1", "changed", revised_by="ap_2", decided_by="queue")
+    backend.ask(approval("ap_2", revises="ap_1", preview=again))
+    clock.run(2)
+    expect_decided(first, "Approved, but it had changed meanwhile: you are asked anew")
+    expect(Widget(page).answer.get_by_role("heading")).to_have_text([HEADLINE, "Change it after all", "Something else"])
+    second = Card(page, "Change it after all")
+    expect(second.group).to_contain_text("Headline was “A” and is “B” now.")
+    expect(second.buttons).to_have_count(4)
+
+
+def test_words_begun_at_a_card_outlive_polls_and_readings(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    view = backend.ask(approval())
+    card = opened(view)
+    card.words.press_sequentially("Half a tho")
+    backend.keep("c1", "My headline", asked("m1", "Better"), answered("Shall I indeed?", approvals=[view]))
+    backend.ask(view)
+    clock.run(2)
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(Widget(page).words).to_have_text("Shall I indeed?")
+    expect(card.words).to_be_focused()
+    page.keyboard.type("ught")
+    expect(card.words).to_have_value("Half a thought")
+
+
+def test_what_was_read_before_a_decision_does_not_undo_it(widget: Widget, backend: ScriptedBackend, card: Card):
+    pending = backend.approvals["ap_1"]
+    backend.stream("c1").begin().done("Fine.")
+    card.press("Approve")
+    expect_decided(card, "Approved · done")
+    backend.keep("c1", "My headline", asked("m1", "Better"), answered("Late", approvals=[pending]))
+    widget.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(widget.words).to_have_text("Late")
+    expect_decided(card, "Approved · done")
+
+
+def draft(backend: ScriptedBackend, label: str, **more: Any) -> None:
+    item = {"draft_id": "d1", "style": "story", "status": "running", "label": label, "conversation_id": "c1"}
+    backend.happen("draft", more.get("draft_id", "d1"), item | more)
+
+
+def test_a_draft_has_one_quiet_line_that_is_replaced_in_place(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    draft(backend, "Drafting 1 of 6 sections…")
+    draft(backend, "Another one…", draft_id="d2", conversation_id="c2")
+    opened()
+    line = Widget(page).answer.locator(".draft")
+    expect(line).to_have_text(["Drafting 1 of 6 sections…"])
+    for label, more in [("Drafting 3 of 6 sections…", {}), ("Published.", {"status": "published"})]:
+        draft(backend, label, **more)
+        clock.run(2)
+        expect(line).to_have_text([label])
+    expect(line.locator(".spinner")).to_have_count(0)
+    page.reload()
+    expect(Widget(page).words).to_have_text("Shall I?")
+    expect(line).to_have_count(0)
+
+
+UPDATES = "/api/updates"
+
+
+def polls(backend: ScriptedBackend) -> list[str]:
+    return [call.query for call in backend.asked("GET", UPDATES)]
+
+
+def hide(page: Page, hidden: bool) -> None:
+    page.evaluate(
+        """hidden => {
+            Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+            document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        hidden,
+    )
+
+
+def test_updates_are_asked_every_2_s_where_something_runs_and_is_looked_at_and_else_every_30(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    draft(backend, "0")
+    opened()
+    line = Widget(page).answer.locator(".draft")
+
+    def passes(seconds: int, label: str) -> None:
+        """The label is read after this time, and not a second before."""
+        draft(backend, label)
+        before = len(polls(backend))
+        clock.run(seconds - 1)
+        assert len(polls(backend)) == before
+        clock.run(1)
+        expect(line).to_have_text(label)
+
+    expect(line).to_have_text("0")
+    passes(2, "1")
+    backend.active = False
+    passes(2, "2")
+    passes(30, "3")
+    backend.active = True
+    passes(30, "4")
+    hide(page, True)
+    passes(30, "5")
+    draft(backend, "6")
+    hide(page, False)
+    expect(line).to_have_text("6")
+    passes(2, "7")
+    assert polls(backend)[0] == ""
+    assert polls(backend)[-1] == "after=7"
+
+
+def test_updates_are_never_asked_two_at_a_time_and_less_often_while_they_fail(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    draft(backend, "0")
+    opened()
+    expect(Widget(page).answer.locator(".draft")).to_have_text("0")
+    held = backend.hold(f"GET {UPDATES}")
+    clock.run(2)
+    backend.wait_for(2, "GET", UPDATES)
+    hide(page, True)
+    hide(page, False)
+    clock.run(20)
+    assert len(polls(backend)) == 2
+    backend.refuse(503, "unavailable", on=f"GET {UPDATES}")
+    held.raw(json.dumps({"items": [], "cursor": "1", "active": True}).encode()).end()
+    backend.wait_for(3, "GET", UPDATES)
+    for count, seconds in enumerate((4, 8, 16, 30, 30), start=4):
+        settled(page)
+        backend.refuse(503, "unavailable", on=f"GET {UPDATES}")
+        clock.run(seconds - 1)
+        assert len(polls(backend)) == count - 1
+        clock.run(1)
+        backend.wait_for(count, "GET", UPDATES)
+    settled(page)
+    draft(backend, "1")
+    clock.run(30)
+    expect(Widget(page).answer.locator(".draft")).to_have_text("1")
+
+
+def settled(page: Page) -> None:
+    """What the page was answered before, it has dealt with."""
+    page.wait_for_load_state("networkidle")
+    page.evaluate("fetch('/local/status').then(response => response.json())")
+
+
+def test_updates_renew_a_rejected_token(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    draft(backend, "0")
+    opened()
+    expect(Widget(page).answer.locator(".draft")).to_have_text("0")
+    backend.rejected.add(backend.calls[-1].token)
+    draft(backend, "1")
+    clock.run(2)
+    expect(Widget(page).answer.locator(".draft")).to_have_text("1")
+    assert backend.tokens_asked == 2
+
+
+# ── the queue ──
+
+
+def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(tab: Page, backend: ScriptedBackend):
+    backend.page_size = 2
+    for number, conversation in enumerate(["c1", "c2", None], start=1):
+        backend.ask(
+            approval(f"ap_{number}", conversation_id=conversation, preview=NOTHING | {"title": f"Question {number}"})
+        )
+    widget = visit(tab)
+    queue = widget.page.get_by_role("dialog", name="Waiting for you")
+    widget.button("Approvals, 3 waiting").click()
+    backend.wait_for(2, "GET", "/api/approvals")
+    expect(queue.get_by_role("heading", level=3)).to_have_text(["Question 1", "Question 2", "Question 3"])
+    card = Card(queue, "Question 2")
+    card.words.fill("No, thanks")
+    card.press("Reject")
+    expect_decided(card, "You said no")
+    expect(card.outcome).to_be_focused()
+    [call] = backend.asked("POST", "/api/approvals/ap_2/decision")
+    assert call.body == {"decision": "reject", "args_digest": DIGEST, "reason": "No, thanks"}
+    assert not backend.chats()
+    widget.page.keyboard.press("Escape")
+    expect(queue).to_be_hidden()
+    expect(widget.button("Approvals, 2 waiting")).to_be_focused()
+    widget.page.keyboard.press("Enter")
+    expect(queue.get_by_role("heading", level=3)).to_have_text(["Question 1", "Question 3"])
+
+
+def test_what_is_newly_asked_enters_the_open_queue_and_an_empty_one_says_so(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    opened()
+    widget = Widget(page)
+    widget.button("Approvals").click()
+    queue = page.get_by_role("dialog", name="Waiting for you")
+    expect(queue.get_by_text("Nothing waits for you.")).to_be_visible()
+    backend.ask(approval(conversation_id="c2"))
+    clock.run(2)
+    expect(Card(queue).buttons).to_have_count(4)
+    expect(queue.get_by_text("Nothing waits for you.")).to_have_count(0)
+    queue.get_by_role("button", name="Close the queue").click()
+    expect(Card(widget.log).group).to_have_count(0)
+
+
+def test_a_queue_that_cannot_be_read_says_so(widget: Widget, backend: ScriptedBackend):
+    backend.refuse(503, "unavailable", "The database is away.", on="GET /api/approvals")
+    widget.button("Approvals").click()
+    expect(widget.page.get_by_text("Not all of it could be read. The database is away.")).to_be_visible()
+
+
+def test_escape_in_the_queue_stops_no_turn(widget: Widget, backend: ScriptedBackend):
+    stream = backend.stream("c1").begin().text("Once upon")
+    widget.say("Tell me")
+    expect(widget.words).to_have_text("Once upon")
+    widget.button("Approvals").click()
+    expect(widget.page.get_by_text("Nothing waits for you.")).to_be_visible()
+    widget.page.keyboard.press("Escape")
+    expect(widget.page.get_by_role("dialog")).to_be_hidden()
+    stream.text(" a time")
+    expect(widget.words).to_have_text("Once upon a time")
+    assert not backend.asked("POST", "/api/conversations/c1/stop")
+
+
+def test_a_page_is_told_how_many_wait_and_can_open_the_queue(widget: Widget, backend: ScriptedBackend):
+    backend.ask(approval(conversation_id=None))
+    widget.page.evaluate("""() => {
+        const chat = document.querySelector("qwestly-chat");
+        window.counts = [];
+        chat.addEventListener("approvalswaiting", ({ detail }) => window.counts.push(detail.count));
+        document.dispatchEvent(new Event("visibilitychange"));
+    }""")
+    expect(widget.button("Approvals, 1 waiting")).to_be_visible()
+    assert widget.page.evaluate("window.counts") == [1]
+    widget.page.evaluate("document.querySelector('qwestly-chat').showApprovals()")
+    expect(Card(widget.page).buttons).to_have_count(4)
+
+
+# ── the brake ──
+
+
+def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widget: Widget, backend: ScriptedBackend):
+    receipt = {"stopped": ["run_1", "run_2"], "finished": ["run_3"], "running": ["run_4"]}
+    paused = widget.page.get_by_text(re.compile("Everything is paused since"))
+    held = backend.hold("POST /api/brake")
+    widget.button("Pause everything").press("Enter")
+    expect(widget.page.get_by_text("Pausing everything…")).to_be_visible()
+    expect(widget.box).to_have_attribute("placeholder", "The agent is paused")
+    brake = widget.button("Let it run again")
+    brake.press("Enter")
+    backend.brake = {"state": "partial", "since": time.time(), "receipt": receipt, "everybody": False}
+    held.raw(json.dumps(backend.brake).encode()).end()
+    expect(paused).to_contain_text("2 tasks stopped, 1 had already finished, 1 could not be stopped yet.")
+    assert not backend.asked("DELETE", "/api/brake"), "while it answers, nothing else is asked of it"
+    expect(brake).to_be_focused()
+    backend.refuse(503, "unavailable", "Not now.", on="DELETE /api/brake")
+    brake.press("Enter")
+    expect(widget.notice).to_contain_text("It could not be let run again. Not now.")
+    expect(paused).to_be_visible()
+    brake.press("Enter")
+    expect(paused).to_be_hidden()
+    expect(widget.button("Pause everything")).to_be_focused()
+    expect(widget.box).to_have_attribute("placeholder", "Write a message…")
+
+
+def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    receipt = {"stopped": [], "finished": [], "running": []}
+    backend.brake = standing = {"state": "paused", "since": clock.now, "receipt": receipt, "everybody": False}
+    opened()
+    expect(page.get_by_text("Nothing was running.")).to_be_visible()
+    backend.brake = standing | {"everybody": True}
+    clock.run(2)
+    expect(page.get_by_text("Qwestly has paused its agent for everybody.")).to_be_visible()
+    button = Widget(page).button("Let it run again")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    button.click(force=True)
+    backend.brake = RUNNING
+    clock.run(2)
+    expect(Widget(page).button("Pause everything")).to_be_visible()
+    assert not backend.asked("DELETE", "/api/brake")
+
+
+# ── people ──
+
+
+def test_a_card_can_be_decided_with_the_keyboard(widget: Widget, backend: ScriptedBackend, card: Card):
+    keyboard = widget.page.keyboard
+    card.words.focus()
+    order = []
+    for _ in BUTTONS:
+        keyboard.press("Tab")
+        order.append(focused(widget.page))
+    assert order == BUTTONS
+    backend.stream("c1").begin().done("Fine.")
+    keyboard.press("Enter")
+    expect_decided(card, "You said no")
+    expect(card.outcome).to_be_focused()
+    keyboard.press("Tab")
+    assert focused(widget.page) != "New conversation", "the next Tab goes on from the card"
+
+
+def test_on_a_phone_a_card_fits_and_its_buttons_can_be_touched(phone: Page, backend: ScriptedBackend):
+    long = "w" * 300
+    claims = [{"text": long, "evidence": [long], "confirmed": True}]
+    preview = {
+        "title": long,
+        "changes": [{"name": long, "before": long, "after": long}],
+        "sections": [{"heading": long, "claims": claims}],
+        "left_out": [{"text": long, "why": [long]}],
+        "difference": [long],
+    }
+    view = backend.ask(approval(preview=preview, rationale=long, args={"value": long}))
+    draft(backend, long)
+    backend.keep("c1", "Mine", asked("m", "Hi"), answered("Ho", approvals=[view]))
+    phone.goto("/host")
+    widget = ready(phone)
+    widget.button("Conversations").click()
+    widget.rows.get_by_role("button", name="Mine").first.click()
+    expect(widget.answer.locator(".draft")).to_be_attached()
+    card = Card(widget.log, long)
+    card.group.get_by_text("Evidence (1)").click()
+    assert_no_sideways_scrolling(widget)
+    sizes = card.buttons.evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().height)")
+    assert [size for size in sizes if size < 44] == []
+    card.press("Edit")
+    assert_no_sideways_scrolling(widget)
+    widget.button("Approvals, 1 waiting").click()
+    queue = phone.get_by_role("dialog", name="Waiting for you")
+    expect(Card(queue, long).buttons).to_have_count(4)
+    assert queue.evaluate("node => node.scrollWidth - node.clientWidth") == 0
+    assert_no_sideways_scrolling(widget)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_cards_are_readable_in_light_and_dark(tab: Page, backend: ScriptedBackend, scheme: Any):
+    tab.emulate_media(color_scheme=scheme)
+    backend.ask(approval(conversation_id=None, effect="outward", preview=PUBLICATION))
+    backend.refuse(423, "braked", "The agent is paused.", on=f"POST {DECIDE}")
+    widget = visit(tab)
+    widget.button("Approvals, 1 waiting").click()
+    card = Card(widget.page, "Publish this card")
+    card.press("Reject")
+    expect(card.problem).to_have_text("The agent is paused.")
+    texts = [
+        card.group.get_by_role("heading", level=3),
+        *(card.group.locator(part) for part in (".effect", ".time", ".rationale", ".before", ".after", ".confirmed")),
+        *(card.group.locator(part) for part in (".difference", "summary >> text=Evidence", "dt")),
+        *card.buttons.all(),
+        card.problem,
+        widget.page.locator("qwestly-chat .count"),
+    ]
+    assert [text for text in texts if contrast(text) < 4.5] == []
