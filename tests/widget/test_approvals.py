@@ -433,7 +433,7 @@ def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
 
 
 def test_who_decides_after_somebody_else_sees_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
-    backend.become("ap_1", "rejected", decided_by="link")
+    backend.approvals["ap_1"] |= {"status": "rejected", "decided_by": "link"}  # of which no update told yet
     backend.refuse(409, "changed", "There is nothing new in this.")
     card.press("Approve")
     expect_decided(card, "You said no (decided by e-mail)")
