@@ -51,12 +51,7 @@ TEMPLATE = template_without_machines()
 @contextmanager
 def local_aws() -> Iterator[AwsServer]:
     """With the keys and functions of template.yaml, and found by whoever asks for AWS."""
-    whole = Template.load()
-    # A state machine takes seconds to be parsed.
-    template = replace(
-        whole, resources={name: each for name, each in whole.resources.items() if each["Type"] != MACHINE}
-    )
-    with AwsServer(template, {"MAIL_FROM": SENDER}, hurried=True) as aws, pytest.MonkeyPatch.context() as patch:
+    with AwsServer(TEMPLATE, {"MAIL_FROM": SENDER}, hurried=True) as aws, pytest.MonkeyPatch.context() as patch:
         for name, value in aws.variables.items():
             patch.setenv(name, value)
         yield aws

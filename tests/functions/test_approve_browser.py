@@ -8,23 +8,10 @@ import uvicorn
 from playwright.sync_api import Browser, Page, expect
 
 from functions.approve import pages
-from infra.local.aws import AwsServer
-from tests.functions.approving import CARD, World, a_world, local_aws
+from tests.functions.approving import CARD, World
 from tests.servers import free_port, wait_for_port
 from tests.widget.conftest import browser as browser
 from tests.widget.conftest import is_complaint
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[AwsServer]:
-    with local_aws() as aws:
-        yield aws
-
-
-@pytest.fixture
-def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[World]:
-    with a_world(aws, mongodb_uri, database_name) as world:
-        yield world
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,6 @@
 import json
 import logging
 import re
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -15,22 +14,10 @@ from infra.local.aws import AwsServer
 from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
 from qwestly_agent.authority.links import hash_of
-from tests.functions.approving import CARD, DAY, DELETION, HEADLINE, ONE, TWO, Shown, World, a_world, local_aws
+from tests.functions.approving import CARD, DAY, DELETION, HEADLINE, ONE, TWO, Shown, World, a_world
 from tests.servers import USER, mongo_server
 
 SEALED_BY = "a-task-token-of-the-tests"
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[AwsServer]:
-    with local_aws() as aws:
-        yield aws
-
-
-@pytest.fixture
-def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[World]:
-    with a_world(aws, mongodb_uri, database_name) as world:
-        yield world
 
 
 @pytest.fixture

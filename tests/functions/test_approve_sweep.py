@@ -1,6 +1,6 @@
 """Whatever is due about approvals, as the sweep function finds it every minute."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -8,7 +8,6 @@ import pytest
 from botocore.exceptions import ClientError
 
 from functions.approve import sweep
-from infra.local.aws import AwsServer
 from infra.local.aws_functions import Context
 from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.model import Approval
@@ -22,8 +21,6 @@ from tests.functions.approving import (
     ONE,
     TWO,
     World,
-    a_world,
-    local_aws,
 )
 from tests.servers import USER, until
 
@@ -41,18 +38,6 @@ WAITS = {
     },
 }
 REFUSED = ClientError({"Error": {"Code": "MessageRejected"}}, "SendEmail")
-
-
-@pytest.fixture(scope="module")
-def aws() -> Iterator[AwsServer]:
-    with local_aws() as aws:
-        yield aws
-
-
-@pytest.fixture
-def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[World]:
-    with a_world(aws, mongodb_uri, database_name) as world:
-        yield world
 
 
 def decided(world: World, verb: Any = "approve", approval_id: str = ONE) -> Approval:

@@ -1,0 +1,20 @@
+"""For the doors of approvals: AWS on the laptop, and a house of its own for each test."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from infra.local.aws import AwsServer
+from tests.functions.approving import World, a_world, local_aws
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[AwsServer]:
+    with local_aws() as aws:
+        yield aws
+
+
+@pytest.fixture
+def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[World]:
+    with a_world(aws, mongodb_uri, database_name) as world:
+        yield world
