@@ -12,6 +12,7 @@ from qwestly_agent.authority.brake import PATIENCE_SECONDS, RunsOf, Standing, pu
 from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.bootstrap import look_up, make_mongo_client
 from qwestly_agent.clock import system_clock
+from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
@@ -38,7 +39,10 @@ def main() -> int:
     parser.add_argument("what", choices=["on", "off", "show"], help=f"on waits up to {PATIENCE_SECONDS:g} seconds")
     parser.add_argument("--user", default=EVERYBODY, help="one user's id; everybody where it is left out")
     arguments = parser.parse_args()
-    settings = Settings.from_env().resolve(look_up)
+    try:
+        settings = Settings.from_env().resolve(look_up)
+    except InvalidSettings as error:
+        parser.error(str(error))
     told = asyncio.run(run(arguments.what, arguments.user, settings))
     print(told.model_dump_json(indent=2))
     return 1 if told.state == "partial" else 0

@@ -13,6 +13,8 @@ from typing import Generic, TypeVar
 from qwestly_agent.bootstrap import FullHouse, House, bootstrap, bootstrap_without_models
 from qwestly_agent.settings import Settings
 
+CLOSING_SECONDS = 2.0
+
 H = TypeVar("H", bound=House)
 T = TypeVar("T")
 
@@ -59,6 +61,9 @@ class Container(Generic[H]):
         house, self._house = self._house, None
         if house and not house.cancelled() and not house.exception():
             await house.result().close()
+        # What watches the database ends by itself, but not at once; with the loop gone it would leave its socket open.
+        if left := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(left, timeout=CLOSING_SECONDS)
 
 
 async def _house() -> House:

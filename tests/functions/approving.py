@@ -65,6 +65,8 @@ class Wire:
         self._lock = threading.Lock()
         self.calls: Counter[str] = Counter()
         self.failing: dict[str, Exception] = {}
+        self.waiting: set[str] = set()
+        """Task tokens by which somebody waits, beside those of the laptop's executions."""
 
     def client(self, service: str) -> "Wire.Client":
         return Wire.Client(self, self._aws.client(service))
@@ -80,6 +82,8 @@ class Wire:
                     self.wire.calls[operation] += 1
                 if operation in self.wire.failing:
                     raise self.wire.failing[operation]
+                if given.get("taskToken") in self.wire.waiting:
+                    return {}
                 return getattr(self.client, operation)(**given)
 
             return call

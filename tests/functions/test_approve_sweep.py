@@ -230,6 +230,16 @@ def test_an_execution_is_told_that_nobody_came(world: World, execution: Callable
     assert world.sweep() == {"due": 0}
 
 
+def test_what_can_never_be_told_is_given_up_and_in_nobodys_way(world: World) -> None:
+    world.ask(task_token=world.run(lambda house: house.workflows.seal("of-nobody", TWO)))  # sealed for another record
+    decided(world, "reject")
+    world.clock.advance(MINUTE)
+    assert world.sweep()["failed"] == 1
+    world.clock.advance(60 * MINUTE)
+    assert world.sweep()["given_up"] == 1
+    assert world.sweep() == {"due": 0}
+
+
 def test_an_execution_that_waits_no_more_is_not_asked_again(world: World) -> None:
     world.ask(task_token=world.run(lambda house: house.workflows.seal("of-nobody", ONE)))
     decided(world, "reject")

@@ -20,7 +20,7 @@ from pymongo.database import Database
 from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
 
 from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, CandidateAppServer, Fault
-from qwestly_agent.authority import approvals
+from qwestly_agent.authority import approvals, brake
 from qwestly_agent.authority.acts import (
     ACTS,
     DELETE_CARD,
@@ -30,10 +30,11 @@ from qwestly_agent.authority.acts import (
     UPDATE_PREFERENCE,
     UPDATE_PROFILE_FIELD,
     Act,
+    in_words,
 )
 from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import Asker, Decision, Proposal, ask, id_of_call
-from qwestly_agent.authority.asking import Asking
+from qwestly_agent.authority.asking import MOST_WAITING, Asking
 from qwestly_agent.authority.carrying_out import (
     ASKED_AGAIN,
     FINDING_OUT,
@@ -44,6 +45,7 @@ from qwestly_agent.authority.carrying_out import (
     TOO_LATE,
     carry_out,
 )
+from qwestly_agent.authority.mailing import mail_if_due
 from qwestly_agent.authority.model import (
     ASK_AGAIN_SECONDS,
     EVERYBODY,
@@ -56,10 +58,13 @@ from qwestly_agent.authority.model import (
     Status,
 )
 from qwestly_agent.bootstrap import House, bootstrap_without_models
+from qwestly_agent.chat.updates import MOST_ITEMS, updates
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import Invalid
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.signals import Signals
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until
 
@@ -683,3 +688,164 @@ async def test_what_cannot_be_found_out_ends_when_nobody_could_tell_any_more(
     after = await found_out(stage, house, approval)
     assert after.status == "failed"
     assert stage.writes == [], "its key may be forgotten, so that it would be done twice"
+
+
+# --- what others found ------------------------------------------------------------------------------------------------
+
+
+class Between:
+    """A store; something happens right after one of its methods has answered."""
+
+    def __init__(self, of: Any, name: str, then: Callable[[], Awaitable[None]]) -> None:
+        self.of, self.name, self.then = of, name, then
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.of, name)
+        if name != self.name:
+            return method
+
+        async def call(*args: Any) -> Any:
+            answer = await method(*args)
+            await self.then()
+            return answer
+
+        return call
+
+
+class NobodyWaits:
+    """Step Functions where the execution was stopped."""
+
+    async def opened(self, *_: str) -> str:
+        return "token"
+
+    async def answer(self, *_: Any) -> bool:
+        return False
+
+
+async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, house: House, user_id: str) -> None:
+    approval = await decided(house, await asked(house, user_id))
+    receipts: list[brake.Standing] = []
+
+    async def pull() -> None:
+        runs = brake.RunsOf(user_id, house.conversations, house.drafts, house.approvals)
+        receipts.append(await brake.pull(house.signals, user_id, runs, house.clock))
+
+    racing: Any = Between(house.autonomy, "level", pull)
+    after = await carry_out(replace(house, autonomy=racing), user_id, approval.id)
+    assert (receipts[0].state, after.status, after.outcome) == ("paused", "failed", STOPPED)
+    assert stage.writes == []
+
+
+async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, house: House, user_id: str) -> None:
+    stage.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": {"email": "ada@example.com"}})
+    approval, sent = await asked(house, user_id, answer="queue"), []
+
+    class Post:
+        async def send(self, *mail: str) -> None:
+            sent.append(mail)
+
+    async def pull() -> None:
+        await house.signals.brake_on(user_id, house.clock())
+
+    profiles: Any = Between(house.profiles, "address", pull)
+    post: Any = Post()
+    await mail_if_due(replace(house, mail=post, profiles=profiles), approval)
+    assert sent == []
+
+
+@pytest.mark.parametrize("headings", [("Experience", "Experience"), ("Experience", "Headline")])
+async def test_each_section_is_shown_and_compared_whatever_its_heading(
+    stage: Stage, house: House, user_id: str, headings: tuple[str, str]
+) -> None:
+    sections = [{"kind": "work", "heading": each, "claims": [f"Claim {n}."]} for n, each in enumerate(headings)]
+    stage.database[CARDS].update_one({"user_id": user_id}, {"$set": {"sections": sections}})
+    approval = await asked(house, user_id, Proposal(DELETE_CARD, {"card_id": "card_1"}))
+    shown = str(approval.preview.changes)
+    assert all(each in shown for each in ("Claim 0.", "Claim 1.", BEFORE))
+    sections[0]["claims"] = ["Something new."]
+    stage.database[CARDS].update_one({"user_id": user_id}, {"$set": {"sections": sections}, "$inc": {"version": 1}})
+    assert (await approved(house, approval)).status == "changed"
+
+
+@pytest.mark.parametrize("one", [["Python; Java"], ["Python", "Java"]], ids=str)
+def test_one_item_is_not_shown_as_two(one: list[str]) -> None:
+    other = ["Python", "Java"] if len(one) == 1 else ["Python; Java"]
+    assert in_words(one) != in_words(other)
+
+
+async def of_a_pipeline(stage: Stage, house: House, user_id: str) -> Approval:
+    """Whose execution is gone."""
+    draft_id, now = f"draft_{uuid.uuid4().hex}", stage.clock()
+    await house.drafts.add(
+        Draft(
+            id=draft_id,
+            user_id=user_id,
+            run_id="run",
+            conversation_id=None,
+            style="story",
+            status="waiting",
+            label="Waiting for your approval",
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    proposal = Proposal(PUBLISH_CARD, {"card_id": draft_id, "draft_id": draft_id, "content": CARD_TEXT})
+    asker = Asker(user_id=user_id, run_id="run", level="L1", draft_id=draft_id, task_token="sealed")
+    return await ask(house, f"ap_{uuid.uuid4().hex}", proposal, asker, "ask")
+
+
+async def answered(house: House, approval: Approval, verb: Any) -> Approval:
+    nobody: Any = NobodyWaits()
+    decision = Decision(decision=verb, args_digest=approval.args_digest, reason="So.")
+    cut_off = replace(house, workflows=nobody)
+    return await settle(cut_off, approval.user_id, approval.id, decision, by="queue", where="test")
+
+
+@pytest.mark.parametrize(("verb", "status"), [("reject", "rejected"), ("revise", "drafted"), ("approve", "published")])
+async def test_an_answer_counts_where_the_execution_is_gone(
+    stage: Stage, house: House, user_id: str, verb: str, status: str
+) -> None:
+    approval = await of_a_pipeline(stage, house, user_id)
+    await answered(house, approval, verb)
+    assert (await house.drafts.get(user_id, approval.draft_id or "")).status == status
+    assert (await house.approvals.get(user_id, approval.id)).due_at is None
+    assert len(stage.effects_on(user_id)) == (verb == "approve")
+
+
+async def test_who_is_told_to_be_asked_again_is_asked_again_without_an_execution(
+    stage: Stage, house: House, user_id: str
+) -> None:
+    approval = await of_a_pipeline(stage, house, user_id)
+    stage.database[CARDS].insert_one({"user_id": user_id, "card_id": approval.draft_id, "headline": "Other"})
+    after = await answered(house, approval, "approve")
+    assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
+    [again] = await house.approvals.waiting(user_id, 10)
+    assert (again.status, again.revises) == ("pending", approval.id)
+
+
+async def test_updates_go_on_after_more_than_a_page_at_once(stage: Stage, house: House, user_id: str) -> None:
+    cursor, seen = repr(stage.clock() - 1), set[str]()
+    for _ in range(MOST_ITEMS + 20):
+        await asked(house, user_id)
+        stage.clock.advance(0.001)
+    for _ in range(4):
+        told = await updates(house, user_id, float(cursor))
+        seen |= {item.id for item in told.items if item.type == "approval"}
+        cursor = told.cursor
+    assert len(seen) == MOST_ITEMS + 20
+
+
+async def test_a_model_cannot_flood_its_user(stage: Stage, house: House, user_id: str) -> None:
+    refused: list[str] = []
+    for n in range(MOST_WAITING + 5):
+        for _ in range(2):
+            proposal = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"No. {n}"}, f"{uuid.uuid4()}")
+            try:
+                await Asking(house, user_id, f"run{n}", "chat").submit(proposal, uuid.uuid4().hex, stranger_spoke=True)
+            except Invalid as error:
+                refused.append(error.message.partition("already")[0].strip())
+    assert len(await house.approvals.waiting(user_id, 1000)) == MOST_WAITING
+    assert Counter(refused) == {
+        "This waits for the user's decision": MOST_WAITING,
+        "Too much waits for the user's decision": 10,
+    }

@@ -45,11 +45,19 @@ async def test_the_stops_that_were_read_long_ago_are_forgotten(signals: Signals)
 
 async def test_a_receipt_that_comes_after_the_release_pulls_no_brake(signals: Signals) -> None:
     await signals.brake_on(USER, 1.0)
-    await signals.keep_receipt(USER, {"stopped": ["r1"]})
+    await signals.keep_receipt(USER, 1.0, {"stopped": ["r1"]})
     assert await signals.brake(USER) == Brake(1.0, {"stopped": ["r1"]})
     await signals.brake_off(USER)
-    await signals.keep_receipt(USER, {"stopped": ["r2"]})
+    await signals.keep_receipt(USER, 1.0, {"stopped": ["r2"]})
     assert await signals.brake(USER) is None
+
+
+async def test_a_receipt_of_an_earlier_brake_is_not_that_of_the_next(signals: Signals) -> None:
+    await signals.brake_on(USER, 1.0)
+    await signals.brake_off(USER)
+    await signals.brake_on(USER, 2.0)
+    await signals.keep_receipt(USER, 1.0, {"stopped": ["r1"]})
+    assert await signals.brake(USER) == Brake(2.0)
 
 
 async def test_a_brake_that_is_pulled_again_keeps_its_first_moment(signals: Signals) -> None:

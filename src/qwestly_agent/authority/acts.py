@@ -31,7 +31,11 @@ def _clean(text: str) -> str:
     return visible(text).strip()
 
 
-Line: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=300)]
+def _in_one_line(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+Line: TypeAlias = Annotated[str, AfterValidator(_in_one_line), StringConstraints(min_length=1, max_length=300)]
 Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=5000)]
 Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
 CardId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
@@ -150,13 +154,18 @@ def in_words(value: Any) -> str:
         case None:
             return ""
         case list():
-            return "; ".join(in_words(item) for item in value)
+            return "; ".join(_apart(in_words(item), ";") for item in value)
         case dict():
-            return ", ".join(in_words(item) for item in value.values() if item is not None)
+            return ", ".join(_apart(in_words(item), ",") for item in value.values() if item is not None)
         case float() if value.is_integer():
             return str(int(value))
         case _:
             return visible(str(value))
+
+
+def _apart(item: str, mark: str) -> str:
+    """One that holds the mark between items is seen to be one."""
+    return f"“{item}”" if mark in item else item
 
 
 def _named(name: str) -> str:
@@ -188,8 +197,13 @@ async def _card_shown(profiles: Profiles, user_id: str, args: CardPublication | 
     card = await profiles.card(user_id, args.card_id)
     if not card:
         return {}
-    sections = {section["heading"]: " ".join(section["claims"]) for section in card.get("sections", [])}
-    return {"Headline": card.get("headline", ""), **sections, "Shown first": "yes" if card.get("active") else "no"}
+    shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
+    for section in card.get("sections", []):
+        heading = section["heading"]
+        while heading in shown:  # two sections of one name are two, and none hides the headline
+            heading += " (more)"
+        shown[heading] = " · ".join(section["claims"])
+    return shown
 
 
 def _publication_preview(args: CardPublication, shown: Mapping[str, str]) -> Preview:
@@ -216,9 +230,10 @@ def _card_preview(title: str) -> Callable[[CardName, Mapping[str, str]], Preview
 
 
 def _activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
+    first = next((text for name, text in shown.items() if name not in ("Headline", "Shown first")), "")
+    name = " · ".join(filter(None, (shown.get("Headline"), first[:120]))) or "This card"
     return Preview(
-        title="Show this card first",
-        changes=(Change(name=shown.get("Headline") or "This card", before="Not shown first", after="Shown first"),),
+        title="Show this card first", changes=(Change(name=name, before="Not shown first", after="Shown first"),)
     )
 
 

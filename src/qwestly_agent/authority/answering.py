@@ -1,12 +1,16 @@
 """What follows a person's answer: the execution that waits is told, or what was allowed is done right away."""
 
+from contextlib import suppress
+from typing import Any
+
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.model import Approval, DecidedBy
+from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
-from qwestly_agent.errors import AgentError
+from qwestly_agent.errors import AgentError, NotFound
 from qwestly_agent.observability import Event, cause_of
 
 
@@ -31,20 +35,35 @@ async def tell_execution(house: House, approval: Approval) -> Approval:
 
 async def tell(house: House, approval: Approval, task_token: str) -> Approval:
     """The same with a token that is not sealed yet."""
-    await house.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
-    while True:
-        if approval.told_execution:
-            return approval
-        told = await house.approvals.put(approval, approval.model_copy(update={"told_execution": True}))
-        if told:
-            return told
-        approval = await house.approvals.get(approval.user_id, approval.id)
+    waited = await house.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
+    return await _note_told(house, approval) if waited else await give_up(house, approval)
+
+
+async def give_up(house: House, approval: Approval) -> Approval:
+    """Nobody waits for it any more, or cannot be told: from now on it is a record like those of the chat."""
+    approval = await _note_told(house, approval, task_token=None)
+    if approval.draft_id and approval.status in DRAFT_ENDS:
+        status, label = DRAFT_ENDS[approval.status]
+        with suppress(NotFound):
+            await house.drafts.tell(approval.user_id, approval.draft_id, house.clock(), status=status, label=label)
+    return approval
+
+
+async def _note_told(house: House, approval: Approval, **changes: Any) -> Approval:
+    while not approval.told_execution:
+        after = approval.model_copy(update={"told_execution": True, **changes})
+        approval = await house.approvals.put(approval, after) or await house.approvals.get(
+            approval.user_id, approval.id
+        )
+    return approval
 
 
 async def _follow_up(house: House, approval: Approval) -> Approval:
     try:
         if approval.waits_for_execution:
-            return await tell_execution(house, approval)
+            approval = await tell_execution(house, approval)
+        if approval.task_token:  # its execution goes on
+            return approval
         return await carry_out(house, approval.user_id, approval.id)
     except (AgentError, PyMongoError) as error:
         line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}

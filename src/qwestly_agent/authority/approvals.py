@@ -4,7 +4,7 @@ Whatever asked (a tool's call, a pipeline) and whoever answers (chat, queue, a l
 functions. What is carried out is what stands in the record.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,7 +103,8 @@ async def ask(house: House, approval_id: str, proposal: Proposal, asker: Asker, 
     preview = proposal.preview or act.preview(args, shown)
     if asker.revises:
         earlier = await house.approvals.get(asker.user_id, asker.revises)
-        preview = preview.model_copy(update={"difference": differences(earlier.shown, shown)})
+        difference = (*differences(earlier.shown, shown), *rewritten(earlier.preview, preview))
+        preview = preview.model_copy(update={"difference": difference})
     text = written(args.model_dump(mode="json", exclude_none=True))
     approval = Approval(
         id=approval_id,
@@ -214,6 +215,16 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str,
         for name in names
         if before.get(name) != now.get(name)
     )
+
+
+def rewritten(before: Preview, now: Preview) -> Iterator[str]:
+    """Which lines are other than in the preview before, in sentences."""
+    old, new = (
+        dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
+        for preview in (before, now)
+    )
+    yield from (f"New: “{text}”" for text in new if old and text not in old)
+    yield from (f"Gone: “{text}”" for text in old if new and text not in new)
 
 
 def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:

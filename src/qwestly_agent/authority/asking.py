@@ -3,13 +3,16 @@
 from dataclasses import dataclass
 
 from qwestly_agent.authority import brake
-from qwestly_agent.authority.approvals import Asker, Proposal, ask, id_of_call
+from qwestly_agent.authority.approvals import Asker, Proposal, ask, id_of_call, parse
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.gate import Decision, gate
-from qwestly_agent.authority.model import Approval
+from qwestly_agent.authority.model import Approval, written
 from qwestly_agent.bootstrap import House
+from qwestly_agent.errors import Invalid
 
 REMEMBERED = 50
+MOST_WAITING = 20
+"""Questions of a user at a time: each is mailed, and somebody must read it."""
 SAYING_WHAT = ("field", "name", "card_id")
 """The arguments that say what an act is about, and not how it shall be."""
 
@@ -35,6 +38,8 @@ class Asking:
         decision = gate(proposal.act.effect, level, stranger_spoke=stranger_spoke)
         if decision.answer == "refuse":
             return decision, None
+        if decision.answer != "run":
+            await self._bounded(proposal)
         asker = Asker(
             user_id=self.user_id,
             run_id=self.run_id,
@@ -48,6 +53,16 @@ class Asking:
             approval = await carry_out(self.house, self.user_id, approval.id)
             await self.house.approvals.told(approval)  # the call's result says it
         return decision, approval
+
+    async def _bounded(self, proposal: Proposal) -> None:
+        """Raises `Invalid` for what this conversation asks already, and where too much waits."""
+        waiting = await self.house.approvals.waiting(self.user_id, MOST_WAITING)
+        args = written(parse(proposal.act, proposal.args).model_dump(mode="json", exclude_none=True))
+        for each in waiting:
+            if (each.conversation_id, each.tool, each.args) == (self.conversation_id, proposal.act.tool, args):
+                raise Invalid(f"This waits for the user's decision already ({each.id}).")
+        if len(waiting) >= MOST_WAITING:
+            raise Invalid("Too much waits for the user's decision already. Ask them to decide on it first.")
 
     async def _revised(self, proposal: Proposal) -> str | None:
         """The record of the same that its user wanted otherwise, and that nothing took the place of yet."""

@@ -97,6 +97,7 @@ async def pull(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Standi
     """Brake these runs (a user's or `EVERYBODY`'s), wait until none runs, and keep the receipt."""
     caught = await runs.running(clock())
     await signals.brake_on(whose, clock())
+    pulled = await signals.brake(whose)
     left = await runs.running(clock())
     caught |= left
     for _ in range(round(PATIENCE_SECONDS / LOOK_SECONDS)):
@@ -106,8 +107,13 @@ async def pull(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Standi
         left = await runs.running(clock())
     over = caught - left
     stopped = await runs.braked(over) if over else set[str]()
-    receipt = Receipt(stopped=_sorted(stopped), finished=_sorted(over - stopped), running=_sorted(left))
-    await signals.keep_receipt(whose, receipt.model_dump(mode="json"))
+    if pulled:
+        # A second pull of the same brake adds to what the first one ended.
+        earlier = Receipt.model_validate(pulled.receipt) if pulled.receipt else Receipt()
+        stopped |= set(earlier.stopped)
+        finished = (over | set(earlier.finished)) - stopped
+        receipt = Receipt(stopped=_sorted(stopped), finished=_sorted(finished), running=_sorted(left))
+        await signals.keep_receipt(whose, pulled.since, receipt.model_dump(mode="json"))
     return await standing(signals, whose)
 
 

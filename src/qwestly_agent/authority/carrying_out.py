@@ -83,7 +83,15 @@ async def _send(house: House, approval: Approval) -> Approval:
     """Mark it as begun, then send it: whoever dies in between leaves a key to ask about."""
     now = house.clock()
     begun, ours = await _put(house, approval, {"status": "executing", "begun_at": now, "updated_at": now})
-    return await _perform(house, begun) if ours else begun
+    if not ours:
+        return begun
+    try:
+        # Once more: a brake that was pulled since either saw this one executing, or is seen here.
+        await brake.check(house.signals, begun.user_id)
+    except Braked:
+        again = approval.status != "approved"  # sent before, and perhaps only late
+        return await (_conclude(house, begun, Unknown()) if again else _end(house, begun, "failed", STOPPED))
+    return await _perform(house, begun)
 
 
 async def _perform(house: House, begun: Approval) -> Approval:

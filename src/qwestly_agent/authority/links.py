@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from pymongo.errors import PyMongoError
 
+from qwestly_agent.authority import brake
 from qwestly_agent.authority.acts import ACTS
 from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
@@ -113,7 +114,7 @@ async def respond(house: House, limits: Limits, token: str, source: str, posted:
             limits.count(house.clock(), f"from {source}", times=A_GUESS_COUNTS)
             raise
         if posted is None:
-            return _page(house, approval)
+            return await _look(house, approval)
         return await _answer(house, approval, posted, where=f"link {hash_of(token)[:8]} from {source}")
     except AgentError as error:
         return failed(error)
@@ -128,6 +129,14 @@ async def respond(house: House, limits: Limits, token: str, source: str, posted:
 def failed(error: AgentError) -> Page:
     title = NOT_VALID if isinstance(error, NotFound) else "That did not work"
     return Page(error.http_status, render("message.html", title=title, sentence=error.message), error.retry_after)
+
+
+async def _look(house: House, approval: Approval) -> Page:
+    try:
+        await brake.check(house.signals, approval.user_id)
+    except Braked as error:
+        return _page(house, approval, notice=error.message if _waits(house, approval) else "")
+    return _page(house, approval)
 
 
 async def _find(house: House, token: str) -> Approval:
@@ -195,9 +204,10 @@ def _outcome(approval: Approval) -> tuple[str, str]:
         case "pending" | "expired":
             return "Nobody decided in time", f"The time was over on {moment(approval.expires_at)}. Nothing was done."
         case "rejected":
-            return "You said no", "Nothing was done, and the agent was told not to try again."
+            return "You said no", "Nothing was done, and the agent is told not to try again."
         case "revised":
-            return "You asked for something else", "Nothing was done. You are asked again once it is changed."
+            again = "once it is changed" if approval.task_token else "when you go on in the chat"
+            return "You asked for something else", f"Nothing was done. You are asked again {again}."
         case "approved" | "executing":
             return yes, "It is being done. You can read in the chat when it is."
         case "done" | "failed" | "unknown" | "changed":

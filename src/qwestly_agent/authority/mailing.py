@@ -52,6 +52,10 @@ async def mail_if_due(house: House, approval: Approval, new_token: Callable[[], 
     if claimed is None:  # somebody else is at it, or it was decided this moment
         return await house.approvals.get(approval.user_id, approval.id)
     try:
+        await brake.check(house.signals, approval.user_id)
+    except Braked:
+        return claimed  # which is due again soon
+    try:
         await house.mail.send(address, *message_of(claimed, house.settings.approve_url, token, now))
     except Unavailable as error:
         line = {"approval_id": claimed.id, "run_id": claimed.run_id, **cause_of(error)}

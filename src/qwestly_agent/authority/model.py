@@ -178,9 +178,7 @@ class Approval(_Frozen):
             case "unknown":
                 return self.updated_at + ASK_AGAIN_SECONDS
             case _:
-                # No execution waits longer than its question was open.
-                waits = self.waits_for_execution and self.updated_at < self.expires_at + LEFT_BEHIND_SECONDS
-                return self.updated_at + LEFT_BEHIND_SECONDS if waits else None
+                return self.updated_at + LEFT_BEHIND_SECONDS if self.waits_for_execution else None
 
 
 def written(args: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-from qwestly_agent.authority.answering import tell_execution
+from qwestly_agent.authority.answering import give_up, tell_execution
 from qwestly_agent.authority.approvals import expire
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.mailing import mail_if_due
@@ -19,6 +19,8 @@ MOST_AT_A_TIME = 500
 AT_ONCE = 8
 RESERVE_SECONDS = 25.0
 """What the slowest step may take: nothing begins with less time left."""
+GIVEN_UP_SECONDS = 3600.0
+"""So long it is tried to tell an execution; at the latest at the end of its own time it reads the record."""
 ITS_EXECUTIONS_SECONDS = 300.0
 """So long after the decision an effect is the affair of the execution that was told; then it is anybody's."""
 
@@ -58,6 +60,9 @@ async def look_after(house: House, user_id: str, approval_id: str) -> str:
         case "approved" | "executing" | "unknown":
             await carry_out(house, user_id, approval_id)
             return "carried_out"
+        case _ if now >= approval.updated_at + GIVEN_UP_SECONDS:
+            await give_up(house, approval)
+            return "given_up"
         case _:
             return await _tell(house, approval)
 

@@ -1,8 +1,18 @@
 """What a model is told of an approval: that it waits, and later, once, what became of it."""
 
-from qwestly_agent.authority.model import Approval
+from collections.abc import Mapping
+
+from qwestly_agent.authority.model import Approval, Status
+from qwestly_agent.stores.drafts import DraftStatus
 
 NOTHING_NEW = "Do not propose the same again; you will be told what becomes of it."
+
+DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
+    "rejected": ("rejected", "You said no, so it was not published"),
+    "expired": ("expired", "Nobody decided in time, so it was not published"),
+    "revised": ("drafted", "Drafted, but no longer at work. Ask for it anew"),
+}
+"""Where a pipeline no longer goes on after it: what becomes of its draft, and what its user reads of it."""
 
 
 def waiting(approval: Approval) -> str:
@@ -20,6 +30,8 @@ def news_of(approval: Approval) -> str:
             return f"{what} waits for the user's decision."
         case "rejected":
             return f"The user said no to {what}. Do not propose it again unless they ask for it.{because}"
+        case "revised" if approval.task_token:
+            return f"The user wants {what} otherwise; it is being drafted anew already, so propose nothing.{because}"
         case "revised":
             return f"The user wants {what} otherwise. Propose it anew as they say.{because}"
         case "expired":

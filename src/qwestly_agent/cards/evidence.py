@@ -1,6 +1,7 @@
 """Everything that may be said of a user, with where it comes from, and which sections it speaks for."""
 
 import asyncio
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -71,9 +72,26 @@ def sections_for(found: Sequence[Found]) -> tuple[str, ...]:
     return tuple(kind for kind in CARD if kind in spoken_for)
 
 
+_TAKES_BACK = re.compile(
+    r"\?|n['’]t\b|\b(?:(?:remov|delet|omit|exclud|eras|entfern|lösch|streich|supprim|enlev|retir|elimin|borr|invent)\w*"
+    r"|strike|drop|cut|skip|lose|leave|take|get rid|no|not|never|without|instead|wrong|incorrect|false|untrue|mistake"
+    r"|made up|lies?|why|where|who says|weg|raus|falsch|nicht|keine?\w*|faux|pas)\b",
+    re.IGNORECASE,
+)
+"""Of a note that asks, denies or takes away: it quotes what it would not have said."""
+_SAYS_OF_THEMSELVES = re.compile(
+    r"\b(?:I|I['’]\w+|my|mine|me|we|our|ich|mein\w*|wir|unser\w*|je|mon|ma|mes|nous|notre|yo|mi|mis|eu|meu|minha)\b"
+    r"|\bj['’]",
+    re.IGNORECASE,
+)
+"""Else it is an instruction, as "mention Lisbon and make it shorter"."""
+
+
 def wish(round: int, reason: str) -> Evidence:
-    """What a person wrote when they asked for a change."""
-    return Evidence(id=f"person:{round}", kind="person", trust="confirmed", text=reason, source="your note")
+    """What a person wrote when they asked for a change: evidence only where they say something of themselves."""
+    says = _SAYS_OF_THEMSELVES.search(reason) and not _TAKES_BACK.search(reason)
+    trust: Trust = "confirmed" if says else "inferred"
+    return Evidence(id=f"person:{round}", kind="person", trust=trust, text=reason, source="your note")
 
 
 def _names_in(profile: Mapping[str, Any]) -> Iterator[str]:

@@ -16,6 +16,7 @@ from qwestly_agent.authority.brake import unless_braked
 from qwestly_agent.authority.carrying_out import STOPPED, carry_out
 from qwestly_agent.authority.gate import gate
 from qwestly_agent.authority.model import Answer, Approval
+from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.evidence import gather, sections_for, wish
 from qwestly_agent.cards.gate import check_card
@@ -214,12 +215,10 @@ async def _read_decision(house: House, step: Step) -> Step:
     approval = await _decided(house, step.user_id, told or draft.approval_id or "")
     step = step.model_copy(update={"approval_id": approval.id})
     match approval.status:
-        case "rejected":
-            await _tell(house, step, status="rejected", label="You said no, so it was not published")
-            return step.model_copy(update={"decision": "rejected"})
-        case "expired":
-            await _tell(house, step, status="expired", label="Nobody decided in time, so it was not published")
-            return step.model_copy(update={"decision": "expired"})
+        case "rejected" | "expired" as decision:
+            status, label = DRAFT_ENDS[decision]
+            await _tell(house, step, status=status, label=label)
+            return step.model_copy(update={"decision": decision})
         case "revised":
             return await _begin_round(house, step, draft, approval)
         case _:
@@ -361,7 +360,9 @@ def why_left_out(checked: CheckedCard, section: Section) -> Iterator[tuple[str, 
 
 
 def _card_of(draft: Draft, sections: Sequence[Section]) -> Card:
-    headline: Claim | None = next((each.claims[0] for each in sections if each.kind == HEADLINE), None)
+    headline: Claim | None = next(
+        (claim for each in sections if each.kind == HEADLINE for claim in each.claims if len(claim.text) <= 300), None
+    )
     rest = tuple(each for each in sections if each.kind != HEADLINE)
     return Card.model_validate({"style": draft.style, "headline": headline, "sections": rest})
 

@@ -1,5 +1,6 @@
 """What a run's tools may do about cards: have one made, and have an About section written."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,10 +9,12 @@ from qwestly_agent.authority.model import digest_of
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.about import text_of, write_about
 from qwestly_agent.cards.model import LeftOut, Style
-from qwestly_agent.errors import Unavailable
+from qwestly_agent.errors import Invalid, Unavailable
 from qwestly_agent.stores.drafts import Draft
 
 MOST_UNDER_WAY = 50
+MOST_WAITING = 5
+"""Cards of one user that wait for their decision, or are being made."""
 ALIVE_SECONDS = 900.0
 """A card that was not heard of for so long is not being made any more, whatever its draft says."""
 
@@ -33,9 +36,12 @@ class Cards:
     conversation_id: str
 
     async def start(self, style: Style) -> Draft:
-        """The draft of a card that is being made from now on, or is already. Raises `Unavailable`."""
-        if making := await self._under_way(style):
+        """The draft of a card that is being made from now on, or is already. Raises `Invalid` and `Unavailable`."""
+        drafts = await self.house.drafts.under_way(self.user_id, MOST_UNDER_WAY)
+        if making := self._being_made(drafts, style):
             return making
+        if len(drafts) >= MOST_WAITING:
+            raise Invalid("Several cards wait for the user's decision already. Ask them to decide on those first.")
         draft = self._draft("card", style, "Beginning")
         await self.house.drafts.add(draft)
         given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
@@ -54,9 +60,8 @@ class Cards:
         checked = await unless_braked(self.house.signals, self.user_id, work)
         return AboutText(draft.id, text_of(checked), checked.left_out)
 
-    async def _under_way(self, style: Style) -> Draft | None:
+    def _being_made(self, drafts: Sequence[Draft], style: Style) -> Draft | None:
         since = self.house.clock() - ALIVE_SECONDS
-        drafts = await self.house.drafts.under_way(self.user_id, MOST_UNDER_WAY)
         return next(
             (
                 each

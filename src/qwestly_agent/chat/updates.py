@@ -4,14 +4,18 @@ Each is told as it stands, not as it changed: an item that comes twice says the 
 """
 
 import asyncio
-from typing import Annotated, Literal
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
 from qwestly_agent.authority.brake import Standing, standing
+from qwestly_agent.authority.model import Approval
 from qwestly_agent.authority.view import ApprovalView, view_of
 from qwestly_agent.bootstrap import House
 from qwestly_agent.stores.drafts import Draft, DraftStatus
+
+T = TypeVar("T", Approval, Draft)
 
 MOST_ITEMS = 100
 OVERLAP_SECONDS = 5.0
@@ -67,10 +71,9 @@ async def updates(house: House, user_id: str, after: float | None) -> Updates:
     if after is None:
         reading = house.approvals.waiting(user_id, MOST_ITEMS), house.drafts.under_way(user_id, MOST_ITEMS)
     else:
-        since = after - OVERLAP_SECONDS
         reading = (
-            house.approvals.touched_since(user_id, since, MOST_ITEMS),
-            house.drafts.touched_since(user_id, since, MOST_ITEMS),
+            _touched(house.approvals.touched_since, user_id, after),
+            _touched(house.drafts.touched_since, user_id, after),
         )
     waiting = house.approvals.waiting(user_id, 1), house.drafts.under_way(user_id, 1)
     approvals, drafts, brake, some_wait, some_run = await asyncio.gather(
@@ -86,6 +89,13 @@ async def updates(house: House, user_id: str, after: float | None) -> Updates:
     full = [each[-1].updated_at for each in (approvals, drafts) if after is not None and len(each) == MOST_ITEMS]
     cursor = min([*full, max(house.clock(), *(item.at for item in items))])
     return Updates(items=items, cursor=repr(cursor), active=bool(some_wait or some_run))
+
+
+async def _touched(read: Callable[[str, float, int], Awaitable[list[T]]], user_id: str, after: float) -> list[T]:
+    found = await read(user_id, after - OVERLAP_SECONDS, MOST_ITEMS)
+    # A page of nothing but what may have been told before would come for ever.
+    stands = len(found) == MOST_ITEMS and found[-1].updated_at <= after
+    return await read(user_id, after, MOST_ITEMS) if stands else found
 
 
 def _view(draft: Draft) -> DraftView:

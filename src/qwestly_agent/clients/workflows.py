@@ -35,14 +35,15 @@ class Workflows:
             passed=(ALREADY_STARTED,),
         )
 
-    async def answer(self, task_token: str, output: Mapping[str, Any]) -> None:
-        """Wake the execution that waits; one that waits no more is content with it. Raises `Unavailable`."""
-        await self._call(
+    async def answer(self, task_token: str, output: Mapping[str, Any]) -> bool:
+        """Wake the execution that waits; False where none waits any more. Raises `Unavailable`."""
+        answered = await self._call(
             "stepfunctions",
             "send_task_success",
             {"taskToken": task_token, "output": json.dumps(output)},
             passed=WAITS_NO_MORE,
         )
+        return answered is not None
 
     async def seal(self, task_token: str, approval_id: str) -> str:
         """Raises `Unavailable`."""
@@ -66,17 +67,17 @@ class Workflows:
         )
         return opened["Plaintext"].decode()
 
-    async def _call(
-        self, service: str, operation: str, given: Mapping[str, Any], passed: tuple[str, ...] = ()
-    ) -> dict[str, Any]:
-        def call() -> dict[str, Any]:
+    async def _call(self, service: str, operation: str, given: Mapping[str, Any], passed: tuple[str, ...] = ()) -> Any:
+        """None for the errors that are passed over."""
+
+        def call() -> Any:
             return getattr(self.aws(service), operation)(**given)
 
         try:
             return await asyncio.to_thread(call)
         except ClientError as error:
             if error.response["Error"]["Code"] in passed:
-                return {}
+                return None
             raise Unavailable from error
         except BotoCoreError as error:
             raise Unavailable from error

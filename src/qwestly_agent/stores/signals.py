@@ -56,10 +56,10 @@ class Signals:
     async def brake_off(self, user_id: str) -> None:
         await self._update(user_id, {"$unset": {"brake": ""}})
 
-    async def keep_receipt(self, user_id: str, receipt: dict[str, Any]) -> None:
+    async def keep_receipt(self, user_id: str, since: float, receipt: dict[str, Any]) -> None:
         """Of a brake that is still on: one that was released meanwhile stays so."""
         await self.database[COLLECTION].update_one(
-            {"_id": user_id, "user_id": user_id, "brake.since": {"$gt": 0}}, {"$set": {"brake.receipt": receipt}}
+            {"_id": user_id, "user_id": user_id, "brake.since": since}, {"$set": {"brake.receipt": receipt}}
         )
 
     async def _find(self, user_id: str, fields: dict[str, int]) -> Document | None:

@@ -149,4 +149,5 @@ class Calls:
 
 
 def _signature(tool: str, arguments: dict[str, Any]) -> str:
-    return f"{tool} {json.dumps(arguments, sort_keys=True, default=str)}"
+    asked = {name: value for name, value in arguments.items() if name != "rationale"}
+    return f"{tool} {json.dumps(asked, sort_keys=True, default=str)}"

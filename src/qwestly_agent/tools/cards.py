@@ -9,6 +9,8 @@ from qwestly_agent.cards.model import Style
 from qwestly_agent.tools.base import tool
 
 ABOUT_SECONDS = 90.0
+ASKED = ", and is asked to approve it"
+NOT_ASKED = ". At their level it is kept as a draft: they must allow more before it can be published"
 
 
 async def generate_qwestly_card(ctx: RunContext[AgentDeps], style: Style = "standard") -> dict[str, Any]:
@@ -22,8 +24,8 @@ async def generate_qwestly_card(ctx: RunContext[AgentDeps], style: Style = "stan
     return {
         "draft_id": draft.id,
         "status": draft.status,
-        "note": "The user sees how far it is, and is asked to approve it. Say that it has begun, and end your answer: "
-        "do not wait for it, and do not write the card yourself.",
+        "note": f"The user sees how far it is{ASKED if ctx.deps.level != 'L0' else NOT_ASKED}. Say that it has begun, "
+        "and end your answer: do not wait for it, and do not write the card yourself.",
     }
 
 

@@ -22,7 +22,10 @@ from qwestly_agent.tools.base import proposes
 
 Why = Annotated[str, Field(max_length=500)]
 
-_LINKEDIN_PROFILE = re.compile(r"https://(?:[a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}")
+_LINKEDIN_PROFILE = re.compile(
+    r"(?<![^\s(\[<\"'“‘])https://(?:[a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}"
+    r"(?=[/?#]|[.,;:!)\]>\"'”’]*(?:\s|\Z))"  # the whole name, or it is somebody else's
+)
 
 
 async def update_profile_field(

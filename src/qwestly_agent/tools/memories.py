@@ -21,4 +21,4 @@ async def search_user_memories(ctx: RunContext[AgentDeps], query: Query) -> dict
     return listed("memories", memories, "Nothing is remembered about that.")
 
 
-TOOLS = [tool(search_user_memories, effect="read", label="Searching your memories…")]
+TOOLS = [tool(search_user_memories, effect="read", label="Searching your memories…", outside=True)]

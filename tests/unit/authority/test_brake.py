@@ -26,7 +26,8 @@ class Signals:
     async def brake_on(self, user_id: str, now: float) -> None:
         self.kept[user_id] = Brake(now)
 
-    async def keep_receipt(self, user_id: str, receipt: dict[str, Any]) -> None:
+    async def keep_receipt(self, user_id: str, since: float, receipt: dict[str, Any]) -> None:
+        assert self.kept[user_id].since == since
         self.kept[user_id] = dataclasses.replace(self.kept[user_id], receipt=receipt)
 
 

@@ -1,5 +1,6 @@
 """What a mail about an approval says."""
 
+import re
 from typing import Any
 
 import pytest
@@ -39,9 +40,22 @@ def test_it_says_what_why_and_until_when() -> None:
     subject, text, html = message_of(approval(rationale="You said so."), "https://x.test/approve", TOKEN, NOW)
     assert subject == "Please decide: Change your headline"
     for body in (text, html):
-        for said in ("Headline", "nothing", "PM", "You said so.", "Sunday 17 January 2027, 08:00 UTC", "You get this"):
+        for said in ("Headline", "nothing", "PM", "Sunday 17 January 2027, 08:00 UTC", "You get this"):
             assert said in body
         assert body.count(f"https://x.test/approve/{TOKEN}") == 1
+
+
+def test_the_only_link_and_the_only_such_block_in_it_are_ours() -> None:
+    evil = "Look at all of it and decide:\n\nhttps://evil.example/approve/x"
+    change = Change(name="Headline", before=evil, after=evil)
+    hostile = Preview(title="Change your headline", changes=(change,), difference=(evil,))
+    given = approval(preview=hostile, rationale=evil)
+    _, text, html = message_of(given, "https://x.test/approve", TOKEN, NOW)
+    for body in (text, html):
+        assert {url.split('"')[0] for url in re.findall(r"https?://[^\s<]+", body)} == {
+            f"https://x.test/approve/{TOKEN}"
+        }
+    assert text.count("\nLook at all of it and decide") == 1
 
 
 def test_from_half_of_the_time_on_it_is_a_reminder() -> None:

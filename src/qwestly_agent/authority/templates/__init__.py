@@ -12,6 +12,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from qwestly_agent.chat.safe_text import safe_text
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.text import visible
 
@@ -46,7 +47,8 @@ def _environment() -> Environment:
         finalize=_finalize,
     )
     environment.filters["moment"] = moment
-    environment.filters["shortly"] = shortly
+    # Mail programs make links of what looks like one: in a mail, the only link is ours.
+    environment.filters["shortly"] = lambda text, most: safe_text(shortly(text, most), ())
     environment.globals["style"] = Markup(_style())  # noqa: S704 -- ours
     return environment
 
