@@ -53,6 +53,29 @@ def test_a_card_is_drafted_and_published_once_its_person_says_yes(maya: Person) 
     assert path_of(maya) == [*DRAFTED, "ask_approval", "read_decision", "decision", "publish", "outcome", "published"]
 
 
+def test_a_headline_is_shown_and_published_whole_or_not_at_all(maya: Person, world: World) -> None:
+    long = "Senior Product Manager at Northwind Pay" + ", Senior Product Manager" * 12
+
+    def hostile(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            answer = own(event, context)
+            if event["section"] == "headline":
+                claims = [{"text": text, "evidence": ["employment:1"]} for text in (long, long[:39])]
+                section = {"kind": "headline", "heading": "Headline", "claims": claims}
+                kept = {"round": event["round"], "attempt": event["attempt"], "section": section}
+                world.run(lambda house: house.drafts.keep(maya.user_id, maya.draft_id, section_headline=kept))
+            return answer
+
+        return handler
+
+    with world.instead_of("draft_section", hostile):
+        maya.wants_a_card()
+        asked = maya.is_asked()
+    assert len(long) > 300
+    assert asked.arguments["content"]["headline"] == long[:39]
+    assert [claim.text for claim in asked.preview.sections[0].claims] == [long[:39]]
+
+
 def test_each_claim_is_shown_with_where_it_comes_from(maya: Person) -> None:
     maya.wants_a_card()
     experience = next(each for each in maya.is_asked().preview.sections if each.heading == "Experience")

@@ -1,5 +1,6 @@
 """What a conversation can begin: a card that is made beside it, and an About section that is written within a turn."""
 
+import uuid
 from dataclasses import replace
 
 import pytest
@@ -10,8 +11,8 @@ from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.model import Style
 from qwestly_agent.cards.pipeline import NothingToTell
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.starting import ALIVE_SECONDS, AboutText, Cards
-from qwestly_agent.errors import Braked, NotFound, Unavailable
+from qwestly_agent.cards.starting import ALIVE_SECONDS, MOST_WAITING, AboutText, Cards
+from qwestly_agent.errors import Braked, Invalid, NotFound, Unavailable
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import until
 from tests.statemachines.conftest import Person, World
@@ -51,6 +52,26 @@ def test_the_same_wish_twice_makes_one_card(ada: Person, model: ModelServer) -> 
     model.fault = None
     model.release()
     ada.is_asked()
+
+
+def test_no_more_cards_are_begun_than_somebody_would_read(ada: Person) -> None:
+    now = ada.world.clock()
+    for n in range(MOST_WAITING):
+        draft = Draft(
+            id=f"draft_{uuid.uuid4().hex}",
+            user_id=ada.user_id,
+            run_id=f"run{n}",
+            conversation_id="c1",
+            style="story",
+            status="waiting",
+            label="Waiting for your approval",
+            created_at=now,
+            updated_at=now,
+        )
+        assert container.full_house.run(lambda house, draft=draft: house.drafts.add(draft))
+    with pytest.raises(Invalid, match="Several cards wait"):
+        begins(ada)
+    assert executions(ada) == 0
 
 
 def test_a_card_that_was_not_heard_of_for_long_stands_in_nobodys_way(ada: Person, model: ModelServer) -> None:
