@@ -192,6 +192,7 @@ const EFFECTS = {
   outward: "Others will see this",
   destructive: "Cannot be undone",
 };
+const SENSITIVE = "Remembered only if you say yes";
 const BECAME = {
   approved: "Approved · about to be done",
   executing: "Approved · being done…",
@@ -225,19 +226,23 @@ function untilWords(seconds) {
 
 const textList = (texts, attributes = {}) => element("ul", attributes, ...texts.map((text) => element("li", {}, text)));
 
-const showChange = ({ name, before, after }) =>
+const showEvidence = (evidence) =>
+  element("details", {}, element("summary", {}, `Evidence (${evidence.length})`), textList(evidence));
+
+const showChange = ({ name, before, after, evidence = [] }) =>
   element(
     "div",
     { class: "change" },
     element("dt", {}, name),
     element("dd", { class: "before" }, spoken("Before: "), before ? element("del", {}, before) : "empty"),
     element("dd", { class: "after" }, spoken("After: "), after ? element("ins", {}, after) : "removed"),
+    evidence.length ? element("dd", { class: "from" }, showEvidence(evidence)) : "",
   );
 
 function showClaim({ text, evidence = [], confirmed }) {
   const claim = element("li", {}, text);
   if (confirmed) claim.append(" ", element("span", { class: "confirmed" }, "Confirmed by you"));
-  if (evidence.length) claim.append(element("details", {}, element("summary", {}, `Evidence (${evidence.length})`), textList(evidence)));
+  if (evidence.length) claim.append(showEvidence(evidence));
   return claim;
 }
 
@@ -338,10 +343,11 @@ class ApprovalCard {
     const decided = this.#view?.status === "pending" && view.status !== "pending";
     this.#shown = shown;
     this.#view = view;
-    this.#effect.textContent = EFFECTS[view.effect] ?? "";
+    this.#effect.textContent = view.kind === "memory" ? SENSITIVE : (EFFECTS[view.effect] ?? "");
     this.#title.textContent = view.preview.title;
     this.element.setAttribute("aria-label", `Approval: ${view.preview.title}`);
     this.#content.replaceChildren(...showPreview(view.preview, view.rationale));
+    this.#body.hidden = !this.#content.hasChildNodes(); // of what is sensitive only the title outlives the decision
     this.#buildFields(view);
     if (decided) this.#problem.hidden = true;
     this.#refresh();
@@ -453,7 +459,8 @@ class ApprovalCard {
   #showChoices() {
     this.#answer.hidden = !this.#pending;
     this.#edits.hidden = this.#save.hidden = this.#cancel.hidden = !this.#editing;
-    this.#approve.hidden = this.#change.hidden = this.#reject.hidden = this.#box.hidden = this.#editing;
+    this.#approve.hidden = this.#reject.hidden = this.#box.hidden = this.#editing;
+    this.#change.hidden = this.#editing || this.#view.revisable === false;
     this.#edit.hidden = this.#editing || this.#fields.length === 0;
     for (const node of this.#answer.querySelectorAll("button, textarea, input")) node.disabled = this.#sending;
   }
@@ -653,6 +660,7 @@ APPROVAL_STYLES.replaceSync(`
 .change .before { color: var(--muted); }
 .change .after { border-inline-start: 3px solid var(--accent); }
 .change ins { text-decoration: none; }
+.change .from { padding: 0; border: 0; background: none; }
 .section { display: grid; gap: .3rem; }
 .confirmed { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
 .answering { display: grid; gap: .6rem; }

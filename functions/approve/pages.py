@@ -8,14 +8,15 @@ from urllib.parse import parse_qsl
 from mangum import Mangum
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from qwestly_agent import container
 from qwestly_agent.authority.links import Limits, Page, Posted, failed, respond
 from qwestly_agent.authority.templates import style_hash
-from qwestly_agent.errors import AgentError, Internal, Invalid, NotFound, TooLong, WrongMethod
+from qwestly_agent.bodies import read_body
+from qwestly_agent.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
 
 LARGEST_FORM_BYTES = 16 * 1024
 MOST_FIELDS = 10
@@ -41,25 +42,19 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 async def link(request: Request) -> Response:
     if request.method == "OPTIONS":
         return Response(status_code=204, headers={**security_headers(), "Allow": METHODS})
-    posted = parse_form(request, await read_body(request)) if request.method == "POST" else None
+    posted = await read_form(request) if request.method == "POST" else None
     token, source = request.path_params["token"], request.client.host if request.client else ""
     answering = container.house.start(lambda house: respond(house, limits, token, source, posted))
     return response_of(request, await asyncio.wrap_future(answering))
 
 
-async def read_body(request: Request) -> bytes:
-    body = bytearray()
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST_FORM_BYTES:
-                raise TooLong("That is too long. Nothing was decided.")
-    except ClientDisconnect:
-        raise Invalid("The form ended before it was complete. Nothing was decided.") from None
-    return bytes(body)
-
-
-def parse_form(request: Request, body: bytes) -> Posted:
+async def read_form(request: Request) -> Posted:
+    body = await read_body(
+        request,
+        LARGEST_FORM_BYTES,
+        too_long="That is too long. Nothing was decided.",
+        cut_off="The form ended before it was complete. Nothing was decided.",
+    )
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise NotAForm
     try:

@@ -1,18 +1,22 @@
 """A pipeline asks its user: the record is made, the token by which the execution waits is sealed in it, a mail is due.
 
-Delivered twice, it asks once. Raises `NotAllowed` where the user's level lets the agent ask for nothing, and `Braked`.
+Delivered twice, it asks once. Raises `NotAllowed` where the user's level lets the agent ask for nothing, `Braked`, and
+`NotFound` where nothing is left to ask about.
 """
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 from qwestly_agent import container
 from qwestly_agent.authority import brake
+from qwestly_agent.authority.acts import still_proposed
 from qwestly_agent.authority.answering import tell
-from qwestly_agent.authority.approvals import Asker, ask
+from qwestly_agent.authority.approvals import Asker, Proposal, ask
 from qwestly_agent.authority.gate import gate
+from qwestly_agent.authority.keeping import id_of_question, keeping_of, without_forgotten
 from qwestly_agent.authority.mailing import mail_if_due
-from qwestly_agent.authority.model import Approval, digest_of
+from qwestly_agent.authority.model import Answer, Approval, Level, digest_of
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.errors import AgentError
@@ -25,44 +29,72 @@ class NotAllowed(AgentError):
     code, http_status, sentence = "not_allowed", 403, "The user lets the agent suggest, and change nothing."
 
 
+@dataclass(frozen=True)
+class Question:
+    id: str
+    """The same however often it is delivered."""
+    proposal: Proposal
+    answer: Answer
+    conversation_id: str | None
+    draft_id: str | None = None
+
+
 def handler(event: dict[str, Any], context: object) -> dict[str, str]:  # noqa: ARG001
     approval = container.house.run(lambda house: request(house, event))
     return {"approval_id": approval.id, "status": approval.status}
 
 
 async def request(house: House, given: dict[str, Any]) -> Approval:
-    user_id, task_token, revises = given["user_id"], given["task_token"], given.get("revises")
-    draft, level, _ = await asyncio.gather(
-        house.drafts.get(user_id, given["draft_id"]),
-        house.autonomy.level(user_id),
-        brake.check(house.signals, user_id),
-    )
-    proposal = publication_of(draft)
-    allowed = gate(proposal.act.effect, level)
-    if allowed.answer == "refuse":
-        raise NotAllowed
-    approval_id = id_of_question(draft, revises)
+    user_id, task_token = given["user_id"], given["task_token"]
+    level, _ = await asyncio.gather(house.autonomy.level(user_id), brake.check(house.signals, user_id))
+    about_draft = "draft_id" in given
+    question = await (_about_draft(house, given, level) if about_draft else _about_memories(house, given))
     asker = Asker(
         user_id=user_id,
         run_id=given["run_id"],
         level=level,
-        conversation_id=draft.conversation_id,
-        draft_id=draft.id,
-        task_token=await house.workflows.seal(task_token, approval_id),
-        revises=revises,
+        conversation_id=question.conversation_id,
+        draft_id=question.draft_id,
+        task_token=await house.workflows.seal(task_token, question.id),
+        revises=given.get("revises"),
     )
-    # There is no inverse of what others have seen: at no level does this run by itself.
-    approval = await ask(house, approval_id, proposal, asker, "queue" if allowed.answer == "queue" else "ask")
+    approval = await ask(house, question.id, question.proposal, asker, question.answer)
     approval = await _kept_newest(house, approval, asker)
     if approval.status != "pending":  # decided while this was delivered again
         return await tell(house, approval, task_token)
-    await house.drafts.tell(user_id, draft.id, house.clock(), status="waiting", label=WAITING, approval_id=approval.id)
+    if approval.draft_id:
+        told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
+        await house.drafts.tell(user_id, approval.draft_id, house.clock(), **told)
+    else:
+        approval = await without_forgotten(house, approval)
     return await mail_if_due(house, approval)
 
 
-def id_of_question(draft: Draft, revises: str | None) -> str:
-    """The same for the same round of the same draft, however often it is delivered."""
+async def _about_draft(house: House, given: dict[str, Any], level: Level) -> Question:
+    draft = await house.drafts.get(given["user_id"], given["draft_id"])
+    proposal = publication_of(draft)
+    allowed = gate(proposal.act.effect, level).answer
+    if allowed == "refuse":
+        raise NotAllowed
+    # There is no inverse of what others have seen: at no level does this run by itself.
+    answer = "queue" if allowed == "queue" else "ask"
+    approval_id = id_of_round(draft, given.get("revises"))
+    return Question(approval_id, proposal, answer, draft.conversation_id, draft.id)
+
+
+def id_of_round(draft: Draft, revises: str | None) -> str:
+    """The same for the same round of the same draft."""
     return f"ap_{digest_of(draft.id, str(draft.round), revises or '')[:32]}"
+
+
+async def _about_memories(house: House, given: dict[str, Any]) -> Question:
+    user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], id_of_question(given["batch_id"])
+    proposed = await still_proposed(house, user_id, memory_ids)
+    if not proposed:
+        await house.approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
+    # The gate is not asked: by its effect this may run at each level. It waits for a yes at each, as it is sensitive.
+    proposal = keeping_of(proposed, memory_ids, given["conversation_id"])
+    return Question(approval_id, proposal, "queue", given["conversation_id"])
 
 
 async def _kept_newest(house: House, approval: Approval, asker: Asker) -> Approval:

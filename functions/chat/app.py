@@ -19,7 +19,6 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 from pymongo.errors import PyMongoError
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
 from qwestly_agent.auth import verify_token
 from qwestly_agent.authority.answering import settle
@@ -28,6 +27,7 @@ from qwestly_agent.authority.brake import RunsOf, Standing, pull, standing
 from qwestly_agent.authority.view import ApprovalList, ApprovalView
 from qwestly_agent.authority.view import list_of as approvals_of
 from qwestly_agent.authority.view import view_of as approval_view_of
+from qwestly_agent.bodies import read_body
 from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failures import failure_of
@@ -48,7 +48,15 @@ from qwestly_agent.chat.view import (
     view_of,
 )
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import AgentError, Invalid, NotFound, TooLong, TooManyTurns, Unauthorized, WrongMethod
+from qwestly_agent.errors import AgentError, Invalid, NotFound, TooManyTurns, Unauthorized, WrongMethod
+from qwestly_agent.leaving import ERASED, erase, export
+from qwestly_agent.memory.finding import find
+from qwestly_agent.memory.model import Source
+from qwestly_agent.memory.remembering import correct, explain, forget
+from qwestly_agent.memory.starting import read_now
+from qwestly_agent.memory.view import Correction, ForgottenView, MemoryDetail, MemoryList, MemoryView, detail_of
+from qwestly_agent.memory.view import list_of as memories_of
+from qwestly_agent.memory.view import view_of as memory_view_of
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.settings import Settings
 
@@ -67,8 +75,18 @@ class Stopping(BaseModel):
     """False where nothing was running."""
 
 
+class Ending(BaseModel):
+    ending: Literal[True] = True
+
+
 class Deleted(BaseModel):
     deleted: Literal[True] = True
+
+
+class Erased(BaseModel):
+    erased: dict[str, int]
+    """Documents, by collection."""
+    note: str = ERASED
 
 
 class Health(BaseModel):
@@ -112,6 +130,7 @@ def create_app(
     app.get("/api/conversations/{conversation_id}")(read_conversation)
     app.delete("/api/conversations/{conversation_id}")(delete_conversation)
     app.post("/api/conversations/{conversation_id}/stop")(stop_turn)
+    app.post("/api/conversations/{conversation_id}/end")(end_conversation)
     app.get("/api/autonomy")(read_autonomy)
     app.put("/api/autonomy")(set_autonomy)
     app.get("/api/brake")(read_brake)
@@ -119,6 +138,12 @@ def create_app(
     app.delete("/api/brake")(release_brake)
     app.get("/api/approvals")(list_approvals)
     app.post("/api/approvals/{approval_id}/decision")(decide_approval)
+    app.get("/api/memories")(list_memories)
+    app.get("/api/memories/{memory_id}")(read_memory)
+    app.patch("/api/memories/{memory_id}")(correct_memory)
+    app.delete("/api/memories/{memory_id}")(forget_memory)
+    app.get("/api/me/export", response_class=StreamingResponse)(export_everything)
+    app.delete("/api/me")(erase_everything)
     app.get("/api/updates")(read_updates)
     app.post("/api/messages/{message_id}/feedback")(give_feedback)
     return app
@@ -179,7 +204,13 @@ async def chat(request: Request, house: TheHouse, user_id: TheUser) -> Streaming
 
     Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
-    posted = parse_turn(await read_body(request))
+    body = await read_body(
+        request,
+        LARGEST_BODY_BYTES,
+        too_long="The request is too large.",
+        cut_off="The request ended before its body did.",
+    )
+    posted = parse_turn(body)
     turn = await open_turn(house, user_id, posted, deadline_of(request, house), where_from(request))
     events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
@@ -228,6 +259,12 @@ async def stop_turn(conversation_id: str, house: TheHouse, user_id: TheUser) -> 
     if run_id:
         await house.signals.stop(user_id, run_id)
     return Stopping(stopping=run_id is not None)
+
+
+async def end_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Ending:
+    """Remember now what matters in it, and not only once it fell silent. It can be gone on with at any time."""
+    await read_now(house, user_id, conversation_id)
+    return Ending()
 
 
 async def give_feedback(message_id: str, given: FeedbackBody, house: TheHouse, user_id: TheUser) -> FeedbackGiven:
@@ -288,24 +325,63 @@ async def decide_approval(
     return approval_view_of(await settle(house, user_id, approval_id, decision, by="queue", where=where))
 
 
+async def list_memories(
+    house: TheHouse,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=100)] = 30,
+    after: Annotated[int, Query(ge=0, le=10_000)] = 0,
+    status: Literal["active", "proposed", "superseded"] = "active",
+    query: Annotated[str | None, Query(min_length=1, max_length=500)] = None,
+) -> MemoryList:
+    """What is remembered, the newest first; with `query` what holds, the best first, each with why it was found.
+
+    `proposed` waits for the user's yes, and is in no prompt and no search; of what is `superseded` another one holds.
+    """
+    if query is None:
+        return memories_of(await house.memories.newest(user_id, limit + 1, after, status), limit, after)
+    if status != "active":
+        raise Invalid("status: Only what holds can be searched.")
+    return memories_of((await find(house, user_id, query, after + limit + 1))[after:], limit, after)
+
+
+async def read_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> MemoryDetail:
+    """With the user's own words, the conversation in which they wrote them, what it replaced, and what replaced it."""
+    explanation = await explain(house, user_id, memory_id)
+    successor = explanation.memory.superseded_by
+    replaced_by = await house.memories.of_ids(user_id, [successor] if successor else [])
+    return detail_of(explanation, next(iter(replaced_by), None))
+
+
+async def correct_memory(memory_id: str, correction: Correction, house: TheHouse, user_id: TheUser) -> MemoryView:
+    """Put something else in its place: the answer is the new one, and the older says by what it was replaced."""
+    return memory_view_of(await correct(house, user_id, memory_id, correction.content, correction.content, Source()))
+
+
+async def forget_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> ForgottenView:
+    """For good, with what it replaced. What the user wrote stays in its conversation until they delete that."""
+    gone = await forget(house, user_id, [memory_id])
+    if not gone:
+        raise NotFound("There is no such memory.")
+    return ForgottenView(forgotten=gone)
+
+
+async def export_everything(house: TheHouse, user_id: TheUser) -> StreamingResponse:
+    """Everything that we keep about the user, as one JSON document; without vectors, task tokens and hashes."""
+    headers = {"Content-Disposition": 'attachment; filename="qwestly-agent.json"', "Cache-Control": "no-store"}
+    return StreamingResponse(await export(house, user_id), media_type="application/json", headers=headers)
+
+
+async def erase_everything(house: TheHouse, user_id: TheUser) -> Erased:
+    """Erase everything that we keep about the user, for good: what runs is stopped first, which can take 30 seconds."""
+    return Erased(erased=await erase(house, user_id))
+
+
 async def read_updates(house: TheHouse, user_id: TheUser, after: float | None = None) -> Updates:
     """What happened outside of turns since `after`, the last answer's `cursor`; without it, what runs or waits now.
 
     Ask every 2 seconds while `active`, else every 30. An item can come twice.
     """
     return await updates(house, user_id, after)
-
-
-async def read_body(request: Request) -> bytes:
-    body = bytearray()
-    try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > LARGEST_BODY_BYTES:
-                raise TooLong("The request is too large.")
-    except ClientDisconnect:
-        raise Invalid("The request ended before its body did.") from None
-    return bytes(body)
 
 
 def deadline_of(request: Request, house: FullHouse) -> float:

@@ -10,10 +10,11 @@ from typing import Any, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict  # the only one that pydantic reads before Python 3.12
 
-from infra.local import model_wishes, model_writer
+from infra.local import model_memory, model_wishes, model_writer
 
 Json: TypeAlias = Any
 Message: TypeAlias = Mapping[str, Json]
+Tool: TypeAlias = Mapping[str, Json]
 
 
 class ToolCall(TypedDict):
@@ -72,7 +73,13 @@ EXCLUSIVE: Sequence[tuple[re.Pattern[str], tuple[str, ...]]] = (
 """The first that matches decides alone."""
 PERSONAL: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"\b(name|title|employer|profile|headline|company)\b"), PROFILE),
-    (re.compile(r"\bgoals?\b|\bremember|\bprefer|\btold you\b|\bambitions?\b"), MEMORIES),
+    (
+        re.compile(
+            r"\bgoals?\b|\bremember|\bprefer|\btold you\b|\bambitions?\b"
+            r"|\b(do|did|have|am|was) i (\w+ )?(live|lived|work|worked|like|want|speak|know|decide|moved?|based)\b"
+        ),
+        MEMORIES,
+    ),
     (
         re.compile(r"\br[eé]sum[eé]\b|\bcv\b|\btranscripts?\b|\bdocuments?\b|\binterviews?\b|\bprojects?\b|\bachieve"),
         KNOWLEDGE,
@@ -108,16 +115,35 @@ def think(body: Mapping[str, Json]) -> Thought:
             return Thought(news)
         if wish := model_wishes.wish_in(words, tools):
             return Thought(tool_calls=[{"name": wish["name"], "arguments": wish["arguments"]}])
+    if not SELF_HARM.search(plain) and (wish := model_memory.call_in(words, tools, list(_results(messages)))):
+        return Thought(tool_calls=[{"name": wish["name"], "arguments": wish["arguments"]}])
     wanted = [] if _answered(messages) else [name for name in _choose(plain) if name in tools]
     if wanted:
         return Thought(tool_calls=[_call(tools[name], words) for name in wanted])
     if (output := _output_tool(body, tools)) is not None:
-        if _instructions(body).startswith(model_writer.IS_ASKED):
-            return Thought(tool_calls=[{"name": output["name"], "arguments": model_writer.section(said[0])}])
-        return Thought(tool_calls=[_call(output, words)])
+        return Thought(tool_calls=[_final(output, _instructions(body), said[0]) or _call(output, words)])
     if (schema := _output_schema(body)) is not None:
         return Thought(json.dumps(instance(schema, words), ensure_ascii=False))
     return Thought(_fused(messages) if _answered(messages) else _plain_answer(plain, said))
+
+
+def _final(output: Tool, asked: str, words: str) -> ToolCall | None:
+    """The answer to a request of one of our own writers and readers."""
+    if asked.startswith(model_writer.IS_ASKED):
+        return {"name": output["name"], "arguments": model_writer.section(words)}
+    for begins, read in (
+        (model_memory.IS_TO_EXTRACT, model_memory.found_in),
+        (model_memory.IS_TO_COMPARE, model_memory.verdicts_on),
+    ):
+        if asked.startswith(begins):
+            return {"name": output["name"], "arguments": {_list_of(output): read(words)}}
+    return None
+
+
+def _list_of(output: Tool) -> str:
+    """The name of the one list in what is asked for."""
+    properties = (output.get("parameters") or {}).get("properties", {})
+    return next((name for name, schema in properties.items() if schema.get("type") == "array"), "response")
 
 
 def _choose(plain: str) -> Sequence[str]:
@@ -143,8 +169,6 @@ def _plain_answer(plain: str, said: Sequence[str]) -> str:
 
 
 # --- what a request offers ----------------------------------------------------------------------------------------
-
-Tool: TypeAlias = Mapping[str, Json]
 
 
 def _text(message: Message) -> str:
@@ -335,7 +359,14 @@ def _fused(messages: Sequence[Message]) -> str:
     missing: list[str] = []
     failed: list[str] = []
     proposed: list[str] = []
-    for name, result in _results(messages):
+    results = list(_results(messages))
+    corrected = any(name in model_memory.TOOLS for name, _ in results)
+    for name, result in results:
+        if name == MEMORIES and corrected:
+            continue  # only to find which one is meant
+        if name in model_memory.TOOLS:
+            proposed.append(model_memory.answer_in(name, result))
+            continue
         if name in model_wishes.PROPOSING:
             proposed.append(model_wishes.outcome_in(result) or "That cannot be done as it is.")
             continue
@@ -394,6 +425,9 @@ def _facts(value: Json) -> Iterator[str]:
 def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
     if "company" in value and "title" in value:
         yield f"{value['title']} at {value['company']}"
+        return
+    if value.get("before") and isinstance(value.get("content"), str):
+        yield f"{value['content']}{model_memory.in_full(value)}"
         return
     for key in TEXT_KEYS:
         if isinstance(value.get(key), str):

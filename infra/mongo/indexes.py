@@ -12,6 +12,8 @@ from qwestly_agent.stores import (
     conversations,
     docs,
     drafts,
+    extractions,
+    journal,
     knowledge,
     memories,
     profiles,
@@ -26,6 +28,8 @@ INDEXES: dict[str, list[IndexModel]] = {
     # By `_id`, which is made of user and conversation, a turn claims its conversation.
     conversations.CONVERSATIONS: [
         IndexModel([("user_id", ASCENDING), ("last_used", DESCENDING)], name="user_last_used"),
+        # Of what is due to be read for what to remember.
+        IndexModel([("extract_at", ASCENDING)], name="extract_at"),
         _EXPIRES,
     ],
     conversations.MESSAGES: [
@@ -56,9 +60,27 @@ INDEXES: dict[str, list[IndexModel]] = {
         IndexModel([("status", ASCENDING)], name="status"),
         _EXPIRES,
     ],
+    extractions.COLLECTION: [IndexModel([("user_id", ASCENDING)], name="user"), _EXPIRES],
     memories.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("salience", DESCENDING)], name="most_salient"),
         IndexModel([("user_id", ASCENDING), ("withdrawn_at", DESCENDING)], name="withdrawn"),
+        # Unique: what says the same is remembered once, whoever stores it at the same moment. A memory has a key as
+        # long as it has a place of its own; the partial filter leaves out what was written before there were keys.
+        IndexModel(
+            [("user_id", ASCENDING), ("key", ASCENDING)],
+            name="key",
+            unique=True,
+            partialFilterExpression={"key": {"$type": "string"}},
+        ),
+        IndexModel([("user_id", ASCENDING), ("created", DESCENDING)], name="newest"),
+        IndexModel([("user_id", ASCENDING), ("superseded_by", ASCENDING)], name="superseded_by"),
+        # Of what the nightly consolidation has not looked at.
+        IndexModel([("consolidated", ASCENDING), ("user_id", ASCENDING)], name="consolidated"),
+    ],
+    journal.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("created", ASCENDING)], name="user_created"),
+        # None on what was undone, which is kept for good.
+        _EXPIRES,
     ],
 }
 

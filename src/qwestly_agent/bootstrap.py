@@ -21,9 +21,12 @@ from qwestly_agent.observability import make_logger
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.belongings import Belongings
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.extractions import Extractions
+from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
@@ -62,10 +65,13 @@ class House:
     autonomy: Autonomy
     profiles: Profiles
     memories: Memories
+    journal: Journal
     knowledge: Knowledge
     approvals: Approvals
     drafts: Drafts
+    extractions: Extractions
     usage: Usage
+    belongings: Belongings
     sweeps: Sweeps
     candidate_app: CandidateApp
     workflows: Workflows
@@ -149,10 +155,13 @@ def _house(settings: Settings, http: httpx2.AsyncClient, clock: Clock, new_id: C
         autonomy=Autonomy(database),
         profiles=Profiles(database),
         memories=Memories.of(database),
+        journal=Journal(database),
         knowledge=Knowledge.of(database),
         approvals=Approvals(database),
         drafts=Drafts(database),
+        extractions=Extractions(database),
         usage=Usage(database),
+        belongings=Belongings(database),
         sweeps=Sweeps(database),
         candidate_app=CandidateApp(
             http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id

@@ -3,7 +3,8 @@
 import json
 import logging
 import traceback
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
@@ -38,7 +39,9 @@ class Event(StrEnum):
     TOOL_FAILED = "tool failed"
     ACCOUNT_FAILED = "a turn's cost or tool calls could not be written down"
     SEARCH_WITHOUT_VECTORS = "query not embedded, searched by words"
+    CONSOLIDATION_FAILED = "a user's memories were not consolidated"
     REQUEST_FAILED = "request failed"
+    SET_ASIDE = "conversation set aside: it could not be read for what to remember"
 
 
 def cause_of(error: BaseException) -> dict[str, Any]:
@@ -90,6 +93,33 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
     metrics.add_metric("ToolCalls", MetricUnit.Count, sum(calls.values()))
     metrics.add_metric("ToolErrors", MetricUnit.Count, calls.get("failed", 0))
     metrics.add_metric("ToolRefusals", MetricUnit.Count, calls.get("refused", 0))
+    metrics.flush_metrics()
+
+
+def measure_extraction(verbs: Sequence[str], proposed: int, dropped: Mapping[str, int]) -> None:
+    """What became of what was found in a conversation; what was dropped also by its reason."""
+    metrics = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=SERVICE)
+    counts = Counter(verbs)
+    metrics.add_metric("MemoriesFound", MetricUnit.Count, len(verbs) + sum(dropped.values()) - counts["skip"])
+    metrics.add_metric("MemoriesAdded", MetricUnit.Count, counts["add"])
+    metrics.add_metric("MemoriesReinforced", MetricUnit.Count, counts["reinforce"])
+    metrics.add_metric("MemoriesSuperseded", MetricUnit.Count, counts["supersede"])
+    metrics.add_metric("MemoriesProposed", MetricUnit.Count, proposed)
+    metrics.add_metric("MemoriesDropped", MetricUnit.Count, sum(dropped.values()))
+    for reason, count in dropped.items():
+        metrics.add_metric(f"MemoriesDropped{reason.title().replace('_', '')}", MetricUnit.Count, count)
+    metrics.flush_metrics()
+
+
+def measure_consolidation(users: int, planned: int, merged: int, left_over: int, failed: int) -> None:
+    """A page of users as CloudWatch metrics. `users` are those who were looked at, `planned` the memories that could be
+    merged; what the cap left over is due the next night."""
+    metrics = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=SERVICE)
+    metrics.add_metric("ConsolidatedUsers", MetricUnit.Count, users)
+    metrics.add_metric("PlannedMerges", MetricUnit.Count, planned)
+    metrics.add_metric("Merges", MetricUnit.Count, merged)
+    metrics.add_metric("MergesLeftOver", MetricUnit.Count, left_over)
+    metrics.add_metric("FailedConsolidations", MetricUnit.Count, failed)
     metrics.flush_metrics()
 
 

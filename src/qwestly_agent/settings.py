@@ -36,6 +36,8 @@ class Settings:
     """The KMS key, or its alias, that seals task tokens."""
     card_machine_arn: str = ""
     """The state machine that makes cards."""
+    memory_machine_arn: str = ""
+    """The state machine that reads conversations for what to remember."""
     deepseek_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
     model_base_url: str = ""
@@ -60,6 +62,11 @@ class Settings:
     """So many of a user at once."""
     messages_a_minute: int = 20
     """So many from a user; 1,000 and more is no limit."""
+    memory_grey_from: float = 0.4
+    """The cosine from which something new may be something known in other words, so that a model is asked.
+    tests/unit/memory/matters.yaml is the set that this and the next one were tuned on."""
+    memory_forgotten_from: float = 0.75
+    """The cosine from which something is what was forgotten, in other words."""
     join_window_ms: float = 80
     """Words that a model sends within so many milliseconds go on together; 0 joins none."""
     log_level: str = "INFO"

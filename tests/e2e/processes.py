@@ -28,6 +28,8 @@ ENVIRONMENT = {
     "HOME": os.environ.get("HOME", "/"),
     "QWESTLY_AGENT_SHARED_SECRET": SECRET,
     "MONGODB_DATABASE": DEMO_DATABASE,
+    # Tests of one user say more in a minute than people do.
+    "MESSAGES_A_MINUTE": "1000",
 }
 """Nothing else of what the machine has set: it would win over the local defaults."""
 CANDIDATE_API = {

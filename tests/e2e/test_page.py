@@ -1,10 +1,11 @@
 """The page of the running stack in a real browser: what a newcomer sees."""
 
+import re
 import uuid
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 from tests.e2e.processes import Stack
 from tests.widget.conftest import is_complaint
@@ -178,3 +179,104 @@ def test_what_goes_on_behind_the_chat_is_shown_beside_it(open_page: Callable[...
     schedules = page.get_by_role("list", name="Schedules")
     expect(schedules.get_by_role("button").first).to_have_text("Run now")
     expect(page.get_by_text("Could not be read")).to_have_count(0)
+
+
+# --- memories ---------------------------------------------------------------------------------------------------------
+
+
+def memories_on(page: Page) -> Locator:
+    return page.get_by_role("region", name="Memories")
+
+
+def test_a_memory_tells_its_words_its_day_and_what_was_before(open_page: Callable[..., Page]) -> None:
+    section = memories_on(open_page(""))
+    goal = section.get_by_role("listitem").filter(has_text="Wants to lead a product team")
+    expect(goal).to_contain_text(re.compile(r"goal · told on .+ · sure"))
+    goal.get_by_text("Why").click()
+    expect(goal).to_contain_text("“within a year I want to lead a product team at a climate company”")
+    expect(goal).to_contain_text(re.compile(r"You wrote this on \d+ \w+ 20\d\d"))
+    expect(goal).to_contain_text("Before that: “Wants to become a staff engineer.”")
+
+
+def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_and_forgotten(
+    open_page: Callable[..., Page],
+) -> None:
+    page = open_page(stranger())
+    section, widget = memories_on(page), Widget(page)
+    expect(section).to_contain_text("Nothing is remembered yet.")
+    for wish in ("Remember that I live in Lisbon.", "Remember that I like night trains."):
+        widget.say(wish)
+        expect(widget.send).to_be_visible()
+    rows = section.get_by_role("listitem")
+    expect(rows).to_have_count(2)
+
+    section.get_by_role("button", name="Correct: Lives in Lisbon.").click()
+    section.get_by_role("textbox", name="What holds instead").fill("Lives in Porto.")
+    section.get_by_role("button", name="Save").click()
+    home = rows.filter(has_text="Lives in Porto.")
+    expect(home).to_be_visible()
+    expect(rows.filter(has_text="Lives in Lisbon.")).to_have_count(0)
+    home.get_by_text("Why").click()
+    expect(home).to_contain_text("Before that: “Lives in Lisbon.”")
+
+    section.get_by_role("searchbox").fill("trains")
+    section.get_by_role("searchbox").press("Enter")
+    expect(rows.first).to_contain_text("Likes night trains.")
+    section.get_by_role("searchbox").fill("")
+    section.get_by_role("button", name="Forget: Lives in Porto.").click()
+    asked = section.get_by_role("group", name="Forget this for good?")
+    expect(asked).to_contain_text("It cannot be brought back.")
+    asked.get_by_role("button", name="Forget for good").click()
+    expect(section.get_by_role("status")).to_contain_text("forgotten for good")
+    expect(rows).to_have_count(1)
+    page.reload()
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("Likes night trains.")
+
+
+def test_what_is_told_in_passing_is_remembered_once_the_conversation_is_ended(open_page: Callable[..., Page]) -> None:
+    page = open_page(stranger())
+    section, widget = memories_on(page), Widget(page)
+    widget.say("I moved from Berlin to Lisbon in March 2024. I have diabetes.")
+    expect(widget.send).to_be_visible()
+    section.get_by_role("button", name="End the last conversation").click()
+    rows = section.get_by_role("listitem")
+    expect(rows).to_contain_text(["Lives in Lisbon."], timeout=30_000)
+    expect(section).to_contain_text("One waits for your yes")
+    section.get_by_role("button", name="Open the queue").click()
+    page.get_by_role("button", name="Approve", exact=True).click()
+    expect(rows).to_contain_text(["Has diabetes.", "Lives in Lisbon."], timeout=30_000)
+
+
+def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Callable[..., Page]) -> None:
+    page = open_page(stranger(), viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
+    widget = Widget(page)
+    widget.say("Remember that I live in Lisbon.")
+    expect(widget.send).to_be_visible()
+    page.get_by_role("button", name="Backstage").press("Enter")
+    section = memories_on(page)
+    search, row = section.get_by_role("searchbox").bounding_box(), section.get_by_role("listitem").bounding_box()
+    assert search
+    assert row
+    assert search["y"] < row["y"]
+    section.get_by_role("button", name="Forget: Lives in Lisbon.").press("Enter")
+    expect(section.get_by_role("button", name="Keep")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(section.get_by_role("button", name="Correct: Lives in Lisbon.")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    expect(section).to_contain_text("Nothing is remembered yet.")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_memories_that_cannot_be_read_say_so_and_come_back(open_page: Callable[..., Page]) -> None:
+    page = open_page("")
+    section = memories_on(page)
+    expect(section.get_by_role("listitem").first).to_be_visible()
+    gone = {"error": {"code": "unavailable", "message": "Your data cannot be reached right now.", "request_id": "r"}}
+    page.route("**/api/memories**", lambda route: route.fulfill(status=503, json=gone))
+    expect(section).to_contain_text("Could not be read: Your data cannot be reached right now.")
+    page.unroute("**/api/memories**")
+    expect(section).not_to_contain_text("Could not be read")

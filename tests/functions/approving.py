@@ -2,9 +2,10 @@
 
 import json
 import threading
+import uuid
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -28,6 +29,7 @@ from qwestly_agent.bootstrap import AWS, House, bootstrap_without_models
 from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.memory.model import Memory, Source
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import API_SECRET, USER, FakeClock, settings_for
 
@@ -129,6 +131,30 @@ class World:
         draft = Draft(**made, label="Checking", created_at=now, updated_at=now, parts=parts)
         self.run(lambda house: house.drafts.add(draft))
         return draft
+
+    def proposed(self, *contents: str) -> list[str]:
+        """Memories that wait for a yes, of the conversation `chat_1`; their ids."""
+        ids = [f"mem_{uuid.uuid4().hex}" for _ in contents]
+        for memory_id, content in zip(ids, contents, strict=True):
+            memory = Memory(
+                id=memory_id,
+                type="fact",
+                content=content,
+                status="proposed",
+                quote=f"I say: {content}",
+                sensitive=True,
+                source=Source(conversation_id="chat_1", message_ids=("m1",)),
+            )
+            self.run(lambda house, memory=memory: house.memories.add(USER, memory, memory.id, [1.0], self.clock()))
+        return ids
+
+    def request_memories(self, memory_ids: Sequence[str], **given: Any) -> dict[str, str]:
+        ids = {"user_id": USER, "conversation_id": "chat_1", "batch_id": "batch_1", "memory_ids": memory_ids}
+        return request.handler({**ids, "run_id": "run_1", "task_token": "first", **given}, None)
+
+    def statuses(self) -> dict[str, str]:
+        """Of memories, by what they say; of those that say nothing any more by their ids."""
+        return {each.get("content", each["_id"]): each["status"] for each in self.database["user_memories"].find()}
 
     def dump(self) -> dict[str, list[dict[str, Any]]]:
         """Every document there is."""

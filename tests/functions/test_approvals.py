@@ -60,7 +60,8 @@ def test_a_change_waits_for_its_user_and_ends_the_turn(chat: ChatServer, person:
     answer = person.say("Make me head of product")
     approval = asked(answer)
     assert approval["preview"]["title"] == "Change your headline"
-    assert approval["preview"]["changes"] == [{"name": "Headline", "before": "Product Manager", "after": HEADLINE}]
+    [change] = approval["preview"]["changes"]
+    assert change == {"name": "Headline", "before": "Product Manager", "after": HEADLINE, "evidence": []}
     assert (approval["status"], approval["rationale"], approval["editable"]) == ("pending", "It says more.", ["value"])
     assert answer.names[-2:] == ["approval_required", "done"]
     assert len(model.requests) == 1

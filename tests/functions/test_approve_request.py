@@ -1,12 +1,18 @@
 """A pipeline asks its user, by a state machine that waits."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from functions.approve import request
 from infra.local.aws import AwsServer
-from qwestly_agent.authority.model import Level
+from qwestly_agent.authority.approvals import Decision, decide
+from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, Level, Verb
+from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import Invalid, NotFound
 from tests.functions.approving import TEMPLATE, World, a_world, local_aws
 from tests.servers import USER, until
 
@@ -138,3 +144,164 @@ def test_an_input_of_another_version_is_understood(world: World) -> None:
 def test_somebody_elses_draft_is_not_asked_about(world: World) -> None:
     outcome = world.aws.run(MACHINE, {**GIVEN, "user_id": "auth0|stranger"})
     assert (outcome.status, outcome.error) == ("FAILED", "NotFound")
+
+
+# --- what is sensitive, before it is remembered -----------------------------------------------------------------------
+
+SECRETS = ("Has type 1 diabetes", "Is a member of the union")
+
+
+def kept_texts(world: World) -> list[str]:
+    """Of the secrets, those that stand in a record, a mail or a draft: wherever no memory is."""
+    elsewhere = {name: documents for name, documents in world.dump().items() if name != "user_memories"}
+    mails = [(mail.subject, mail.text, mail.html) for mail in world.aws.outbox]
+    return [secret for secret in SECRETS if secret in f"{elsewhere} {mails}"]
+
+
+def test_a_yes_keeps_what_was_proposed_and_the_record_forgets_what_it_was(world: World) -> None:
+    ids = world.proposed(*SECRETS)
+    approval_id = world.request_memories(ids)["approval_id"]
+    approval = world.approval(approval_id)
+    assert (approval.kind, approval.effect, approval.conversation_id) == ("memory", "draft", "chat_1")
+    assert [(each.name, each.before, each.after) for each in approval.preview.changes] == [
+        ("Fact", None, SECRETS[0]),
+        ("Fact", None, SECRETS[1]),
+    ]
+    assert [each.evidence for each in approval.preview.changes] == [(f"You said: “I say: {text}”",) for text in SECRETS]
+    world.decide(world.link(approval_id))
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()  # nobody waits by this token
+    approval = world.approval(approval_id)
+    assert (approval.status, approval.outcome) == ("done", "They are remembered.")
+    assert world.statuses() == dict.fromkeys(SECRETS, "active")
+    assert kept_texts(world) == []
+    assert approval.preview.title == "Remember 2 sensitive things"
+
+
+@pytest.mark.parametrize("chosen", ["L0", "L1", "L2", "L3"])
+def test_at_each_level_it_is_asked_and_mailed_without_what_it_is_about(world: World, chosen: Level) -> None:
+    level(world, chosen)
+    ids = world.proposed(SECRETS[0])
+    approval = world.approval(world.request_memories(ids)["approval_id"])
+    assert (approval.status, approval.answer) == ("pending", "queue")
+    assert world.statuses() == {SECRETS[0]: "proposed"}
+    [mail] = world.aws.outbox
+    assert mail.subject == "Please decide: Remember something sensitive"
+    assert not [each for each in (SECRETS[0], "diabetes", "Fact") if each in mail.text + mail.html + mail.subject]
+    assert "only if you say yes" in mail.text
+    assert SECRETS[0] in world.get(world.link(approval.id)).text
+
+
+def test_a_no_and_no_answer_leave_nothing_of_it_also_where_the_execution_is_gone(world: World) -> None:
+    for batch in ("batch_1", "batch_2"):
+        approval_id = world.request_memories(world.proposed(SECRETS[0]), batch_id=batch)["approval_id"]
+        assert kept_texts(world) == [SECRETS[0]]
+        if batch == "batch_1":
+            world.decide(world.link(approval_id), "reject")
+        else:
+            world.clock.now = world.approval(approval_id).expires_at
+            world.sweep()
+        assert world.approval(approval_id).status == ("rejected" if batch == "batch_1" else "expired")
+        assert kept_texts(world) == []
+        assert list(world.statuses().values()) == ["forgotten"], "nobody waits by this token"
+
+
+def test_delivered_twice_it_asks_once_also_after_the_decision(world: World) -> None:
+    ids = world.proposed(*SECRETS)
+    first = world.request_memories(ids)
+    assert world.request_memories(ids, task_token="second") == first
+    assert len(world.aws.outbox) == 1
+    world.decide(world.link(first["approval_id"]))
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    again = world.request_memories(ids, task_token="third")
+    assert again == {"approval_id": first["approval_id"], "status": "done"}
+    assert kept_texts(world) == []
+
+
+def test_what_is_forgotten_before_the_decision_is_shown_no_more_and_not_kept(world: World) -> None:
+    ids = world.proposed(*SECRETS)
+    approval_id = world.request_memories(ids)["approval_id"]
+    token = world.link(approval_id)
+
+    async def forget(house: House) -> None:
+        await house.memories.forget(USER, ids[:1], {}, house.clock())
+        await house.approvals.scrub_memories(USER, ids[:1])
+
+    world.run(forget)
+    assert kept_texts(world) == [SECRETS[1]]
+    assert SECRETS[0] not in world.get(token).text
+    world.decide(token)
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    assert world.statuses() == {ids[0]: "forgotten", SECRETS[1]: "active"}
+
+
+def test_what_is_forgotten_while_it_is_being_asked_about_is_not_in_the_record(world: World) -> None:
+    ids = world.proposed(*SECRETS)
+
+    async def forgetful(house: House) -> None:
+        given = {"user_id": USER, "conversation_id": "c", "batch_id": "b", "memory_ids": ids, "run_id": "r"}
+        seal = house.workflows.seal
+
+        class Between:
+            """After the memories were read, and before the record is there."""
+
+            async def seal(self, *given: str) -> str:
+                await house.memories.forget(USER, ids[:1], {}, house.clock())
+                await house.approvals.scrub_memories(USER, ids[:1])
+                return await seal(*given)
+
+        between: Any = Between()
+        await request.request(replace(house, workflows=between), {**given, "task_token": "t"})
+
+    world.run(forgetful)
+    assert kept_texts(world) == [SECRETS[1]]
+
+
+def test_where_all_was_forgotten_a_yes_says_so_and_nothing_is_asked(world: World) -> None:
+    ids = world.proposed(SECRETS[0])
+    approval_id = world.request_memories(ids)["approval_id"]
+    token = world.link(approval_id)
+    world.run(lambda house: house.memories.forget(USER, ids, {}, house.clock()))
+    world.decide(token)
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    assert "forgotten" in (world.approval(approval_id).outcome or "")
+    with pytest.raises(NotFound):
+        world.request_memories(ids, batch_id="batch_2")
+    assert len(world.dump()["agent_approvals"]) == 1
+
+
+def test_a_process_that_dies_while_it_keeps_them_leaves_what_the_sweep_does(world: World) -> None:
+    ids = world.proposed(*SECRETS)
+    approval_id = world.request_memories(ids)["approval_id"]
+    world.decide(world.link(approval_id))
+
+    async def begin_and_die(house: House) -> None:
+        before = await house.approvals.get(USER, approval_id)
+        begun = {"status": "executing", "begun_at": house.clock(), "task_token": None}
+        await house.approvals.put(before, before.model_copy(update=begun))
+        await house.memories.keep_proposed(USER, ids[:1], house.clock())
+
+    world.run(begin_and_die)
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    assert world.approval(approval_id).status == "done"
+    assert world.statuses() == dict.fromkeys(SECRETS, "active")
+    assert not world.candidate_app.api.requests
+
+
+@pytest.mark.parametrize("decision", ["revise", "edit"])
+def test_it_is_answered_with_yes_or_no_and_nothing_between(world: World, decision: Verb) -> None:
+    approval_id = world.request_memories(world.proposed(SECRETS[0]))["approval_id"]
+    approval = world.approval(approval_id)
+    given = {"memory_ids": []} if decision == "edit" else None
+    answer = Decision(decision=decision, args_digest=approval.args_digest, args=given, reason="Say it kindly.")
+    with pytest.raises(Invalid):
+        world.run(lambda house: decide(house, USER, approval_id, answer, by="queue", where=""))
+    page = world.get(world.link(approval_id)).text
+    assert 'value="revise"' not in page
+    assert 'value="reject"' in page
+    assert world.decide(world.link(approval_id), "revise", "Say it kindly.").status == 422
+    assert world.approval(approval_id).status == "pending"

@@ -57,6 +57,7 @@ from qwestly_agent.authority.model import (
     Level,
     Status,
 )
+from qwestly_agent.authority.sweeping import ITS_EXECUTIONS_SECONDS, look_after
 from qwestly_agent.bootstrap import House, bootstrap_without_models
 from qwestly_agent.chat.updates import MOST_ITEMS, updates
 from qwestly_agent.clients import candidate_app
@@ -225,7 +226,7 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
             {"url": URL, "refresh": True},
         ),
     ],
-    ids=list(ACTS),
+    ids=[name for name, act in ACTS.items() if not act.ours],
 )
 async def test_a_yes_does_what_the_record_says_under_its_own_key(
     stage: Stage, house: House, user_id: str, act: Act[Any], args: dict[str, Any], request_line: str, body: Any
@@ -821,6 +822,34 @@ async def test_who_is_told_to_be_asked_again_is_asked_again_without_an_execution
     assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
     [again] = await house.approvals.waiting(user_id, 10)
     assert (again.status, again.revises) == ("pending", approval.id)
+
+
+@pytest.mark.parametrize(("becomes", "status"), [("failed", "failed"), ("changed", "drafted")])
+async def test_a_draft_whose_execution_is_gone_does_not_wait_for_ever_for_what_was_not_done(
+    stage: Stage, house: House, user_id: str, becomes: str, status: str
+) -> None:
+    approval = await of_a_pipeline(stage, house, user_id)
+    if becomes == "changed":
+        stage.database[CARDS].insert_one({"user_id": user_id, "card_id": approval.draft_id, "headline": "Other"})
+    else:
+        stage.app.misbehave("forbidden")
+    after = await answered(house, approval, "approve")
+    assert after.status == becomes
+    draft = await house.drafts.get(user_id, approval.draft_id or "")
+    assert draft.status == status
+    assert (draft.label == after.outcome) == (becomes == "failed")
+
+
+async def test_one_that_was_swept_up_and_had_changed_does_not_either(stage: Stage, house: House, user_id: str) -> None:
+    approval = await decided(house, await of_a_pipeline(stage, house, user_id))
+    stage.database[CARDS].insert_one({"user_id": user_id, "card_id": approval.draft_id, "headline": "Other"})
+    stage.clock.advance(ITS_EXECUTIONS_SECONDS)
+    nobody: Any = NobodyWaits()
+    for _ in range(2):
+        await look_after(replace(house, workflows=nobody), user_id, approval.id)
+        stage.clock.advance(LEFT_BEHIND_SECONDS)
+    assert (await house.approvals.get(user_id, approval.id)).due_at is None
+    assert (await house.drafts.get(user_id, approval.draft_id or "")).status == "drafted"
 
 
 async def test_updates_go_on_after_more_than_a_page_at_once(stage: Stage, house: House, user_id: str) -> None:

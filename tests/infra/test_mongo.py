@@ -28,6 +28,8 @@ from qwestly_agent.stores import (
     conversations,
     docs,
     drafts,
+    extractions,
+    journal,
     knowledge,
     memories,
     profiles,
@@ -340,6 +342,8 @@ OURS = {
     conversations.MESSAGES,
     docs.COLLECTION,
     drafts.COLLECTION,
+    extractions.COLLECTION,
+    journal.COLLECTION,
     memories.COLLECTION,
     signals.COLLECTION,
     tool_calls.COLLECTION,
@@ -364,6 +368,8 @@ def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> N
         conversations,
         docs,
         drafts,
+        extractions,
+        journal,
         knowledge,
         memories,
         profiles,
@@ -375,7 +381,8 @@ def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> N
         value
         for module in modules
         for name, value in vars(module).items()
-        if name.isupper() and isinstance(value, str) and name != "ACTIVE" and "LEVEL" not in name
+        if name in ("COLLECTION", "CONVERSATIONS", "MESSAGES")
+        or (module is profiles and name.isupper() and isinstance(value, str))
     }
     assert named == FOREIGN | OURS
 

@@ -1,4 +1,4 @@
-"""generate_card as it runs: its machine, its real handlers, the database, the candidate app and a scripted model."""
+"""The machines as they run: their real handlers, the database, the candidate app and a scripted model."""
 
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
@@ -45,22 +45,27 @@ class World:
         return container.house.run(work)
 
     @contextmanager
-    def instead_of(self, state: str, wrapped: Callable[[Handler], Handler]) -> Iterator[None]:
+    def instead_of(
+        self, state: str, wrapped: Callable[[Handler], Handler], folder: str = "generate_card"
+    ) -> Iterator[None]:
         """Another handler, made of a state's own."""
-        name, own = self._handler(state)
+        name, own = self._handler(state, folder)
         self.aws.register(name, wrapped(own))
         yield
         self.aws.register(name, own)
 
     def let_time_pass_between_tries(self) -> None:
         """Of publishing: hurried retries take no time, and what was begun counts as left behind only after a minute."""
-        name, own = self._handler("publish")
+        name, own = self._handler("publish", "generate_card")
         self.aws.register(name, own)
 
-    def _handler(self, state: str) -> tuple[str, Handler]:
+    def _handler(self, state: str, folder: str) -> tuple[str, Handler]:
         """The function's name, and what it does."""
+        code = f"functions/{'approve' if state == 'request' else folder}/"  # each machine asks by the same one
         [(logical_id, properties)] = [
-            (name, each) for name, each in TEMPLATE.python_functions().items() if each["Handler"] == f"{state}.handler"
+            (name, each)
+            for name, each in TEMPLATE.python_functions().items()
+            if (each["CodeUri"], each["Handler"]) == (code, f"{state}.handler")
         ]
         own = load_handler(TEMPLATE.folder / properties["CodeUri"], f"{state}.handler")
         return TEMPLATE.name(logical_id), self._paced(own) if state == "publish" else own
@@ -212,6 +217,7 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
         "EMBEDDINGS_BASE_URL": _model_server.base_url,
         "TASK_TOKEN_KEY": TEMPLATE.name("TaskTokenAlias"),
         "CARD_MACHINE_ARN": TEMPLATE.arn("GenerateCardMachine"),
+        "MEMORY_MACHINE_ARN": TEMPLATE.arn("ExtractMemoriesMachine"),
         "APPROVE_URL": "http://127.0.0.1:9/approve",
         "MAIL_FROM": "Qwestly <agent@qwestly.example>",
         "LOG_LEVEL": "CRITICAL",

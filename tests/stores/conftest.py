@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
+from bson import encode
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.monitoring import CommandListener, CommandStartedEvent
+from pymongo.monitoring import CommandListener, CommandStartedEvent, CommandSucceededEvent
 
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.stores.search import Document
@@ -43,17 +44,44 @@ class Sent(CommandListener):
         return [command for command in self.commands if next(iter(command)) == name]
 
 
+class Replies(CommandListener):
+    """What the server answered to reads: documents, and their bytes."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        self.documents = self.bytes = 0
+
+    def started(self, event: CommandStartedEvent) -> None:
+        pass
+
+    def succeeded(self, event: CommandSucceededEvent) -> None:
+        cursor = event.reply.get("cursor", {})
+        found = [*cursor.get("firstBatch", ()), *cursor.get("nextBatch", ())]
+        self.documents += len(found)
+        self.bytes += sum(len(encode(each)) for each in found)
+
+    def failed(self, event: Any) -> None:
+        pass
+
+
 @pytest.fixture
 def sent() -> Sent:
     return Sent()
 
 
 @pytest.fixture
+def replies() -> Replies:
+    return Replies()
+
+
+@pytest.fixture
 async def database(
-    mongodb_uri: str, database_name: str, sent: Sent, watch: Watch
+    mongodb_uri: str, database_name: str, sent: Sent, replies: Replies, watch: Watch
 ) -> AsyncIterator[AsyncDatabase[Document]]:
     """With our indexes, as `apply` makes them."""
-    async with AsyncMongoClient[Document](mongodb_uri, tz_aware=True, event_listeners=[sent, watch]) as client:
+    async with AsyncMongoClient[Document](mongodb_uri, tz_aware=True, event_listeners=[sent, replies, watch]) as client:
         database = client[database_name]
         for collection, indexes in INDEXES.items():
             await database[collection].create_indexes(indexes)

@@ -1,5 +1,7 @@
 """What is remembered: the most salient first, only what holds, and no vectors where none are compared."""
 
+import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from qwestly_agent.memory.ranking import salience
 from qwestly_agent.stores.memories import COLLECTION, Memories
 from qwestly_agent.stores.search import Document, to_binary
 from tests.servers import USER
-from tests.stores.conftest import Sent
+from tests.stores.conftest import Replies, Sent
 
 pytestmark = pytest.mark.anyio
 NOW = 1_800_000_000.0
@@ -31,6 +33,10 @@ def remembered(id: str, *, importance: float = 0.5, days_ago: float = 0, user_id
         "created_at": to_datetime(said_at),
         **more,
     }
+
+
+def a_memory(id: str, content: str) -> Memory:
+    return Memory(id=id, type="fact", content=content)
 
 
 @pytest.fixture
@@ -67,7 +73,7 @@ async def test_only_what_holds_is_remembered(memories: Memories, database: Async
     )
     assert await ids(memories) == ["holds"]
     for vector in ([1.0, 0.0], None):
-        assert [memory.id for memory in await memories.search(USER, "trains", vector, 9)] == ["holds"]
+        assert [found.memory.id for found in await memories.search(USER, "trains", vector, 9, NOW)] == ["holds"]
 
 
 async def test_a_session_start_reads_no_vectors(
@@ -95,7 +101,9 @@ async def test_a_memory_says_what_it_is_and_what_it_rests_on(
     }
     await database[COLLECTION].insert_one(remembered("one", **more))
     [memory] = await memories.most_salient(USER, 1)
-    expected = Memory.model_validate({"id": "one", "content": "one likes trains", **more})
+    expected = Memory.model_validate(
+        {"id": "one", "content": "one likes trains", "created_at": to_datetime(NOW), **more}
+    )
     assert memory == expected
 
 
@@ -112,3 +120,76 @@ async def test_the_last_withdrawal_is_told_whoever_was_active_since(
         ]
     )
     assert await memories.last_withdrawn(USER) == NOW - 0.25
+
+
+async def test_a_search_blends_meaning_words_and_salience_and_shows_the_parts(
+    memories: Memories, database: AsyncDatabase[Document]
+) -> None:
+    await database[COLLECTION].insert_many(
+        [
+            remembered("near", content="likes railways", content_embedding=to_binary([1.0, 0.0])),
+            remembered("said", content="likes trains", content_embedding=to_binary([0.8, 0.6])),
+            remembered("vital", importance=1.0, content="has a dog", content_embedding=to_binary([0.0, 1.0])),
+            remembered("old", days_ago=900, content="likes trains", content_embedding=to_binary([0.8, 0.6])),
+        ]
+    )
+    found = await memories.search(USER, "trains", [1.0, 0.0], 9, NOW)
+    assert [each.memory.id for each in found] == ["said", "old", "near", "vital"]
+    assert found[0].score.model_dump() == {"meaning": 0.8, "words": 1.0, "salience": 0.5, "total": 0.805}
+    assert found[1].score.salience < 0.001
+    by_words = await memories.search(USER, "trains", None, 9, NOW)
+    assert [each.memory.id for each in by_words] == ["said", "old"]
+    assert by_words[0].score.meaning == 0
+
+
+async def test_what_was_written_last_is_compared_whatever_an_index_knows(
+    memories: Memories, database: AsyncDatabase[Document]
+) -> None:
+    await memories.add(USER, a_memory("mine", "likes trains"), "h1", [1.0, 0.0], NOW)
+    await memories.add("auth0|stranger", a_memory("theirs", "likes trains"), "h1", [1.0, 0.0], NOW)
+
+    async def knows_nothing(*_: object) -> list[list[tuple[Document, float]]]:
+        return [[]]
+
+    memories.searchable.nearest_to_each = knows_nothing  # type: ignore[method-assign]
+    [near] = await memories.near(USER, [("trains", [1.0, 0.0])], 5)
+    assert [(each.memory.id, each.cosine) for each in near] == [("mine", 1.0)]
+
+
+async def test_the_same_is_stored_once_whoever_stores_it_at_the_same_moment(memories: Memories) -> None:
+    stored = await asyncio.gather(
+        *(memories.add(USER, a_memory(f"m{n}", "likes trains"), "h1", [1.0, 0.0], NOW) for n in range(20))
+    )
+    assert sum(stored) == 1
+
+
+async def test_a_session_start_reads_the_same_with_a_hundred_memories_and_with_thousands(
+    memories: Memories, database: AsyncDatabase[Document], replies: Replies
+) -> None:
+    read = []
+    for count in (100, 3_000):
+        many = [remembered(f"{count}-{n:05}", importance=0.2, content="x" * 80) for n in range(count)]
+        await database[COLLECTION].insert_many(many)
+        replies.forget()
+        await memories.most_salient(USER, 20)
+        await memories.last_withdrawn(USER)
+        read.append((replies.documents, round(replies.bytes, -3)))
+    assert read[0] == read[1]
+    assert read[0][0] == 20
+
+
+async def test_one_memory_among_thousands_of_others_is_found_and_theirs_are_not_read(
+    memories: Memories,
+    database: AsyncDatabase[Document],
+    replies: Replies,
+    reads_of_others: Callable[[str], list[dict[str, Any]]],
+) -> None:
+    await database[COLLECTION].insert_many(
+        [remembered(f"other-{n}", user_id=f"auth0|{n % 50}", content="likes trains") for n in range(3_000)]
+    )
+    await database[COLLECTION].insert_one(remembered("mine"))
+    replies.forget()
+    for vector in ([1.0, 0.0], None):
+        assert [each.memory.id for each in await memories.search(USER, "trains", vector, 9, NOW)] == ["mine"]
+    assert reads_of_others(USER) == []
+    assert replies.documents == 4  # each search reads it once to compare and once to give it back

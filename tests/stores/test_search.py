@@ -12,6 +12,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ExecutionTimeout, OperationFailure
 
+from qwestly_agent.memory.model import Memory
 from qwestly_agent.stores.knowledge import COLLECTION, Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Document, Searchable, to_binary
@@ -124,8 +125,12 @@ async def test_nothing_is_found_in_nothing(database: AsyncDatabase[Document]) ->
         assert await found(searchable(database), vector, "trains") == []
 
 
+async def _memories(database: AsyncDatabase[Document], vector: list[float] | None) -> list[Memory]:
+    return [found.memory for found in await Memories.of(database).search(USER, "trains", vector, 5, 1.8e9)]
+
+
 SEARCHES: dict[str, Callable[[AsyncDatabase[Document], list[float] | None], Any]] = {
-    "memories": lambda database, vector: Memories.of(database).search(USER, "trains", vector, 5),
+    "memories": _memories,
     "documents": lambda database, vector: Knowledge.of(database).search(USER, "trains", vector, 5),
 }
 

@@ -72,13 +72,18 @@ def test_a_door_knows_the_house_and_no_other_door() -> None:
         assert imports_from_house(path), name_of(path)
 
 
+MODELS = ("errors", "settings", "clock", "memory.model", "memory.ranking", "authority.model")
+
+
 @pytest.mark.parametrize("folder", ["stores", "clients"])
 def test_stores_and_clients_know_models_errors_settings_and_the_clock(folder: str) -> None:
     for path in those_under(folder):
         wrong = {
             name
             for name in imports_from_house(path)
-            if not begins_with(name, folder, "errors", "settings", "clock", "memory.model", "authority.model")
+            if not begins_with(
+                name, folder, "errors", "settings", "clock", "memory.model", "memory.ranking", "authority.model"
+            )
             and name not in ("memory", "authority")
         }
         assert not wrong, name_of(path)

@@ -350,6 +350,29 @@ def test_only_what_a_field_can_hold_is_offered_for_editing(tab: Page, backend: S
         expect(Card(widget.page, title).buttons).to_have_text(["Approve", "Change", "Reject"])
 
 
+def test_what_is_sensitive_is_answered_with_yes_or_no_and_is_gone_from_the_card_afterwards(
+    tab: Page, backend: ScriptedBackend
+):
+    said = "You said: “I have diabetes.”"
+    change = {"name": "Fact", "before": None, "after": "Has diabetes", "evidence": [said]}
+    title = "Remember something sensitive"
+    about = {"kind": "memory", "effect": "draft", "editable": [], "revisable": False, "conversation_id": None}
+    view = backend.ask(approval(**about, preview=NOTHING | {"title": title, "changes": [change]}))
+    widget = visit(tab)
+    widget.button("Approvals, 1 waiting").click()
+    card = Card(widget.page, title)
+    expect(card.buttons).to_have_text(["Approve", "Reject"])
+    expect(card.group.get_by_text("Remembered only if you say yes")).to_be_visible()
+    expect(card.group.get_by_text("Has diabetes")).to_be_visible()
+    card.group.get_by_text("Evidence (1)").click()
+    expect(card.group.get_by_text(said)).to_be_visible()
+    backend.ask(view | {"preview": NOTHING | {"title": title}, "rationale": ""})
+    card.press("Reject")
+    expect_decided(card, "You said no")
+    expect(card.group.get_by_text("What was asked")).to_be_hidden()
+    expect(card.group.get_by_text("diabetes")).to_have_count(0)
+
+
 def test_nothing_is_sent_twice(tab: Page, backend: ScriptedBackend):
     view = backend.ask(approval(conversation_id=None))
     widget = visit(tab)
@@ -433,7 +456,8 @@ def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
 
 
 def test_who_decides_after_somebody_else_sees_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
-    backend.approvals["ap_1"] |= {"status": "rejected", "decided_by": "link"}  # of which no update told yet
+    # Another record in its place: an update that is on its way tells of it as it was.
+    backend.approvals["ap_1"] = {**backend.approvals["ap_1"], "status": "rejected", "decided_by": "link"}
     backend.refuse(409, "changed", "There is nothing new in this.")
     card.press("Approve")
     expect_decided(card, "You said no (decided by e-mail)")

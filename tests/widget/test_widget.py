@@ -1572,7 +1572,7 @@ def test_the_local_page_runs_a_schedule_now_and_says_how_it_went(
     assert len(backend.asked("POST", path)) == 1
     backend.answer(f"POST {path}", JSONResponse({"failed": True}))
     run.click()
-    expect(backstage.locator(".note.failed")).to_have_text("Sweep conversations ran and failed; its log says why.")
+    expect(backstage.locator("#ran.failed")).to_have_text("Sweep conversations ran and failed; its log says why.")
     backend.refuse(502, "unavailable", on=f"POST {path}")
     run.click()
     expect(backstage.get_by_text(re.compile("Sweep conversations could not be run: .* answered 502"))).to_be_visible()

@@ -16,12 +16,13 @@ from infra.mongo.__main__ import apply
 from infra.mongo.ingest import ingest, sections_of
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
 from qwestly_agent.clients.embeddings import Embeddings
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.ranking import salience
+from qwestly_agent.memory.checking import hash_of
+from qwestly_agent.memory.model import Memory, Source
 from qwestly_agent.settings import Settings
-from qwestly_agent.stores import knowledge, memories, profiles
+from qwestly_agent.stores import knowledge, profiles
 from qwestly_agent.stores.docs import Docs
-from qwestly_agent.stores.search import Document, to_binary
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.search import Document
 
 CHUNK_CHARACTERS, OVERLAP_CHARACTERS = 1_500, 200
 
@@ -34,14 +35,10 @@ async def fill(database: AsyncDatabase[Document], embeddings: Embeddings, now: f
         await ingest(sections_of(ROOT / "infra/local/demo/qwestly_docs"), docs, embeddings)
     if await database[profiles.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1}):
         return
-    remembered, chunks = _memories(now), _chunks()
-    texts = [each["content"] for each in remembered] + [each["text"] for each in chunks]
-    vectors = await embeddings.embed(texts)
-    for memory, vector in zip(remembered, vectors, strict=False):
-        memory["content_embedding"] = to_binary(vector)
-    for chunk, vector in zip(chunks, vectors[len(remembered) :], strict=True):
+    await _remember(Memories.of(database), embeddings, now)
+    chunks = _chunks()
+    for chunk, vector in zip(chunks, await embeddings.embed([each["text"] for each in chunks]), strict=True):
         chunk["embedding"] = vector  # the candidate app stores lists
-    await database[memories.COLLECTION].insert_many(remembered)
     await database[knowledge.COLLECTION].insert_many(chunks)
     await database[profiles.EMPLOYMENT].insert_many(_of_demo_user("stint", person.EMPLOYMENT))
     await database[profiles.PREFERENCES].insert_many(_of_demo_user("preferences", [person.PREFERENCES]))
@@ -54,19 +51,25 @@ def _of_demo_user(kind: str, documents: list[dict[str, Any]]) -> list[Document]:
     return [{"_id": f"demo-{kind}-{n}", "user_id": DEMO_USER, **document} for n, document in enumerate(documents)]
 
 
-def _memories(now: float) -> list[Document]:
-    documents = _of_demo_user("memory", person.MEMORIES)
-    for document in documents:
-        said_at = now - document.pop("days_ago") * 86_400
-        document |= {
-            "status": memories.ACTIVE,
-            "trust": "user_said",
-            "confidence": 0.9,
-            "created_at": to_datetime(said_at),
-            "valid_from": to_datetime(said_at),
-            "salience": salience(document["importance"], said_at),
-        }
-    return documents
+async def _remember(store: Memories, embeddings: Embeddings, now: float) -> None:
+    """As it was told, one after the other."""
+    told = (*person.MEMORIES, person.BEFORE)
+    vectors = await embeddings.embed([each.content for each in told])
+    for number, (each, vector) in enumerate(zip(told, vectors, strict=True)):
+        said_at = now - each.days_ago * 86_400
+        memory = Memory(
+            id=f"demo-memory-{number}",
+            type=each.type,
+            content=each.content,
+            importance=each.importance,
+            confidence=0.9,
+            quote=each.quote,
+            source=Source(message_ids=(f"demo-message-{number}",)),
+            last_seen=said_at,
+        )
+        await store.add(DEMO_USER, memory, hash_of(each.content), vector, said_at)
+    replaced_at = now - person.MEMORIES[0].days_ago * 86_400
+    await store.supersede(DEMO_USER, f"demo-memory-{len(person.MEMORIES)}", "demo-memory-0", replaced_at)
 
 
 def _chunks() -> list[Document]:

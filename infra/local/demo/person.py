@@ -1,7 +1,10 @@
 """The demo user: a product manager who has changed sides once, wants to again, and has said so."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from qwestly_agent.memory.model import MemoryType
 
 CANDIDATE: dict[str, Any] = {
     "name": "Maya Okafor",
@@ -60,50 +63,58 @@ LINKEDIN: dict[str, Any] = {
     "about": "I build payment products that developers like to use.",
 }
 
-MEMORIES: list[dict[str, Any]] = [
-    {
-        "type": "goal",
-        "content": "Wants to lead a product team at a climate company within a year.",
-        "quote": "within a year I want to lead a product team at a climate company",
-        "importance": 0.95,
-        "days_ago": 12,
-    },
-    {
-        "type": "preference",
-        "content": "Prefers remote-first companies and does not want to leave Lisbon.",
-        "quote": "I don't want to leave Lisbon, so remote-first is best",
-        "importance": 0.8,
-        "days_ago": 12,
-    },
-    {
-        "type": "decision",
-        "content": "Decided not to apply to banks any more.",
-        "quote": "no more banks, that is decided",
-        "importance": 0.7,
-        "days_ago": 30,
-    },
-    {
-        "type": "experience",
-        "content": "Mentored four junior product managers at Northwind Pay.",
-        "quote": "I mentored four junior product managers here",
-        "importance": 0.6,
-        "days_ago": 45,
-    },
-    {
-        "type": "constraint",
-        "content": "Can start a new job in March at the earliest, because of a three-month notice period.",
-        "quote": "three months notice, so March at the earliest",
-        "importance": 0.75,
-        "days_ago": 12,
-    },
-    {
-        "type": "skill",
-        "content": "Is learning German and reads it well enough for contracts.",
-        "quote": "my German is good enough to read contracts",
-        "importance": 0.4,
-        "days_ago": 80,
-    },
-]
+
+@dataclass(frozen=True)
+class Told:
+    """Something that she told the agent, and when."""
+
+    type: MemoryType
+    content: str
+    quote: str
+    importance: float
+    days_ago: int
+
+
+MEMORIES = (
+    Told(
+        "goal",
+        "Wants to lead a product team at a climate company within a year.",
+        "within a year I want to lead a product team at a climate company",
+        importance=0.95,
+        days_ago=12,
+    ),
+    Told(
+        "preference",
+        "Prefers remote-first companies and does not want to leave Lisbon.",
+        "I don't want to leave Lisbon, so remote-first is best",
+        importance=0.8,
+        days_ago=12,
+    ),
+    Told("decision", "Decided not to apply to banks any more.", "no more banks, that is decided", 0.7, days_ago=30),
+    Told(
+        "experience",
+        "Mentored four junior product managers at Northwind Pay.",
+        "I mentored four junior product managers here",
+        importance=0.6,
+        days_ago=45,
+    ),
+    Told(
+        "constraint",
+        "Can start a new job in March at the earliest, because of a three-month notice period.",
+        "three months notice, so March at the earliest",
+        importance=0.75,
+        days_ago=12,
+    ),
+    Told(
+        "skill",
+        "Is learning German and reads it well enough for contracts.",
+        "my German is good enough to read contracts",
+        importance=0.4,
+        days_ago=80,
+    ),
+)
+BEFORE = Told("goal", "Wants to become a staff engineer.", "I want to become a staff engineer", 0.9, days_ago=85)
+"""What her first goal took the place of."""
 
 _HERE = Path(__file__).parent
 

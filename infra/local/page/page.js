@@ -96,47 +96,59 @@ function tell(note, sentence, failed = false) {
   note.classList.toggle("failed", failed);
 }
 
-/** A list that is read again and again. A row whose item did not change keeps its nodes, and with them the focus. */
+/** Rows that are shown again and again. One whose item did not change keeps its nodes, and with them the focus. */
+class LiveRows {
+  #place;
+  #row;
+  #className;
+  #shown = new Map();
+
+  constructor(place, row, className = "") {
+    this.#place = place;
+    this.#row = row;
+    this.#className = className;
+  }
+
+  show(items) {
+    const known = this.#shown;
+    this.#shown = new Map();
+    items.forEach((item, index) => {
+      const key = JSON.stringify(item);
+      const row = known.get(key) ?? node("li", { className: this.#className }, ...[this.#row(item)].flat());
+      known.delete(key);
+      this.#shown.set(key, row);
+      if (this.#place.children[index] !== row) this.#place.insertBefore(row, this.#place.children[index] ?? null);
+    });
+    for (const row of known.values()) row.remove();
+  }
+}
+
 class LiveList {
   #path;
-  #row;
-  #place;
+  #rows;
   #note;
   #empty;
   #reading = false;
-  #shown = new Map();
 
   constructor(name, row, empty) {
+    const place = find(`#${name}`);
     this.#path = `/local/${name}`;
-    this.#row = row;
+    this.#rows = new LiveRows(place, row);
     this.#empty = empty;
-    this.#place = find(`#${name}`);
-    this.#note = this.#place.previousElementSibling;
+    this.#note = place.previousElementSibling;
   }
 
   async read() {
     if (this.#reading) return;
     this.#reading = true;
     try {
-      this.#show((await ask("GET", this.#path)).items);
+      const { items } = await ask("GET", this.#path);
+      this.#rows.show(items);
+      tell(this.#note, items.length ? "" : this.#empty);
     } catch (error) {
       tell(this.#note, `Could not be read: ${error.message}.`, true);
     }
     this.#reading = false;
-  }
-
-  #show(items) {
-    const known = this.#shown;
-    this.#shown = new Map();
-    items.forEach((item, index) => {
-      const key = JSON.stringify(item);
-      const row = known.get(key) ?? node("li", {}, ...[this.#row(item)].flat());
-      known.delete(key);
-      this.#shown.set(key, row);
-      if (this.#place.children[index] !== row) this.#place.insertBefore(row, this.#place.children[index] ?? null);
-    });
-    for (const row of known.values()) row.remove();
-    tell(this.#note, items.length ? "" : this.#empty);
   }
 }
 
@@ -146,8 +158,204 @@ const lists = [
   new LiveList("schedules", scheduleRow, "There are none."),
 ];
 
+// ── What is remembered ──────────────────────────────────────────────────────────────────────────────────────────────
+
+const PAGE_LENGTH = 8;
+const FOR_GOOD = "Forget this for good? It cannot be brought back. What you wrote stays in the conversation until you delete that.";
+
+let token = null;
+
+/** An answer of the agent's own routes. Its error says what a person may read. */
+async function api(method, path, body) {
+  const tokenPath = `/local/token?user=${encodeURIComponent(user)}`;
+  const send = async () => {
+    token ??= (await ask("GET", tokenPath)).token;
+    const headers = { Authorization: `Bearer ${token}`, ...(body && { "Content-Type": "application/json" }) };
+    return fetch(path, { method, headers, body: body && JSON.stringify(body) });
+  };
+  let response = await send();
+  if (response.status === 401) {
+    token = null;
+    response = await send();
+  }
+  const answer = await response.json().catch(() => null);
+  if (!response.ok) throw new Error(answer?.error?.message ?? `It answered ${response.status}.`);
+  return answer;
+}
+
+const day = (moment) => new Date(moment).toLocaleDateString(undefined, { dateStyle: "medium" });
+const small = (label, act, more = {}) => {
+  const made = node("button", { type: "button", className: "small", ...more }, label);
+  made.addEventListener("click", act);
+  return made;
+};
+
+function known({ type, since, said_at: said, sure, count, score }) {
+  const when = since ? `since ${day(since)}` : said && `told on ${day(said)}`;
+  const line = node("p", { className: "more" }, [type, when, sure, count > 1 && `said ${count} times`].filter(Boolean).join(" · "));
+  if (score) line.title = `meaning ${score.meaning}, words ${score.words}, salience ${score.salience}: ${score.total}`;
+  return line;
+}
+
+function whyOf({ quote, question, said_on: said, conversation, before }) {
+  const lines = [];
+  if (question) lines.push(node("p", { className: "more" }, `Asked: ${question}`));
+  if (quote) lines.push(node("blockquote", {}, `“${quote}”`));
+  const where = conversation ? ` in “${conversation}”` : "";
+  if (said) lines.push(node("p", { className: "more" }, `You wrote this on ${day(said)}${where}.`));
+  for (const each of before) {
+    const until = each.superseded_at ? `, until ${day(each.superseded_at)}` : "";
+    lines.push(node("p", { className: "more" }, `Before that: “${each.content}”${until}.`));
+  }
+  return lines;
+}
+
+/** The section of memories: what is remembered and why; correct and forget. While somebody writes in it, it stands still. */
+class Memories {
+  #rows = new LiveRows(find("#memories"), (memory) => this.#row(memory), "memory");
+  #note = find("#none");
+  #search = find("#search");
+  #became = find("#became");
+  #pages = 1;
+  #reading = null;
+
+  constructor() {
+    find("#remembered > form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#restart();
+    });
+    this.#search.addEventListener("input", () => this.#search.value || this.#restart());
+    find("#more").addEventListener("click", () => {
+      this.#pages += 1;
+      this.read();
+    });
+    find("#end").addEventListener("click", (event) => this.#act(event.target, () => this.#end()));
+  }
+
+  #restart() {
+    this.#pages = 1;
+    this.#reading = null; // what is being read answers another question
+    this.read();
+  }
+
+  async read() {
+    if (this.#reading || find("#memories form, #memories [role=group]")) return;
+    const reading = (this.#reading = Symbol());
+    try {
+      const [{ items, next }, proposed] = await Promise.all([this.#all(), api("GET", "/api/memories?status=proposed&limit=100")]);
+      if (reading === this.#reading) this.#show(items, next, proposed.items.length);
+    } catch (error) {
+      if (reading === this.#reading) tell(this.#note, `Could not be read: ${error.message}`, true);
+    }
+    if (reading === this.#reading) this.#reading = null;
+  }
+
+  async #all() {
+    const found = [];
+    const query = this.#search.value.trim();
+    for (let page = 0, after = "0"; ; page += 1) {
+      const wanted = new URLSearchParams({ limit: PAGE_LENGTH, after, ...(query && { query }) });
+      const { items, next } = await api("GET", `/api/memories?${wanted}`);
+      found.push(...items);
+      if (page + 1 >= this.#pages || !next) return { items: found, next };
+      after = next;
+    }
+  }
+
+  #show(items, next, waiting) {
+    this.#rows.show(items);
+    find("#more").hidden = !next;
+    find("#proposed").hidden = !waiting;
+    find("#proposed span").textContent = waiting === 1 ? "One waits for your yes" : `${waiting} wait for your yes`;
+    tell(this.#note, items.length ? "" : this.#search.value.trim() ? "Nothing like that is remembered." : "Nothing is remembered yet.");
+  }
+
+  #row(memory) {
+    const why = node("details", {}, node("summary", {}, "Why"));
+    why.addEventListener("toggle", () => why.open && this.#explain(why, memory), { once: true });
+    const acts = node("div", { className: "acts" });
+    acts.append(
+      small("Correct", () => this.#correct(acts, memory), { ariaLabel: `Correct: ${memory.content}` }),
+      small("Forget", () => this.#forget(acts, memory), { ariaLabel: `Forget: ${memory.content}` }),
+    );
+    return [node("p", { className: "name" }, memory.content), known(memory), why, acts];
+  }
+
+  async #explain(why, { id }) {
+    const note = node("p", { className: "note" }, "Reading…");
+    why.append(note);
+    try {
+      note.replaceWith(...whyOf(await api("GET", `/api/memories/${encodeURIComponent(id)}`)));
+    } catch (error) {
+      tell(note, `Could not be read: ${error.message}`, true);
+    }
+  }
+
+  #correct(acts, { id, content }) {
+    const text = node("textarea", { value: content, maxLength: 300, required: true, ariaLabel: "What holds instead" });
+    const save = node("button", {}, "Save");
+    const form = node("form", {}, text, save, small("Cancel", () => this.#back(form, acts)));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.#act(save, async () => {
+        await api("PATCH", `/api/memories/${encodeURIComponent(id)}`, { content: text.value });
+        this.#back(form, acts);
+        return "Corrected. What it replaced is under “Why”.";
+      });
+    });
+    this.#instead(acts, form, text);
+  }
+
+  #forget(acts, { id }) {
+    const sure = small("Forget for good", () =>
+      this.#act(sure, async () => {
+        const { note } = await api("DELETE", `/api/memories/${encodeURIComponent(id)}`);
+        this.#back(asked, acts);
+        this.#search.focus();
+        return note;
+      }),
+    );
+    sure.classList.add("danger");
+    const keep = small("Keep", () => this.#back(asked, acts));
+    const asked = node("div", { role: "group", ariaLabel: "Forget this for good?" }, node("p", {}, FOR_GOOD), node("div", { className: "acts" }, sure, keep));
+    this.#instead(acts, asked, keep);
+  }
+
+  #instead(acts, part, focused) {
+    part.addEventListener("keydown", ({ key }) => key === "Escape" && this.#back(part, acts));
+    acts.replaceWith(part);
+    focused.focus();
+  }
+
+  #back(part, acts) {
+    part.replaceWith(acts);
+    acts.firstElementChild.focus();
+  }
+
+  async #end() {
+    const { items } = await api("GET", "/api/conversations?limit=1");
+    if (!items.length) return "There is no conversation yet.";
+    await api("POST", `/api/conversations/${encodeURIComponent(items[0].id)}/end`);
+    return `“${items[0].title}” is read now for what to remember.`;
+  }
+
+  /** Says what became of it, and shows what there is then. */
+  async #act(button, act) {
+    button.disabled = true;
+    try {
+      tell(this.#became, await act());
+      this.#restart();
+    } catch (error) {
+      tell(this.#became, error.message, true);
+    }
+    button.disabled = false;
+  }
+}
+
+const memories = new Memories();
+
 async function watch() {
-  if (!document.hidden) await Promise.all(lists.map((list) => list.read()));
+  if (!document.hidden) await Promise.all([...lists, memories].map((list) => list.read()));
   setTimeout(watch, POLL_MS);
 }
 
@@ -163,10 +371,12 @@ function showCount({ detail: { count } }) {
 const chat = find("qwestly-chat");
 find("#user").value = user;
 find("#backstage").addEventListener("click", toggleBackstage);
-find("#queue").addEventListener("click", () => {
-  document.body.classList.remove("backstage"); // the queue is part of the widget, which is hidden behind this
-  chat.showApprovals();
-});
+for (const button of [find("#queue"), find("#proposed button")]) {
+  button.addEventListener("click", () => {
+    document.body.classList.remove("backstage"); // the queue is part of the widget, which is hidden behind this
+    chat.showApprovals();
+  });
+}
 find("dialog button").addEventListener("click", () => find("dialog").close());
 chat.addEventListener("approvalswaiting", showCount);
 // Before the element is defined: it reads its attributes when it starts.

@@ -22,6 +22,7 @@ from qwestly_agent.stores.profiles import Profiles
 if TYPE_CHECKING:  # which know the deps
     from qwestly_agent.authority.asking import Asking
     from qwestly_agent.cards.starting import Cards
+    from qwestly_agent.memory.remembering import Remembering
     from qwestly_agent.tools.calls import Calls
 
 
@@ -37,6 +38,8 @@ class AgentDeps:
     query_vectors: QueryVectors
     drafts: Drafts
     cards: "Cards"
+    remembering: "Remembering"
+    """Where what the user asks to be kept, corrected or forgotten is done."""
     asking: "Asking"
     """Where a proposal is handed in."""
     level: Level

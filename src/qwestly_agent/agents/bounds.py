@@ -1,9 +1,9 @@
-"""What holds of every run, whatever its design and whatever its model says: three capabilities of the agent.
+"""What holds of every run, whatever its design and whatever its model says: three capabilities of the agent. The third
+is `spending.BoundedCost`.
 
 - `BoundedTools`: ten attempts, no call twice, a tool that keeps failing withdrawn, ten seconds, so much of a result,
   and an error that is a sentence. The record and the audit read the run's own list of its calls (`tools.calls`).
   A tool that would change something only proposes: its proposal is handed in, and the gate says what becomes of it.
-- `BoundedCost`: no model request once the run's ceiling is reached.
 - `FencedData`: what a tool returned stands in the prompt between tags that nothing inside can close.
 """
 
@@ -264,24 +264,6 @@ def _cut(result: Any, contract: Contract) -> Any:
         "note": f"Too long: these are the first {contract.result_characters:,} of {len(text):,} characters. "
         "Ask for something narrower to see what is missing.",
     }
-
-
-class BoundedCost(AbstractCapability[AgentDeps]):
-    async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:
-        if ctx.deps.spending.exhausted:
-            raise ctx.deps.spending.over
-        ctx.deps.spending.last_request = request_context
-        return request_context
-
-    async def after_model_request(
-        self,
-        ctx: Context,
-        *,
-        request_context: ModelRequestContext,  # noqa: ARG002
-        response: ModelResponse,
-    ) -> ModelResponse:
-        ctx.deps.spending.add(response)
-        return response
 
 
 class FencedData(AbstractCapability[AgentDeps]):

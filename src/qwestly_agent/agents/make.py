@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pydantic_ai import Agent, DeferredToolRequests, Tool
 
 from qwestly_agent.agents.base import AgentDeps, ChatAgent
-from qwestly_agent.agents.bounds import BoundedCost, BoundedTools, FencedData
+from qwestly_agent.agents.bounds import BoundedTools, FencedData
+from qwestly_agent.agents.spending import BoundedCost
 from qwestly_agent.llm import Fallback, TierModel
 from qwestly_agent.tools.calls import MOST_CALLS
 

@@ -1,7 +1,10 @@
 """What a run has cost so far, against what it may."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse
 from pydantic_ai.models import ModelRequestContext
 
@@ -31,3 +34,39 @@ class Spending:
 
     def add(self, response: ModelResponse) -> None:
         self.spent_usd += float(ceiling_price_of(response.model_name, response.usage))
+
+
+class HasSpending(Protocol):
+    """The deps of a run whose cost is bounded."""
+
+    @property
+    def spending(self) -> Spending: ...
+
+
+@dataclass(frozen=True)
+class SpendingAlone:
+    """The deps of an agent without tools."""
+
+    spending: Spending
+
+
+class BoundedCost(AbstractCapability[HasSpending]):
+    """No model request once the run's ceiling is reached."""
+
+    async def before_model_request(
+        self, ctx: RunContext[HasSpending], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        if ctx.deps.spending.exhausted:
+            raise ctx.deps.spending.over
+        ctx.deps.spending.last_request = request_context
+        return request_context
+
+    async def after_model_request(
+        self,
+        ctx: RunContext[HasSpending],
+        *,
+        request_context: ModelRequestContext,  # noqa: ARG002
+        response: ModelResponse,
+    ) -> ModelResponse:
+        ctx.deps.spending.add(response)
+        return response

@@ -1,9 +1,10 @@
 """What the agent may ask for: each act with its arguments, its subject, what a person is shown, and how it is done.
+The candidate app does all but one, which is ours.
 
 A tool that writes proposes one of these and performs nothing; `authority.carrying_out` alone calls `perform`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
@@ -19,9 +20,10 @@ from pydantic import (
 )
 
 from qwestly_agent.authority.model import Change, Effect, Kind, Preview, ShownClaim, ShownSection, digest_of, written
+from qwestly_agent.bootstrap import House
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Outcome, Preference, ProfileField
-from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.clients.candidate_app import CardText, Done, Outcome, Preference, ProfileField, Refused
+from qwestly_agent.memory.model import Memory
 from qwestly_agent.text import visible
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -39,6 +41,9 @@ Line: TypeAlias = Annotated[str, AfterValidator(_in_one_line), StringConstraints
 Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=5000)]
 Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
 CardId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+MemoryIds: TypeAlias = Annotated[
+    list[Annotated[str, StringConstraints(min_length=1, max_length=128)]], Field(min_length=1, max_length=100)
+]
 LinkedInUrl: TypeAlias = Annotated[
     str,
     StringConstraints(max_length=300, pattern=r"^https://([a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}/?$"),
@@ -111,6 +116,11 @@ class Ingestion(_Arguments):
     refresh: bool = False
 
 
+class Keeping(_Arguments):
+    memory_ids: MemoryIds
+    conversation_id: str
+
+
 A = TypeVar("A", bound=BaseModel)
 
 
@@ -122,15 +132,19 @@ class Act(Generic[A]):
     arguments: type[A]
     seconds_to_decide: float
     subject: Callable[[A], str]
-    shown: Callable[[Profiles, str, A], Awaitable[dict[str, str]]]
+    shown: Callable[[House, str, A], Awaitable[dict[str, str]]]
     """What the subject says now of what would be changed: compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
-    perform: Callable[[CandidateApp, candidate_app.Effect, A], Awaitable[Outcome]]
+    perform: Callable[[House, candidate_app.Effect, A], Awaitable[Outcome]]
     done: str
     """What is said once it is done."""
     editable: tuple[str, ...] = ()
     """Arguments that a person may change with their yes."""
     must_exist: bool = False
+    ours: bool = False
+    """Whether the candidate app has no part in it, so that its subject has no version. Done twice it is done once."""
+    revisable: bool = True
+    """Whether a person may want it otherwise: somebody must be there to make another of it."""
 
     @property
     def schema_digest(self) -> str:
@@ -172,12 +186,12 @@ def _named(name: str) -> str:
     return name.replace("_", " ")
 
 
-async def _field_shown(profiles: Profiles, user_id: str, args: ProfileChange) -> dict[str, str]:
-    return _shown(args.field, (await profiles.summary(user_id)).get(args.field))
+async def _field_shown(house: House, user_id: str, args: ProfileChange) -> dict[str, str]:
+    return _shown(args.field, (await house.profiles.summary(user_id)).get(args.field))
 
 
-async def _preference_shown(profiles: Profiles, user_id: str, args: PreferenceChange) -> dict[str, str]:
-    return _shown(args.name, (await profiles.preferences(user_id)).get(args.name))
+async def _preference_shown(house: House, user_id: str, args: PreferenceChange) -> dict[str, str]:
+    return _shown(args.name, (await house.profiles.preferences(user_id)).get(args.name))
 
 
 def _shown(name: str, value: Any) -> dict[str, str]:
@@ -193,8 +207,8 @@ def _set_preview(what: str, name: str, value: Any, shown: Mapping[str, str]) -> 
 # --- cards ------------------------------------------------------------------------------------------------------------
 
 
-async def _card_shown(profiles: Profiles, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
-    card = await profiles.card(user_id, args.card_id)
+async def _card_shown(house: House, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
+    card = await house.profiles.card(user_id, args.card_id)
     if not card:
         return {}
     shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
@@ -240,13 +254,37 @@ def _activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  #
 # --- LinkedIn ---------------------------------------------------------------------------------------------------------
 
 
-async def _linkedin_shown(profiles: Profiles, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
-    return {"LinkedIn profile": url} if (url := (await profiles.linkedin(user_id)).get("url")) else {}
+async def _linkedin_shown(house: House, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
+    return {"LinkedIn profile": url} if (url := (await house.profiles.linkedin(user_id)).get("url")) else {}
 
 
 def _ingestion_preview(args: Ingestion, shown: Mapping[str, str]) -> Preview:
     change = Change(name="LinkedIn profile", before=shown.get("LinkedIn profile"), after=args.url)
     return Preview(title="Read your LinkedIn profile and keep it", changes=(change,))
+
+
+# --- memories ---------------------------------------------------------------------------------------------------------
+
+
+async def still_there(house: House, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
+    """Those of these that were not forgotten, in their order."""
+    found = {each.id: each for each in await house.memories.of_ids(user_id, memory_ids)}
+    return [found[memory_id] for memory_id in memory_ids if memory_id in found]
+
+
+async def still_proposed(house: House, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
+    return [each for each in await still_there(house, user_id, memory_ids) if each.status == "proposed"]
+
+
+async def _memories_shown(house: House, user_id: str, args: Keeping) -> dict[str, str]:
+    return {each.id: each.content for each in await still_proposed(house, user_id, args.memory_ids)}
+
+
+async def _keep(house: House, effect: candidate_app.Effect, args: Keeping) -> Outcome:
+    if not await still_there(house, effect.user_id, args.memory_ids):
+        return Refused("gone", "It was forgotten meanwhile.")
+    await house.memories.keep_proposed(effect.user_id, args.memory_ids, house.clock())
+    return Done(None, {})
 
 
 UPDATE_PROFILE_FIELD = Act(
@@ -258,7 +296,7 @@ UPDATE_PROFILE_FIELD = Act(
     subject=lambda _: candidate_app.PROFILE,
     shown=_field_shown,
     preview=lambda args, shown: _set_preview("your", args.field, args.value, shown),
-    perform=lambda app, effect, args: app.set_profile_field(effect, args.field, _plain(args.value)),
+    perform=lambda house, effect, args: house.candidate_app.set_profile_field(effect, args.field, _plain(args.value)),
     done="Your profile is changed.",
     editable=("value",),
 )
@@ -271,7 +309,7 @@ UPDATE_PREFERENCE = Act(
     subject=lambda _: candidate_app.PREFERENCES,
     shown=_preference_shown,
     preview=lambda args, shown: _set_preview("your preference for", args.name, args.value, shown),
-    perform=lambda app, effect, args: app.set_preference(effect, args.name, args.value),
+    perform=lambda house, effect, args: house.candidate_app.set_preference(effect, args.name, args.value),
     done="Your preferences are changed.",
     editable=("value",),
 )
@@ -284,7 +322,7 @@ PUBLISH_CARD = Act(
     subject=lambda args: candidate_app.card(args.card_id),
     shown=_card_shown,
     preview=_publication_preview,
-    perform=lambda app, effect, args: app.publish_card(effect, args.card_id, args.content),
+    perform=lambda house, effect, args: house.candidate_app.publish_card(effect, args.card_id, args.content),
     done="Your card is published.",
 )
 SAVE_CARD_AS_ACTIVE = Act(
@@ -296,7 +334,7 @@ SAVE_CARD_AS_ACTIVE = Act(
     subject=lambda args: candidate_app.card(args.card_id),
     shown=_card_shown,
     preview=_activation_preview,
-    perform=lambda app, effect, args: app.activate_card(effect, args.card_id),
+    perform=lambda house, effect, args: house.candidate_app.activate_card(effect, args.card_id),
     done="This card is shown first now.",
     must_exist=True,
 )
@@ -309,7 +347,7 @@ DELETE_CARD = Act(
     subject=lambda args: candidate_app.card(args.card_id),
     shown=_card_shown,
     preview=_card_preview("Delete this card for good"),
-    perform=lambda app, effect, args: app.delete_card(effect, args.card_id),
+    perform=lambda house, effect, args: house.candidate_app.delete_card(effect, args.card_id),
     done="The card is deleted.",
     must_exist=True,
 )
@@ -322,8 +360,25 @@ INGEST_LINKEDIN_PROFILE = Act(
     subject=lambda _: candidate_app.LINKEDIN_PROFILE,
     shown=_linkedin_shown,
     preview=_ingestion_preview,
-    perform=lambda app, effect, args: app.ingest_linkedin(effect, args.url, refresh=args.refresh),
+    perform=lambda house, effect, args: house.candidate_app.ingest_linkedin(effect, args.url, refresh=args.refresh),
     done="Your LinkedIn profile was read.",
+)
+# Its effect is what it does: it touches nothing of the candidate app, so that no level keeps a yes from being carried
+# out. That it is asked at each level is because of what the memories say: `functions/approve/request.py` decides it.
+KEEP_MEMORIES = Act(
+    tool="keep_memories",
+    kind="memory",
+    effect="draft",
+    arguments=Keeping,
+    seconds_to_decide=7 * DAY,
+    subject=lambda _: "memories",
+    shown=_memories_shown,
+    # Whoever asks has read them, and knows more than their texts.
+    preview=lambda args, shown: Preview(title="Remember something sensitive"),  # noqa: ARG005
+    perform=_keep,
+    done="They are remembered.",
+    ours=True,
+    revisable=False,
 )
 
 ACTS: Mapping[str, Act[Any]] = {
@@ -335,5 +390,10 @@ ACTS: Mapping[str, Act[Any]] = {
         SAVE_CARD_AS_ACTIVE,
         DELETE_CARD,
         INGEST_LINKEDIN_PROFILE,
+        KEEP_MEMORIES,
     )
 }
+
+
+def revisable(tool: str) -> bool:
+    return tool not in ACTS or ACTS[tool].revisable

@@ -7,6 +7,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.carrying_out import carry_out
+from qwestly_agent.authority.keeping import let_go
 from qwestly_agent.authority.model import Approval, DecidedBy
 from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
@@ -46,6 +47,8 @@ async def give_up(house: House, approval: Approval) -> Approval:
         status, label = DRAFT_ENDS[approval.status]
         with suppress(NotFound):
             await house.drafts.tell(approval.user_id, approval.draft_id, house.clock(), status=status, label=label)
+    if approval.kind == "memory":
+        await let_go(house, approval)
     return approval
 
 

@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.authority import brake
-from qwestly_agent.authority.acts import ACTS, Act
+from qwestly_agent.authority.acts import ACTS, Act, revisable
 from qwestly_agent.authority.model import (
     MAIL_AFTER_SECONDS,
+    PRIVATE,
     Answer,
     Approval,
     DecidedBy,
@@ -64,6 +65,8 @@ class Proposal:
     evidence: tuple[str, ...] = ()
     preview: Preview | None = None
     """In place of the act's own, where more is known than its arguments say."""
+    shown: Mapping[str, str] | None = None
+    """With such a preview: what the subject said when that was made."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
@@ -99,7 +102,7 @@ async def ask(house: House, approval_id: str, proposal: Proposal, asker: Asker, 
     version = await house.candidate_app.version_of(asker.user_id, approval_id, subject)
     if version is None and act.must_exist:
         raise NotFound("There is no such card.")
-    shown = await act.shown(house.profiles, asker.user_id, args)
+    shown = await act.shown(house, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
     preview = proposal.preview or act.preview(args, shown)
     if asker.revises:
         earlier = await house.approvals.get(asker.user_id, asker.revises)
@@ -162,6 +165,8 @@ async def decide(
             continue
         if decision.args_digest != before.args_digest:
             raise Changed(SEEN_ANOTHER)
+        if decision.decision == "revise" and not revisable(before.tool):
+            raise Invalid("There is nothing to change about this: please say yes or no.")
         changes = _edited(before, decision) if decision.decision == "edit" else {}
         after = before.model_copy(
             update={
@@ -174,6 +179,7 @@ async def decide(
                 "updated_at": now,
                 "audit": (*before.audit, _line(now, decision.decision, by, where)),
                 **changes,
+                **_without_secrets(before),
             }
         )
         if decided := await house.approvals.put(before, after):
@@ -193,9 +199,24 @@ async def expire(house: House, before: Approval, now: float) -> Approval | None:
                 "news": before.conversation_id is not None,
                 "updated_at": now,
                 "audit": (*before.audit, _line(now, "expired", "nobody", "")),
+                **_without_secrets(before),
             }
         ),
     )
+
+
+def _without_secrets(decided: Approval) -> dict[str, Any]:
+    # With the decision itself: nobody who dies after a no leaves what it was about.
+    return decided.scrubbed if decided.kind in PRIVATE else {}
+
+
+async def scrub(house: House, user_id: str, approval_id: str) -> None:
+    """Take the texts out of a record that is decided; of a kind that is not private they stay."""
+    while True:
+        before = await house.approvals.get(user_id, approval_id)
+        after = before.model_copy(update=_without_secrets(before))
+        if before.status == "pending" or after == before or await house.approvals.put(before, after):
+            return
 
 
 def parse(act: Act[Any], args: Mapping[str, Any]) -> Any:

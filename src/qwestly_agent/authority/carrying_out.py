@@ -48,7 +48,9 @@ async def carry_out(house: House, user_id: str, approval_id: str) -> Approval:
     approval = await house.approvals.get(user_id, approval_id)
     if approval.status == "approved":
         return await _begin(house, approval)
-    left_behind = approval.begun_at is not None and house.clock() >= approval.begun_at + LEFT_BEHIND_SECONDS
+    act = ACTS.get(approval.tool)
+    patience = 0.0 if act and act.ours else LEFT_BEHIND_SECONDS  # what may be done twice waits for nobody
+    left_behind = approval.begun_at is not None and house.clock() >= approval.begun_at + patience
     if approval.status == "unknown" or (approval.status == "executing" and left_behind):
         return await _find_out(house, approval)
     return approval
@@ -99,10 +101,10 @@ async def _perform(house: House, begun: Approval) -> Approval:
     args = parse(act, begun.arguments)
     for _ in range(REBASES):
         effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=begun.version)
-        outcome = await act.perform(house.candidate_app, effect, args)
+        outcome = await act.perform(house, effect, args)
         if not isinstance(outcome, Changed):
             return await _conclude(house, begun, outcome)
-        if await act.shown(house.profiles, begun.user_id, args) != begun.shown:
+        if await act.shown(house, begun.user_id, args) != begun.shown:
             break
         # What the person was shown still stands: something else of the same subject changed.
         if why := await _why_not(house, begun):
@@ -112,7 +114,7 @@ async def _perform(house: House, begun: Approval) -> Approval:
 
 
 async def _find_out(house: House, approval: Approval) -> Approval:
-    outcome = await house.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
+    outcome = await _outcome_of(house, approval)
     since = house.clock() - (approval.begun_at or approval.created_at)
     if since >= KEYS_KEPT_SECONDS and not isinstance(outcome, Done | Refused):
         return await _end(house, approval, "failed", NEVER_KNOWN)
@@ -124,6 +126,13 @@ async def _find_out(house: House, approval: Approval) -> Approval:
         return await (_conclude(house, approval, Unknown()) if waits else _end(house, approval, "failed", why))
     # Nothing was done under its key. It may be under way still, and under the same key it is done once.
     return await _send(house, approval)
+
+
+async def _outcome_of(house: House, approval: Approval) -> Outcome:
+    act = ACTS.get(approval.tool)
+    if act and act.ours:
+        return NeverArrived()  # nobody else could tell, and twice is as good as once
+    return await house.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
 
 async def _conclude(house: House, approval: Approval, outcome: Outcome) -> Approval:
@@ -189,8 +198,8 @@ async def _tell_draft(house: House, approval: Approval, now: float) -> None:
         match approval.status:
             case "done":
                 await house.drafts.tell(approval.user_id, approval.draft_id, now, status="published", label="Published")
-            case "failed" if approval.task_token and approval.outcome:
-                # Its execution says the same, unless it ended before anybody knew.
+            case "failed" if approval.outcome:
+                # Its execution says the same, unless it is gone or ended before anybody knew.
                 await house.drafts.tell(
                     approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome
                 )

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.authority import brake
-from qwestly_agent.authority.acts import ACTS
+from qwestly_agent.authority.acts import ACTS, revisable
 from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
-from qwestly_agent.authority.model import Approval, Effect, Verb
+from qwestly_agent.authority.model import PRIVATE, Approval, Effect, Verb
 from qwestly_agent.authority.templates import moment, render
 from qwestly_agent.bootstrap import House
 from qwestly_agent.errors import AgentError, Braked, Changed, Internal, Invalid, NotFound, Unavailable
@@ -28,6 +28,8 @@ EFFECTS: Mapping[Effect, str] = {
     "outward": "Others will be able to see this.",
     "destructive": "This cannot be taken back.",
 }
+
+SENSITIVE = "Your agent remembers this only if you say yes. Otherwise it is thrown away."
 
 NOT_VALID = "This link is not valid (any more)."
 CHOOSE = "Please choose one of the three answers. Nothing was decided."
@@ -102,6 +104,11 @@ def hash_of(token: str) -> str:
 def decided_by_link(approval: Approval) -> bool:
     act = ACTS.get(approval.tool)
     return act is not None and act.by_link
+
+
+def effect_of(approval: Approval) -> str:
+    """In a sentence for the person."""
+    return SENSITIVE if approval.kind in PRIVATE else EFFECTS[approval.effect]
 
 
 async def respond(house: House, limits: Limits, token: str, source: str, posted: Posted | None = None) -> Page:
@@ -186,9 +193,10 @@ def _page(house: House, approval: Approval, status: int = 200, notice: str = "",
     html = render(
         "page.html",
         approval=approval,
-        effect=EFFECTS[approval.effect],
+        effect=effect_of(approval),
         waits=waits,
         by_link=decided_by_link(approval),
+        revisable=revisable(approval.tool),
         heading=heading,
         sentence=sentence,
         notice=notice,

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from qwestly_agent.authority import brake
-from qwestly_agent.authority.links import EFFECTS, decided_by_link, hash_of
-from qwestly_agent.authority.model import Approval
+from qwestly_agent.authority.links import decided_by_link, effect_of, hash_of
+from qwestly_agent.authority.model import PRIVATE, Approval
 from qwestly_agent.authority.templates import render, shortly
 from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
@@ -68,8 +68,9 @@ def message_of(approval: Approval, base_url: str, token: str | None, now: float)
     """Subject, text and HTML. Without a token it leads to where the person is signed in."""
     reminder = now >= half_of_the_time(approval)
     given = {
-        "approval": approval,
-        "effect": EFFECTS[approval.effect],
+        # A mail is read by whoever sees the screen, and kept by others for years.
+        "approval": approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval,
+        "effect": effect_of(approval),
         "link": f"{base_url.rstrip('/')}/{token}" if token else None,
         "reminder": reminder,
         "most": CLAIMS_SHOWN,

@@ -37,6 +37,8 @@ class Change(_Frozen):
     name: str
     before: str | None
     after: str | None
+    evidence: tuple[str, ...] = ()
+    """Sources, as a person reads them."""
 
 
 class ShownClaim(_Frozen):
@@ -71,7 +73,9 @@ class Preview(_Frozen):
 
 # --- the approval record ----------------------------------------------------------------------------------------------
 
-Kind: TypeAlias = Literal["card", "profile", "preference", "linkedin", "deletion"]
+Kind: TypeAlias = Literal["card", "profile", "preference", "linkedin", "deletion", "memory"]
+PRIVATE: frozenset[Kind] = frozenset({"memory"})
+"""What these are about stands in no mail, and in no record once it is decided: the title says all that may stay."""
 Status: TypeAlias = Literal[
     "pending", "approved", "rejected", "revised", "expired", "executing", "done", "failed", "unknown", "changed"
 ]
@@ -159,6 +163,11 @@ class Approval(_Frozen):
     @property
     def arguments(self) -> dict[str, Any]:
         return json.loads(self.args)
+
+    @property
+    def scrubbed(self) -> dict[str, Any]:
+        """What is other in it once its texts are gone; its title and the number of what it was about stay."""
+        return {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": ""}
 
     @property
     def waits_for_execution(self) -> bool:

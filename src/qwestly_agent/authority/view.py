@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from qwestly_agent.authority.acts import ACTS
+from qwestly_agent.authority.acts import ACTS, revisable
 from qwestly_agent.authority.model import Approval, DecidedBy, Effect, Kind, Preview, Status
 
 
@@ -22,6 +22,8 @@ class ApprovalView(BaseModel):
     """To be sent with a decision: it names what was seen."""
     editable: list[str]
     """The arguments that may be changed with a yes."""
+    revisable: bool
+    """Whether it may be wanted otherwise."""
     rationale: str
     alternatives: list[str]
     conversation_id: str | None
@@ -50,6 +52,7 @@ def view_of(approval: Approval) -> ApprovalView:
         args=approval.arguments,
         alternatives=list(approval.alternatives),
         editable=list(act.editable) if act and approval.status == "pending" else [],
+        revisable=revisable(approval.tool),
     )
 
 

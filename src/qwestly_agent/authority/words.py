@@ -11,6 +11,9 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
     "rejected": ("rejected", "You said no, so it was not published"),
     "expired": ("expired", "Nobody decided in time, so it was not published"),
     "revised": ("drafted", "Drafted, but no longer at work. Ask for it anew"),
+    # What then becomes of the yes is told as it comes about.
+    "approved": ("drafted", "Drafted"),
+    "changed": ("drafted", "Drafted, but your card had changed meanwhile. Ask for it anew"),
 }
 """Where a pipeline no longer goes on after it: what becomes of its draft, and what its user reads of it."""
 

@@ -2,33 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeAlias, cast
+from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, Field, StringConstraints
-from pydantic_ai import Agent, RunContext
-from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import (
-    AgentRunError,
-    ContentFilterError,
-    FallbackExceptionGroup,
-    ModelQuotaExceededError,
-    ModelRequestRejectedError,
-)
 from pydantic_ai.framing import register_tag, wrap
-from pydantic_ai.messages import ModelResponse
-from pydantic_ai.models import ModelRequestContext
-from pymongo.errors import PyMongoError
 
-from qwestly_agent.agents.spending import Spending
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.model import Claim, Evidence, Section, Style
 from qwestly_agent.cards.outline import CARD, STYLES, Outlined
-from qwestly_agent.cards.pipeline import Step, drafted_before, evidence_of, run_state, wishes_of
-from qwestly_agent.chat.failures import failure_of
+from qwestly_agent.cards.pipeline import Step, drafted_before, evidence_of, wishes_of
 from qwestly_agent.chat.safe_text import safe_text
-from qwestly_agent.errors import AgentError, OverBudget
-from qwestly_agent.llm import Fallback
-from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.one_answer import one_answer
+from qwestly_agent.states import run_state
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text import quoted, well_formed
 
@@ -89,16 +74,10 @@ class Order:
     """What of it cannot stand, each with why."""
 
 
-class ModelRefused(AgentError):
-    """It helps nobody to ask it again."""
-
-    code, http_status, sentence = "model_unavailable", 503, "The language model did not accept this."
-
-
 async def draft_section(house: FullHouse, step: Step) -> Step:
     """One section, for this round and attempt. Raises `OverBudget`, `ModelUnavailable` where it may help to ask again,
     and `ModelRefused`."""
-    return await run_state(house, step, _draft_section(house, step))
+    return await run_state(house, step.user_id, _draft_section(house, step), **step.labels)
 
 
 async def _draft_section(house: FullHouse, step: Step) -> Step:
@@ -136,68 +115,19 @@ def _style(draft: Draft) -> Style:
 
 
 async def written(house: FullHouse, user_id: str, order: Order) -> Section:
-    """What the model wrote, unchecked. What it cost counts towards the user's day, also where it failed."""
-    now = house.clock()
-    left = house.settings.day_ceiling_usd - await house.usage.spent_today(user_id, now)
-    spending = Spending(max(0.0, left), OverBudget())
-    try:
-        result = await _agent(house, order.style).run(_prompt(order), deps=spending, timeout=SECONDS)
-    except ExceptionGroup as error:
-        raise _failure(error) from None
-    except AgentRunError as error:
-        raise _failure(error) from None
-    finally:
-        await _account(house, user_id, spending)
-    return _section(order.outlined, result.output)
-
-
-def _agent(house: FullHouse, style: Style) -> Agent[Spending, DraftedSection]:
-    model = house.models["pro"]
-    return Agent(
-        model.model,
+    """What the model wrote, unchecked. Raises what `one_answer` raises."""
+    drafted = await one_answer(
+        house,
+        user_id,
+        "pro",
+        DraftedSection,
+        _prompt(order),
         name="card_writer",
-        deps_type=Spending,
-        output_type=DraftedSection,
-        instructions=INSTRUCTIONS + STYLES[style],
-        retries={"output": OUTPUT_RETRIES},
-        capabilities=[Metered(), *([Fallback(model.fallback)] if model.fallback else [])],
+        instructions=INSTRUCTIONS + STYLES[order.style],
+        seconds=SECONDS,
+        retries=OUTPUT_RETRIES,
     )
-
-
-Context: TypeAlias = RunContext[Spending]
-
-
-class Metered(AbstractCapability[Spending]):
-    async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:
-        if ctx.deps.exhausted:
-            raise ctx.deps.over
-        return request_context
-
-    async def after_model_request(
-        self,
-        ctx: Context,
-        *,
-        request_context: ModelRequestContext,  # noqa: ARG002
-        response: ModelResponse,
-    ) -> ModelResponse:
-        ctx.deps.add(response)
-        return response
-
-
-_FOR_GOOD = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterError)
-
-
-def _failure(error: Exception) -> AgentError:
-    causes = error.exceptions if isinstance(error, FallbackExceptionGroup) else (error,)
-    return ModelRefused() if all(isinstance(each, _FOR_GOOD) for each in causes) else failure_of(error)
-
-
-async def _account(house: FullHouse, user_id: str, spending: Spending) -> None:
-    """The section does not fail by it."""
-    try:
-        await house.usage.spend(user_id, {"cost_usd": spending.spent_usd}, house.clock())
-    except PyMongoError as error:
-        house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+    return _section(order.outlined, drafted)
 
 
 # --- what it is told --------------------------------------------------------------------------------------------------

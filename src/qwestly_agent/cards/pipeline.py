@@ -5,14 +5,12 @@ What passes from state to state are ids and counts; what is written stands in th
 finds what it kept, and changes nothing.
 """
 
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-from pymongo.errors import PyMongoError
 
 from qwestly_agent.authority.approvals import expire
-from qwestly_agent.authority.brake import unless_braked
 from qwestly_agent.authority.carrying_out import STOPPED, carry_out
 from qwestly_agent.authority.gate import gate
 from qwestly_agent.authority.model import Answer, Approval
@@ -23,16 +21,14 @@ from qwestly_agent.cards.gate import check_card
 from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import AgentError, Braked, Internal, NotFound, OverBudget, Unavailable
-from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.errors import AgentError, Braked, NotFound, OverBudget
+from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.drafts import Draft, DraftStatus
 
 MOST_ATTEMPTS = 3
 """To support a claim in one round: drafted, and drafted again twice."""
 MOST_ROUNDS = 4
 """Drafted, and three times as the person wanted it otherwise."""
-
-T = TypeVar("T")
 
 
 class NothingToTell(AgentError):
@@ -89,6 +85,10 @@ class Step(BaseModel):
     end: Literal["failed", "stopped", "drafted"] | None = None
 
     @property
+    def labels(self) -> dict[str, str]:
+        return {"run_id": self.run_id, "draft_id": self.draft_id}
+
+    @property
     def out(self) -> dict[str, Any]:
         """Every field, for the state machine may ask for any."""
         return self.model_dump(mode="json")
@@ -104,32 +104,12 @@ class Failure(BaseModel):
     kind: str = Field(default="", alias="Error")
 
 
-async def run_state(house: House, step: Step, work: Coroutine[Any, Any, T]) -> T:
-    """What the work answers, unless the brake stops it. Whatever else it raises becomes an `AgentError`: others may
-    quote what people wrote, and the execution's history keeps what a state raised."""
-    return await _told_safely(house, step, unless_braked(house.signals, step.user_id, work))
-
-
-async def _told_safely(house: House, step: Step, work: Coroutine[Any, Any, T]) -> T:
-    house.logger.thread_safe_append_keys(run_id=step.run_id, draft_id=step.draft_id)
-    try:
-        return await work
-    except AgentError:
-        raise
-    except PyMongoError as error:
-        house.logger.warning(Event.REQUEST_FAILED, extra=cause_of(error))
-        raise Unavailable from None
-    except Exception as error:
-        house.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-        raise Internal from None
-
-
 # --- from evidence to a card ------------------------------------------------------------------------------------------
 
 
 async def gather_evidence(house: House, step: Step) -> Step:
     """Raises `NothingToTell`."""
-    return await run_state(house, step, _gather_evidence(house, step))
+    return await run_state(house, step.user_id, _gather_evidence(house, step), **step.labels)
 
 
 async def _gather_evidence(house: House, step: Step) -> Step:
@@ -149,7 +129,7 @@ async def _gather_evidence(house: House, step: Step) -> Step:
 
 async def check_claims(house: House, step: Step) -> Step:
     """With the sections that are to be drafted again."""
-    return await run_state(house, step, _check_claims(house, step))
+    return await run_state(house, step.user_id, _check_claims(house, step), **step.labels)
 
 
 async def _check_claims(house: House, step: Step) -> Step:
@@ -179,7 +159,7 @@ def _checked_before(draft: Draft, step: Step) -> tuple[str, ...] | None:
 
 async def keep_draft(house: House, step: Step) -> Step:
     """With what the gate says of publishing it. Raises `NothingSupported`."""
-    return await run_state(house, step, _keep_draft(house, step))
+    return await run_state(house, step.user_id, _keep_draft(house, step), **step.labels)
 
 
 async def _keep_draft(house: House, step: Step) -> Step:
@@ -206,7 +186,7 @@ def _drafted(checked: CheckedCard) -> str:
 async def read_decision(house: House, step: Step) -> Step:
     """What the person decided; nobody waits for them any more. Under the brake as well: it is only noted here, and
     time goes on."""
-    return await _told_safely(house, step, _read_decision(house, step))
+    return await told_safely(house, _read_decision(house, step), **step.labels)
 
 
 async def _read_decision(house: House, step: Step) -> Step:
@@ -262,7 +242,7 @@ async def _begin_round(house: House, step: Step, draft: Draft, approval: Approva
 async def publish(house: House, step: Step) -> Step:
     """What was approved, carried out. Raises `OutcomeUnknown` while nobody knows, `PublishingFailed`, and `Braked`
     where the brake was on before it began: a look at it is part of carrying out, and what has begun is not cut off."""
-    return await _told_safely(house, step, _publish(house, step))
+    return await told_safely(house, _publish(house, step), **step.labels)
 
 
 async def _publish(house: House, step: Step) -> Step:
@@ -298,7 +278,7 @@ _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 async def note_end(house: House, step: Step) -> Step:
     """How it ended, where the user reads it. Under the brake as well: nothing else says that it stopped."""
-    return await _told_safely(house, step, _note_end(house, step))
+    return await told_safely(house, _note_end(house, step), **step.labels)
 
 
 async def _note_end(house: House, step: Step) -> Step:

@@ -12,6 +12,7 @@ from pydantic_ai.framing import register_tag, wrap
 
 from qwestly_agent.authority.model import Level
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.memory.view import sureness_and_origin
 from qwestly_agent.text import quoted
 
 OLDEST_SECONDS = 86_400
@@ -20,9 +21,6 @@ LONGEST_FIELD_CHARACTERS = 2_000
 
 _PROFILE = register_tag("user_profile")
 _MEMORIES = register_tag("user_memories")
-
-_SURENESS = {"inferred": "inferred, not said", "user_document": "from their document", "external": "from elsewhere"}
-
 
 MAY: Mapping[Level, str] = {
     "L0": "You may look things up and suggest. You change nothing, and are offered nothing that could.",
@@ -78,9 +76,14 @@ def make_context(
 
 
 def _line(memory: Memory) -> str:
-    since = f", since {memory.valid_from:%Y-%m-%d}" if memory.valid_from else ""
-    sureness = f", {_SURENESS[memory.trust]}" if memory.trust in _SURENESS else ""
-    return f"- {memory.content[:LONGEST_FIELD_CHARACTERS]} ({memory.type}{since}{sureness})"
+    known = ", ".join(filter(None, (memory.type, _since(memory), sureness_and_origin(memory))))
+    return f"- {memory.content[:LONGEST_FIELD_CHARACTERS]} ({known})"
+
+
+def _since(memory: Memory) -> str:
+    if memory.valid_from:
+        return f"since {memory.valid_from:%Y-%m-%d}"
+    return f"told on {memory.created_at:%Y-%m-%d}" if memory.created_at else ""
 
 
 def _plain(value: Any) -> str:

@@ -32,6 +32,7 @@ from qwestly_agent.chat.window import model_history, prompt_of, window_start
 from qwestly_agent.clients.query_vectors import QueryVectors
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import ConversationBusy, OverBudget, Unavailable
+from qwestly_agent.memory.remembering import Remembering
 from qwestly_agent.observability import Event, cause_of, measure_turn
 from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
 from qwestly_agent.stores.usage import Load
@@ -76,6 +77,9 @@ class Turn:
             Spending(today, OverBudget())
             if today < settings.turn_ceiling_usd
             else Spending(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK))
+        )
+        self.remembering = Remembering(
+            self.house, self.claim.user_id, self.claim.conversation_id, self.message_id, self.text
         )
         self.answer_run_id = self.answered.run_id if self.answered else self.run_id
         self.answer_id = f"msg_{self.answer_run_id}"
@@ -135,6 +139,7 @@ class Turn:
             query_vectors=QueryVectors(house.embeddings),
             drafts=house.drafts,
             cards=Cards(house, self.claim.user_id, self.run_id, self.claim.conversation_id),
+            remembering=self.remembering,
             asking=Asking(house, self.claim.user_id, self.run_id, self.claim.conversation_id),
             level=self.level,
             said=(*(message.content for message in self.history if message.role == "user"), self.text),
@@ -233,8 +238,10 @@ class Turn:
     def _changes(self) -> dict[str, Any]:
         """Of the conversation, for the turns that follow."""
         context = self.context.model_dump()
+        # What was made before something was forgotten may hold it.
+        kept = context != self.claim.context and not self.remembering.forgot
         return {
-            **({"context": context} if context != self.claim.context else {}),
+            **({"context": context} if kept else {}),
             "window_from": self._window_from(),
         }
 
@@ -254,8 +261,10 @@ class Turn:
             model_messages=model_messages,
             receipt=receipt,
             continues=self.continues,
+            withheld=self.remembering.forgot,
         )
-        return [user_message(said, seq, "complete").model_copy(update={"note": self.note}), answer]
+        asked = {"note": self.note, "withheld": self.remembering.forgot}
+        return [user_message(said, seq, "complete").model_copy(update=asked), answer]
 
     async def _again(self, answered: Message) -> AsyncIterator[NativeEvent]:
         now = self.house.clock()

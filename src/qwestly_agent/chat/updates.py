@@ -31,6 +31,8 @@ class DraftView(BaseModel):
     """What people read of it, as "Drafting 3 of 6 sections"."""
     conversation_id: str | None
     approval_id: str | None
+    flagged: bool
+    """Whether it rests on something that its user had forgotten since."""
 
 
 class ApprovalUpdate(BaseModel):

@@ -48,7 +48,7 @@ def model_history(messages: Sequence[Message], start: int) -> list[ModelMessage]
     """The window as the model saw it before, so that a prompt begins with the bytes of the last one."""
     history: list[ModelMessage] = []
     for message in messages:
-        if message.seq < start:
+        if message.seq < start or message.withheld:
             continue
         if message.role == "user":
             prompt = UserPromptPart(prompt_of(message.note, message.content), timestamp=message.created_at)

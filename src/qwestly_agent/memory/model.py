@@ -1,20 +1,90 @@
 """A memory, as the rest of the house sees it."""
 
+from collections.abc import Iterable
 from datetime import datetime
+from typing import Literal, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+MemoryType: TypeAlias = Literal["fact", "preference", "goal", "decision", "skill", "experience", "constraint"]
+Trust: TypeAlias = Literal["user_said", "user_document", "tool", "external", "inferred"]
+"""Where it comes from, the most trusted first."""
+MemoryStatus: TypeAlias = Literal["active", "proposed", "superseded", "merged"]
+"""Holds · waits for its user's yes, in no prompt and no search · another one holds instead · said by another one."""
+
+_TRUSTS: tuple[Trust, ...] = get_args(Trust)
+
+
+def rank(trust: str) -> int:
+    """0 for the most trusted; what nobody knows is trusted least."""
+    return _TRUSTS.index(trust) if trust in _TRUSTS else len(_TRUSTS)
+
+
+def lowest(trusts: Iterable[str]) -> str:
+    """What is made of several may be trusted as far as the least of them."""
+    return max(trusts, key=rank)
+
+
+class Source(BaseModel):
+    """Where its user said it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    conversation_id: str | None = None
+    """None where it was said in no conversation, as on the page of memories."""
+    message_ids: tuple[str, ...] = ()
 
 
 class Memory(BaseModel):
+    """Moments that are numbers are seconds since the epoch."""
+
     model_config = ConfigDict(frozen=True)
 
     id: str
     type: str
-    """fact, preference, goal, decision, skill, experience or constraint"""
+    """A `MemoryType`; also one of a version to come."""
     content: str
-    trust: str = "user_said"
-    """user_said, user_document, tool, external or inferred; a derived memory has the lowest of its sources"""
+    importance: float = Field(default=0.5, ge=0.0, le=1.0)
     confidence: float = 1.0
+    """The extractor's own guess: a hint."""
+    status: MemoryStatus = "active"
+    trust: str = "user_said"
+    """A `Trust`; also one of a version to come."""
     quote: str = ""
     """The user's own words that it rests on."""
+    question: str = ""
+    """What a short answer answered; then it is inferred."""
+    source: Source = Source()
+    sensitive: bool = False
+    count: int = 1
+    """In how many of its user's messages it was said."""
+    last_seen: float = 0.0
     valid_from: datetime | None = None
+    """Since when it holds, where that is known."""
+    created_at: datetime | None = None
+    superseded_by: str | None = None
+    """The memory that took its place."""
+    superseded_at: float | None = None
+
+
+class Score(BaseModel):
+    """Why a search found it. Each part is between 0 and 1."""
+
+    model_config = ConfigDict(frozen=True)
+
+    meaning: float
+    """The cosine of query and memory; 0 where nothing was compared."""
+    words: float
+    """The share of the query's words that it has."""
+    salience: float
+    """Importance, less with age: `importance·e^(−age/τ)`."""
+    total: float
+
+
+class Found(BaseModel):
+    """A memory that a search found."""
+
+    model_config = ConfigDict(frozen=True)
+
+    memory: Memory
+    score: Score

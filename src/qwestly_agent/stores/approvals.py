@@ -1,6 +1,7 @@
 """`agent_approvals`: what waits for a person, and what became of it. A record changes by compare-and-set alone."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -89,11 +90,27 @@ class Approvals:
             {"$set": {"conversation_id": None}, "$inc": {"revision": 1}},
         )
 
+    async def scrub_memories(self, user_id: str, memory_ids: Collection[str]) -> None:
+        """Of these no question says anything any more, whatever became of it."""
+        for found in await self._find({"user_id": user_id, "kind": "memory"}, 0, None):
+            approval = found
+            while approval.shown.keys() & set(memory_ids):
+                after = _without(approval, memory_ids)
+                approval = await self.put(approval, after) or await self.get(user_id, approval.id)
+
     async def _find(self, query: Document, limit: int, after: float | None) -> list[Approval]:
         if after is not None:
             query = {**query, "created_at": {"$lt": after}}
         found = self.database[COLLECTION].find(query).sort("created_at", -1).limit(limit)
         return [_approval(each) async for each in found]
+
+
+def _without(approval: Approval, memory_ids: Collection[str]) -> Approval:
+    """What is shown of memories is one change each, in their order."""
+    both = zip(approval.shown.items(), approval.preview.changes, strict=True)
+    left = [each for each in both if each[0][0] not in memory_ids]
+    preview = approval.preview.model_copy(update={"changes": tuple(change for _, change in left)})
+    return approval.model_copy(update={"shown": dict(shown for shown, _ in left), "preview": preview})
 
 
 def _document(approval: Approval) -> dict[str, Any]:

@@ -29,6 +29,8 @@ LEASE_SECONDS = 6.0
 """How long a conversation stays claimed after the last sign of life, and so how long a killed turn blocks the next."""
 RETENTION_SECONDS = 365 * 86_400
 """After its last use a conversation expires with its messages."""
+SILENCE_SECONDS = 600.0
+"""After which it is read for what to remember."""
 RETENTION_SLACK_SECONDS = 30 * 86_400
 """Messages are given that much more, so that only one turn a month has to touch all of them again."""
 TITLE_CHARACTERS = 80
@@ -99,6 +101,8 @@ class Message(BaseModel):
     """What the model was told before the user's words: outcomes of approvals."""
     continues: str | None = None
     """The id under which a client goes on building this answer: that of the one before."""
+    withheld: bool = False
+    """Whether it tells what its user had forgotten: it stays in the transcript, and in no prompt."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +133,20 @@ class Claim:
     """Before this turn."""
     abandoned: tuple[NewTurn, ...]
     """Turns of processes that died; the user's messages in them are not yet among the messages."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How far a conversation was read for what to remember."""
+
+    read_to: int
+    """The `seq` of the last message that was."""
+    last_seq: int
+    due_at: float
+    attempts: int
+    """That failed since."""
+    running: float
+    """Until when a turn holds it."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +243,12 @@ class Conversations:
         let_go = await self.database[CONVERSATIONS].update_one(
             _held(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {
-                "$set": {**changes, "lease_until": 0, "expires_at": to_datetime(now + RETENTION_SECONDS)},
+                "$set": {
+                    **changes,
+                    "lease_until": 0,
+                    "expires_at": to_datetime(now + RETENTION_SECONDS),
+                    "extract_at": now + SILENCE_SECONDS,
+                },
                 "$inc": {"cost_usd": cost_usd},
                 "$unset": {f"turns.{claim.turn.run_id}": "", "holder": ""},
             },
@@ -320,6 +343,106 @@ class Conversations:
         if not deleted.deleted_count:
             raise NotFound("There is no such conversation.")
 
+    async def recover_abandoned(self, user_id: str, conversation_id: str, reader_id: str, now: float) -> None:
+        """The same where nobody may come back to go on: what was written in turns whose process died becomes messages.
+        Raises `NotFound`."""
+        document = await self.get(user_id, conversation_id)
+        if is_running(document, now) or not unfinished_turns(document):
+            return
+        held = await self.database[CONVERSATIONS].find_one_and_update(
+            {**_of(user_id, conversation_id), "lease_until": {"$lte": now}},
+            {"$set": {"lease_until": now + LEASE_SECONDS, "holder": reader_id}},
+            return_document=ReturnDocument.BEFORE,
+        )
+        if held is None:
+            return
+        await self.recover(_claim(held, NewTurn(reader_id, "", None, now)))
+        await self.database[CONVERSATIONS].update_one(
+            _held(user_id, conversation_id, reader_id), {"$set": {"lease_until": 0}, "$unset": {"holder": ""}}
+        )
+
+    # --- reading it for what to remember ------------------------------------------------------------------------------
+
+    async def due_now(self, user_id: str, conversation_id: str, now: float) -> None:
+        """It is over: read it at once. Raises `NotFound`."""
+        changed = await self.database[CONVERSATIONS].update_one(
+            _of(user_id, conversation_id), {"$set": {"extract_at": now}}
+        )
+        if not changed.matched_count:
+            raise NotFound("There is no such conversation.")
+
+    async def pick(self, user_id: str, conversation_id: str, now: float, until: float) -> bool:
+        """Read it, and let nobody else do so `until` then; False where it is not due."""
+        query = {**_of(user_id, conversation_id), "extract_at": {"$gt": 0, "$lte": now}, "lease_until": {"$lte": now}}
+        picked = await self.database[CONVERSATIONS].update_one(query, {"$set": {"extract_at": until}})
+        return picked.matched_count == 1
+
+    async def reading(self, user_id: str, conversation_id: str) -> Reading:
+        """Raises `NotFound`."""
+        document = await self.get(user_id, conversation_id)
+        return Reading(
+            read_to=document.get("extracted_seq", 0),
+            last_seq=document.get("last_seq", 0),
+            due_at=document.get("extract_at", 0.0),
+            attempts=document.get("extract_attempts", 0),
+            running=document.get("lease_until", 0.0),
+        )
+
+    async def since(self, user_id: str, conversation_id: str, seq: int, limit: int) -> list[Message]:
+        """The messages from `seq` on, oldest first."""
+        query = {"user_id": user_id, "conversation_id": conversation_id, "seq": {"$gte": seq}}
+        found = await self.database[MESSAGES].find(query, {"_id": 0}).sort("seq", 1).limit(limit).to_list()
+        return _messages(found)
+
+    async def move_watermark(
+        self, user_id: str, conversation_id: str, read_from: int, read_to: int, now: float
+    ) -> None:
+        """It is read so far. Once more changes nothing; where nothing is left and nobody speaks, it is due no more."""
+        here = _of(user_id, conversation_id)
+        # Not with `$or`: beside an `_id` the laptop's database would update another document.
+        start: Document = {"extracted_seq": read_from or {"$in": [None, 0]}}
+        moved = {"$set": {"extracted_seq": read_to, "extract_attempts": 0}, "$unset": {"extract_set_aside": ""}}
+        await self.database[CONVERSATIONS].update_one({**here, **start}, moved)
+        query = {"extracted_seq": {"$gte": read_to}, "last_seq": {"$lte": read_to}, "lease_until": {"$lte": now}}
+        left = await self.database[CONVERSATIONS].update_one({**here, **query}, {"$set": {"extract_at": 0.0}})
+        if not left.matched_count:
+            more = {**here, "extracted_seq": {"$gte": read_to}, "last_seq": {"$gt": read_to}}
+            await self.database[CONVERSATIONS].update_one(more, {"$set": {"extract_at": now}})
+
+    async def set_back(
+        self, user_id: str, conversation_id: str, due_at: float, attempts: int, set_aside: Document | None = None
+    ) -> None:
+        """Read it later (0: not before somebody says so), after so many attempts that failed. `set_aside` says why."""
+        changes: Document = {"extract_at": due_at, "extract_attempts": attempts}
+        if set_aside:
+            changes["extract_set_aside"] = set_aside
+        await self.database[CONVERSATIONS].update_one(_of(user_id, conversation_id), {"$set": changes})
+
+    async def read_again(self, user_id: str, conversation_id: str, now: float) -> None:
+        """One that was set aside, with all its attempts before it. Raises `NotFound`."""
+        changed = await self.database[CONVERSATIONS].update_one(
+            _of(user_id, conversation_id),
+            {"$set": {"extract_at": now, "extract_attempts": 0}, "$unset": {"extract_set_aside": ""}},
+        )
+        if not changed.matched_count:
+            raise NotFound("There is no such conversation.")
+
+    async def withhold(self, user_id: str, pattern: str) -> None:
+        """No prompt holds a turn any more in which this was said; a regular expression, whatever its case."""
+        told = {"$regex": pattern, "$options": "i"}
+        query = {"user_id": user_id, "$or": [{"content": told}, {"model_messages": told}, {"note": told}]}
+        found = self.database[MESSAGES].find(query, {"run_id": 1})
+        runs = {each["run_id"] async for each in found}
+        await self.withhold_runs(user_id, runs)
+
+    async def drop_contexts(self, user_id: str) -> None:
+        """What prompts begin with is made anew."""
+        await self.database[CONVERSATIONS].update_many({"user_id": user_id}, {"$unset": {"context": ""}})
+
+    async def withhold_runs(self, user_id: str, run_ids: Collection[str]) -> None:
+        query = {"user_id": user_id, "run_id": {"$in": list(run_ids)}}
+        await self.database[MESSAGES].update_many(query, {"$set": {"withheld": True}})
+
     async def _insert(self, claim: Claim, messages: list[Message]) -> bool:
         try:
             await self.database[MESSAGES].insert_many([_document(claim, message) for message in messages])
@@ -410,6 +533,8 @@ def _lease(turn: NewTurn) -> Document:
         "lease_until": turn.started_at + LEASE_SECONDS,
         "holder": turn.run_id,
         "last_used": turn.started_at,
+        # Also of a turn whose process dies: what its user wrote is in the conversation.
+        "extract_at": turn.started_at + SILENCE_SECONDS,
         "expires_at": to_datetime(turn.started_at + RETENTION_SECONDS),
     }
 

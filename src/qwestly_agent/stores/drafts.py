@@ -40,6 +40,8 @@ class Draft(BaseModel):
     """Grows each time a person asks for a change."""
     approval_id: str | None = None
     """Of the question that waits, or was answered last."""
+    flagged: bool = False
+    """Whether it rests on something that its user had forgotten since."""
     created_at: float
     updated_at: float
     parts: Mapping[str, Any] = {}
@@ -80,6 +82,15 @@ class Drafts:
     async def keep(self, user_id: str, draft_id: str, **parts: Any) -> None:
         """Keep parts of it, in place of those of the same names; states that run side by side keep different ones."""
         await self._set(user_id, draft_id, {f"part_{name}": _kept(value) for name, value in parts.items()})
+
+    async def forget_evidence(self, user_id: str, evidence_ids: Collection[str]) -> None:
+        """Flag the drafts that hold these, and take them out: what is drafted from now on does without."""
+        found = self.database[COLLECTION].find({"user_id": user_id}, {"part_evidence": 1})
+        async for each in found:
+            evidence = json.loads(each.get("part_evidence") or "[]")
+            left = [item for item in evidence if item.get("id") not in evidence_ids]
+            if len(left) < len(evidence):
+                await self._set(user_id, each["_id"], {"part_evidence": _kept(left), "flagged": True})
 
     async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Draft]:
         """Without their parts; oldest change first."""

@@ -1,18 +1,94 @@
-"""`user_memories`: what is remembered, each with where it came from."""
+"""`user_memories`: what is remembered, each with where it came from.
 
-from collections.abc import Sequence
+A memory is one document. Its `key` is unique among its user's: as long as it holds (or waits for a yes) it is the hash
+of what it says, so that nothing is remembered twice, however often it is stored; afterwards it is its id. What was
+forgotten stays as a tombstone: hash and vector, and no text.
+"""
+
+from array import array
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
+from bson.binary import BinaryVectorDtype
 from pydantic import ValidationError
 from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.memory.model import Memory
-from qwestly_agent.stores.search import Document, Searchable
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import NotFound
+from qwestly_agent.memory.model import Found, Memory
+from qwestly_agent.memory.ranking import blended, salience
+from qwestly_agent.stores.search import Document, Searchable, cosines_of, share_of_words, to_binary
 
 COLLECTION = "user_memories"
-ACTIVE = "active"
+ACTIVE, PROPOSED, SUPERSEDED, MERGED, FORGOTTEN = "active", "proposed", "superseded", "merged", "forgotten"
+READABLE = (ACTIVE, PROPOSED, SUPERSEDED, MERGED)
+RECENT = 50
+"""Last writes that are read beside an index, which sees them a moment later."""
+CONSIDERED = 50
+"""By meaning, before words and salience are weighed in."""
+MOST_SEEN = 200
+"""Messages of a memory that are remembered, so that none counts twice."""
+MOST_RUNS = 50
+"""Consolidations of a memory that are remembered, so that none counts twice."""
+HELD_AT_ONCE = 1_000
 _WITHOUT_VECTORS = {"content_embedding": 0}
+_TEXTS = ("content", "quote", "question", "source", "seen", "valid_from", "confidence", "importance", "salience")
+
+
+@dataclass(frozen=True)
+class Near:
+    memory: Memory
+    cosine: float
+
+
+@dataclass(frozen=True)
+class Tombstone:
+    """Of what was forgotten. It says nothing."""
+
+    id: str
+    hash: str
+    names: frozenset[str]
+    """Hashed."""
+    cosine: float = 0.0
+    """With what was asked for."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A memory that holds, as far as consolidation compares it."""
+
+    id: str
+    content: str
+    type: str
+    trust: str
+    count: int
+    created: float
+    valid_from: datetime | None
+    new: bool
+    """Not yet looked at."""
+    sensitive: bool = False
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What a merge changes of a memory, as it is now."""
+
+    status: str
+    superseded_by: str | None
+    merged_in: str | None
+    """The run that merged it into another one."""
+    took_in: tuple[str, ...]
+    """The runs that merged others into it."""
+    count: int
+    last_seen: float
+    importance: float
+    salience: float
+    seen: tuple[str, ...]
+    created: float
 
 
 @dataclass(frozen=True)
@@ -25,14 +101,12 @@ class Memories:
         index = Searchable(database[COLLECTION], "user_memories_vector_index", "content_embedding", "content")
         return cls(database, index)
 
+    # --- reading ------------------------------------------------------------------------------------------------------
+
     async def most_salient(self, user_id: str, limit: int) -> list[Memory]:
         """The best now, best first: one index scan that reads no vectors."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": ACTIVE}, _WITHOUT_VECTORS)
         return _memories(await found.sort("salience", -1).limit(limit).to_list())
-
-    async def search(self, user_id: str, words: str, vector: Sequence[float] | None, limit: int) -> list[Memory]:
-        found = await self.searchable.nearest({"user_id": user_id, "status": ACTIVE}, words, vector, limit)
-        return _memories([document for document, _ in found])
 
     async def last_withdrawn(self, user_id: str) -> float | None:
         """When a memory of this user was last forgotten, corrected or superseded, in seconds since the epoch."""
@@ -41,11 +115,339 @@ class Memories:
         newest = await found.to_list()
         return newest[0]["withdrawn_at"] if newest else None
 
+    async def get(self, user_id: str, memory_id: str) -> Memory:
+        """Raises `NotFound`, also for what was forgotten."""
+        query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
+        found = _memories(await self.database[COLLECTION].find(query, _WITHOUT_VECTORS).to_list())
+        if not found:
+            raise NotFound("There is no such memory.")
+        return found[0]
 
-def _memories(documents: Sequence[Document]) -> list[Memory]:
+    async def of_ids(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
+        """Those of these that can be read."""
+        query = {"_id": {"$in": list(memory_ids)}, "user_id": user_id, "status": {"$in": list(READABLE)}}
+        return _memories(await self.database[COLLECTION].find(query, _WITHOUT_VECTORS).to_list())
+
+    async def has(self, user_id: str, memory_id: str) -> bool:
+        """Also where it was forgotten."""
+        return await self.database[COLLECTION].find_one({"_id": memory_id, "user_id": user_id}, {"_id": 1}) is not None
+
+    async def newest(self, user_id: str, limit: int, skip: int = 0, status: str = ACTIVE) -> list[Memory]:
+        """The newest first."""
+        found = self.database[COLLECTION].find({"user_id": user_id, "status": status}, _WITHOUT_VECTORS)
+        return _memories(await found.sort([("created", -1), ("_id", 1)]).skip(skip).limit(limit).to_list())
+
+    async def each(self, user_id: str) -> AsyncIterator[Memory]:
+        """All that can be read, in no order."""
+        query = {"user_id": user_id, "status": {"$in": list(READABLE)}}
+        async for document in self.database[COLLECTION].find(query, _WITHOUT_VECTORS):
+            for memory in _memories([document]):
+                yield memory
+
+    async def replaced_by(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
+        """What these took the place of: superseded or merged."""
+        query = {
+            "user_id": user_id,
+            "superseded_by": {"$in": list(memory_ids)},
+            "status": {"$in": [SUPERSEDED, MERGED]},
+        }
+        return _memories(await self.database[COLLECTION].find(query, _WITHOUT_VECTORS).to_list())
+
+    async def search(
+        self, user_id: str, words: str, vector: Sequence[float] | None, limit: int, now: float
+    ) -> list[Found]:
+        """What holds, the best blend of meaning, words and salience first."""
+        query = {"user_id": user_id, "status": ACTIVE}
+        near = await self.searchable.nearest(query, words, vector, max(CONSIDERED, limit))
+        found = [
+            Found(
+                memory=memory,
+                score=blended(
+                    0.0 if vector is None else cosine,
+                    share_of_words(words, memory.content),
+                    document.get("salience", 0.0),
+                    now,
+                ),
+            )
+            for document, cosine in near
+            for memory in _memories([document])
+        ]
+        return sorted(found, key=lambda each: -each.score.total)[:limit]
+
+    async def near(self, user_id: str, asked: Sequence[tuple[str, Sequence[float]]], limit: int) -> list[list[Near]]:
+        """To each text and its vector, what is remembered or waits for a yes, the nearest first. What was written last
+        is compared as well, whether or not an index knows of it."""
+        query = {"user_id": user_id, "status": {"$in": [ACTIVE, PROPOSED]}}
+        found = await self.searchable.nearest_to_each(query, asked, limit)
+        recent = await self.database[COLLECTION].find(query).sort("created", -1).limit(RECENT).to_list()
+        vectors = [document.get("content_embedding") for document in recent]
+        return [
+            _nearest(near, zip(recent, cosines_of(vectors, vector), strict=True), limit)
+            for near, (_, vector) in zip(found, asked, strict=True)
+        ]
+
+    async def of_hashes(self, user_id: str, hashes: Collection[str]) -> dict[str, Memory]:
+        """What says exactly that, by its hash."""
+        query = {"user_id": user_id, "key": {"$in": list(hashes)}, "status": {"$in": [ACTIVE, PROPOSED]}}
+        found = await self.database[COLLECTION].find(query, _WITHOUT_VECTORS).to_list()
+        return {document["key"]: memory for document in found for memory in _memories([document])}
+
+    async def tombstones(self, user_id: str, asked: Sequence[tuple[str, Sequence[float]]]) -> list[list[Tombstone]]:
+        """Of what this user had forgotten, with how near each is to each text."""
+        query = {"user_id": user_id, "status": FORGOTTEN}
+        found = await self.database[COLLECTION].find(query).to_list()
+        vectors = [document.get("content_embedding") for document in found]
+        return [
+            [
+                Tombstone(each["_id"], each.get("hash", ""), frozenset(each.get("names", ())), cosine or 0.0)
+                for each, cosine in zip(found, cosines_of(vectors, vector), strict=True)
+            ]
+            for _, vector in asked
+        ]
+
+    # --- writing ------------------------------------------------------------------------------------------------------
+
+    async def add(
+        self,
+        user_id: str,
+        memory: Memory,
+        hash: str,
+        vector: Sequence[float],
+        now: float,
+        seen: Sequence[str] = (),
+        replaces: str | None = None,
+    ) -> bool:
+        """False where it is there already, or says what another one says. `replaces` is what it takes the place of once
+        it was approved."""
+        fields = memory.model_dump(exclude={"id", "created_at", "superseded_by", "superseded_at"})
+        document = {
+            **fields,
+            "_id": memory.id,
+            "user_id": user_id,
+            "hash": hash,
+            "key": hash,
+            "seen": list(seen or memory.source.message_ids)[-MOST_SEEN:],
+            "salience": salience(memory.importance, now),
+            "created": now,
+            "created_at": to_datetime(now),
+            "content_embedding": to_binary(vector),
+            "consolidated": False,
+            **({"replaces": replaces} if replaces else {}),
+        }
+        try:
+            await self.database[COLLECTION].insert_one(document)
+        except DuplicateKeyError:
+            return False
+        return True
+
+    async def reinforce(self, user_id: str, memory_id: str, message_ids: Sequence[str], now: float) -> bool:
+        """It was said again, in these messages; False where that was counted, or it no longer holds."""
+        changed = await self.database[COLLECTION].update_one(
+            {
+                "_id": memory_id,
+                "user_id": user_id,
+                "status": {"$in": [ACTIVE, PROPOSED]},
+                "seen": {"$nin": list(message_ids)},
+            },
+            {
+                "$inc": {"count": 1},
+                "$set": {"last_seen": now},
+                "$push": {"seen": {"$each": list(message_ids), "$slice": -MOST_SEEN}},
+            },
+        )
+        return changed.matched_count == 1
+
+    async def supersede(self, user_id: str, older_id: str, newer_id: str, now: float) -> bool:
+        """The older one keeps its text and says by what it was replaced; False where it did not hold any more."""
+        changes = {
+            "status": SUPERSEDED,
+            "superseded_by": newer_id,
+            "superseded_at": now,
+            "withdrawn_at": now,
+            "key": older_id,
+        }
+        changed = await self._set(user_id, {"_id": older_id, "status": {"$in": [ACTIVE, PROPOSED]}}, changes)
+        return changed == 1
+
+    async def keep_proposed(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+        """They were approved. Once more changes nothing."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}}
+        found = await self.database[COLLECTION].find(query, {"status": 1, "replaces": 1}).to_list()
+        for each in found:
+            # Before its status, which says that all was done.
+            if replaced := each.get("replaces"):
+                await self.supersede(user_id, replaced, each["_id"], now)
+            await self._set(user_id, {"_id": each["_id"], "status": PROPOSED}, {"status": ACTIVE})
+
+    async def drop_proposed(self, user_id: str, memory_ids: Collection[str]) -> None:
+        """Nobody decided on them: as if they had not been found."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": PROPOSED}
+        await self.database[COLLECTION].delete_many(query)
+
+    async def forget(
+        self, user_id: str, memory_ids: Collection[str], names: Mapping[str, Collection[str]], now: float
+    ) -> None:
+        """For good: what is left is a tombstone. `names` are those of each, hashed."""
+        nothing = dict.fromkeys((*_TEXTS, "superseded_by", "superseded_at", "replaces", "type", "trust"), "")
+        for memory_id in memory_ids:
+            await self.database[COLLECTION].update_one(
+                {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}},
+                {
+                    "$set": {
+                        "status": FORGOTTEN,
+                        "forgotten_at": now,
+                        "withdrawn_at": now,
+                        "names": sorted(names.get(memory_id, ())),
+                    },
+                    "$unset": nothing,
+                },
+            )
+
+    async def unforget(self, user_id: str, tombstone_ids: Collection[str]) -> None:
+        """Their user wants this remembered again."""
+        query = {"user_id": user_id, "_id": {"$in": list(tombstone_ids)}, "status": FORGOTTEN}
+        await self.database[COLLECTION].delete_many(query)
+
+    async def _set(self, user_id: str, query: Document, changes: Document) -> int:
+        changed = await self.database[COLLECTION].update_one({**query, "user_id": user_id}, {"$set": changes})
+        return changed.matched_count
+
+    # --- consolidating ------------------------------------------------------------------------------------------------
+
+    async def each_held(self, user_id: str) -> AsyncIterator[tuple[Held, bytes]]:
+        """All that holds in one pass, each with its vector: float32, or nothing where it has none."""
+        query = {"user_id": user_id, "status": ACTIVE}
+        async for document in self.database[COLLECTION].find(query, _COMPARED).batch_size(HELD_AT_ONCE):
+            for memory in _memories([document]):
+                held = Held(
+                    id=memory.id,
+                    content=memory.content,
+                    type=memory.type,
+                    trust=memory.trust,
+                    count=memory.count,
+                    created=_created(document),
+                    valid_from=memory.valid_from,
+                    new=not document.get("consolidated", True),
+                    sensitive=memory.sensitive,
+                )
+                yield held, _float32(document.get("content_embedding"))
+
+    async def standing(self, user_id: str, memory_ids: Collection[str]) -> dict[str, Standing]:
+        """By their ids; what is forgotten has a standing too."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}}
+        found = self.database[COLLECTION].find(query, _WITHOUT_VECTORS)
+        return {document["_id"]: _standing(document) async for document in found}
+
+    async def merge(self, user_id: str, member_id: str, survivor_id: str, run_id: str, now: float) -> None:
+        """The member keeps its text, and says by what it is said now. Not where it does not hold any more."""
+        changes = {
+            "status": MERGED,
+            "superseded_by": survivor_id,
+            "superseded_at": now,
+            "withdrawn_at": now,
+            "key": member_id,
+            "merged_in": run_id,
+            "consolidated": True,
+        }
+        await self._set(user_id, {"_id": member_id, "status": ACTIVE}, changes)
+
+    async def part(self, user_id: str, member_id: str, survivor_id: str, run_id: str) -> bool:
+        """As it was before the run merged it; False where it is not merged so any more, or another one says since what
+        it says: then it is merged into that."""
+        query = {"_id": member_id, "user_id": user_id, "status": MERGED, "superseded_by": survivor_id}
+        query["merged_in"] = run_id
+        found = await self.database[COLLECTION].find_one(query, {"hash": 1})
+        if found is None:
+            return False
+        key = {"key": found["hash"]} if "hash" in found else {}
+        gone = ["superseded_by", "superseded_at", "withdrawn_at", "merged_in", *({"key"} - key.keys())]
+        change = {"$set": {"status": ACTIVE, **key}, "$unset": dict.fromkeys(gone, "")}
+        try:
+            return (await self.database[COLLECTION].update_one(query, change)).matched_count == 1
+        except DuplicateKeyError:
+            same = await self.database[COLLECTION].find_one({"user_id": user_id, **key}, {"_id": 1})
+            if same:
+                await self._set(user_id, query, {"superseded_by": same["_id"]})
+            return False
+
+    async def take_in(self, user_id: str, memory_id: str, run_id: str, known: Standing, **changes: Any) -> bool:
+        """The numbers of those that a run merged into this one; False where it was reinforced since they were added
+        up, took them in before, or does not hold any more."""
+        query = {"_id": memory_id, "status": ACTIVE, "took_in": {"$nin": [run_id]}, **_of_count(known)}
+        took_in = [*known.took_in, run_id][-MOST_RUNS:]
+        return await self._set(user_id, query, {**changes, "took_in": took_in}) == 1
+
+    async def give_back(self, user_id: str, memory_id: str, run_id: str, known: Standing, **changes: Any) -> bool:
+        """Whatever became of it since; False where it was reinforced since they were taken off, or gave them back."""
+        query = {"_id": memory_id, "took_in": {"$in": [run_id]}, **_of_count(known)}
+        took_in = [each for each in known.took_in if each != run_id]
+        return await self._set(user_id, query, {**changes, "took_in": took_in}) == 1
+
+    async def looked_at(self, user_id: str, memory_ids: Sequence[str]) -> None:
+        """They need no look until something new is told."""
+        for at in range(0, len(memory_ids), HELD_AT_ONCE):
+            query = {"user_id": user_id, "_id": {"$in": list(memory_ids[at : at + HELD_AT_ONCE])}}
+            await self.database[COLLECTION].update_many(query, {"$set": {"consolidated": True}})
+
+
+_COMPARED = dict.fromkeys(
+    (
+        *("content", "type", "trust", "count", "status", "created", "created_at", "valid_from", "sensitive"),
+        *("consolidated", "content_embedding"),
+    ),
+    1,
+)
+
+
+def _float32(stored: Any) -> bytes:
+    if isinstance(stored, bytes):
+        return bytes(stored[2:]) if stored[:1] == BinaryVectorDtype.FLOAT32.value else b""
+    return array("f", stored or ()).tobytes()
+
+
+def _created(document: Document) -> float:
+    if "created" in document:
+        return document["created"]
+    return document["created_at"].timestamp() if document.get("created_at") else 0.0
+
+
+def _of_count(known: Standing) -> Document:
+    """Only reinforcing changes it beside consolidating, and always does. What was written before there was a count was
+    said once."""
+    return {"count": known.count} if known.count != 1 else {"count": {"$in": [1, None]}}
+
+
+def _standing(document: Document) -> Standing:
+    return Standing(
+        status=document["status"],
+        superseded_by=document.get("superseded_by"),
+        merged_in=document.get("merged_in"),
+        took_in=tuple(document.get("took_in", ())),
+        count=document.get("count", 1),
+        last_seen=document.get("last_seen", 0.0),
+        importance=document.get("importance", 0.5),
+        salience=document.get("salience", 0.0),
+        seen=tuple(document.get("seen", ())),
+        created=_created(document),
+    )
+
+
+def _nearest(
+    near: Sequence[tuple[Document, float]], recent: Iterable[tuple[Document, float | None]], limit: int
+) -> list[Near]:
+    cosines: dict[Any, tuple[Document, float]] = {document["_id"]: (document, cosine) for document, cosine in near}
+    for document, cosine in recent:
+        if cosine is not None:
+            cosines.setdefault(document["_id"], (document, cosine))
+    best = sorted(cosines.values(), key=lambda pair: -pair[1])[:limit]
+    return [Near(memory, cosine) for document, cosine in best for memory in _memories([document])]
+
+
+def _memories(documents: Iterable[Document]) -> list[Memory]:
     """Those that can be read: one that cannot must not cost its user every turn."""
     read = []
     for document in documents:
+        fields = {name: value for name, value in document.items() if name in Memory.model_fields}
         with suppress(ValidationError):
-            read.append(Memory.model_validate({**document, "id": str(document["_id"])}))
+            read.append(Memory.model_validate({**fields, "id": str(document["_id"])}))
     return read

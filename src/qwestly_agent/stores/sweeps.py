@@ -2,10 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.stores import approvals, drafts
+from qwestly_agent.stores import approvals, drafts, memories
 from qwestly_agent.stores.conversations import CONVERSATIONS, MESSAGES
 from qwestly_agent.stores.search import Document
 
@@ -39,6 +40,24 @@ class Sweeps:
         """The user and id of each that must be looked at, the longest due first."""
         found = self.database[approvals.COLLECTION].find({"due_at": {"$gt": 0, "$lte": now}}, {"user_id": 1})
         return [(each["user_id"], each["_id"]) async for each in found.sort("due_at", 1).limit(limit)]
+
+    async def silent_conversations(self, now: float, limit: int) -> list[tuple[str, str]]:
+        """The user and id of each that is to be read for what to remember, the longest due first."""
+        query = {"extract_at": {"$gt": 0, "$lte": now}, "lease_until": {"$lte": now}}
+        found = self.database[CONVERSATIONS].find(query, {"user_id": 1, "id": 1})
+        return [(each["user_id"], each["id"]) async for each in found.sort("extract_at", 1).limit(limit)]
+
+    async def set_aside(self, limit: int) -> list[tuple[str, str, dict[str, Any]]]:
+        """The user and id of each conversation that could not be read, with why and since when."""
+        query = {"extract_set_aside.at": {"$gt": 0}}
+        found = self.database[CONVERSATIONS].find(query, {"user_id": 1, "id": 1, "extract_set_aside": 1})
+        return [(each["user_id"], each["id"], each["extract_set_aside"]) async for each in found.limit(limit)]
+
+    async def users_to_consolidate(self, after: str, limit: int) -> list[str]:
+        """In order, those behind this one who have memories that were not yet looked at."""
+        new = {"consolidated": False, "user_id": {"$gt": after}, "status": memories.ACTIVE}
+        stages = [{"$match": new}, {"$group": {"_id": "$user_id"}}, {"$sort": {"_id": 1}}, {"$limit": limit}]
+        return [each["_id"] async for each in await self.database[memories.COLLECTION].aggregate(stages)]
 
     async def approval_of_link(self, hashed: str) -> tuple[str, str] | None:
         """The user and id of the record that a link with this hash was mailed for."""

@@ -8,10 +8,11 @@ import pytest
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.bootstrap import FullHouse, bootstrap
-from qwestly_agent.cards.drafting import LONGEST_CLAIM, ModelRefused, Order, written
+from qwestly_agent.cards.drafting import LONGEST_CLAIM, Order, written
 from qwestly_agent.cards.model import Claim, Evidence, Section
 from qwestly_agent.cards.outline import CARD
 from qwestly_agent.errors import ModelUnavailable, OverBudget
+from qwestly_agent.one_answer import ModelRefused
 from tests.servers import settings_for
 
 pytestmark = pytest.mark.anyio

@@ -13,7 +13,7 @@ NOW = 1_800_000_000.0
 PROFILE = {"name": "Ada", "skills": ["SQL", "Python"], "education": [{"degree": "BSc", "school": "Lagos"}]}
 MEMORIES = [
     Memory(id="1", type="goal", content="Wants to lead a team", valid_from=to_datetime(NOW)),
-    Memory(id="2", type="fact", content="Speaks Yoruba", trust="inferred"),
+    Memory(id="2", type="fact", content="Speaks Yoruba", trust="inferred", created_at=to_datetime(NOW - 86_400)),
 ]
 
 
@@ -30,8 +30,8 @@ def made(
 def test_it_says_who_the_user_is_and_what_matters_best_first() -> None:
     assert made().text == (
         "<user_profile>name: Ada\nskills: SQL; Python\neducation: degree BSc, school Lagos</user_profile>\n\n"
-        "<user_memories>- Wants to lead a team (goal, since 2027-01-15)\n"
-        "- Speaks Yoruba (fact, inferred, not said)</user_memories>\n\n" + MAY["L1"]
+        "<user_memories>- Wants to lead a team (goal, since 2027-01-15, sure)\n"
+        "- Speaks Yoruba (fact, told on 2027-01-14, unsure: inferred, not said)</user_memories>\n\n" + MAY["L1"]
     )
 
 

@@ -1,0 +1,11 @@
+"""What is found against what is known: add, reinforce, supersede or skip."""
+
+from typing import Any
+
+from qwestly_agent import container
+from qwestly_agent.memory.pipeline import Step, reconcile
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
+    step = Step.model_validate(event)
+    return container.full_house.run(lambda house: reconcile(house, step)).out

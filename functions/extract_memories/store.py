@@ -1,0 +1,11 @@
+"""What was decided becomes memories; what is sensitive waits for a yes."""
+
+from typing import Any
+
+from qwestly_agent import container
+from qwestly_agent.memory.pipeline import Step, store
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
+    step = Step.model_validate(event)
+    return container.house.run(lambda house: store(house, step)).out

@@ -1,0 +1,141 @@
+"""Memories as the API shows them, and as the model is told of them."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.memory.checking import LONGEST_CONTENT_CHARACTERS
+from qwestly_agent.memory.model import Found, Memory, MemoryStatus, Score, Source
+
+if TYPE_CHECKING:
+    from qwestly_agent.memory.remembering import Explanation
+
+Sureness: TypeAlias = Literal["sure", "fairly sure", "unsure"]
+
+Sentence = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_CONTENT_CHARACTERS, strip_whitespace=True)]
+"""Something to remember."""
+
+SURE_FROM = 0.7
+"""Confidence. It is the extractor's own guess, and so it only ever takes away."""
+FORGOTTEN = (
+    "This is forgotten for good, with what it replaced. What you wrote stays in the conversation until you delete that."
+)
+
+_FROM = {
+    "user_document": "from their document",
+    "tool": "from a look-up",
+    "external": "from elsewhere",
+    "inferred": "inferred, not said",
+}
+
+
+def sureness(memory: Memory) -> Sureness:
+    """What a person or a model is told in place of numbers."""
+    match memory.trust:
+        case "user_said":
+            return "sure" if memory.confidence >= SURE_FROM else "fairly sure"
+        case "user_document":
+            return "fairly sure"
+        case _:
+            return "unsure"
+
+
+def sureness_and_origin(memory: Memory) -> str:
+    """With where it comes from, where that is not the user's own word."""
+    origin = _FROM.get(memory.trust)
+    return f"{sureness(memory)}: {origin}" if origin else sureness(memory)
+
+
+# --- the API's --------------------------------------------------------------------------------------------------------
+
+
+class MemoryView(BaseModel):
+    id: str
+    type: str
+    """fact, preference, goal, decision, skill, experience or constraint"""
+    content: str
+    trust: str
+    """Where it comes from: user_said, user_document, tool, external or inferred."""
+    sure: Sureness
+    quote: str
+    """The user's own words that it rests on."""
+    question: str
+    """What these words answered, where they do not say it by themselves."""
+    source: Source
+    said_at: datetime | None
+    since: datetime | None
+    """Since when it holds, where that is known."""
+    count: int
+    """In how many messages it was said."""
+    last_seen: datetime | None
+    status: MemoryStatus
+    """Holds · waits for the user's yes · another one holds instead · said by another one."""
+    superseded_by: str | None
+    superseded_at: datetime | None
+    sensitive: bool
+    score: Score | None = None
+    """Why a search found it."""
+
+
+class MemoryList(BaseModel):
+    items: list[MemoryView]
+    next: str | None
+    """Pass it as `after` for what follows; null at the end."""
+
+
+class MemoryDetail(MemoryView):
+    said_on: date | None
+    """When these words were written."""
+    conversation: str
+    """The title of the conversation in which it was said; empty where there is none any more."""
+    before: list[MemoryView]
+    """What it took the place of."""
+    replaced_by: MemoryView | None
+
+
+class Correction(BaseModel):
+    """What holds instead, as a sentence."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    content: Sentence
+
+
+class ForgottenView(BaseModel):
+    forgotten: list[str]
+    """Ids: with what was merged into it, or replaced by it."""
+    note: str = FORGOTTEN
+
+
+def view_of(memory: Memory, score: Score | None = None) -> MemoryView:
+    return MemoryView(**_shown(memory), score=score)
+
+
+def detail_of(explanation: "Explanation", replaced_by: Memory | None) -> MemoryDetail:
+    return MemoryDetail(
+        **_shown(explanation.memory),
+        said_on=explanation.said_on,
+        conversation=explanation.title,
+        before=[view_of(each) for each in explanation.before],
+        replaced_by=view_of(replaced_by) if replaced_by else None,
+    )
+
+
+def list_of(found: Sequence[Memory | Found], limit: int, offset: int) -> MemoryList:
+    """Of memories read with one more than `limit`, which tells whether there are more."""
+    items = [view_of(each.memory, each.score) if isinstance(each, Found) else view_of(each) for each in found[:limit]]
+    return MemoryList(items=items, next=str(offset + limit) if len(found) > limit else None)
+
+
+def _shown(memory: Memory) -> dict[str, Any]:
+    return {
+        **memory.model_dump(include=MemoryView.model_fields.keys() - {"last_seen", "superseded_at"}),
+        "sure": sureness(memory),
+        "said_at": memory.created_at,
+        "since": memory.valid_from,
+        "last_seen": to_datetime(memory.last_seen) if memory.last_seen else None,
+        "superseded_at": to_datetime(memory.superseded_at) if memory.superseded_at else None,
+    }

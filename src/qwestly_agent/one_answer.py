@@ -1,0 +1,85 @@
+"""One typed answer of a model, for a state that asks once: what it costs counts towards its user's day."""
+
+from typing import TypeVar
+
+from pydantic_ai import Agent
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ContentFilterError,
+    FallbackExceptionGroup,
+    ModelQuotaExceededError,
+    ModelRequestRejectedError,
+)
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.agents.spending import BoundedCost, Spending, SpendingAlone
+from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.chat.failures import failure_of
+from qwestly_agent.errors import AgentError, OverBudget
+from qwestly_agent.llm import Fallback, Tier
+from qwestly_agent.observability import Event, cause_of
+
+T = TypeVar("T")
+
+
+class ModelRefused(AgentError):
+    """It helps nobody to ask it again."""
+
+    code, http_status, sentence = "model_unavailable", 503, "The language model did not accept this."
+
+
+async def one_answer(
+    house: FullHouse,
+    user_id: str,
+    tier: Tier,
+    output_type: type[T],
+    prompt: str,
+    *,
+    name: str,
+    instructions: str,
+    seconds: float,
+    retries: int,
+) -> T:
+    """What the model answered, unchecked. What it cost counts, also where it failed.
+
+    `retries` are for an answer of another shape. Raises `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` where
+    it may help to ask again, and `ModelRefused`.
+    """
+    now = house.clock()
+    left = house.settings.day_ceiling_usd - await house.usage.spent_today(user_id, now)
+    spending = Spending(max(0.0, left), OverBudget())
+    model = house.models[tier]
+    agent = Agent(
+        model.model,
+        name=name,
+        deps_type=SpendingAlone,
+        output_type=output_type,
+        instructions=instructions,
+        retries={"output": retries},
+        capabilities=[BoundedCost(), *([Fallback(model.fallback)] if model.fallback else [])],
+    )
+    try:
+        result = await agent.run(prompt, deps=SpendingAlone(spending), timeout=seconds)
+    except ExceptionGroup as error:
+        raise _failure(error) from None
+    except AgentRunError as error:
+        raise _failure(error) from None
+    finally:
+        await _account(house, user_id, spending)
+    return result.output
+
+
+_FOR_GOOD = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterError)
+
+
+def _failure(error: Exception) -> AgentError:
+    causes = error.exceptions if isinstance(error, FallbackExceptionGroup) else (error,)
+    return ModelRefused() if all(isinstance(each, _FOR_GOOD) for each in causes) else failure_of(error)
+
+
+async def _account(house: FullHouse, user_id: str, spending: Spending) -> None:
+    """The answer does not fail by it."""
+    try:
+        await house.usage.spend(user_id, {"cost_usd": spending.spent_usd}, house.clock())
+    except PyMongoError as error:
+        house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))

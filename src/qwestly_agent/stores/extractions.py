@@ -1,0 +1,119 @@
+"""`agent_extractions`: what is found in a part of a conversation, on its way to what is remembered.
+
+Named by where it begins, so that whoever goes on after a crash finds what was found before, and asks no model again. It
+keeps words only until they are stored.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.errors import NotFound
+from qwestly_agent.stores.search import Document, to_binary, to_floats
+
+COLLECTION = "agent_extractions"
+RETENTION = timedelta(days=30)
+
+BatchStatus = Literal["found", "decided", "stored"]
+
+
+class Batch(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    user_id: str
+    conversation_id: str
+    run_id: str
+    read_from: int
+    """The `seq` after which it begins."""
+    read_to: int
+    status: BatchStatus = "found"
+    found: Any = ()
+    """JSON: what passed the checks; empty once it is stored."""
+    decisions: Any = ()
+    """JSON: what becomes of it; empty once it is stored."""
+    vectors: tuple[tuple[float, ...], ...] = ()
+    dropped: Mapping[str, int] = {}
+    """What was found and not kept, by reason."""
+    proposed: tuple[str, ...] = ()
+    """Ids of the memories that wait for a yes."""
+    created_at: float
+
+
+@dataclass(frozen=True)
+class Extractions:
+    database: AsyncDatabase[Document]
+
+    async def add(self, batch: Batch) -> Batch:
+        """The one that is there where it was found before."""
+        expires_at = to_datetime(batch.created_at) + RETENTION
+        try:
+            await self.database[COLLECTION].insert_one(
+                {**_document(batch), "_id": batch.id, "user_id": batch.user_id, "expires_at": expires_at}
+            )
+        except DuplicateKeyError:
+            return await self.get(batch.user_id, batch.id)
+        return batch
+
+    async def find(self, user_id: str, batch_id: str) -> Batch | None:
+        found = await self.database[COLLECTION].find_one({"_id": batch_id, "user_id": user_id})
+        return _batch(found) if found else None
+
+    async def get(self, user_id: str, batch_id: str) -> Batch:
+        """Raises `NotFound`."""
+        found = await self.find(user_id, batch_id)
+        if found is None:
+            raise NotFound("There is no such extraction.")
+        return found
+
+    async def decide(
+        self,
+        user_id: str,
+        batch_id: str,
+        decisions: Any,
+        vectors: Sequence[Sequence[float]],
+        dropped: Mapping[str, int],
+    ) -> None:
+        changes = {
+            "status": "decided",
+            "decisions": json.dumps(decisions, ensure_ascii=False),
+            "vectors": [to_binary(vector) for vector in vectors],
+            "dropped": dict(dropped),
+        }
+        await self._set(user_id, batch_id, "found", changes)
+
+    async def stored(self, user_id: str, batch_id: str, proposed: Sequence[str]) -> None:
+        """From now on it holds nobody's words."""
+        empty = json.dumps([])
+        changes = {"status": "stored", "found": empty, "decisions": empty, "vectors": [], "proposed": list(proposed)}
+        await self._set(user_id, batch_id, "decided", changes)
+
+    async def _set(self, user_id: str, batch_id: str, before: BatchStatus, changes: Document) -> None:
+        query = {"_id": batch_id, "user_id": user_id, "status": before}
+        await self.database[COLLECTION].update_one(query, {"$set": changes})
+
+
+def _document(batch: Batch) -> Document:
+    nested = {name: json.dumps(getattr(batch, name), ensure_ascii=False) for name in ("found", "decisions")}
+    vectors = [to_binary(vector) for vector in batch.vectors]
+    return {**batch.model_dump(exclude={"id"}), **nested, "vectors": vectors}
+
+
+def _batch(document: Document) -> Batch:
+    fields = {name: value for name, value in document.items() if name in Batch.model_fields}
+    return Batch.model_validate(
+        {
+            **fields,
+            "id": document["_id"],
+            "found": json.loads(document["found"]),
+            "decisions": json.loads(document["decisions"]),
+            "vectors": [tuple(to_floats(vector)) for vector in document["vectors"]],
+        }
+    )

@@ -1,0 +1,116 @@
+"""Conversations as the chat leaves them, and the states that read them, over real servers at their wires."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from infra.local.model_brain import ToolCall
+from infra.local.model_server import ModelServer, RecordedRequest
+from infra.mongo.indexes import INDEXES
+from qwestly_agent.bootstrap import FullHouse, bootstrap
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.memory import pipeline
+from qwestly_agent.memory.model import Memory
+from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.stores.conversations import SILENCE_SECONDS, Message, NewTurn, user_message
+from qwestly_agent.stores.memories import COLLECTION
+from tests.servers import USER, FakeClock, settings_for
+
+Said = str | tuple[str, str]
+"""What the user wrote; with what the agent had said before it, where that matters."""
+
+
+@dataclass
+class Talk:
+    """One user's conversations, on a clock that stands still."""
+
+    house: FullHouse
+    clock: FakeClock
+    model: ModelServer
+    user_id: str = USER
+    turns: int = field(default=0, init=False)
+
+    async def says(self, *said: Said, conversation_id: str = "c1") -> None:
+        """A turn each, answered with a word."""
+        for each in said:
+            before, text = each if isinstance(each, tuple) else ("", each)
+            if before:
+                await self._turn(conversation_id, "Go on.", before)
+            await self._turn(conversation_id, text, "I see.")
+
+    async def _turn(self, conversation_id: str, text: str, answer: str) -> None:
+        self.turns += 1
+        self.clock.advance(1)
+        conversations, run_id = self.house.conversations, f"run{self.turns}"
+        turn = NewTurn(run_id, f"msg{self.turns}", text, self.clock())
+        claim = await conversations.create(self.user_id, conversation_id, turn, "default") or (
+            await conversations.claim(self.user_id, conversation_id, turn)
+        )
+        seq = claim.last_seq + 1
+        answered = Message(
+            id=f"msg_{run_id}",
+            run_id=run_id,
+            seq=seq + 1,
+            role="assistant",
+            content=answer,
+            created_at=to_datetime(self.clock()),
+        )
+        messages = [user_message(turn, seq, "complete"), answered]
+        assert await conversations.finish(claim, messages, replaced_run=None, changes={}, now=self.clock())
+
+    async def falls_silent(self) -> list[Step]:
+        """Ten minutes later everything is read that is due."""
+        self.clock.advance(SILENCE_SECONDS)
+        due = await pipeline.sweep(self.house)
+        return [await self.is_read(Step.model_validate(each)) for each in due["conversations"]]
+
+    async def is_read(self, step: Step | None = None) -> Step:
+        step = step or Step(user_id=self.user_id, conversation_id="c1", run_id="r1")
+        step = await pipeline.extract(self.house, step)
+        step = await pipeline.reconcile(self.house, step)
+        step = await pipeline.store(self.house, step)
+        return await pipeline.move_watermark(self.house, step)
+
+    async def remembered(self, status: str = "active") -> list[str]:
+        return sorted(each.content for each in await self.memories(status))
+
+    async def memories(self, status: str = "active") -> list[Memory]:
+        return await self.house.memories.newest(self.user_id, 100, status=status)
+
+    async def memory(self, content: str) -> Memory:
+        [found] = [each async for each in self.house.memories.each(self.user_id) if each.content == content]
+        return found
+
+    async def raw(self, **query: Any) -> list[dict[str, Any]]:
+        database = self.house.memories.database
+        return await database[COLLECTION].find({"user_id": self.user_id, **query}).to_list()
+
+    def asked(self, path: str) -> list[RecordedRequest]:
+        return [each for each in self.model.requests if each.path.endswith(path)]
+
+
+@asynccontextmanager
+async def talking(mongodb_uri: str, database: str, model: ModelServer) -> AsyncIterator[Talk]:
+    clock = FakeClock()
+    house = await bootstrap(settings_for(mongodb_uri, model.base_url, database, log_level="CRITICAL"), clock=clock)
+    for collection, indexes in INDEXES.items():
+        await house.mongo[database][collection].create_indexes(indexes)
+    try:
+        yield Talk(house, clock, model)
+    finally:
+        await house.close()
+
+
+def found(*notes: dict[str, Any]) -> ToolCall:
+    """What a model finds, as it calls its output."""
+    return {"name": "final_result", "arguments": {"memories": list(notes)}}
+
+
+def note(content: str, quote: str, message_id: str = "m1", **more: Any) -> dict[str, Any]:
+    return {"type": "fact", "content": content, "quote": quote, "message_id": message_id, **more}
+
+
+def verdicts(*given: Sequence[str]) -> ToolCall:
+    each = [{"id": new, "known_id": known, "verdict": verdict} for new, known, verdict in given]
+    return {"name": "final_result", "arguments": {"verdicts": each}}

@@ -1,0 +1,359 @@
+"""After a conversation fell silent, what matters in it is remembered: with evidence, once, and for good reasons."""
+
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+
+from infra import extractions
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.errors import ModelUnavailable, NotFound, Unavailable
+from qwestly_agent.memory import pipeline
+from qwestly_agent.memory.pipeline import Failure, Step
+from qwestly_agent.stores.conversations import NewTurn
+from tests.functions.talking import Talk, found, note, talking, verdicts
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[Talk]:
+    async with talking(mongodb_uri, database_name, model) as talk:
+        yield talk
+
+
+# --- what is remembered -----------------------------------------------------------------------------------------------
+
+
+async def test_what_was_said_is_remembered_with_the_words_and_the_message_it_rests_on(talk: Talk) -> None:
+    await talk.says("Hello!", "I live in Lisbon.", "I want to lead a product team within a year.")
+    await talk.falls_silent()
+    memory = await talk.memory("Lives in Lisbon.")
+    assert (memory.quote, memory.trust, memory.status) == ("I live in Lisbon", "user_said", "active")
+    assert (memory.source.conversation_id, memory.source.message_ids) == ("c1", ("msg2",))
+    assert await talk.remembered() == ["Lives in Lisbon.", "Wants to lead a product team within a year."]
+
+
+async def test_one_model_call_and_one_batch_of_embeddings_read_a_conversation(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.", "I speak German.", "I want to lead a team.", "I have two children.")
+    await talk.falls_silent()
+    assert len(await talk.remembered()) == 4
+    assert [len(talk.asked(path)) for path in ("/chat/completions", "/embeddings")] == [1, 1]
+
+
+async def test_the_grey_zone_of_a_whole_conversation_takes_one_more_call(talk: Talk) -> None:
+    await talk.says("I live in Berlin.", "I want to lead a product team.")
+    await talk.falls_silent()
+    talk.model.forget_requests()
+    await talk.says("I moved to Lisbon.", "I want to lead a design team.", conversation_id="c2")
+    await talk.falls_silent()
+    assert [len(talk.asked(path)) for path in ("/chat/completions", "/embeddings")] == [2, 1]
+
+
+async def test_a_conversation_that_says_nothing_new_costs_no_second_call(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.", "I speak German.")
+    await talk.falls_silent()
+    talk.model.forget_requests()
+    await talk.says("I live in Lisbon!", "I'm based in Lisbon.", "As I told you: I speak German.", conversation_id="c2")
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
+    assert len(talk.asked("/chat/completions")) == 1
+    assert (await talk.memory("Lives in Lisbon.")).count == 2
+
+
+async def test_extracted_five_times_a_conversation_adds_nothing_after_the_first(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.", "I speak German.", "I was diagnosed with diabetes in 2019.")
+    await talk.falls_silent()
+    before = await talk.raw()
+    for _ in range(4):
+        conversation = talk.house.mongo[talk.house.settings.mongodb_database]["agent_conversations"]
+        await conversation.update_one({"user_id": talk.user_id}, {"$set": {"extracted_seq": 0}})
+        await talk.house.extractions.database["agent_extractions"].delete_many({"user_id": talk.user_id})
+        await talk.is_read()
+    assert await talk.raw() == before
+
+
+async def test_what_was_read_is_not_read_again_and_what_follows_is(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    assert len(await talk.falls_silent()) == 1
+    assert await talk.falls_silent() == []
+    await talk.says("I speak German.")
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
+    last = talk.asked("/chat/completions")[-1].body.decode()
+    assert "German" in last
+    assert "Lisbon" not in last
+
+
+async def test_nobody_reads_a_conversation_that_still_goes_on(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    assert (await pipeline.sweep(talk.house))["conversations"] == []
+    talk.clock.advance(599)
+    assert (await pipeline.sweep(talk.house))["conversations"] == []
+
+
+async def test_one_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    talk.clock.advance(600)
+    assert len((await pipeline.sweep(talk.house))["conversations"]) == 1
+    assert (await pipeline.sweep(talk.house))["conversations"] == []
+    talk.clock.advance(pipeline.PICKED_SECONDS)
+    assert len((await pipeline.sweep(talk.house))["conversations"]) == 1
+
+
+async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    await talk.house.conversations.due_now(talk.user_id, "c1", talk.clock())
+    talk.clock.advance(6)
+    assert len((await pipeline.sweep(talk.house))["conversations"]) == 1
+
+
+async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "MOST_PROMPT_CHARACTERS", 40)
+    await talk.says("I live in Lisbon.", "I speak German.", "I have two children.", "I want to lead a team.")
+    for _ in range(5):
+        await talk.falls_silent()
+    assert len(await talk.remembered()) == 4
+    assert await talk.falls_silent() == []
+
+
+async def test_what_was_written_in_a_turn_that_died_is_read_too(talk: Talk) -> None:
+    await talk.says("I speak German.")
+    talk.clock.advance(1)
+    turn = NewTurn("dead", "msg9", "I live in Lisbon.", talk.clock())
+    await talk.house.conversations.claim(talk.user_id, "c1", turn)
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
+    assert await talk.house.conversations.running_turn(talk.user_id, "c1", talk.clock()) is None
+
+
+# --- what is not ------------------------------------------------------------------------------------------------------
+
+
+async def test_whatever_a_model_makes_up_is_dropped_and_counted(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:
+    await talk.says("I live in Lisbon, and that is that.")
+    lies = (
+        note("Lives in Porto.", "I live in Lisbon"),
+        note("Is a surgeon.", "I am a surgeon"),
+        note("Is a surgeon.", "I live in Lisbon", "m9"),
+        note("Lives in Lisbon.", "Lisbon"),
+    )
+    talk.model.script(Reply(tool_calls=[found(*lies)]))
+    await talk.falls_silent()
+    assert await talk.remembered() == []
+    said = capsys.readouterr().out
+    assert '"MemoriesDropped":[4' in said.replace(" ", "")
+    assert '"MemoriesDroppedNotSaid":[2' in said.replace(" ", "")
+
+
+async def test_a_document_does_not_become_its_users_word(talk: Talk) -> None:
+    advert = "The user is a surgeon. I am a surgeon at Acme. "
+    await talk.says(
+        f"Does this fit me?\n\n> {advert}", f"```\n{advert}\n```\nand this?", advert * 40, "The user is a surgeon."
+    )
+    notes = [
+        note(content, quote, f"m{number}")
+        for number in range(1, 5)
+        for content, quote in (("Is a surgeon at Acme.", "I am a surgeon at Acme"), ("Is a surgeon.", "is a surgeon"))
+    ]
+    talk.model.script(Reply(tool_calls=[found(*notes)]))
+    await talk.falls_silent()
+    assert await talk.raw() == []
+
+
+async def test_neither_does_what_the_agent_claims_nor_what_a_tool_found(talk: Talk) -> None:
+    await talk.says(("You are a surgeon at Acme, says your profile.", "yes"), ("You live in Porto.", "OK then"))
+    notes = (
+        note("Is a surgeon at Acme.", "You are a surgeon at Acme", "m2"),
+        note("Is a surgeon at Acme.", "yes", "m2"),
+        note("Lives in Porto.", "OK then", "m4"),
+    )
+    talk.model.script(Reply(tool_calls=[found(*notes)]))
+    await talk.falls_silent()
+    assert await talk.raw() == []
+    assert "Acme" not in talk.asked("/chat/completions")[0].body.decode()
+
+
+async def test_a_short_answer_is_inferred_from_its_question(talk: Talk) -> None:
+    await talk.says(("Good. Do you live in Lisbon?", "yes"))
+    await talk.falls_silent()
+    memory = await talk.memory("Lives in Lisbon.")
+    assert (memory.trust, memory.quote, memory.question) == ("inferred", "yes", "Do you live in Lisbon?")
+
+
+async def test_what_is_sensitive_waits_in_no_prompt_and_no_search(talk: Talk) -> None:
+    await talk.says("I was diagnosed with diabetes in 2019.", "I live in Lisbon.")
+    [step] = await talk.falls_silent()
+    assert step.proposed
+    assert await talk.remembered("proposed") == ["Was diagnosed with diabetes in 2019."]
+    assert [each.content for each in await talk.house.memories.most_salient(talk.user_id, 20)] == ["Lives in Lisbon."]
+    found_by = await talk.house.memories.search(talk.user_id, "diabetes", None, 5, talk.clock())
+    assert [each.memory.content for each in found_by] == []
+
+
+async def test_a_model_can_call_something_sensitive_but_nothing_harmless(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.")
+    notes = (
+        note("Lives in Lisbon.", "I live in Lisbon", sensitive=True),
+        note("Was diagnosed with diabetes in 2019.", "I was diagnosed with diabetes in 2019", "m2", sensitive=False),
+    )
+    talk.model.script(Reply(tool_calls=[found(*notes)]))
+    await talk.falls_silent()
+    assert await talk.remembered() == []
+
+
+# --- against what is known --------------------------------------------------------------------------------------------
+
+
+async def test_what_changed_takes_the_place_of_what_was(talk: Talk) -> None:
+    await talk.says("I live in Berlin.")
+    await talk.falls_silent()
+    moved = talk.clock()
+    await talk.says("I moved from Berlin to Lisbon.", conversation_id="c2")
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon."]
+    now, before = await talk.memory("Lives in Lisbon."), await talk.memory("Lives in Berlin.")
+    assert (before.status, before.superseded_by) == ("superseded", now.id)
+    assert now.valid_from is not None
+    assert now.valid_from.timestamp() == pytest.approx(moved, abs=5)
+    assert [each.content for each in await talk.house.memories.replaced_by(talk.user_id, [now.id])] == [
+        "Lives in Berlin."
+    ]
+
+
+async def test_who_moves_back_lives_there_again(talk: Talk) -> None:
+    for number, city in enumerate(("Berlin", "Lisbon", "Berlin", "Lisbon")):
+        await talk.says(f"I moved to {city}.", conversation_id=f"c{number}")
+        await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon."]
+    assert await talk.remembered("superseded") == ["Lives in Berlin.", "Lives in Berlin.", "Lives in Lisbon."]
+
+
+async def test_what_changed_within_one_conversation_did_too(talk: Talk) -> None:
+    await talk.says("I live in Leeds.")
+    await talk.falls_silent()
+    await talk.says("I live in Berlin.", "I speak German.", "I moved from Berlin to Lisbon.", conversation_id="c2")
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
+    now, between, before = [await talk.memory(f"Lives in {city}.") for city in ("Lisbon", "Berlin", "Leeds")]
+    assert (between.superseded_by, before.superseded_by) == (now.id, between.id)
+
+
+@pytest.mark.parametrize("verdict", ["reinforce", "skip"])
+async def test_a_model_cannot_make_one_fact_of_two(talk: Talk, verdict: str) -> None:
+    await talk.says("I worked at Acme until 2019.")
+    await talk.falls_silent()
+    await talk.says("I worked at Acme until 2021.", conversation_id="c2")
+    new = found(note("Worked at Acme until 2021.", "I worked at Acme until 2021", type="experience"))
+    talk.model.script(Reply(tool_calls=[new]), Reply(tool_calls=[verdicts(("n1", "k1.1", verdict))]))
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Worked at Acme until 2019.", "Worked at Acme until 2021."]
+
+
+async def test_what_is_only_inferred_replaces_nothing_that_was_said(talk: Talk) -> None:
+    await talk.says("I live in Berlin.")
+    await talk.falls_silent()
+    await talk.says(("Do you live in Lisbon?", "yes"), conversation_id="c2")
+    talk.model.script(
+        Reply(tool_calls=[found(note("Lives in Lisbon.", "yes", "m2"))]),
+        Reply(tool_calls=[verdicts(("n1", "k1.1", "supersede"))]),
+    )
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Berlin."]
+
+
+async def test_what_was_said_before_replaces_nothing_that_was_said_after(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    talk.clock.advance(60)
+    await talk.says("I live in Porto.", conversation_id="c2")
+    await talk.is_read(Step(user_id=talk.user_id, conversation_id="c2", run_id="r"))
+    talk.model.script(
+        Reply(tool_calls=[found(note("Lives in Lisbon.", "I live in Lisbon"))]),
+        Reply(tool_calls=[verdicts(("n1", "k1.1", "supersede"))]),
+    )
+    await talk.is_read()
+    assert await talk.remembered() == ["Lives in Porto."]
+
+
+async def test_a_verdict_about_what_was_not_asked_counts_for_nothing(talk: Talk) -> None:
+    await talk.says("I live in Berlin.", "I speak German.")
+    await talk.falls_silent()
+    other = (await talk.memory("Speaks German.")).id
+    await talk.says("I live in Lisbon.", conversation_id="c2")
+    talk.model.script(
+        Reply(tool_calls=[found(note("Lives in Lisbon.", "I live in Lisbon"))]),
+        Reply(tool_calls=[verdicts(("n1", other, "supersede"), ("n7", "k1.1", "supersede"))]),
+    )
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Berlin.", "Lives in Lisbon.", "Speaks German."]
+
+
+# --- when it goes wrong -----------------------------------------------------------------------------------------------
+
+
+async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_set_aside(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r1")
+    broken = step.model_copy(update={"error": Failure.model_validate({"Error": "ModelUnavailable"})})
+    ends = [(await pipeline.set_back(talk.house, broken)).end for _ in range(5)]
+    assert ends == ["later"] * 4 + ["set_aside"]
+    assert await talk.falls_silent() == []
+    talk.clock.advance(10**6)
+    assert await talk.falls_silent() == []
+    [(user_id, conversation_id, why)] = await talk.house.sweeps.set_aside(10)
+    assert (user_id, conversation_id, why["cause"], why["attempts"]) == (talk.user_id, "c1", "ModelUnavailable", 5)
+
+
+async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    broken = Step.model_validate({"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}})
+    for _ in range(5):
+        await pipeline.set_back(talk.house, broken)
+    [line] = await extractions.listed(talk.house.settings)
+    assert {"user": talk.user_id, "conversation": "c1", "cause": "Internal"}.items() <= json.loads(line).items()
+    await talk.house.conversations.read_again(talk.user_id, "c1", talk.clock())
+    assert await extractions.listed(talk.house.settings) == []
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon."]
+    with pytest.raises(NotFound):
+        await extractions.again(talk.house.settings, "auth0|stranger", "c1")
+
+
+@pytest.mark.parametrize("cause", ["Braked", "OverBudget"])
+async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> None:
+    await talk.says("I live in Lisbon.")
+    step = Step(user_id=talk.user_id, conversation_id="c1", error=Failure.model_validate({"Error": cause}))
+    for _ in range(9):
+        assert (await pipeline.set_back(talk.house, step)).end == "later"
+    talk.clock.advance(pipeline.POSTPONED_SECONDS)
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon."]
+
+
+async def test_a_provider_that_is_down_loses_nothing(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    talk.model.script(*[Reply(fault=500)] * 2)
+    with pytest.raises(ModelUnavailable):
+        await talk.is_read()
+    await talk.is_read()
+    assert await talk.remembered() == ["Lives in Lisbon."]
+
+
+async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    step = await pipeline.extract(talk.house, Step(user_id=talk.user_id, conversation_id="c1"))
+    talk.model.embeddings_fault = 503
+    with pytest.raises(Unavailable):
+        await pipeline.reconcile(talk.house, step)
+    talk.model.embeddings_fault = None
+    await talk.is_read(step)
+    assert await talk.remembered() == ["Lives in Lisbon."]
+    assert len(talk.asked("/chat/completions")) == 1
+
+
+async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    await talk.house.usage.spend(talk.user_id, {"cost_usd": 1.5}, talk.clock())
+    with pytest.raises(Exception, match="budget"):
+        await talk.is_read()
+    assert not talk.asked("/chat/completions")

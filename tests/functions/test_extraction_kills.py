@@ -1,0 +1,164 @@
+"""Whatever dies while a conversation is read, wherever: the next delivery leaves the same memories as without it.
+
+The points are every write of every state, before it took effect and after it. Of what is compared only ids are left
+out.
+"""
+
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeAlias
+
+import pytest
+
+from infra.local.model_server import ModelServer
+from qwestly_agent.authority.approvals import Asker, Decision, ask, decide
+from qwestly_agent.authority.keeping import id_of_question, keeping_of
+from qwestly_agent.authority.model import Verb
+from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.memory import pipeline
+from qwestly_agent.memory.pipeline import Step
+from tests.functions.talking import Talk, talking
+from tests.killing import Death, Killed, deaths, mortal
+
+pytestmark = pytest.mark.anyio
+
+BEFORE = ("I live in Berlin.", "I speak German.", "I have two children.")
+START = 1_800_000_000.0
+SAID = (
+    "I moved from Berlin to Lisbon.",  # takes the place of what was
+    "I speak German.",  # known, and said once more
+    "I want to lead a product team.",  # new
+    "I was diagnosed with diabetes in 2019.",  # sensitive
+    "I work at Acme. As I said, I work at Acme.",  # twice in one conversation
+)
+READ = ("extract", "reconcile", "store", "move_watermark")
+Work: TypeAlias = Callable[[FullHouse, Step], Awaitable[Step]]
+
+
+@pytest.fixture
+async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[Talk]:
+    async with talking(mongodb_uri, database_name, model) as talk:
+        yield talk
+
+
+async def anybody(talk: Talk) -> Step:
+    """Somebody else each time, of whom something is known, and who said more since."""
+    talk.user_id, talk.clock.now = f"auth0|{uuid.uuid4().hex}", START
+    await talk.says(*BEFORE, conversation_id="c0")
+    await talk.falls_silent()
+    await talk.says(*SAID)
+    talk.model.forget_requests()
+    return Step(user_id=talk.user_id, conversation_id="c1", run_id="r1")
+
+
+async def run(house: FullHouse, step: Step, *states: str) -> Step:
+    for state in states:
+        work: Work = getattr(pipeline, state)
+        # As it passes from state to state.
+        step = Step.model_validate((await work(house, step)).out)
+    return step
+
+
+async def memories(talk: Talk) -> list[Any]:
+    """All there are, without their ids."""
+    documents = await talk.raw()
+    says = {each["_id"]: each.get("content") for each in documents}
+    kept = ("content", "status", "count", "quote", "question", "trust", "sensitive", "salience", "hash", "consolidated")
+    return sorted(
+        repr({name: each.get(name) for name in kept} | {"replaced_by": says.get(each.get("superseded_by"))})
+        for each in documents
+    )
+
+
+async def conversation(talk: Talk) -> dict[str, Any]:
+    found = await talk.house.conversations.get(talk.user_id, "c1")
+    return {name: found.get(name) for name in ("extracted_seq", "extract_attempts", "extract_set_aside")}
+
+
+async def asked(talk: Talk, step: Step, verb: Verb | None) -> None:
+    """As the request door does; `verb` is how they answered."""
+    approval_id = id_of_question(step.batch_id or "")
+    proposed = await talk.house.memories.of_ids(talk.user_id, step.memory_ids)
+    proposal = keeping_of(proposed, step.memory_ids, step.conversation_id)
+    asker = Asker(talk.user_id, step.run_id, "L1", step.conversation_id)
+    approval = await ask(talk.house, approval_id, proposal, asker, "queue")
+    if verb:
+        answer = Decision(decision=verb, args_digest=approval.args_digest)
+        await decide(talk.house, talk.user_id, approval_id, answer, by="queue", where="")
+
+
+async def dies(house: FullHouse, death: Death, work: Work, step: Step) -> None:
+    with pytest.raises(Killed):
+        await work(mortal(house, death), step)
+
+
+async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> None:
+    step, writes = await anybody(talk), Counter[str]()
+    for state in READ:
+        death = Death()
+        step = await run(mortal(talk.house, death), step, state)
+        writes[state] = death.writes
+    whole, calls, read = await memories(talk), len(talk.asked("/chat/completions")), await conversation(talk)
+    statuses = Counter(each["status"] for each in await talk.raw())
+    assert statuses == {"active": 5, "superseded": 1, "proposed": 1}, "each kind of decision is among them"
+    assert all(writes[state] for state in READ)
+    for place, state in enumerate(READ):
+        for death in deaths(writes[state]):
+            step = await run(talk.house, await anybody(talk), *READ[:place])
+            await dies(talk.house, death, getattr(pipeline, state), step)
+            await run(talk.house, step, *READ[place:])
+            where = f"{state}, {'after' if death.after else 'before'} write {death.at}"
+            assert await memories(talk) == whole, where
+            assert await conversation(talk) == read, where
+            asks = state in ("extract", "reconcile") and (death.at, death.after) != (writes[state], True)
+            assert len(talk.asked("/chat/completions")) <= calls + asks, where
+
+
+async def test_one_that_dies_and_is_only_found_by_the_next_sweep_leaves_the_same(talk: Talk) -> None:
+    await run(talk.house, await anybody(talk), *READ)
+    whole = await memories(talk)
+    for state in READ:
+        place = READ.index(state)
+        step = await run(talk.house, await anybody(talk), *READ[:place])
+        await dies(talk.house, Death(1, after=True), getattr(pipeline, state), step)
+        await run(talk.house, Step(user_id=talk.user_id, conversation_id="c1", run_id="r2"), *READ)
+        assert await memories(talk) == whole, state
+
+
+@pytest.mark.parametrize("verb", ["approve", "reject", None])
+async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, verb: Verb | None) -> None:
+    async def answered() -> Step:
+        step = await run(talk.house, await anybody(talk), *READ)
+        await asked(talk, step, verb)
+        return step
+
+    reference = Death()
+    await pipeline.keep_approved(mortal(talk.house, reference), await answered())
+    whole = await memories(talk)
+    statuses = Counter(each["status"] for each in await talk.raw())
+    assert statuses == {
+        "superseded": 1,
+        **{"approve": {"active": 6}, "reject": {"active": 5, "forgotten": 1}}.get(verb or "", {"active": 5}),
+    }
+    for death in deaths(reference.writes):
+        step = await answered()
+        await dies(talk.house, death, pipeline.keep_approved, step)
+        await pipeline.keep_approved(talk.house, step)
+        where = f"{'after' if death.after else 'before'} write {death.at}"
+        assert await memories(talk) == whole, where
+        assert "diabetes" not in str(await talk.house.approvals.all(talk.user_id, 10)), where
+
+
+async def test_wherever_setting_back_dies_it_is_set_back_at_the_most_once_more(talk: Talk) -> None:
+    failed = {"error": {"Error": "Internal"}}
+    reference = Death()
+    await pipeline.set_back(mortal(talk.house, reference), Step.model_validate({**(await anybody(talk)).out, **failed}))
+    assert reference.writes
+    for death in deaths(reference.writes):
+        step = Step.model_validate({**(await anybody(talk)).out, **failed})
+        await dies(talk.house, death, pipeline.set_back, step)
+        await pipeline.set_back(talk.house, step)
+        reading = await talk.house.conversations.reading(talk.user_id, "c1")
+        assert reading.attempts == 1 + death.after
+        assert reading.due_at > talk.clock()

@@ -1,0 +1,170 @@
+"""A user takes along what we keep about them, or has it erased."""
+
+import json
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+from pymongo.errors import ServerSelectionTimeoutError
+
+from infra.local.model_server import ModelServer, Reply
+from infra.mongo.indexes import INDEXES
+from qwestly_agent.leaving import erase
+from qwestly_agent.stores import docs, knowledge
+from qwestly_agent.stores.belongings import COLLECTIONS
+from qwestly_agent.stores.search import to_binary
+from tests.functions.approving import ONE, TWO, World
+from tests.mongo_rule import ACTIONS
+from tests.servers import USER, ChatServer, Client
+
+OURS = {name for name, actions in ACTIONS.items() if "insert" in actions} - {docs.COLLECTION}
+
+
+@pytest.fixture
+def database(chat: ChatServer) -> Any:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        yield mongo[chat.settings.mongodb_database]
+
+
+@pytest.fixture
+def stranger(database: Database[dict[str, Any]]) -> Iterator[str]:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    yield user_id
+    for name in OURS:
+        database[name].delete_many({"user_id": user_id})
+
+
+def leave_traces(database: Database[dict[str, Any]], user_id: str) -> None:
+    """Something of this user in each collection of ours, with what must not be shown."""
+    for name in OURS:
+        secret = {"task_token": "sealed", "links": ["hash-of-a-link"], "hash": "hash-of-words", "key": "k-" + user_id}
+        vector = {"content_embedding": to_binary([0.5, 0.25])}
+        said = {"content": f"something in {name}", "at": 7.5, "bytes": b"\xff"}
+        database[name].insert_one({"_id": f"{name} of {user_id}", "user_id": user_id, **said, **secret, **vector})
+
+
+def counted(database: Database[dict[str, Any]], user_id: str) -> Counter[str]:
+    return Counter({name: count for name in OURS if (count := database[name].count_documents({"user_id": user_id}))})
+
+
+def test_every_collection_of_ours_is_known_to_it() -> None:
+    indexed = INDEXES.keys() - {docs.COLLECTION, knowledge.COLLECTION}
+    assert set(COLLECTIONS) == OURS
+    assert indexed <= OURS
+
+
+def test_an_export_is_one_document_with_everything_of_the_user_and_nothing_of_others(
+    client: Client, stranger: str, database: Database[dict[str, Any]]
+) -> None:
+    leave_traces(database, client.user_id)
+    leave_traces(database, stranger)
+    answer = client.request("GET", "/api/me/export")
+    taken = answer.json()
+    assert "attachment" in answer.headers["content-disposition"]
+    assert taken["complete"] is True
+    assert taken["user_id"] == client.user_id
+    assert "candidate app" in taken["elsewhere"]
+    assert taken["collections"].keys() == taken["counts"].keys() == OURS
+    for name, documents in taken["collections"].items():
+        [document] = documents
+        assert (document["id"], document["content"]) == (f"{name} of {client.user_id}", f"something in {name}")
+    assert stranger not in answer.text
+
+
+def test_an_export_holds_no_vector_no_task_token_and_no_hash(
+    client: Client, database: Database[dict[str, Any]]
+) -> None:
+    leave_traces(database, client.user_id)
+    text = client.request("GET", "/api/me/export").text
+    assert "something in user_memories" in text
+    for secret in ("sealed", "hash-of-a-link", "hash-of-words", "content_embedding"):
+        assert secret not in text
+
+
+def test_what_was_said_and_answered_is_in_an_export(client: Client, model: ModelServer) -> None:
+    model.script(Reply(text="Noted."))
+    client.say("I live in Lisbon.")
+    taken = client.get("/api/me/export")["collections"]
+    assert [each["content"] for each in taken["agent_messages"]] == ["I live in Lisbon.", "Noted."]
+    assert [each["title"] for each in taken["agent_conversations"]] == ["I live in Lisbon."]
+
+
+def test_whoever_is_not_known_takes_along_an_empty_document(client: Client) -> None:
+    taken = client.get("/api/me/export")
+    assert set(map(len, taken["collections"].values())) == {0}
+
+
+def test_erasing_leaves_nothing_of_the_user_and_everything_of_others(
+    client: Client, stranger: str, database: Database[dict[str, Any]]
+) -> None:
+    leave_traces(database, client.user_id)
+    leave_traces(database, stranger)
+    others = counted(database, stranger)
+    answer = client.request("DELETE", "/api/me").json()
+    assert {name for name, count in answer["erased"].items() if count} == OURS
+    assert "candidate app" in answer["note"]
+    assert counted(database, client.user_id) == Counter()
+    assert counted(database, stranger) == others
+
+
+def test_whoever_was_erased_begins_anew_as_somebody_nobody_has_heard_of(client: Client, model: ModelServer) -> None:
+    model.script(Reply(text="Noted."))
+    first = client.say("I live in Lisbon.").conversation_id
+    client.request("PUT", "/api/autonomy", json={"level": "L0"})
+    client.request("DELETE", "/api/me")
+    assert client.request("GET", f"/api/conversations/{first}").status_code == 404
+    assert client.get("/api/brake")["state"] == "running"
+    assert client.get("/api/autonomy")["level"] == "L1"
+    model.script(Reply(text="Hello."))
+    assert client.say("Hello").last.name == "done"
+
+
+def test_a_turn_under_way_is_stopped_and_writes_nothing_afterwards(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    model.script(Reply(text=["Half of ", "it."], hold_after=1))
+    with client.open({"message": "I live in Lisbon."}) as events:
+        assert next(event for event in events if event.name == "text_delta")
+        client.request("DELETE", "/api/me")
+        *_, last = events
+    assert (last.name, last.data["code"]) == ("error", "braked")
+    assert counted(database, client.user_id) == Counter()
+
+
+def test_executions_that_wait_are_told_before_their_records_go(world: World) -> None:
+    for approval_id, token in ((ONE, "waits-for-one"), (TWO, "waits-for-two")):
+        world.wire.waiting.add(token)
+        sealed = world.run(lambda house, t=token, a=approval_id: house.workflows.seal(t, a))
+        world.ask(approval_id, task_token=sealed)
+    erased = world.run(lambda house: erase(house, USER))
+    assert world.wire.calls["send_task_success"] == 2
+    assert erased["agent_approvals"] == 2
+    assert not world.dump()["agent_approvals"]
+
+
+def test_an_execution_that_cannot_be_told_keeps_nothing_from_being_erased_and_no_other_from_being_told(
+    world: World,
+) -> None:
+    world.wire.waiting.add("waits-for-one")
+    for approval_id, sealed_for in ((ONE, ONE), (TWO, ONE)):
+        sealed = world.run(lambda house, a=sealed_for: house.workflows.seal("waits-for-one", a))
+        world.ask(approval_id, task_token=sealed)
+        world.clock.advance(1)  # the newest, which cannot be told, is looked at first
+    assert world.run(lambda house: erase(house, USER))["agent_approvals"] == 2
+    assert world.wire.calls["send_task_success"] == 1
+    assert not world.dump()["agent_approvals"]
+
+
+def test_an_export_that_cannot_be_read_is_an_error_and_no_half_of_one(
+    client: Client, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone(*_: Any) -> dict[str, int]:
+        raise ServerSelectionTimeoutError("gone")
+
+    monkeypatch.setattr(type(chat.house.belongings), "counts", gone)
+    answer = client.request("GET", "/api/me/export")
+    assert (answer.status_code, json.loads(answer.text)["error"]["code"]) == (503, "unavailable")

@@ -1,0 +1,217 @@
+"""A user reads, corrects and forgets what is remembered of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from infra.local.model_server import ModelServer, Reply
+from tests.functions.test_tools import call, calls
+from tests.servers import ChatServer, Client
+
+LISBON = ("Remember that I live in Lisbon.", "Lives in Lisbon.")
+TRAINS = ("Please remember that I like night trains.", "Likes night trains.")
+
+
+@pytest.fixture
+def database(chat: ChatServer) -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        yield mongo[chat.settings.mongodb_database]
+
+
+@pytest.fixture
+def stranger(chat: ChatServer) -> Iterator[Client]:
+    with Client(chat.url, "auth0|stranger-to-memories") as user:
+        yield user
+
+
+def remembers(client: Client, model: ModelServer, *told: tuple[str, str]) -> list[str]:
+    """The ids of what the user has asked to be remembered, in one conversation."""
+    conversation_id = None
+    for said, content in told:
+        model.script(calls(call("remember", text=content)), Reply(text="I will."))
+        conversation_id = client.say(said, conversation_id).conversation_id
+    return [each["id"] for each in reversed(client.get("/api/memories")["items"])]
+
+
+def error_of(answer: Any) -> tuple[int, str]:
+    return answer.status_code, answer.json()["error"]["code"]
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_was_told_is_listed_with_the_words_it_rests_on(client: Client, model: ModelServer) -> None:
+    remembers(client, model, LISBON)
+    listed = client.get("/api/memories")
+    [memory] = listed["items"]
+    assert listed["next"] is None
+    assert (memory["content"], memory["quote"]) == (LISBON[1], "Remember that I live in Lisbon")
+    assert (memory["trust"], memory["sure"], memory["status"]) == ("user_said", "sure", "active")
+    assert (memory["count"], memory["sensitive"], memory["superseded_by"]) == (1, False, None)
+    conversation = client.get(f"/api/conversations/{memory['source']['conversation_id']}")
+    assert [each["id"] for each in conversation["messages"] if each["role"] == "user"] == (
+        memory["source"]["message_ids"]
+    )
+    assert memory["said_at"]
+    assert "score" in memory
+    assert memory["score"] is None
+
+
+def test_the_newest_come_first_and_the_rest_on_the_next_page(client: Client, model: ModelServer) -> None:
+    remembers(client, model, LISBON, TRAINS)
+    first = client.get("/api/memories?limit=1")
+    second = client.get(f"/api/memories?limit=1&after={first['next']}")
+    assert [each["content"] for page in (first, second) for each in page["items"]] == [TRAINS[1], LISBON[1]]
+    assert second["next"] is None
+
+
+def test_a_search_puts_the_best_first_and_shows_the_parts_of_its_score(client: Client, model: ModelServer) -> None:
+    remembers(client, model, LISBON, TRAINS)
+    found = client.get("/api/memories?query=Lisbon")["items"]
+    assert [each["content"] for each in found] == [LISBON[1], TRAINS[1]]
+    score = found[0]["score"]
+    assert score.keys() == {"meaning", "words", "salience", "total"}
+    assert score["words"] == 1
+    assert score["total"] > found[1]["score"]["total"]
+    page = client.get("/api/memories?query=Lisbon&limit=1")
+    rest = client.get(f"/api/memories?query=Lisbon&limit=1&after={page['next']}")
+    assert [page["items"], rest["items"], rest["next"]] == [found[:1], found[1:], None]
+
+
+def test_a_search_goes_by_words_where_meaning_cannot_be_had(client: Client, model: ModelServer) -> None:
+    remembers(client, model, LISBON, TRAINS)
+    model.embeddings_fault = 503
+    [found] = client.get("/api/memories?query=trains")["items"]
+    assert (found["content"], found["score"]["meaning"]) == (TRAINS[1], 0)
+
+
+def test_a_memory_says_where_it_was_said_and_what_was_so_before(client: Client, model: ModelServer) -> None:
+    [older] = remembers(client, model, LISBON)
+    newer = client.request("PATCH", f"/api/memories/{older}", json={"content": "Lives in Porto."}).json()["id"]
+    now, before = client.get(f"/api/memories/{newer}"), client.get(f"/api/memories/{older}")
+    assert [(each["content"], each["status"]) for each in now["before"]] == [(LISBON[1], "superseded")]
+    assert now["replaced_by"] is None
+    assert now["since"]
+    assert (before["replaced_by"]["content"], before["superseded_by"]) == ("Lives in Porto.", newer)
+    assert before["conversation"] == LISBON[0]
+    assert before["said_on"]
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PATCH"])
+def test_what_is_not_theirs_or_not_there_is_not_found(
+    client: Client, stranger: Client, model: ModelServer, method: str
+) -> None:
+    [memory_id] = remembers(client, model, LISBON)
+    body = {"json": {"content": "Lives in Porto."}} if method == "PATCH" else {}
+    assert error_of(stranger.request(method, f"/api/memories/{memory_id}", **body)) == (404, "not_found")
+    assert error_of(client.request(method, "/api/memories/mem_unheard_of", **body)) == (404, "not_found")
+    assert stranger.get("/api/memories")["items"] == []
+    assert [each["content"] for each in client.get("/api/memories")["items"]] == [LISBON[1]]
+
+
+@pytest.mark.parametrize(
+    "query", ["limit=0", "limit=101", "after=-1", "after=x", "status=forgotten", "query=", "query=x&status=proposed"]
+)
+def test_a_list_that_cannot_be_asked_for_is_one_clear_error(client: Client, query: str) -> None:
+    assert error_of(client.request("GET", f"/api/memories?{query}")) == (422, "invalid")
+
+
+def test_what_waits_for_a_yes_is_listed_apart(client: Client, database: Database[dict[str, Any]]) -> None:
+    memory = {"user_id": client.user_id, "type": "fact", "content": "Has asthma.", "sensitive": True, "created": 1.0}
+    database["user_memories"].insert_one({**memory, "_id": f"m-{client.user_id}", "status": "proposed"})
+    assert client.get("/api/memories")["items"] == []
+    [waits] = client.get("/api/memories?status=proposed")["items"]
+    assert (waits["content"], waits["sensitive"], waits["status"]) == ("Has asthma.", True, "proposed")
+
+
+@pytest.mark.parametrize(
+    ("trust", "confidence", "sure"),
+    [
+        ("user_said", 0.9, "sure"),
+        ("user_said", 0.5, "fairly sure"),
+        ("user_document", 0.9, "fairly sure"),
+        ("inferred", 0.9, "unsure"),
+        ("of a version to come", 0.9, "unsure"),
+    ],
+)
+def test_how_sure_a_memory_is_follows_its_source_first(
+    client: Client, database: Database[dict[str, Any]], trust: str, confidence: float, sure: str
+) -> None:
+    memory = {"user_id": client.user_id, "type": "fact", "content": "x", "trust": trust, "confidence": confidence}
+    database["user_memories"].insert_one({**memory, "_id": f"m-{client.user_id}", "status": "active"})
+    assert [each["sure"] for each in client.get("/api/memories")["items"]] == [sure]
+
+
+# --- correcting and forgetting ----------------------------------------------------------------------------------------
+
+
+def test_a_correction_takes_the_place_of_what_was_wrong(client: Client, model: ModelServer) -> None:
+    [older] = remembers(client, model, LISBON)
+    answer = client.request("PATCH", f"/api/memories/{older}", json={"content": "  Lives in Porto. "}).json()
+    assert (answer["content"], answer["quote"], answer["status"]) == ("Lives in Porto.", "Lives in Porto.", "active")
+    assert answer["source"]["conversation_id"] is None
+    assert [each["id"] for each in client.get("/api/memories")["items"]] == [answer["id"]]
+    [superseded] = client.get("/api/memories?status=superseded")["items"]
+    assert (superseded["id"], superseded["superseded_by"]) == (older, answer["id"])
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"content": ""}, {"content": "   "}, {"content": "…"}, {"content": "x" * 301}, {"content": 7}, "no object",
+     {"content": "Lives in Porto.", "user_id": "somebody else"}, {"content": {"$where": "1"}}],
+)  # fmt: skip
+def test_a_correction_that_says_nothing_changes_nothing(client: Client, model: ModelServer, body: Any) -> None:
+    [memory_id] = remembers(client, model, LISBON)
+    assert error_of(client.request("PATCH", f"/api/memories/{memory_id}", json=body)) == (422, "invalid")
+    assert [each["content"] for each in client.get("/api/memories")["items"]] == [LISBON[1]]
+
+
+def test_what_was_replaced_cannot_be_corrected_any_more(client: Client, model: ModelServer) -> None:
+    [older] = remembers(client, model, LISBON)
+    client.request("PATCH", f"/api/memories/{older}", json={"content": "Lives in Porto."})
+    again = client.request("PATCH", f"/api/memories/{older}", json={"content": "Lives in Faro."})
+    assert error_of(again) == (422, "invalid")
+
+
+def test_forgetting_takes_what_it_replaced_with_it_and_says_that_transcripts_stay(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    [older] = remembers(client, model, LISBON)
+    newer = client.request("PATCH", f"/api/memories/{older}", json={"content": "Lives in Porto."}).json()["id"]
+    answer = client.request("DELETE", f"/api/memories/{newer}").json()
+    assert set(answer["forgotten"]) == {older, newer}
+    assert "stays in the conversation until you delete" in answer["note"]
+    for each in (older, newer):
+        assert error_of(client.request("GET", f"/api/memories/{each}")) == (404, "not_found")
+        assert error_of(client.request("DELETE", f"/api/memories/{each}")) == (404, "not_found")
+    for status in ("active", "superseded", "proposed"):
+        assert client.get(f"/api/memories?status={status}")["items"] == []
+    left = str(list(database["user_memories"].find({"user_id": client.user_id}, {"content_embedding": 0})))
+    assert "Lisbon" not in left
+    assert "Porto" not in left
+
+
+def test_what_was_forgotten_stands_in_no_prompt_any_more(client: Client, model: ModelServer) -> None:
+    [memory_id] = remembers(client, model, LISBON)
+    conversation_id = client.say("Hello").conversation_id
+    assert LISBON[1] in str(model.requests[-1].json["messages"])
+    client.request("DELETE", f"/api/memories/{memory_id}")
+    client.say("And now?", conversation_id)
+    assert "Lisbon" not in str(model.requests[-1].json["messages"])
+
+
+def test_each_route_of_memories_is_described(client: Client) -> None:
+    paths = client.get("/api/openapi.json")["paths"]
+    described = {(path, method) for path, methods in paths.items() for method in methods if "/me" in path}
+    assert described >= {
+        ("/api/memories", "get"),
+        ("/api/memories/{memory_id}", "get"),
+        ("/api/memories/{memory_id}", "patch"),
+        ("/api/memories/{memory_id}", "delete"),
+        ("/api/me/export", "get"),
+        ("/api/me", "delete"),
+    }
+    assert all(paths[path][method].get("description") for path, method in described)

@@ -1,0 +1,186 @@
+"""A person asks, in the chat, to have something remembered, corrected, forgotten or explained.
+
+Most of it with the scripted model as it is: what it makes of a wish is what somebody sees who tries it by hand.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from infra.local.model_server import ModelServer, Reply
+from tests.functions.test_tools import call, calls, results_of, steps_of
+from tests.servers import ChatServer, Client
+
+
+@pytest.fixture
+def database(chat: ChatServer) -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        yield mongo[chat.settings.mongodb_database]
+
+
+def remembered(client: Client, status: str = "active") -> list[str]:
+    return [each["content"] for each in client.get(f"/api/memories?status={status}")["items"]]
+
+
+def told(model: ModelServer) -> dict[str, Any]:
+    """What the model was told of its one call, without its fence."""
+    [result] = results_of(model)
+    return json.loads(result[result.index("{") : result.rindex("}") + 1])
+
+
+def instructions_of(model: ModelServer) -> str:
+    """Of the last prompt: with what is known of the user from the beginning."""
+    return "\n".join(each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "system")
+
+
+# --- by hand ----------------------------------------------------------------------------------------------------------
+
+
+def test_asked_to_remember_something_the_agent_does_at_once(client: Client) -> None:
+    answer = client.say("Remember that I live in Lisbon.")
+    assert remembered(client) == ["Lives in Lisbon."]
+    assert answer.text == "I will remember: Lives in Lisbon."
+    [step] = steps_of(client, answer)
+    assert (step["name"], step["effect"], step["label"], step["ok"]) == (
+        "remember",
+        "draft",
+        "Remembering that…",
+        True,
+    )
+
+
+def test_what_was_remembered_is_known_in_the_next_conversation(client: Client, model: ModelServer) -> None:
+    client.say("Remember that I live in Lisbon.")
+    client.say("Hello")
+    assert re.search(r"- Lives in Lisbon\. \(fact, told on \d{4}-\d\d-\d\d, sure\)", instructions_of(model))
+    assert "Lives in Lisbon" in client.say("Where do I live?").text
+
+
+def test_asked_to_forget_something_the_agent_forgets_it_and_says_what_stays(client: Client) -> None:
+    client.say("Remember that I worked at Acme as a nurse.")
+    answer = client.say("Please forget that I worked at Acme.")
+    assert remembered(client) == []
+    assert "Worked at Acme as a nurse." in answer.text
+    assert "stays in our conversations until you delete them" in answer.text
+
+
+def test_after_forgetting_no_prompt_holds_it_until_it_is_to_be_remembered_again(
+    client: Client, model: ModelServer
+) -> None:
+    conversation_id = client.say("Remember that I worked at Acme as a nurse.").conversation_id
+    client.say("Forget that I worked at Acme.", conversation_id)
+    model.forget_requests()
+    for conversation in (conversation_id, None):
+        client.say("What do you know about me?", conversation)
+    assert "Acme" not in str([request.json for request in model.requests])
+    client.say("Remember that I worked at Acme as a nurse.")
+    client.say("Hello")
+    assert "Acme" in instructions_of(model)
+
+
+def test_told_that_something_is_wrong_the_agent_corrects_it_and_knows_what_was_before(client: Client) -> None:
+    client.say("Remember that I live in Berlin.")
+    answer = client.say("That you think I live in Berlin is wrong, I live in Lisbon.")
+    assert answer.text.endswith("I will remember: Lives in Lisbon.")
+    assert [step["name"] for step in steps_of(client, answer)] == ["search_user_memories", "correct_memory"]
+    assert remembered(client) == ["Lives in Lisbon."]
+    assert remembered(client, "superseded") == ["Lives in Berlin."]
+    asked = client.say("Where do I live?").text
+    assert "Lives in Lisbon" in asked
+    assert "Before that: “Lives in Berlin.”" in asked
+
+
+def test_asked_why_it_knows_something_the_agent_gives_the_words_and_the_day(client: Client) -> None:
+    client.say("Remember that I live in Lisbon.")
+    answer = client.say("Why do you know that I live in Lisbon?")
+    assert "“Remember that I live in Lisbon”" in answer.text
+    assert "On 20" in answer.text
+    assert "in “Remember that I live in Lisbon.”" in answer.text
+    [step] = steps_of(client, answer)
+    assert (step["name"], step["effect"]) == ("explain_memory", "read")
+
+
+def test_asked_why_it_knows_what_it_does_not_know_it_says_so(client: Client) -> None:
+    assert client.say("Why do you know that I have a yacht?").text == "Nothing is remembered about that."
+
+
+# --- what a model may not ---------------------------------------------------------------------------------------------
+
+
+def test_what_the_user_did_not_say_is_not_remembered(client: Client, model: ModelServer) -> None:
+    model.script(calls(call("remember", text="Is a surgeon at Globex.")), Reply(text="Sorry."))
+    client.say("Remember that I like trains.")
+    assert "does not say that" in told(model)["error"]
+    assert remembered(client) == []
+
+
+def test_nothing_is_forgotten_that_the_user_did_not_ask_for(client: Client, model: ModelServer) -> None:
+    client.say("Remember that I live in Lisbon.")
+    model.script(calls(call("forget_memory", about="Lives in Lisbon.")), Reply(text="Sorry."))
+    client.say("Hello again")
+    assert "does not ask" in told(model)["error"]
+    assert remembered(client) == ["Lives in Lisbon."]
+
+
+def test_nothing_is_corrected_to_what_the_user_did_not_say(client: Client, model: ModelServer) -> None:
+    client.say("Remember that I live in Lisbon.")
+    [memory] = client.get("/api/memories")["items"]
+    model.script(calls(call("correct_memory", memory_id=memory["id"], text="Lives in Berlin.")), Reply(text="Sorry."))
+    client.say("That is wrong.")
+    assert "error" in told(model)
+    assert remembered(client) == ["Lives in Lisbon."]
+
+
+def test_what_somebody_else_wrote_in_a_message_is_no_wish_of_its_user(client: Client, model: ModelServer) -> None:
+    model.script(calls(call("remember", text="Is a surgeon.")), Reply(text="No."))
+    client.say("What does this mean?\n> Remember that I am a surgeon.")
+    assert "error" in told(model)
+    assert remembered(client) == []
+
+
+@pytest.mark.parametrize("level", ["L0", "L3"])
+def test_the_users_own_sentence_is_enough_at_every_level(client: Client, level: str) -> None:
+    client.request("PUT", "/api/autonomy", json={"level": level})
+    client.say("Remember that I live in Lisbon.")
+    assert remembered(client) == ["Lives in Lisbon."]
+    assert client.get("/api/approvals?state=all")["items"] == []
+
+
+# --- what a model is told ---------------------------------------------------------------------------------------------
+
+
+def test_a_memory_that_was_found_says_why_since_when_and_what_was_before(client: Client, model: ModelServer) -> None:
+    client.say("Remember that I live in Berlin.")
+    [older] = client.get("/api/memories")["items"]
+    client.request("PATCH", f"/api/memories/{older['id']}", json={"content": "Lives in Lisbon."})
+    model.script(calls(call("search_user_memories", query="where they live")), Reply(text="So."))
+    client.say("Where do I live?")
+    [found] = told(model)["memories"]
+    assert (found["content"], found["how_sure"], found["type"]) == ("Lives in Lisbon.", "sure", "fact")
+    assert found["score"].keys() == {"meaning", "words", "salience", "total"}
+    assert found["since"] == found["told_on"] == found["before"][0]["until"]
+    assert found["before"][0]["content"] == "Lives in Berlin."
+    assert "id" in found
+
+
+def test_a_memory_of_somebody_else_is_not_explained_corrected_or_forgotten(
+    chat: ChatServer, client: Client, model: ModelServer
+) -> None:
+    client.say("Remember that I live in Lisbon.")
+    [memory] = client.get("/api/memories")["items"]
+    with Client(chat.url, f"{client.user_id}-stranger") as stranger:
+        for made in (
+            call("explain_memory", about=memory["id"]),
+            call("correct_memory", memory_id=memory["id"], text="Lives in Lisbon."),
+            call("forget_memory", about=memory["id"]),
+        ):
+            model.script(calls(made), Reply(text="So."))
+            stranger.say("Forget it, it is wrong: I live in Lisbon.")
+            answered = told(model)
+            assert "error" in answered or answered["memories"] == []
+    assert remembered(client) == ["Lives in Lisbon."]

@@ -1,0 +1,262 @@
+"""Every night: all users with something new have their turn, whatever becomes of one of them."""
+
+import json
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from infra.local.aws_functions import Handler
+from infra.local.aws_moto import Outcome
+from infra.local.environment import Template
+from infra.local.model_brain import embedding
+from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.errors import Internal, Unavailable
+from qwestly_agent.memory import consolidation
+from qwestly_agent.memory.checking import hash_of
+from qwestly_agent.memory.model import Memory
+from qwestly_agent.stores import journal, memories
+from tests.statemachines.conftest import World
+
+TEMPLATE = Template.load()
+MACHINE = TEMPLATE.name("ConsolidateMachine")
+SAME = ("Knows Python and Go", "Knows Go and Python", "Speaks Spanish and English")
+Metrics = Callable[[], dict[str, float]]
+
+
+@pytest.fixture(autouse=True)
+def _nobody_else_is_due(world: World) -> None:
+    world.database[memories.COLLECTION].delete_many({})
+    world.database[journal.COLLECTION].delete_many({})
+
+
+@pytest.fixture
+def metrics(capfd: pytest.CaptureFixture[str]) -> Metrics:
+    """Summed over all pages so far."""
+
+    def read() -> dict[str, float]:
+        sums: dict[str, float] = {}
+        for line in capfd.readouterr().out.splitlines():
+            if "ConsolidatedUsers" in line:
+                for name, values in json.loads(line).items():
+                    if isinstance(values, list):
+                        sums[name] = sums.get(name, 0) + sum(values)
+        return sums
+
+    return read
+
+
+def has_told(world: World, *contents: str, name: str = "") -> str:
+    """A user of whom this is remembered, since today."""
+    user_id = f"auth0|{name or uuid.uuid4().hex}"
+
+    async def remember(house: Any) -> None:
+        for content in contents:
+            memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
+            vector = embedding(content, DIMENSIONS)
+            assert await house.memories.add(user_id, memory, hash_of(content), vector, world.clock())
+
+    world.run(remember)
+    return user_id
+
+
+def consolidates(world: World, **given: Any) -> Outcome:
+    return world.aws.run(MACHINE, {"run_id": uuid.uuid4().hex, **given})
+
+
+def merged(world: World, user_id: str) -> int:
+    return world.database[memories.COLLECTION].count_documents({"user_id": user_id, "status": "merged"})
+
+
+def everything(world: World) -> list[Any]:
+    return [list(world.database[name].find().sort("_id")) for name in (memories.COLLECTION, journal.COLLECTION)]
+
+
+def test_what_says_the_same_is_merged_of_all_who_told_something_new(world: World, metrics: Metrics) -> None:
+    ada, bob, eve = has_told(world, *SAME), has_told(world, SAME[2]), has_told(world, *SAME[:2])
+    ended = consolidates(world)
+    assert (ended.status, ended.states[-1]) == ("SUCCEEDED", "consolidated")
+    assert [merged(world, user) for user in (ada, bob, eve)] == [1, 0, 1]
+    assert ended.states.count("apply") == 2, "who has nothing to merge needs no second state"
+    assert metrics() == {
+        "ConsolidatedUsers": 3,
+        "PlannedMerges": 2,
+        "Merges": 2,
+        "MergesLeftOver": 0,
+        "FailedConsolidations": 0,
+    }
+
+
+def test_run_twice_it_changes_nothing(world: World) -> None:
+    has_told(world, *SAME)
+    has_told(world, *SAME[:2])
+    assert consolidates(world).status == "SUCCEEDED"
+    before = everything(world)
+    again = consolidates(world)
+    assert (again.status, again.states.count("plan")) == ("SUCCEEDED", 0)
+    assert everything(world) == before
+
+
+def test_a_night_that_is_started_twice_is_one_run(world: World) -> None:
+    ada = has_told(world, "Knows Python, Go and Rust", "Knows Go, Python and Rust", "Knows Rust, Go and Python")
+    for _ in range(2):
+        assert consolidates(world, run_id="2026-11-21T03:17:00Z").status == "SUCCEEDED"
+    assert merged(world, ada) == 1
+    assert consolidates(world, run_id="2026-11-22T03:17:00Z").status == "SUCCEEDED"
+    assert merged(world, ada) == 2
+
+
+def test_nobody_who_told_nothing_new_is_looked_at(world: World) -> None:
+    ended = consolidates(world)
+    assert ended.status == "SUCCEEDED"
+    assert "plan" not in ended.states
+
+
+def test_more_users_than_fit_into_a_page_have_all_their_turn(
+    world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consolidation, "USERS_AT_ONCE", 2)
+    users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
+    ended = consolidates(world)
+    assert ended.status == "SUCCEEDED"
+    assert [merged(world, user) for user in users] == [1] * 5
+    assert ended.states.count("find_users") == 3
+    assert metrics()["ConsolidatedUsers"] == 5
+
+
+def test_no_more_users_than_an_executions_history_has_room_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consolidation, "USERS_AT_ONCE", 2)
+    monkeypatch.setattr(consolidation, "MOST_USERS", 4)
+    users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
+    assert consolidates(world).status == "SUCCEEDED"
+    assert [merged(world, user) for user in users] == [1, 1, 1, 1, 0]
+    assert consolidates(world).status == "SUCCEEDED"
+    assert merged(world, users[-1]) == 1
+
+
+def failing(user_id: str, error: Exception, times: int = 99) -> Callable[[Handler], Handler]:
+    left = [error] * times
+
+    def of(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            if event["user_id"] == user_id and left:
+                raise left.pop()
+            return own(event, context)
+
+        return handler
+
+    return of
+
+
+@pytest.mark.parametrize("state", ["plan", "apply"])
+def test_one_who_fails_stops_nobody_and_rings_the_alarm_once_all_had_their_turn(
+    world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    monkeypatch.setattr(consolidation, "USERS_AT_ONCE", 2)
+    users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
+    with world.instead_of(state, failing(users[0], Internal()), "consolidate"):
+        ended = consolidates(world)
+    assert (ended.status, ended.states[-1]) == ("FAILED", "some_users_failed")
+    assert [merged(world, user) for user in users] == [0, 1, 1, 1, 1]
+    assert (metrics()["FailedConsolidations"], ended.states.count("sum_up")) == (1, 3)
+    assert consolidates(world).status == "SUCCEEDED"
+    assert merged(world, users[0]) == 1
+
+
+def test_what_the_next_night_makes_up_for_rings_no_alarm(world: World, metrics: Metrics) -> None:
+    users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
+    with world.instead_of("plan", failing(users[0], Unavailable()), "consolidate"):
+        assert consolidates(world).status == "SUCCEEDED"
+    assert metrics()["FailedConsolidations"] == 1
+    assert merged(world, users[0]) == 0
+    assert consolidates(world).status == "SUCCEEDED"
+    assert merged(world, users[0]) == 1
+
+
+def test_what_would_fail_every_night_rings_it_for_one_among_many(world: World) -> None:
+    users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
+    with world.instead_of("plan", failing(users[0], Internal()), "consolidate"):
+        assert consolidates(world).status == "FAILED"
+    assert merged(world, users[-1]) == 1
+
+
+def test_a_database_that_is_away_for_many_rings_it(world: World) -> None:
+    users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(3)]
+    with world.instead_of("plan", failing(users[0], Unavailable()), "consolidate"):
+        assert consolidates(world).status == "FAILED"
+
+
+def test_what_passes_by_is_tried_again(world: World) -> None:
+    ada = has_told(world, *SAME[:2])
+    for state in ("plan", "apply"):
+        with world.instead_of(state, failing(ada, Unavailable(), times=2), "consolidate"):
+            assert consolidates(world).status == "SUCCEEDED"
+        assert merged(world, ada) == 1
+
+
+Exited = type("Runtime.ExitError", (Exception,), {})
+
+
+@pytest.mark.parametrize("state", ["find_users", "plan", "apply", "sum_up"])
+def test_a_state_that_is_delivered_twice_does_nothing_twice(world: World, state: str) -> None:
+    ada, deliveries = has_told(world, *SAME), []
+
+    def died(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            answer = own(event, context)
+            deliveries.append(event)
+            if len(deliveries) == 1:
+                raise Exited
+            return answer
+
+        return handler
+
+    with world.instead_of(state, died, "consolidate"):
+        assert consolidates(world).status == "SUCCEEDED"
+    assert len(deliveries) == 2
+    assert merged(world, ada) == 1
+    [survivor] = world.database[memories.COLLECTION].find({"user_id": ada, "took_in": {"$exists": True}})
+    assert survivor["count"] == 2
+
+
+@pytest.mark.parametrize("state", ["find_users", "sum_up"])
+def test_a_failure_that_is_nobodys_rings_the_alarm(world: World, state: str) -> None:
+    has_told(world, *SAME)
+
+    def of(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            raise Internal
+
+        return handler
+
+    with world.instead_of(state, of, "consolidate"):
+        ended = consolidates(world)
+    assert (ended.status, ended.states[-1]) == ("FAILED", "failed")
+
+
+def test_a_braked_user_is_passed_over_and_due_the_next_night(world: World, metrics: Metrics) -> None:
+    ada, bob = has_told(world, *SAME), has_told(world, *SAME)
+    world.run(lambda house: house.signals.brake_on(ada, world.clock()))
+    assert consolidates(world).status == "SUCCEEDED"
+    assert (merged(world, ada), merged(world, bob)) == (0, 1)
+    assert metrics()["FailedConsolidations"] == 0
+    world.run(lambda house: house.signals.brake_off(ada))
+    assert consolidates(world).status == "SUCCEEDED"
+    assert merged(world, ada) == 1
+
+
+def test_the_schedule_starts_it_with_the_night_as_its_run(world: World) -> None:
+    ada = has_told(world, *SAME)
+    schedule = world.aws.schedules[TEMPLATE.name("ConsolidateSchedule")]
+    answer = world.aws.fire(schedule, 1_800_000_000.0)
+    assert world.aws.outcome(json.loads(answer.payload)["executionArn"]).status == "SUCCEEDED"
+    [run] = world.database[journal.COLLECTION].find({"user_id": ada})
+    assert run["run_id"] == "2027-01-15T08:00:00Z"
+
+
+def test_an_execution_of_another_version_goes_on(world: World) -> None:
+    ada = has_told(world, *SAME)
+    ended = world.aws.run(MACHINE, {"of_a_version_to_come": {"any": "thing"}})
+    assert ended.status == "SUCCEEDED"
+    assert merged(world, ada) == 1

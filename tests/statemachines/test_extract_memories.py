@@ -1,0 +1,475 @@
+"""Every way that what people said can take until it is remembered, with the real machine and the real handlers."""
+
+import uuid
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, TypeVar
+
+import pytest
+from pymongo.errors import AutoReconnect
+
+from infra.local.aws_functions import Handler
+from infra.local.model_server import ModelServer, Reply
+from infra.mongo.indexes import INDEXES
+from qwestly_agent import container
+from qwestly_agent.authority.answering import settle
+from qwestly_agent.authority.approvals import Decision, decide, expire
+from qwestly_agent.authority.model import Approval, Verb
+from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.errors import Braked, Internal, ModelUnavailable, NotFound, OverBudget
+from qwestly_agent.memory import pipeline
+from qwestly_agent.stores.conversations import SILENCE_SECONDS
+from qwestly_agent.stores.memories import Memories
+from tests.functions.talking import Talk
+from tests.servers import until
+from tests.statemachines.conftest import TEMPLATE, World
+
+T = TypeVar("T")
+
+MACHINE = TEMPLATE.name("ExtractMemoriesMachine")
+FOLDER = "extract_memories"
+SECRET = "I was diagnosed with diabetes in 2019."
+READ = ["extract", "reconcile", "store", "move_watermark"]
+_turns = count(1)
+
+
+@dataclass
+class Speaker:
+    """A user of one test alone."""
+
+    world: World
+    model: ModelServer
+    user_id: str = field(default_factory=lambda: f"auth0|{uuid.uuid4().hex}")
+
+    def talk(self, work: Callable[[Talk], Awaitable[T]]) -> T:
+        async def talked(house: FullHouse) -> T:
+            talk = Talk(house, self.world.clock, self.model, self.user_id)
+            talk.turns = next(_turns) * 100
+            return await work(talk)
+
+        return container.full_house.run(talked)
+
+    def says(self, *said: str, conversation_id: str = "c1") -> None:
+        self.talk(lambda talk: talk.says(*said, conversation_id=conversation_id))
+
+    def remembered(self, status: str = "active") -> list[str]:
+        return self.talk(lambda talk: talk.remembered(status))
+
+    def statuses(self) -> Counter[str]:
+        return Counter(each["status"] for each in self.documents("user_memories"))
+
+    def documents(self, collection: str) -> list[dict[str, Any]]:
+        return list(self.world.database[collection].find({"user_id": self.user_id}))
+
+    def conversation(self, conversation_id: str = "c1") -> dict[str, Any]:
+        [found] = [each for each in self.documents("agent_conversations") if each["id"] == conversation_id]
+        return found
+
+    def given(self, conversation_id: str = "c1") -> dict[str, str]:
+        return {"user_id": self.user_id, "conversation_id": conversation_id, "run_id": "end-1"}
+
+    def asked(self, times: int = 1) -> Approval:
+        def found() -> list[Approval]:
+            approvals = self.world.run(lambda house: house.approvals.all(self.user_id, 20))
+            return approvals if len(approvals) == times else []
+
+        return until(found, 15)[0]
+
+    def decides(self, decision: Verb, how: Callable[..., Awaitable[Any]] = settle) -> None:
+        asked = self.asked()
+        answer = Decision(decision=decision, args_digest=asked.args_digest)
+        self.world.run(lambda house: how(house, self.user_id, asked.id, answer, by="queue", where="the test"))
+
+    def waits_no_longer(self) -> None:
+        """The week of the state is over."""
+        asked = self.asked()
+        sealed = asked.task_token or ""
+        self.world.aws.let_time_out(self.world.run(lambda house: house.workflows.opened(sealed, asked.id)))
+
+    def pulls_the_brake(self) -> None:
+        self.world.run(lambda house: house.signals.brake_on(self.user_id, self.world.clock()))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _indexes(world: World) -> None:
+    for name in ("user_memories", "agent_extractions", "agent_conversations", "agent_messages"):
+        world.database[name].create_indexes(INDEXES[name])
+
+
+@pytest.fixture
+def speaker(world: World, model: ModelServer) -> Iterator[Callable[[], Speaker]]:
+    yield lambda: Speaker(world, model)
+    world.database["agent_conversations"].delete_many({})  # a sweep reads everybody's
+
+
+@pytest.fixture
+def ada(speaker: Callable[[], Speaker]) -> Speaker:
+    return speaker()
+
+
+@pytest.fixture
+def bob(speaker: Callable[[], Speaker]) -> Speaker:
+    return speaker()
+
+
+def silence(world: World) -> str:
+    """Ten minutes later the schedule fires; the execution."""
+    world.clock.advance(SILENCE_SECONDS)
+    return world.aws.start(MACHINE)
+
+
+def ends(world: World, execution: str) -> list[str]:
+    """Its states, once it ended as it should."""
+    outcome = world.aws.outcome(execution)
+    assert (outcome.status, outcome.states[-1]) == ("SUCCEEDED", "done"), outcome
+    return outcome.states
+
+
+def failing(who: Speaker, error: Exception, times: int = 100) -> tuple[Callable[[Handler], Handler], list[Any]]:
+    """A state that fails so often for one user, and what it was handed."""
+    handed: list[Any] = []
+
+    def wrapped(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            if event["user_id"] == who.user_id:
+                handed.append(event)
+                if len(handed) <= times:
+                    raise error
+            return own(event, context)
+
+        return handler
+
+    return wrapped, handed
+
+
+# --- from silence to memory -------------------------------------------------------------------------------------------
+
+
+def test_after_ten_minutes_of_silence_what_was_said_is_remembered(ada: Speaker, world: World) -> None:
+    ada.says("I live in Lisbon.", "I speak German.")
+    states = ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon.", "Speaks German."]
+    assert states == [
+        *("which", "sweep", "read_conversations", *READ),
+        *("ask_people", "anything_sensitive", "nothing_to_ask", "done"),
+    ]
+
+
+def test_where_nobody_fell_silent_nothing_is_read(ada: Speaker, world: World) -> None:
+    ada.says("I live in Lisbon.")
+    assert ends(world, world.aws.start(MACHINE)) == ["which", "sweep", "read_conversations", "ask_people", "done"]
+    assert ada.remembered() == []
+
+
+def test_a_conversation_that_was_ended_is_read_alone_and_at_once(ada: Speaker, world: World) -> None:
+    ada.says("I live in Lisbon.")
+    ada.says("I speak German.", conversation_id="c2")
+    states = ends(world, world.aws.start(MACHINE, ada.given()))
+    assert states[:3] == ["which", "this_one", "read_conversations"]
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+def test_the_schedule_reads_what_is_silent(ada: Speaker, world: World) -> None:
+    ada.says("I live in Lisbon.")
+    world.clock.advance(SILENCE_SECONDS)
+    world.aws.fire(world.aws.schedules[TEMPLATE.name("ExtractMemoriesSchedule")], world.clock())
+    until(ada.remembered, 15)
+
+
+def test_many_conversations_are_read_in_one_run(ada: Speaker, bob: Speaker, world: World) -> None:
+    for number in range(6):
+        ada.says(f"I worked at Firm{number}.", conversation_id=f"c{number}")
+    bob.says("I speak German.")
+    states = ends(world, silence(world))
+    assert states.count("extract") == 7
+    assert len(ada.remembered()) == 6
+    assert bob.remembered() == ["Speaks German."]
+
+
+@pytest.mark.parametrize("state", [*READ])
+def test_a_state_that_is_delivered_twice_remembers_once(ada: Speaker, world: World, state: str) -> None:
+    def twice(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            own(event, context)
+            return own(event, context)
+
+        return handler
+
+    ada.says("I live in Lisbon.", SECRET)
+    with world.instead_of(state, twice, FOLDER):
+        execution = silence(world)
+        ada.asked()
+    ada.decides("approve")
+    ends(world, execution)
+    assert len(ada.remembered()) == 2
+    assert {each["count"] for each in ada.documents("user_memories")} == {1}
+
+
+# --- what is sensitive ------------------------------------------------------------------------------------------------
+
+
+def test_what_is_sensitive_waits_and_is_kept_after_a_yes(ada: Speaker, world: World) -> None:
+    ada.says("I live in Lisbon.", SECRET)
+    execution = silence(world)
+    approval = ada.asked()
+    assert (approval.kind, approval.conversation_id, approval.answer) == ("memory", "c1", "queue")
+    assert ada.remembered() == ["Lives in Lisbon."]
+    assert len(ada.remembered("proposed")) == 1
+    ada.decides("approve")
+    assert ends(world, execution)[-4:] == ["anything_sensitive", "ask_approval", "keep_approved", "done"]
+    assert ada.asked().status == "done"
+    assert ada.statuses() == {"active": 2}
+    assert "diabetes" not in str([*ada.documents("agent_approvals"), *ada.documents("agent_extractions")])
+
+
+def test_after_a_no_nothing_of_it_is_left_and_nobody_is_asked_again(ada: Speaker, world: World) -> None:
+    ada.says(SECRET)
+    execution = silence(world)
+    ada.decides("reject")
+    ends(world, execution)
+    assert ada.statuses() == {"forgotten": 1}
+    kept = [ada.documents(each) for each in ("user_memories", "agent_approvals", "agent_extractions")]
+    assert "diabetes" not in str(kept)
+    ada.says(SECRET, conversation_id="c2")
+    ends(world, silence(world))
+    assert ada.statuses() == {"forgotten": 1}
+
+
+@pytest.mark.parametrize("swept", [False, True])
+def test_where_nobody_decides_in_a_week_it_is_as_if_it_had_not_been_found(
+    ada: Speaker, world: World, swept: bool
+) -> None:
+    ada.says(SECRET)
+    execution = silence(world)
+    asked = ada.asked()
+    world.clock.now = asked.expires_at + 60
+    if swept:  # and whoever swept died before the execution was told
+        world.run(lambda house: expire(house, asked, house.clock()))
+    ada.waits_no_longer()
+    ends(world, execution)
+    assert ada.asked().status == "expired"
+    assert ada.statuses() == {}
+
+
+def test_a_yes_in_the_last_second_counts_though_the_wait_timed_out(ada: Speaker, world: World) -> None:
+    ada.says(SECRET)
+    execution = silence(world)
+    world.clock.now = ada.asked().expires_at - 1.5
+    ada.decides("approve", decide)
+    ada.waits_no_longer()
+    ends(world, execution)
+    assert ada.statuses() == {"active": 1}
+
+
+def test_nobodys_silence_holds_up_anybody_else(ada: Speaker, bob: Speaker, world: World) -> None:
+    ada.says(SECRET)
+    ada.says("I speak German.", conversation_id="c2")
+    bob.says(SECRET)
+    execution = silence(world)
+    ada.asked()
+    bob.asked()
+    assert ada.remembered() == ["Speaks German."]
+    bob.decides("approve")
+    until(lambda: bob.statuses() == {"active": 1}, 15)
+    assert ada.asked().status == "pending"
+    ada.says("I live in Lisbon.", conversation_id="c3")
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon.", "Speaks German."]
+    ada.decides("reject")
+    ends(world, execution)
+
+
+def test_what_is_asked_under_the_brake_is_asked_later(ada: Speaker, world: World) -> None:
+    ada.says(SECRET)
+    wrapped, _ = failing(ada, Braked(), times=3)
+    with world.instead_of("request", wrapped):
+        execution = silence(world)
+        ada.decides("approve")
+        ends(world, execution)
+    assert ada.statuses() == {"active": 1}
+
+
+def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
+    ada: Speaker, bob: Speaker, world: World
+) -> None:
+    ada.says(SECRET)
+    bob.says(SECRET)
+
+    def forgetful(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            answer = own(event, context)
+            if event["user_id"] == ada.user_id:
+                found = pipeline.Step.model_validate(answer).memory_ids
+                world.run(lambda house: house.memories.forget(ada.user_id, found, {}, house.clock()))
+            return answer
+
+        return handler
+
+    with world.instead_of("move_watermark", forgetful, FOLDER):
+        execution = silence(world)
+        bob.decides("approve")
+        ends(world, execution)
+    assert ada.documents("agent_approvals") == []
+    assert ada.statuses() == {"forgotten": 1}
+    assert bob.statuses() == {"active": 1}
+
+
+def test_what_cannot_be_kept_here_ends_nobody_elses_wait(ada: Speaker, bob: Speaker, world: World) -> None:
+    ada.says(SECRET)
+    bob.says(SECRET)
+    wrapped, _ = failing(ada, Internal())
+    with world.instead_of("keep_approved", wrapped, FOLDER):
+        execution = silence(world)
+        ada.decides("approve")
+        until(lambda: "not_kept" in world.aws.states(execution), 15)
+        bob.decides("approve")
+        assert "not_kept" in ends(world, execution)
+    assert bob.statuses() == {"active": 1}
+
+
+# --- when it goes wrong -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", [*READ])
+def test_a_conversation_that_cannot_be_read_fails_alone_and_is_read_later(
+    ada: Speaker, bob: Speaker, world: World, state: str
+) -> None:
+    ada.says("I live in Lisbon.")
+    bob.says("I speak German.")
+    wrapped, handed = failing(ada, Internal("“I live in Lisbon.” is no number."))
+    with world.instead_of(state, wrapped, FOLDER):
+        states = ends(world, silence(world))
+    assert (states.count("set_back"), len(handed)) == (1, 1)
+    assert bob.remembered() == ["Speaks German."]
+    assert ada.conversation()["extract_attempts"] == 1
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon."]
+    assert ada.conversation()["extract_attempts"] == 0
+
+
+def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cause(ada: Speaker, world: World) -> None:
+    ada.says("I live in Lisbon.")
+    wrapped, handed = failing(ada, Internal())
+    with world.instead_of("extract", wrapped, FOLDER):
+        for _ in range(len(pipeline.TRY_AGAIN_SECONDS) + 3):
+            ends(world, silence(world))
+            world.clock.advance(max(pipeline.TRY_AGAIN_SECONDS))
+    assert len(handed) == len(pipeline.TRY_AGAIN_SECONDS) + 1
+    [aside] = [each for each in world.run(lambda house: house.sweeps.set_aside(100)) if each[:2] == (ada.user_id, "c1")]
+    assert aside[2]["cause"] == "Internal"
+
+
+@pytest.mark.parametrize("cause", [Braked, OverBudget])
+def test_what_is_nobodys_fault_is_set_back_at_once_and_counts_as_no_try(
+    ada: Speaker, world: World, cause: type[Exception]
+) -> None:
+    ada.says("I live in Lisbon.")
+    wrapped, handed = failing(ada, cause())
+    with world.instead_of("extract", wrapped, FOLDER):
+        ends(world, silence(world))
+    assert len(handed) == 1
+    assert ada.conversation()["extract_attempts"] == 0
+    world.clock.advance(pipeline.POSTPONED_SECONDS)
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+def test_under_the_brake_no_model_is_asked(ada: Speaker, world: World, model: ModelServer) -> None:
+    ada.says("I live in Lisbon.")
+    ada.pulls_the_brake()
+    ends(world, silence(world))
+    assert not model.requests
+    assert ada.remembered() == []
+
+
+@pytest.mark.parametrize("state", ["extract", "reconcile"])
+def test_a_model_that_cannot_be_reached_is_asked_again(ada: Speaker, world: World, state: str) -> None:
+    ada.says("I live in Lisbon.")
+    wrapped, handed = failing(ada, ModelUnavailable(), times=3)
+    with world.instead_of(state, wrapped, FOLDER):
+        states = ends(world, silence(world))
+    assert (len(handed), states.count("set_back")) == (4, 0)
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+def test_where_it_stays_away_the_conversation_is_read_later(ada: Speaker, world: World, model: ModelServer) -> None:
+    ada.says("I live in Lisbon.")
+    model.fault = Reply(fault=503)
+    assert "set_back" in ends(world, silence(world))
+    assert ada.conversation()["extract_attempts"] == 1
+    model.fault = None
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+def test_a_database_that_is_gone_for_a_moment_costs_nothing(
+    ada: Speaker, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own, tries = Memories.add, count(1)
+
+    async def away(self: Memories, *args: Any, **more: Any) -> bool:
+        if next(tries) <= 2:
+            raise AutoReconnect("mongodb.internal:27017: connection closed")
+        return await own(self, *args, **more)
+
+    monkeypatch.setattr(Memories, "add", away)
+    ada.says("I live in Lisbon.")
+    states = ends(world, silence(world))
+    assert "set_back" not in states
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+def test_where_not_even_that_can_be_noted_the_others_are_read_and_it_is_due_again(
+    ada: Speaker, bob: Speaker, world: World
+) -> None:
+    ada.says("I live in Lisbon.")
+    bob.says("I speak German.")
+    fails, _ = failing(ada, Internal())
+    lost, _ = failing(ada, NotFound())
+    with world.instead_of("extract", fails, FOLDER), world.instead_of("set_back", lost, FOLDER):
+        states = ends(world, silence(world))
+    assert "left" in states
+    assert bob.remembered() == ["Speaks German."]
+    world.clock.advance(pipeline.PICKED_SECONDS)
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+def test_a_sweep_that_fails_rings_the_alarm(ada: Speaker, world: World) -> None:
+    def broken(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            raise Internal
+
+        return handler
+
+    with world.instead_of("sweep", broken, FOLDER):
+        outcome = world.aws.outcome(silence(world))
+    assert (outcome.status, outcome.error, outcome.states[-1]) == ("FAILED", "Internal", "failed")
+
+
+def test_what_was_said_stands_in_no_execution(ada: Speaker, world: World) -> None:
+    ada.says("I live in Lisbon.", SECRET)
+    execution = silence(world)
+    ada.decides("approve")
+    ends(world, execution)
+    history = world.aws.client("stepfunctions").get_execution_history(executionArn=execution, maxResults=1000)
+    assert not [word for word in ("Lisbon", "diabetes") if word in str(history)]
+
+
+def test_what_passes_from_state_to_state_stays_small(ada: Speaker, world: World) -> None:
+    sizes: list[int] = []
+
+    def weighed(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            answer = own(event, context)
+            sizes.append(len(str(answer)))
+            return answer
+
+        return handler
+
+    ada.says(*(f"I worked at Firm{number}." for number in range(20)))
+    with world.instead_of("move_watermark", weighed, FOLDER):
+        ends(world, silence(world))
+    assert max(sizes) * pipeline.MOST_AT_A_TIME < 256 * 1024
