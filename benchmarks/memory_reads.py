@@ -13,9 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from bson import encode
 from pymongo import AsyncMongoClient
-from pymongo.monitoring import CommandListener, CommandStartedEvent, CommandSucceededEvent
 
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.clock import to_datetime
@@ -23,28 +21,12 @@ from qwestly_agent.memory.ranking import salience
 from qwestly_agent.stores.memories import COLLECTION, Memories
 from qwestly_agent.stores.search import Document, to_binary
 from tests.servers import mongo_server
+from tests.stores.conftest import Replies
 
 SIZES = (100, 1_000, 10_000, 100_000)
 NOW = 1_800_000_000.0
 DIMENSIONS = 16
 """Few, so that a hundred thousand fit: of a session start none is sent, of a search each by itself costs its size."""
-
-
-class Sent(CommandListener):
-    def __init__(self) -> None:
-        self.documents = self.bytes = 0
-
-    def started(self, event: CommandStartedEvent) -> None:
-        pass
-
-    def failed(self, event: Any) -> None:
-        pass
-
-    def succeeded(self, event: CommandSucceededEvent) -> None:
-        cursor = event.reply.get("cursor", {})
-        found = [*cursor.get("firstBatch", ()), *cursor.get("nextBatch", ())]
-        self.documents += len(found)
-        self.bytes += sum(len(encode(each)) for each in found)
 
 
 def memories_of(user_id: str, count: int, chance: random.Random) -> Iterator[Document]:
@@ -67,7 +49,7 @@ def memories_of(user_id: str, count: int, chance: random.Random) -> Iterator[Doc
 
 
 async def main() -> None:
-    sent, chance = Sent(), random.Random(1)  # noqa: S311
+    sent, chance = Replies(), random.Random(1)  # noqa: S311
     with mongo_server() as (uri, _):
         async with AsyncMongoClient[Document](uri, tz_aware=True, event_listeners=[sent]) as client:
             database = client["qwestly_local_bench"]
@@ -105,8 +87,8 @@ async def searched(memories: Memories, user_id: str) -> None:
     assert found
 
 
-async def measured(sent: Sent, work: Any) -> tuple[int, int, float]:
-    sent.documents = sent.bytes = 0
+async def measured(sent: Replies, work: Any) -> tuple[int, int, float]:
+    sent.forget()
     begun = time.perf_counter()
     await work()
     return sent.documents, sent.bytes, time.perf_counter() - begun

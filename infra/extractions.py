@@ -1,6 +1,7 @@
 """Conversations that could not be read for what to remember.
 
-python -m infra.extractions list | again USER CONVERSATION
+python -m infra.extractions list
+python -m infra.extractions again USER CONVERSATION        with quotes: an id may hold a |
 
 Needs the function's own settings in its environment. `list` prints a line of JSON for each that was set aside, with the
 kind of its last failure; the log has the rest. `again` has one read by the next sweep, with all its attempts before it.
@@ -37,10 +38,12 @@ async def again(settings: Settings, user_id: str, conversation_id: str) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m infra.extractions", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.extractions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list")
-    one = commands.add_parser("again")
+    commands.add_parser("list", help="those that were set aside")
+    one = commands.add_parser("again", help="have one of them read by the next sweep")
     one.add_argument("user", help="its user's id")
     one.add_argument("conversation", help="its id")
     arguments = parser.parse_args()
@@ -51,8 +54,11 @@ def main() -> int:
         else:
             asyncio.run(again(settings, arguments.user, arguments.conversation))
             print("The next sweep reads it.")
-    except (InvalidSettings, NotFound) as error:
+    except InvalidSettings as error:
         parser.error(str(error))
+    except NotFound as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

@@ -249,6 +249,7 @@ async def delete_conversation(conversation_id: str, house: TheHouse, user_id: Th
     """With its messages, for good."""
     await house.tool_calls.forget(user_id, conversation_id)
     await house.approvals.forget_conversation(user_id, conversation_id)
+    await house.extractions.drop(user_id, conversation_id)
     await house.conversations.delete(user_id, conversation_id)
     return Deleted()
 

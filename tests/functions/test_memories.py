@@ -94,7 +94,7 @@ def test_a_memory_says_where_it_was_said_and_what_was_so_before(client: Client, 
     now, before = client.get(f"/api/memories/{newer}"), client.get(f"/api/memories/{older}")
     assert [(each["content"], each["status"]) for each in now["before"]] == [(LISBON[1], "superseded")]
     assert now["replaced_by"] is None
-    assert now["since"]
+    assert now["since"] is None
     assert (before["replaced_by"]["content"], before["superseded_by"]) == ("Lives in Porto.", newer)
     assert before["conversation"] == LISBON[0]
     assert before["said_on"]

@@ -252,7 +252,7 @@ def test_the_schedule_starts_it_with_the_night_as_its_run(world: World) -> None:
     answer = world.aws.fire(schedule, 1_800_000_000.0)
     assert world.aws.outcome(json.loads(answer.payload)["executionArn"]).status == "SUCCEEDED"
     [run] = world.database[journal.COLLECTION].find({"user_id": ada})
-    assert run["run_id"] == "2027-01-15T08:00:00Z"
+    assert run["run_id"] == "night of 2027-01-15T08:00:00Z"
 
 
 def test_an_execution_of_another_version_goes_on(world: World) -> None:

@@ -168,7 +168,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
                 raise
             if not isinstance(error, ToolFailed | ModelRetry):
                 deps.logger.warning(Event.TOOL_FAILED, extra={"tool": call.tool_name, **cause_of(error)})
-            known = contract.effect in GATED and isinstance(error, Invalid | NotFound | ToolFailed | ModelRetry)
+            known = contract.effect != "read" and isinstance(error, Invalid | NotFound | ToolFailed | ModelRetry)
             problem = _problem(error, failure, contract, limit.expired())
             raise ToolFailed(await _failed(ctx, made, None if known else args, problem)) from error
         if made.outcome == "running":

@@ -5,14 +5,17 @@ from typing import Any
 
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.authority.approvals import Decision, decide
+from qwestly_agent.authority.acts import still_proposed
+from qwestly_agent.authority.approvals import Decision, decide, expire
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.keeping import let_go
-from qwestly_agent.authority.model import Approval, DecidedBy
+from qwestly_agent.authority.model import PRIVATE, Approval, DecidedBy
 from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
-from qwestly_agent.errors import AgentError, NotFound
+from qwestly_agent.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.observability import Event, cause_of
+
+MOST_WAITING = 100
 
 
 async def settle(
@@ -50,6 +53,18 @@ async def give_up(house: House, approval: Approval) -> Approval:
     if approval.kind == "memory":
         await let_go(house, approval)
     return approval
+
+
+async def end_empty(house: House, user_id: str) -> None:
+    """Questions about memories of which none waits any more: nobody is asked about nothing."""
+    for approval in await house.approvals.waiting(user_id, MOST_WAITING):
+        if approval.status != "pending" or approval.kind not in PRIVATE:
+            continue
+        if await still_proposed(house, user_id, approval.arguments["memory_ids"]):
+            continue
+        if expired := await expire(house, approval, house.clock()):
+            with suppress(Unavailable):  # then the sweep tells it
+                await tell_execution(house, expired)
 
 
 async def _note_told(house: House, approval: Approval, **changes: Any) -> Approval:

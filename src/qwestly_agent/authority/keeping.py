@@ -6,7 +6,7 @@ memories: neither in a mail, nor in what passes from state to state.
 
 from collections.abc import Sequence
 
-from qwestly_agent.authority.acts import KEEP_MEMORIES, in_words, still_there
+from qwestly_agent.authority.acts import KEEP_MEMORIES, in_words, still_proposed, still_there
 from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.authority.model import Approval, Change, Preview, digest_of
 from qwestly_agent.bootstrap import House
@@ -44,7 +44,9 @@ async def let_go(house: House, approval: Approval) -> None:
     it is as if it had not been found."""
     match approval.status:
         case "rejected":
-            await house.memories.forget(approval.user_id, approval.arguments["memory_ids"], {}, house.clock())
+            # What its user asked to be remembered since is not what they said no to.
+            proposed = await still_proposed(house, approval.user_id, approval.arguments["memory_ids"])
+            await house.memories.forget(approval.user_id, [each.id for each in proposed], {}, house.clock())
         case "expired" | "revised" | "failed" | "changed":
             await house.memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
         case _:  # kept, or not yet decided

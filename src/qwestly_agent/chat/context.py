@@ -16,6 +16,8 @@ from qwestly_agent.memory.view import sureness_and_origin
 from qwestly_agent.text import quoted
 
 OLDEST_SECONDS = 86_400
+SETTLED_SECONDS = 10.0
+"""After something was withdrawn; by then whoever makes a context does not read it any more."""
 MEMORIES_LIMIT = 20
 LONGEST_FIELD_CHARACTERS = 2_000
 
@@ -55,7 +57,8 @@ class Context(BaseModel):
             and self.level == fresh.level
             and self.profile == fresh.profile
             and fresh.made_at - self.made_at < OLDEST_SECONDS
-            and (last_withdrawn is None or last_withdrawn <= self.made_at)
+            # One that was read while something was withdrawn may hold it, and clocks differ.
+            and (last_withdrawn is None or last_withdrawn < self.made_at - SETTLED_SECONDS)
         )
 
 

@@ -224,6 +224,8 @@ def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
         return []  # it never reached us
     if not last:
         raise Invalid("There is no answer to make again.")
+    if any(message.withheld for message in last):
+        raise Changed("This tells something that you had forgotten. Please write it anew.")
     named = {name for message in last for name in (message.id, message.continues)}
     # An answer that goes on after a decision is one message to the client, and named by what its user wrote.
     asked = said.exchange == last or any(message.id in named for message in said.exchange)

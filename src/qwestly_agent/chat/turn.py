@@ -22,7 +22,7 @@ from qwestly_agent.authority.model import Level
 from qwestly_agent.authority.view import view_of
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.starting import Cards
-from qwestly_agent.chat.context import Context
+from qwestly_agent.chat.context import SETTLED_SECONDS, Context
 from qwestly_agent.chat.failures import cut_answer, failure_of
 from qwestly_agent.chat.news import Approvals, note_of
 from qwestly_agent.chat.record import Record
@@ -230,10 +230,21 @@ class Turn:
             cost_usd=self.record.ceiling_usd(),
             now=now,
         )
+        if kept and messages:
+            await self._withhold_forgotten()
         if kept and not nothing_new:
             # The note is in the conversation now, and so in every prompt that follows.
             await asyncio.gather(*(self.house.approvals.told(each) for each in self.approvals.news))
         return kept
+
+    async def _withhold_forgotten(self) -> None:
+        """What its user had forgotten while it ran may stand in it: whoever forgot could not find it here yet."""
+        since = self.claim.turn.started_at - SETTLED_SECONDS
+        if await self.house.memories.forgotten_since(self.claim.user_id, since):
+            await asyncio.gather(
+                self.house.conversations.withhold_runs(self.claim.user_id, [self.run_id]),
+                self.house.conversations.drop_contexts(self.claim.user_id),
+            )
 
     def _changes(self) -> dict[str, Any]:
         """Of the conversation, for the turns that follow."""
@@ -261,10 +272,14 @@ class Turn:
             model_messages=model_messages,
             receipt=receipt,
             continues=self.continues,
-            withheld=self.remembering.forgot,
+            withheld=self._withheld,
         )
-        asked = {"note": self.note, "withheld": self.remembering.forgot}
+        asked = {"note": self.note, "withheld": self._withheld}
         return [user_message(said, seq, "complete").model_copy(update=asked), answer]
+
+    @property
+    def _withheld(self) -> bool:
+        return self.remembering.forgot or any(message.withheld for message in self.replaced)
 
     async def _again(self, answered: Message) -> AsyncIterator[NativeEvent]:
         now = self.house.clock()

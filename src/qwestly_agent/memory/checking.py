@@ -6,11 +6,12 @@ is not remembered can be told again, what is remembered wrongly is repeated for 
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from qwestly_agent.cards.dates import check_dates, dates_in
 from qwestly_agent.cards.lexicon import NUMBER_WORDS
@@ -18,17 +19,48 @@ from qwestly_agent.cards.names import check_names
 from qwestly_agent.cards.numbers import check_numbers
 from qwestly_agent.cards.passages import Passage, Token, Voice, bare, passages, stem
 from qwestly_agent.memory.wording import (
+    ADDRESSED,
+    AGREES,
+    AM,
+    AMOUNT,
+    ANOTHER,
+    ASKED_OF_THEM,
+    ASKS,
     BETWEEN_TWO,
+    CREDENTIAL,
+    DIVIDES,
+    EITHER,
+    ENDINGS,
     EQUAL,
+    FIRST_PERSON,
     FIRST_VERBS,
+    FRAMES,
+    HEARSAY,
+    INTRODUCES,
+    KEEPS,
     LIGHT,
-    NEGATIVE,
+    MAY_BE,
+    MEMBER,
+    NEGATIONS,
+    NOT_QUITE,
     OF_OTHERS,
+    OF_OURS,
     OPPOSITE,
+    ORDERS,
+    OTHERS,
+    PAY,
+    PER_TIME,
+    POLITE,
     REFUSES,
+    REFUTES,
     REPORTS,
     SENSITIVE,
+    SOMEBODY,
     SUPPOSES,
+    TASKS,
+    TO_THEM,
+    WITHDRAWS,
+    folded,
 )
 from qwestly_agent.text import LONGEST_TYPED_CHARACTERS, masked, visible
 
@@ -36,8 +68,10 @@ SHORTEST_QUOTE_WORDS = 3
 SHORT_ANSWER_WORDS = 6
 LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600
-LEAST_SUPPORT = 1 / 3
-"""Of the words of what would be remembered, so many must have been said."""
+FURTHEST_APART = 6
+"""Characters between two words that were said one after the other."""
+MOST_NUMBERS = 12
+"""In one fact: each is compared with all that was said."""
 QUOTED_WORDS = 3
 """So many words in quotation marks are somebody else's."""
 
@@ -80,7 +114,7 @@ class Said:
 
     @cached_property
     def question(self) -> str:
-        asked = [each for each in _sentences(visible(self.before)) if each.rstrip("*_ \"'”’)").endswith("?")]
+        asked = [each for each in _sentences(visible(self.before)) if _ASKED.search(each)]
         return asked[-1] if asked else ""
 
     @cached_property
@@ -127,62 +161,209 @@ def check(claimed: Claimed, said: Said | None, today: date) -> Passed | Reason:
         return Reason.NOTHING
     if len(content) > LONGEST_CONTENT_CHARACTERS or len(claimed.quote) > LONGEST_QUOTE_CHARACTERS:
         return Reason.TOO_LONG
-    if masked(content) != content:
+    if sum(word[0].isdigit() for word in words_of(content)) > MOST_NUMBERS:
+        return Reason.TOO_LONG
+    if is_credential(content):
         return Reason.CREDENTIAL
+    if ADDRESSED.search(content):
+        return Reason.NOT_OF_THEMSELVES
     found = find_quote(claimed.quote, said.typed)
     if found is None:
         return Reason.DOCUMENT if find_quote(claimed.quote, (said.text,)) else Reason.NOT_SAID
+    if TASKS.search("\n".join(said.typed)):
+        return Reason.DOCUMENT
     if why := _worthless(found.sentence):
         return why
-    by_itself = _unsupported(content, found, said.passages, today)
+    by_itself = _unsupported(content, _held(found.sentence, content), said.passages, today)
     if by_itself is None and len(words_of(found.quote)) < SHORTEST_QUOTE_WORDS:
         by_itself = Reason.TOO_SHORT
     answers = by_itself is not None and said.is_short and bool(said.question)
-    if by_itself and (why := _unanswered(content, found, said, today) if answers else by_itself):
+    if by_itself and (why := _unanswered(content, said, today) if answers else by_itself):
         return why
     question = said.question if answers else ""
     return Passed(content, found.quote, question, is_sensitive(content, found.sentence, question))
 
 
-def _unanswered(content: str, found: Quoted, said: Said, today: date) -> Reason | None:
+def _unanswered(content: str, said: Said, today: date) -> Reason | None:
     """Why it does not follow from a short answer together with its question."""
-    if NEGATIVE.match(found.sentence):
+    answer = "\n".join(said.typed)
+    agreed, rest = _agreed(answer)
+    if REFUTES.search(answer):
         return Reason.REFUSAL
-    # What was asked is no denial and no wish of theirs: only what it names counts.
-    known = (*passages(said.question.rstrip("?")), *said.passages)
-    if unsaid(content, known, today):
+    asked = ASKED_OF_THEM.match(said.question)
+    if not asked or not TO_THEM.search(said.question) or OF_OURS.search(said.question):
+        return Reason.UNSUPPORTED
+    # A yes takes all of a question that leaves no choice; whatever else stands in an answer must be remembered with it.
+    told = meanings(rest)
+    if not told <= meanings(content) or (agreed and (not asked["whether"] or EITHER.search(said.question))):
+        return Reason.UNSUPPORTED
+    if not agreed and not told:
+        return Reason.UNSUPPORTED
+    question = passages(said.question.rstrip("?"))
+    known = (*question, *said.passages)
+    if unsaid(content, said.passages if asked["whether"] and not agreed else known, today):
         return Reason.UNSAID_FACT
-    return Reason.UNSUPPORTED if _support(content, known) < LEAST_SUPPORT else None
+    if "says" not in (meant := voices_of(question)) and meant and voices_of(passages(content)) == {"says"}:
+        return Reason.WISHED
+    rests_on = f"{said.question[asked.start('whether' if asked['whether'] else 'what') :].rstrip('?')} {rest}"
+    words = _placed(content)
+    there = _placed(rests_on)
+    return (
+        None
+        if all(_is_free(each, rests_on) or _place_of(each, there) is not None for each in words)
+        else (Reason.UNSUPPORTED)
+    )
+
+
+def _agreed(answer: str) -> tuple[bool, str]:
+    """Whether it begins with what agrees, and what it says beside."""
+    agreed, at = False, 0
+    while found := AGREES.match(answer, at) or POLITE.match(answer, at):
+        agreed, at = agreed or bool(AGREES.match(answer, at)), found.end()
+    return agreed, answer[at:]
 
 
 # --- the user's words -------------------------------------------------------------------------------------------------
 
-_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_BLOCK_QUOTE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
-_TAGGED = re.compile(r"<(?P<tag>[a-zA-Z][\w-]*)[^<>]*>.*?(?:</(?P=tag)\s*>|\Z)", re.DOTALL)
-_INLINE = re.compile(r"“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|(?<!\w)\"[^\"\n]*\"(?!\w)|`[^`\n]*`")
+_ENTITY = {"lt": "<", "60": "<", "3c": "<", "gt": ">", "62": ">", "3e": ">", "quot": '"', "34": '"', "22": '"'}
+_ENTITIES = re.compile(r"&(?:#0{0,8}|#x0{0,8})?(lt|gt|quot|60|62|34|3c|3e|22);", re.IGNORECASE)
+_CONTAINER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)*")
+_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,}|\${2}(?=\s*$))")
+_BLOCK_QUOTE = re.compile(r"[>＞﹥❯|│┃]")
+_RULE = re.compile(r"[ \t]*(?:([-_*=~#])[ \t]?)(?:\1[ \t]?){2,}")
+_HEADED = re.compile(
+    r"(?:\*\*|__)?(?:(?:[A-Z][\w.'’-]*)(?: [A-Z][\w.'’-]*){0,3}|user|assistant|human|system|ai|bot|me|from|to"
+    r"|subject|sent)"
+    r"(?:\*\*|__)?\s?[:：](?:\*\*|__)?(?:\s|$)"
+    r"|(?i:curriculum vitae|lebenslauf|resume of|dear (?:sir|madam|hiring)|begin forwarded|on .{3,80} wrote:)"
+)
+_OWN_HEADS = re.compile(
+    r"\W*(?:note|p\.?s\.?|fyi|btw|remember|correction|update|edit|answer|location|skills?|languages?|goals?"
+    r"|experience|yes|no|well"
+    r"|also|ok|okay|actually|important|about me|forget|hi|hello|in short|facts?|tl;?dr|merke?|notiz)\b",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"<(?P<close>/?)(?P<tag>[a-zA-Z?][\w-]*)|(?P<comment><!--)|(?P<end>-->)|(?P<data><!)"
+    r"|\[(?P<bbclose>/?)(?P<bb>quote|code|pre|spoiler|cite)\b|\\(?P<tex>begin|end)\{",
+    re.IGNORECASE,
+)
+_CLOSED_BY = {
+    "“": "”",
+    "„": "“”",
+    "‟": "”",
+    "”": "”",
+    "«": "»",
+    "»": "«»",
+    "‹": "›",
+    "›": "‹",
+    '"': '"',
+    "＂": "＂",
+    "″": "″",
+    "「": "」",
+    "『": "』",
+    "〝": "〞",
+    "❝": "❞",
+}
+_MARKS = re.compile(f"[{''.join({*_CLOSED_BY, *''.join(_CLOSED_BY.values())})}]")
+_SINGLE = re.compile(r"(?<!\w)['‘‚](?=\w)(?:[^'‘’]|(?<=\w)['’](?=\w))*['’](?!\w)|`[^`]*`")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])[\"”’)*_]*\s+|\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…？！。؟])[\"”’)*_]*\s+|\n+")
+_ASKED = re.compile(r"[?？؟]")
 
 
 def typed_parts(text: str) -> Iterator[str]:
-    """What a user typed, without what is fenced, quoted, tagged, or a block over 1,500 characters."""
-    pieces = [visible(text).replace("\r", "")]
-    for document in (_FENCE, _TAGGED, _BLOCK_QUOTE):
-        pieces = [part for piece in pieces for part in _without(document, piece)]
+    """What a user typed, without what is fenced, quoted, tagged, headed, set off, or a block over 1,500 characters."""
+    text = _ENTITIES.sub(lambda found: _ENTITY[found[1].lower()], visible(text))
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("''", '"')
+    pieces = [part for piece in _unfenced(text) for part in _untagged(piece)]
     # What is left of a paste in paragraphs is no shorter for having blank lines in it.
     if sum(map(len, pieces)) > LONGEST_TYPED_CHARACTERS:
         return
     for piece in pieces:
-        for part in _without(_INLINE, piece, lambda found: len(words_of(found)) >= QUOTED_WORDS):
+        for part in _unquoted(piece):
             if words_of(part):
                 yield part.strip()
 
 
-def _without(document: re.Pattern[str], text: str, only: Callable[[str], bool] = bool) -> Iterator[str]:
+def _unfenced(text: str) -> Iterator[str]:
+    """Line by line, as Markdown has it: without fences, block quotes with their lazy lines, and indented code; up to a
+    rule, a heading of somebody's, or the head of a mail, after which somebody else may speak."""
+    typed: list[str] = []
+    fence, lazy, blank, code = "", False, True, False
+    for line in text.split("\n"):
+        rest = _CONTAINER.sub("", line, count=1)
+        if fence:
+            if re.match(rf"[>\s]*{re.escape(fence[0])}{{{len(fence)},}}\s*$", rest):
+                fence = ""
+        elif found := _FENCE.match(rest):
+            fence = found[1]
+        elif not rest.strip():
+            lazy, blank = False, True
+            typed.append("")
+            continue
+        elif _RULE.match(line) or (_HEADED.match(rest) and not _OWN_HEADS.match(rest)):
+            break
+        elif _BLOCK_QUOTE.match(rest) or lazy:
+            lazy = True
+        elif re.match(r" {4}|\t", line) and (blank or code):
+            code, blank = True, False
+        elif rest.rstrip().endswith((":", "：")) and not INTRODUCES.fullmatch(rest):
+            lazy = True
+        else:
+            typed.append(line)
+            blank = code = False
+            continue
+        blank = False
+        if typed:
+            yield "\n".join(typed)
+            typed = []
+    yield "\n".join(typed)
+
+
+def _untagged(text: str) -> Iterator[str]:
+    """Without what stands between tags of any markup, whatever is in them."""
+    start, depth, opened = 0, 0, ""
+    for found in _TAG.finditer(text):
+        name = (found["tag"] or found["bb"] or ("tex" if found["tex"] else "!")).lower()
+        closes = bool(found["close"] or found["bbclose"] or found["end"] or (found["tex"] or "").lower() == "end")
+        if not depth and closes and name != "!":
+            start = found.end()  # what it closes began before
+        elif not depth and not closes:
+            yield text[start : found.start()]
+            opened, depth = name, 1
+        elif depth and name == opened:
+            depth += -1 if closes else 1
+            if not depth:
+                end = re.compile(r"[>\]}]").search(text, found.end() - 1)
+                start = end.end() if end else len(text)
+    if not depth:
+        yield text[start:]
+
+
+def _unquoted(text: str) -> Iterator[str]:
+    """Without what is in quotation marks of any kind, across lines; what nobody closes goes to the end."""
+    start, opened = 0, -1
+    for found in _MARKS.finditer(text):
+        mark, at = found.group(), found.start()
+        if opened < 0:
+            if mark in _CLOSED_BY and not (mark in '"″' and text[at - 1 : at].isdigit()):
+                opened = at
+        elif mark in _CLOSED_BY[text[opened]]:
+            if len(words_of(text[opened:at])) >= QUOTED_WORDS:
+                yield from _unsingle(text[start:opened])
+                start = at + 1
+            opened = -1
+    if opened >= 0 and len(words_of(text[opened:])) >= QUOTED_WORDS:
+        yield from _unsingle(text[start:opened])
+    else:
+        yield from _unsingle(text[start:])
+
+
+def _unsingle(text: str) -> Iterator[str]:
     start = 0
-    for found in document.finditer(text):
-        if only(found.group()):
+    for found in _SINGLE.finditer(text):
+        if len(words_of(found.group())) >= QUOTED_WORDS:
             yield text[start : found.start()]
             start = found.end()
     yield text[start:]
@@ -198,30 +379,47 @@ def _sentences(text: str) -> list[str]:
 
 def find_quote(quote: str, texts: Sequence[str]) -> Quoted | None:
     """Where those very words stand one after the other, whatever is between them and however they are capitalised."""
-    words = words_of(visible(quote))
-    if not words:
+    if len(quote) > LONGEST_QUOTE_CHARACTERS or not (words := words_of(visible(quote))):
         return None
-    # Within a line break or two, and no further: what stands in two places was not said in one breath.
-    pattern = re.compile(
-        r"(?<!\w)" + r"[^\w]{1,6}".join(map(_as_written, words)) + r"(?!\w)",
-        re.IGNORECASE,
-    )
+    wanted = f" {' '.join(map(_as_compared, words))} "
     for text in texts:
-        if found := pattern.search(text):
-            ends = [0, *(end.end() for end in _SENTENCE_END.finditer(text)), len(text)]
-            start = max(end for end in ends if end <= found.start())
-            stop = min(end for end in ends if end >= found.end())
-            return Quoted(found.group(), text[start:stop].strip())
+        joined, at, spans = _indexed(text)
+        if (found := joined.find(wanted)) < 0:
+            continue
+        first = bisect_left(at, found + 1)
+        begin, end = spans[first][0], spans[first + len(words) - 1][1]
+        ends = [0, *(each.end() for each in _SENTENCE_END.finditer(text)), len(text)]
+        start = ends[bisect_right(ends, begin) - 1]
+        stop = ends[bisect_left(ends, end)]
+        return Quoted(text[begin:end], text[start:stop].strip())
     return None
 
 
-def _as_written(word: str) -> str:
-    return re.sub("['’]", "['’]", re.escape(word))
+def _as_compared(word: str) -> str:
+    return word.lower().replace("’", "'")
+
+
+@lru_cache(maxsize=32)
+def _indexed(text: str) -> tuple[str, list[int], list[tuple[int, int]]]:
+    """Its words one after the other, where each begins there, and where it stands in the text. What is further apart
+    than a line break or two was not said in one breath: a bar stands between."""
+    parts, at, spans = [" "], list[int](), list[tuple[int, int]]()
+    length, end = 1, 0
+    for found in _WORD.finditer(text):
+        if spans and found.start() - end > FURTHEST_APART:
+            parts.append("| ")
+            length += 2
+        word = _as_compared(found.group())
+        at.append(length)
+        spans.append(found.span())
+        parts.append(f"{word} ")
+        length, end = length + len(word) + 1, found.end()
+    return "".join(parts), at, spans
 
 
 def _worthless(sentence: str) -> Reason | None:
     """A question, a refusal or somebody else's affairs are no fact about the user."""
-    if sentence.rstrip("*_ \"'”’)").endswith("?"):
+    if _ASKED.search(sentence) or ASKS.match(sentence):
         return Reason.QUESTION
     if REFUSES.search(sentence):
         return Reason.REFUSAL
@@ -233,8 +431,19 @@ def _worthless(sentence: str) -> Reason | None:
 # --- what it says against what was said -------------------------------------------------------------------------------
 
 
-def _unsupported(content: str, found: Quoted, said: Sequence[Passage], today: date) -> Reason | None:
-    there = passages(found.sentence)
+def _held(sentence: str, content: str) -> str:
+    """What of a sentence is not taken back in it: "That I live in Berlin is wrong, I live in Lisbon"."""
+    sentence = KEEPS.sub("", sentence, count=1)
+    if not (withdrawn := list(WITHDRAWS.finditer(sentence))) or WITHDRAWS.search(content):
+        return sentence
+    after = _CLAUSE.search(sentence, withdrawn[-1].end())
+    return sentence[after.end() :].strip() if after else ""
+
+
+def _unsupported(content: str, sentence: str, said: Sequence[Passage], today: date) -> Reason | None:
+    if not sentence:
+        return Reason.DENIED
+    there = passages(sentence)
     meant, stated = voices_of(there), voices_of(passages(content))
     if meant == {"denies"} and "denies" not in stated:
         return Reason.DENIED
@@ -243,9 +452,9 @@ def _unsupported(content: str, found: Quoted, said: Sequence[Passage], today: da
     if unsaid(content, said, today):
         return Reason.UNSAID_FACT
     # The wish, the denial and the fact of one sentence share its words; those of another sentence prove nothing.
-    if _support(content, there) < LEAST_SUPPORT:
+    if not _voiced(content, sentence):
         return Reason.UNSUPPORTED
-    return None
+    return _untold(content, sentence)
 
 
 def voices_of(parts: Sequence[Passage]) -> set[Voice]:
@@ -275,11 +484,178 @@ def _begun_small(content: str, said: Sequence[Passage]) -> str:
     return content[:1].lower() + content[1:] if verb else content
 
 
-def _support(content: str, said: Sequence[Passage]) -> float:
-    """Of the words of the content that carry something, the share that was said."""
-    asked = meanings(content)
-    known = frozenset[str]().union(*(_meanings_in(part) for part in said))
-    return len(asked & known) / len(asked) if asked else 1.0
+@dataclass(frozen=True)
+class _Placed:
+    """A word that carries something, in its place."""
+
+    root: str
+    key: str
+    at: int
+    clause: int
+    after: str
+    """What divides, right before it."""
+
+
+_CLAUSE = re.compile(
+    r"[,;:](?!\d)|[()—]|\s[–-]\s|(?<=[.!?…])\s|\n"
+    r"|\b(?:and|but|while|whereas|or|then|so|because|und|aber|oder|et|mais|ou|pero|y|e)\b",
+    re.IGNORECASE,
+)
+_ARTICLES = frozenset(
+    ["a", "an", "the", "my", "our", "der", "die", "das", "dem", "den", "le", "la", "el", "un", "une", "una"]
+)
+
+
+def _placed(text: str) -> list[_Placed]:
+    breaks = [found.start() for found in _CLAUSE.finditer(text)]
+    placed: list[_Placed] = []
+    before = ""
+    for token in Passage(text, "says").tokens:
+        root = _root(token)
+        root = _EQUAL.get(root, root)
+        if token.key not in LIGHT and root not in _LIGHT and not _denies(token.key):
+            clause = bisect_right(breaks, token.start)
+            placed.append(_Placed(root, token.key, token.start, clause, before if before in DIVIDES else ""))
+        if token.key not in _ARTICLES:
+            before = token.key
+    return placed
+
+
+def _denies(key: str) -> bool:
+    return key in NEGATIONS or key.endswith(("n't", "n’t"))
+
+
+def _is_free(word: _Placed, sentence: str) -> bool:
+    """Whether the sentence says as much in other words."""
+    cue = _FRAMES.get(word.root)
+    return bool(cue and re.search(cue, sentence, re.IGNORECASE))
+
+
+def _place_of(word: _Placed, there: Sequence[_Placed], after: int = -1) -> int | None:
+    """Where it stands, for the first time from some place on."""
+    return next((n for n, each in enumerate(there) if n > after and _akin(word.root, each.root)), None)
+
+
+def _akin(one: str, other: str) -> bool:
+    if one == other:
+        return True
+    differs = (n for n, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    shared = next(differs, min(len(one), len(other)))
+    return shared >= 4 and all(end in ENDINGS or not end for end in (one[shared:], other[shared:]))
+
+
+def _voiced(content: str, sentence: str) -> bool:
+    """Whether what is said was said, what is denied was denied, and what is wished was not only feared."""
+    said: dict[Voice, list[_Placed]] = {"says": [], "denies": [], "wishes": []}
+    for part in passages(sentence):
+        said[part.voice] += _placed(part.text)
+    not_quite = bool(NOT_QUITE.search(sentence))
+    for part in passages(content):
+        known = [*said[part.voice]]
+        if part.voice == "wishes" or (part.voice == "denies" and not_quite):
+            known += said["says"]
+        if part.voice == "denies" and not not_quite and "denies" not in {each.voice for each in passages(sentence)}:
+            return False
+        for word in _placed(part.text):
+            if _place_of(word, known) is None and not _is_free(word, sentence):
+                return False
+    return True
+
+
+def _untold(content: str, sentence: str) -> Reason | None:
+    """Why the sentence does not tell it: its words stand in another order, belong to another statement, or are
+    somebody else's."""
+    there = _placed(sentence)
+    wanted = [each for each in _placed(content) if _place_of(each, there) is not None or not _is_free(each, sentence)]
+    roots = {each.root for each in wanted}
+    ordered = there and (there[-1].clause > 0 or bool(ORDERS & {bare(word) for word in words_of(sentence)}))
+    places: list[int] = []
+    for each in wanted:
+        if each.root in _UNORDERED and _place_of(each, there) is not None:
+            continue
+        place = _place_of(each, there, places[-1] if places else -1)
+        if place is None and not ordered:
+            place = _place_of(each, there)
+        if place is None:
+            return Reason.UNSUPPORTED
+        if there[place].after != each.after:
+            place = _place_of(each, there, place)
+            if place is None or there[place].after != each.after:
+                return Reason.UNSUPPORTED
+        if places and there[place].clause != there[places[-1]].clause:
+            # A clause with words of its own tells something else: "until 2019 at Acme and at Globex since 2020".
+            ahead = [other for other in there[:place] if other.clause == there[place].clause]
+            if any(not any(_akin(root, other.root) for root in roots) for other in ahead):
+                return Reason.UNSUPPORTED
+        places.append(place)
+    if _is_past(content, sentence):
+        return Reason.UNSUPPORTED
+    used = [there[place].at for place in places] or [len(sentence) - 1]
+    return _not_theirs(content, sentence, min(used), max(used))
+
+
+def _is_past(content: str, sentence: str) -> bool:
+    """Whether something that was is said to be: "works" of who worked."""
+    if re.search(r"\b(?:have|has|had|['’]ve|been|since)\b", sentence, re.IGNORECASE):
+        return False
+    verb = next(iter(Passage(content, "says").tokens), None)
+    if verb is None or not re.fullmatch(r"\w{3,}s|is", verb.key):
+        return False
+    if verb.key == "is":
+        was, now = (rf"\b{words}\b" for words in ("(?:i|it) was", "(?:am|is|i['’]m)"))
+        if re.search(r"\bwas\b", content) or re.search(now, sentence, re.IGNORECASE):
+            return False
+        return bool(re.search(was, sentence, re.IGNORECASE))
+    same = [token.key for token in Passage(sentence, "says").tokens if token.stem == verb.stem]
+    return bool(same) and all(
+        (key.endswith("ed") and f"{key}s" != verb.key) or key in ("led", "ran", "knew", "spoke", "taught")
+        for key in same
+    )
+
+
+def _not_theirs(content: str, sentence: str, first: int, last: int) -> Reason | None:
+    """Why the statements between two places of a sentence are not what its user says of themselves."""
+    begins = [0, *(found.end() for found in _STATEMENT.finditer(sentence))]
+    start = begins[bisect_right(begins, first) - 1]
+    end = next((each for each in begins if each > last), len(sentence))
+    colon = sentence.rfind(":", 0, first)
+    if colon >= 0 and not INTRODUCES.fullmatch(sentence[:colon]):
+        return Reason.NOT_OF_THEMSELVES
+    own = sentence[start:end]
+    # What supposes or reports may stand before its comma: "I told them that, and I …" is a statement of its own.
+    if HEARSAY.search(own) or SUPPOSES.match(own) or ASKS.match(own) or OTHERS.match(own):
+        return Reason.NOT_OF_THEMSELVES
+    if SOMEBODY.match(own) and not re.search(rf"\b{FIRST_PERSON}\b", own, re.IGNORECASE):
+        return Reason.NOT_OF_THEMSELVES
+    if any(0 < found.start() < last - start for found in ANOTHER.finditer(own)) or _is_of_another(
+        content, own, first - start
+    ):
+        return Reason.NOT_OF_THEMSELVES
+    own_words = {token.stem for token in Passage(content, "says").tokens}
+    if any(stem(bare(found.group())) not in own_words for found in MAY_BE.finditer(own)):
+        return Reason.WISHED
+    cues = {stem(bare(word)) for found in NOT_QUITE.finditer(own) for word in words_of(found.group())}
+    denied = "denies" in {part.voice for part in passages(content)}
+    if cues and not denied and not cues & own_words:
+        return Reason.DENIED
+    return None
+
+
+def _is_of_another(content: str, statement: str, first: int) -> bool:
+    """Whether its verb has another subject: nobody says "works" or "is a nurse" of themselves."""
+    verb = next(iter(Passage(content, "says").tokens), None)
+    if verb is None:
+        return False
+    if re.match(r"is an?\b", content, re.IGNORECASE):
+        said = [found.end() for found in AM.finditer(statement) if found.end() <= first]
+        return not said or any(said[-1] <= word.at < first for word in _placed(statement) if word.root != "work")
+    keys = {token.key for token in Passage(statement, "says").tokens}
+    return bool(re.fullmatch(r"[a-z]{3,}s", verb.key)) and verb.key in keys
+
+
+_STATEMENT = re.compile(
+    rf"(?:{_CLAUSE.pattern})\s*(?:(?:and|but|so|that|und|aber|et|y)\s+)*(?={FIRST_PERSON}\b)", re.IGNORECASE
+)
 
 
 def meanings(text: str) -> frozenset[str]:
@@ -299,6 +675,8 @@ def _root(token: Token) -> str:
 
 
 _EQUAL = {stem(bare(word)): stem(bare(group[0])) for group in EQUAL for word in group}
+_FRAMES = {stem(bare(word)): cue for word, cue in FRAMES.items()}
+_UNORDERED = {stem(word) for word in ("decide", "more")}
 _LIGHT = frozenset(stem(bare(word)) for word in LIGHT)
 _OPPOSITE = {frozenset((stem(bare(one)), stem(bare(other)))) for one, other in OPPOSITE}
 
@@ -348,8 +726,15 @@ def _named(why: str) -> str:
     return "".join(re.findall(r'"([^"]*)"', why))
 
 
+def is_credential(text: str) -> bool:
+    """Whether it holds what lets somebody in, or reaches somebody: that is not remembered, whoever wishes it."""
+    return masked(text) != text or bool(CREDENTIAL.search(text))
+
+
 def is_sensitive(*texts: str) -> bool:
-    return bool(SENSITIVE.search(" ".join(texts)))
+    text = folded(" ".join(texts))
+    pay = AMOUNT.search(text) and PAY.search(text)
+    return bool(SENSITIVE.search(text) or pay or PER_TIME.search(text) or MEMBER.search(text))
 
 
 def since_of(given: str | None, said: Said) -> datetime | None:

@@ -32,7 +32,8 @@ career agent. Code checks each note against their words, and drops whatever they
 - Note what stays true and helps with their career: facts, preferences, goals, decisions, skills, experience, \
 constraints. Not small talk, not what they want from this conversation, not what they ask.
 - `content`: one short statement about them without a subject ("Lives in Graz", "Wants to lead a product team"), in \
-the language they wrote in, with their own words, numbers and names, and with a "not" where they said one.
+the language they wrote in, with their own words in their \
+order, their numbers and names, and with a "not" where they said one.
 - `quote`: the words of theirs that say it, letter by letter, at least three words, and `message_id` the id of the \
 <said> they stand in. For an answer as short as "yes" the quote is the whole of it, and what it answers stands in the \
 <asked> before it; then the content says what both say together.

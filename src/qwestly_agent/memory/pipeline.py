@@ -20,6 +20,7 @@ from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import NotFound, Unavailable
 from qwestly_agent.memory.extraction import MOST_PROMPT_CHARACTERS, Kept, said_in
 from qwestly_agent.memory.extraction import extract as find_memories
+from qwestly_agent.memory.forgetting import was_forgotten
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.memory.reconciliation import Decision
 from qwestly_agent.memory.reconciliation import reconcile as decide_on
@@ -144,7 +145,18 @@ async def _extract(house: FullHouse, step: Step) -> Step:
         created_at=house.clock(),
     )
     await house.extractions.add(batch)
+    await _must_be_there(house, batch)
     return step.model_copy(update={"batch_id": batch_id})
+
+
+async def _must_be_there(house: House, batch: Batch) -> None:
+    """Of a conversation that was deleted meanwhile, or whose user left, nothing is kept: asked after writing, so that
+    either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
+    if not await house.conversations.exists(batch.user_id, batch.conversation_id):
+        made = [_memory_id(batch, at) for at in range(len(batch.found))]
+        await house.memories.discard(batch.user_id, made)
+        await house.extractions.drop(batch.user_id, batch.conversation_id)
+        raise NotFound("There is no such conversation.")
 
 
 def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
@@ -190,6 +202,7 @@ async def _store(house: House, step: Step) -> Step:
             await _apply(house, batch, at, _resolved(batch, decisions, decision), batch.vectors[at])
             for at, decision in enumerate(decisions)
         ]
+        await _must_be_there(house, batch)
         proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
         await house.extractions.stored(step.user_id, batch.id, proposed)
         verbs = [each.verb for each in decisions]
@@ -234,9 +247,18 @@ async def _apply(house: House, batch: Batch, at: int, decision: Decision, vector
         if same:
             await house.memories.reinforce(user_id, same.id, found.source.message_ids, found.said_at)
         return None
+    if await _is_forgotten(house, user_id, found, vector):
+        # Meanwhile: asked after writing, as above.
+        await house.memories.forget(user_id, [memory.id], {}, now)
+        return None
     if replaces and memory.status == "active":
         await house.memories.supersede(user_id, replaces, memory.id, now)
     return memory
+
+
+async def _is_forgotten(house: House, user_id: str, found: Kept, vector: Sequence[float]) -> bool:
+    [tombstones] = await house.memories.tombstones(user_id, [(found.content, vector)])
+    return was_forgotten(user_id, found.content, tombstones, house.settings.memory_forgotten_from)
 
 
 def _memory_id(batch: Batch, at: int) -> str:

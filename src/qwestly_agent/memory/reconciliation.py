@@ -4,6 +4,7 @@ Deterministic where it is clear: the same hash, or the same words, is known; wha
 model is asked once for a whole conversation, and what it answers counts only where code sees no contradiction to it.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, TypeAlias
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai.framing import register_tag, wrap
 
 from qwestly_agent.bootstrap import FullHouse
-from qwestly_agent.memory.checking import Reason, meanings, same_facts, says_the_same
+from qwestly_agent.memory.checking import Reason, meanings, names_in, same_facts, says_the_same
 from qwestly_agent.memory.extraction import MOST_FOUND, Kept
 from qwestly_agent.memory.forgetting import was_forgotten
 from qwestly_agent.memory.model import Memory, rank
@@ -93,7 +94,8 @@ async def reconcile(house: FullHouse, user_id: str, found: Sequence[Kept]) -> tu
         elif alike := [
             other
             # Before what was known: whoever moved twice in one conversation lives at the last place.
-            for other in (*_said_before(distinct[:at], vectors[:at], vectors[at]), *near[at])
+            # What waits for a yes is in no prompt, and nothing but its user's word ends that.
+            for other in (*_said_before(distinct[:at], vectors[:at], vectors[at]), *_active(near[at]))
             if is_grey(each, other, settings.memory_grey_from)
         ]:
             grey[at] = alike[:ASKED_ABOUT]
@@ -122,6 +124,26 @@ def _said_before(found: Sequence[Kept], vectors: Sequence[Sequence[float]], vect
         for at, (each, cosine) in enumerate(zip(found, cosines_of(vectors, vector), strict=True))
     ]
     return near[::-1]
+
+
+def _active(near: Sequence[Near]) -> list[Near]:
+    return [each for each in near if each.memory.status == "active"]
+
+
+def _of_one_matter(found: Kept, known: Memory) -> bool:
+    """Whether only one of both can hold: they say something of one kind, of which there is one at a time, or the
+    sentence tells that it changed. Who speaks German and French speaks both."""
+    named = meanings(" ".join((*names_in(found.content), *names_in(known.content))))
+    shared = (meanings(found.content) & meanings(known.content)) - named
+    return bool(shared & _ONE_AT_A_TIME) or (bool(shared) and bool(_CHANGED.search(found.quote)))
+
+
+_ONE_AT_A_TIME = meanings("lives works wants prefers leads earns starts studies notice title role salary")
+_CHANGED = re.compile(
+    r"\b(?:now|moved|mov(?:e|ing)|changed?|no longer|not any ?more|any ?more|instead|actually|switch\w*|became|become"
+    r"|promoted|new|since|left|quit|stopped|jetzt|nicht mehr|statt|maintenant|ahora|agora)\b",
+    re.IGNORECASE,
+)
 
 
 def _the_same(found: Kept, near: Sequence[Near]) -> Memory | None:
@@ -182,7 +204,7 @@ def _decided(found: Kept, verdicts: Sequence[tuple[Memory, Verb]]) -> Decision:
     for known, verb in verdicts:
         if verb in ("reinforce", "skip") and same_facts(found.content, known.content):
             return Decision(verb="reinforce", found=found, target=known.id)
-        if verb != "supersede":
+        if verb != "supersede" or not _of_one_matter(found, known):
             continue
         if rank(found.trust) > rank(known.trust):
             return Decision(verb="skip", found=found, reason=Reason.LESS_TRUSTED)

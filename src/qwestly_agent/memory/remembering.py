@@ -1,15 +1,17 @@
 """The user's own hand on what is remembered: remember, correct, forget, explain.
 
 In a conversation the permission is the user's own sentence in that turn: whatever a model passes, what is remembered
-must be said in it, and what is forgotten must be asked for in it by name.
+must be said in it, and what is forgotten must be asked for in it by name. A wish is a sentence that begins as one: in
+doubt there is none, and the user is asked.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
 from qwestly_agent.authority import brake
+from qwestly_agent.authority.answering import end_empty
 from qwestly_agent.authority.model import digest_of
 from qwestly_agent.bootstrap import FullHouse, House
 from qwestly_agent.cards.passages import bare
@@ -22,49 +24,97 @@ from qwestly_agent.memory.checking import (
     Said,
     check,
     hash_of,
+    is_credential,
     is_sensitive,
     meanings,
     names_in,
+    same_facts,
     says_the_same,
     typed_parts,
     words_of,
 )
 from qwestly_agent.memory.finding import find
-from qwestly_agent.memory.forgetting import hashed, names_to_keep, organisations_in, was_forgotten
+from qwestly_agent.memory.forgetting import (
+    meant_again,
+    names_to_keep,
+    organisations_in,
+    patterns_of,
+    trace_of,
+    was_forgotten,
+)
 from qwestly_agent.memory.model import Memory, Source
-from qwestly_agent.text import masked, visible
+from qwestly_agent.stores.search import cosines_of
+from qwestly_agent.text import visible
 
 MOST_CONSIDERED = 200
 """Memories that are looked at for what a user wants forgotten: the nearest to their words."""
 MOST_EXPLAINED = 5
+MOST_SENTENCES = 50
+"""Of a message, that are looked at for what it says."""
 LEAST_SHARED = 0.5
 """Of a memory's words, so many must stand in the sentence that names it without a name."""
 _TRUSTED_IMPORTANCE = 0.7
 """Of what a user takes the trouble to tell us to remember."""
 
-FORGETS = re.compile(
-    r"\b(?:forget|forgotten|unlearn|delete|remove|erase|drop|wipe|clear|scrub"
-    r"|(?:don['’]?t|do not|no longer|stop) (?:\w+ )?(?:remember\w*|know\w*|keep\w*|sav\w*|stor\w*)"
-    r"|vergiss|vergessen|l[öo]sch\w*|entfern\w*|oublie[rz]?|efface[rz]?|supprime[rz]?|olvid\w*|borra\w*|elimina\w*|esque[çc]\w*|apag\w*)\b",
+_NEGATED = r"(?:don['’]?t|do not|never)"
+_FORGET = (
+    r"(?:forget|unlearn|vergiss|vergessen sie|oublie[rz]?|olvid[ae]|esque(?:ce|cer|ça)"
+    rf"|(?:{_NEGATED}|no longer|stop) (?:ever |please )?"
+    r"(?:remember\w*|(?:know|keep|sav|stor|not)\w*(?= (?:that|this|it|anything|what|the fact)\b)))"
+)
+_DELETE = (
+    r"(?:delete|remove|erase|drop|wipe|clear|scrub|l[öo]sch\w*|entfern\w*|efface[rz]?|supprime[rz]?|borra|elimina|apag\w*)"
+    r"(?=\s+(?:that (?:i|my|we)\b|the fact that\b|dass\b|que\b|(?:(?:the|your|all|any|every|my) )*memor(?:y|ies)\b"
+    r"|.*\b(?:from|in|out of|aus) (?:your|the|deinem|dem) (?:memor(?:y|ies)|mind|ged[äa]chtnis)\b"
+    r"|.*\byou (?:know|remember|have (?:noted|stored|saved|remembered))\b))"
+    r"(?!.*\b(?:from|in|on|off|out of) (?:(?:the|my|this|our|a) )+(?:\w+ ){0,3}?(?:cv|card|headline|r[ée]sum[ée]"
+    r"|profile|draft|letter|page|summary|list|document|section|website|calendar)\b)"
+)
+"""Of memory and nothing else: there is much that somebody may want deleted."""
+_REMEMBER = (
+    rf"(?:remember|note(?: down)?|keep in mind|{_NEGATED} (?:ever )?forget|memori[sz]e|save|store|merke? dir|notiere?"
+    r"|rappelle-toi|retiens|recuerda|anota|guarda|lembr[ea]\w*)"
+    r"(?! (?:to|nothing|none|no|not|nicht|if|whether|when|how|why|what|who|where|which|me|us)\b)"
+)
+_LEAD = (
+    r"^\W*(?:(?:please|ok(?:ay)?|and|then|now|so|well|also|thanks|thank you|hi|hello|hey|oh|actually|sorry|just|kindly"
+    r"|yes|all ?right|but|first|next|qwestly|bitte|por favor|s['’]il (?:te|vous) pla[iî]t)\W+)*+"
+)
+_REQUEST = r"(?:(?:can|could|would) you\W+|i(?:['’]d| would)? (?:like|want|need|wish) you to\W+)"
+_KINDLY = r"(?:(?:please|also|now|just|kindly)\W+)*+"
+_NOT_AFTER_ALL = r"(?!\W+(?:\w+\W+)?(?:not|never|nicht|nie|niemals|pas|jamais)\b)"
+_WANTS_FORGOTTEN = re.compile(
+    rf"{_LEAD}{_REQUEST}?{_KINDLY}(?P<verb>{_FORGET}|{_DELETE})\b{_NOT_AFTER_ALL}", re.IGNORECASE | re.DOTALL
+)
+_WANTS_KEPT = re.compile(
+    rf"{_LEAD}(?:{_REQUEST}{_KINDLY}{_REMEMBER}\W+(?:that|this|it|my)\b|{_KINDLY}{_REMEMBER}\b)"
+    r"|[,;–—]\s*(?:and |so )?(?:please )?(?:remember|note|keep in mind|save) (?:that|this|it)\W*$",
     re.IGNORECASE,
 )
+_ASKS_YOU_TO = re.compile(_LEAD + _REQUEST, re.IGNORECASE)
+_SAID_BEFORE = re.compile(
+    r"\W*(?:about |all (?:of )?)?(?:it|that|this|these|those|what i (?:just )?(?:said|wrote|told you))"
+    r"(?:\W+(?:please|again|for good|at once|now|immediately))*\W*$",
+    re.IGNORECASE,
+)
+_DO_NOT_FORGET = re.compile(rf"^.*?\b{_NEGATED} (?:ever )?forget(?: that)?\b[\s,:]*+(?!\W*$)", re.IGNORECASE)
+_EXCEPT = re.compile(r"\b(?:but|except|apart from|other than|besides)\b.*", re.IGNORECASE | re.DOTALL)
+_AFTER_A_COLON = re.compile(r":[ \t]*\n.*", re.DOTALL)
+"""What is to be translated, or written to somebody."""
 _DOES_NOT = re.compile(
-    r"\b(?:don['’]?t|do not|never|not to|won['’]?t|nicht|nunca|n[ãa]o|no)\s+(?:ever\s+|te\s+|me\s+)?"
+    rf"\b(?:{_NEGATED}|not to|won['’]?t|nicht|nunca|n[ãa]o|no)\s+(?:ever\s+|te\s+|me\s+)?"
     r"(?:forget|vergiss\w*|vergessen|olvid\w*|esque[çc]\w*)\b",
     re.IGNORECASE,
 )
-REMEMBERS = re.compile(
-    r"\b(?:remember|note|keep in mind|don['’]?t forget|do not forget|memori[sz]e|save|merk\w*|notier\w*|rappelle\w*"
-    r"|retiens|recuerda\w*|anota\w*|lembr\w*)\b",
-    re.IGNORECASE,
-)
-CORRECTS = re.compile(
-    r"\b(?:wrong|incorrect|not (?:right|true|so|correct)|untrue|mistake\w*|correct\w*|actually|instead|no longer"
-    r"|any ?more|outdated|changed|update\w*|falsch|stimmt nicht|nicht mehr|korrigier\w*"
-    r"|faux|corrige\w*|incorrecto|errad[oa])\b",
+_MAY_WANT_FORGOTTEN = re.compile(
+    r"\b(?:forget|unlearn|vergiss|oublie[rz]?|olvid[ae]|esque(?:ce|ça))\b"
+    r"|\b(?:(?:do|did|would|should|must)(?:n['’]?t| not)|never|no longer|stop|rather not) (?:\w+ )?"
+    r"(?:remember|sav|stor|note\b|noting|keep|memori)"
+    r"|\b(?:remember|save|note|keep|store) (?:nothing|none|no)\b",
     re.IGNORECASE,
 )
 _ALL_OF = re.compile(r"\b(?:everything|anything|all|every|alles|tout|todo|tudo)\b", re.IGNORECASE)
+_CLAUSES = re.compile(r"[.;,:!?]\s+|\s+(?:and|but|und|et|y|e)\s+|\n+")
 
 _WHY: dict[Reason, str] = {
     Reason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
@@ -73,6 +123,16 @@ _WHY: dict[Reason, str] = {
     Reason.TOO_LONG: "That is too long to be remembered. Say it in one short sentence.",
     Reason.NOTHING: "There is nothing in that to remember.",
 }
+_ASKS_TO_FORGET = (
+    "The user's message asks for something to be forgotten, so nothing of it is remembered. "
+    "Ask them to say what they want remembered in a message of its own."
+)
+_EVERYTHING = (
+    "Everything is not forgotten by a word here. Tell the user that they can forget memories one by one, here or on "
+    "their page of memories, and have everything erased in their settings."
+)
+_HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
+_SENSITIVE = "That is sensitive: it is remembered only if the user asks for it. Ask them."
 _NOT_SAID = (
     "The user's message does not say that, so it is not remembered. "
     "Use their own words, names and numbers, or ask them."
@@ -112,9 +172,10 @@ async def remember(
     kind: str = "fact",
     question: str = "",
     replaces: Memory | None = None,
+    wished: bool = True,
 ) -> Memory:
-    """Stored at once, and said by its user: whoever had it forgotten wants it back. What says the same already is
-    confirmed by it. Raises `Invalid` and `Unavailable`."""
+    """Stored at once, and said by its user: whoever had it forgotten and wishes it remembered wants it back. What says
+    the same already is confirmed by it. Raises `Invalid` and `Unavailable`."""
     content = written_content(content)
     await brake.check(house.signals, user_id)
     now = house.clock()
@@ -122,12 +183,14 @@ async def remember(
     asked = [(content, vector)]
     [tombstones] = await house.memories.tombstones(user_id, asked)
     [near] = await house.memories.near(user_id, asked, MOST_EXPLAINED)
-    again = [
-        each.id for each in tombstones if was_forgotten(user_id, content, [each], house.settings.memory_forgotten_from)
-    ]
-    await house.memories.unforget(user_id, again)
+    alike_from = house.settings.memory_forgotten_from
+    if not wished and was_forgotten(user_id, content, tombstones, alike_from):
+        raise Invalid("The user had that forgotten. It is remembered only if they ask for it. Ask them.")
+    await house.memories.unforget(user_id, meant_again(user_id, content, tombstones, alike_from))
     exactly = (await house.memories.of_hashes(user_id, [hash_of(content)])).get(hash_of(content))
     same = exactly or next((each.memory for each in near if says_the_same(content, each.memory.content)), None)
+    if same and same.status == "proposed" and not wished:
+        raise Invalid(_SENSITIVE)
     if same and (replaces is None or same.id != replaces.id):
         await house.memories.keep_proposed(user_id, [same.id], now)
         await house.memories.reinforce(user_id, same.id, source.message_ids or (house.new_id(),), now)
@@ -147,44 +210,96 @@ async def remember(
         source=source,
         sensitive=is_sensitive(content, quote),
         last_seen=now,
-        valid_from=to_datetime(now) if replaces else None,
+        # What was wrong before says nothing of since when this holds; how it is spelt changes nothing of it.
+        valid_from=replaces.valid_from if replaces and same_facts(content, replaces.content) else None,
     )
     if not await house.memories.add(user_id, memory, hash_of(content), vector, now):
         return await _stored_meanwhile(house, user_id, memory)
-    if replaces:
-        await house.memories.supersede(user_id, replaces.id, memory.id, now)
+    if replaces and not await house.memories.supersede(user_id, replaces.id, memory.id, now):
+        await _take_back(house, user_id, memory.id, replaces.id)
+        raise Invalid(_HOLDS_NO_MORE)
+    if replaces and replaces.status == "proposed":
+        await house.approvals.scrub_memories(user_id, [replaces.id])
+        await end_empty(house, user_id)
     return await house.memories.get(user_id, memory.id)
 
 
-async def correct(house: FullHouse, user_id: str, memory_id: str, content: str, quote: str, source: Source) -> Memory:
+async def correct(
+    house: FullHouse, user_id: str, memory_id: str, content: str, quote: str, source: Source, *, wished: bool = True
+) -> Memory:
     """What takes its place; the older keeps its text and says by what it was replaced. Raises `NotFound`, `Invalid` and
     `Unavailable`."""
     known = await house.memories.get(user_id, memory_id)
     if known.status not in ("active", "proposed"):
-        raise Invalid("That does not hold any more: something else has taken its place.")
-    return await remember(house, user_id, content, quote, source, replaces=known)
+        raise Invalid(_HOLDS_NO_MORE)
+    return await remember(house, user_id, content, quote, source, replaces=known, wished=wished)
 
 
 async def forget(house: House, user_id: str, memory_ids: Collection[str], words: str = "") -> list[str]:
-    """For good, with all that was merged into these or superseded by them; the ids of all that went. `words` are those
-    in which its user asked for it.
+    """For good, with all that was merged into these, superseded by them, or says the same; the ids of all that went.
+    `words` are those in which its user asked for it.
 
-    Their texts go from the memories, from what waits for a yes, and from the turns that a prompt could still hold;
-    drafts that rest on them are flagged, and are drafted without them from now on.
+    Their texts go from the memories, from the quotes of others, from what waits for a yes, and from the turns that a
+    prompt could still hold; drafts that rest on them are flagged, and are drafted without them from now on.
     """
-    gone = await _with_all_that_says_it(house, user_id, memory_ids)
-    if not gone:
-        return []
+    gone: dict[str, Memory] = {}
+    left = await _with_all_that_says_it(house, user_id, memory_ids)
+    # Whoever corrects one of them meanwhile, or says it again, has that forgotten as well.
+    while left:
+        ids = [each.id for each in left]
+        gone |= {each.id: each for each in left}
+        traces = {each.id: trace_of(user_id, each.content, words) for each in left}
+        replaced = await house.memories.forget(user_id, ids, traces, house.clock())
+        await _forget_elsewhere(house, user_id, left, words)
+        held = [each.id for each in left if each.status in ("active", "proposed")]
+        again = [replaced[each] for each in held if each in replaced]
+        left = await _with_all_that_says_it(house, user_id, [*memory_ids, *again], list(gone.values()))
+    # What was made of them before this moment is made anew.
+    await house.memories.withdrawn(user_id, list(gone), house.clock())
+    await end_empty(house, user_id)
+    return list(gone)
+
+
+async def _forget_elsewhere(house: House, user_id: str, gone: Sequence[Memory], words: str) -> None:
     ids, said = [each.id for each in gone], [bare(word) for word in words_of(words)]
-    names = {each.id: names_to_keep(each.content, said) for each in gone}
-    # What others hold of it first: whoever dies in between still finds it, and forgets it again.
-    await house.conversations.withhold(user_id, _pattern_of(gone, names))
+    patterns = patterns_of(gone, {each.id: names_to_keep(each.content, said) for each in gone})
+    requoted = await _requote(house, user_id, gone, patterns)
+    for pattern in patterns:
+        await house.conversations.withhold(user_id, pattern)
     await house.conversations.drop_contexts(user_id)
-    await house.drafts.forget_evidence(user_id, [f"memory:{each}" for each in ids])
+    await house.drafts.forget_evidence(user_id, [f"memory:{each}" for each in (*ids, *requoted)])
     await house.approvals.scrub_memories(user_id, ids)
-    hashes = {name: hashed(user_id, found) for name, found in names.items()}
-    await house.memories.forget(user_id, ids, hashes, house.clock())
-    return ids
+    # What was found and not stored yet is found again, without the turns that are withheld.
+    await house.extractions.drop(user_id)
+
+
+async def _requote(house: House, user_id: str, gone: Sequence[Memory], patterns: Sequence[str]) -> list[str]:
+    """What others quote of it goes: of a sentence the clause stays that says what they say, if it can stand alone."""
+    requoted: list[str] = []
+    async for each in house.memories.each(user_id):
+        if _tells(f"{each.quote}\n{each.question}", each.content, gone, patterns):
+            quote = _without_it(each, patterns) if _matches(each.quote, patterns) else each.quote
+            question = "" if _matches(each.question, patterns) else each.question
+            await house.memories.requote(user_id, each.id, quote, question)
+            requoted.append(each.id)
+    return requoted
+
+
+def _without_it(memory: Memory, patterns: Sequence[str]) -> str:
+    own = meanings(memory.content)
+    clauses = [part.strip() for part in _CLAUSES.split(memory.quote) if not _matches(part, patterns)]
+    return next((part for part in clauses if own and own <= meanings(part)), "")
+
+
+def _tells(quoted: str, content: str, gone: Sequence[Memory], patterns: Sequence[str]) -> bool:
+    """Something else that names the same keeps its quote, unless that says this as well."""
+    if not _matches(quoted, patterns):
+        return False
+    return not _matches(content, patterns) or any(meanings(each.content) <= meanings(quoted) for each in gone)
+
+
+def _matches(text: str, patterns: Sequence[str]) -> bool:
+    return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns)
 
 
 async def explain(house: House, user_id: str, memory_id: str) -> Explanation:
@@ -202,7 +317,7 @@ def written_content(text: str) -> str:
     content = " ".join(visible(text).split())
     if not words_of(content):
         raise Invalid("There is nothing in that to remember.")
-    if masked(content) != content:
+    if is_credential(content):
         raise Invalid("Passwords, keys and addresses are not remembered.")
     return content
 
@@ -225,34 +340,41 @@ class Remembering:
 
     async def remember(self, content: str) -> Memory:
         """Raises `Invalid` with a sentence for the model where the user's own words do not say it."""
-        passed = self._said(content)
-        if passed.sensitive and not REMEMBERS.search(self._typed):
-            raise Invalid("That is sensitive: it is remembered only if the user asks for it. Ask them.")
+        passed, wished = self._said(content)
+        if passed.sensitive and not wished:
+            raise Invalid(_SENSITIVE)
         source = Source(conversation_id=self.conversation_id, message_ids=(self.message_id,))
-        return await remember(self.house, self.user_id, passed.content, passed.quote, source, question=passed.question)
+        return await remember(
+            self.house, self.user_id, passed.content, passed.quote, source, question=passed.question, wished=wished
+        )
 
     async def correct(self, memory_id: str, content: str) -> Memory:
         """The same, in the place of what is known. Raises `NotFound` too, and `Invalid` where what they said is about
         something else."""
-        passed = self._said(content)
+        passed, wished = self._said(content)
         known = await self.house.memories.get(self.user_id, memory_id)
-        said = meanings(f"{self._typed}\n{passed.content}")
-        if not (CORRECTS.search(self._typed) or meanings(known.content) & said):
+        if passed.sensitive and not (wished or known.sensitive):
+            raise Invalid(_SENSITIVE)
+        if not await self._is_about(known, passed.content):
             raise Invalid("What the user says is about something else. Remember it beside that, or ask them.")
         source = Source(conversation_id=self.conversation_id, message_ids=(self.message_id,))
-        return await correct(self.house, self.user_id, memory_id, passed.content, passed.quote, source)
+        return await correct(self.house, self.user_id, memory_id, passed.content, passed.quote, source, wished=wished)
 
     async def forget(self, about: str) -> Forgotten:
         """What its user's sentence asks for and names, as far as `about` (words, or a memory's id) means it too."""
-        if not FORGETS.search(_DOES_NOT.sub(" ", self._typed)):
+        wishes = list(_wishes_to_forget(self._typed))
+        if not wishes:
             raise Invalid("The user's message does not ask for anything to be forgotten. Ask them what they want.")
-        named, like = await self._named(about)
+        named, like = await self._named(wishes, about)
         if not named:
-            raise Invalid(_name_it(like))
+            raise Invalid(_EVERYTHING if any(map(_ALL_OF.search, wishes)) and not like else _name_it(like))
         self.forgot = True
-        gone = await forget(self.house, self.user_id, [each.id for each in named], self._typed)
+        ids = [each.id for each in named]
+        told = await _with_all_that_says_it(self.house, self.user_id, ids)
+        gone = await forget(self.house, self.user_id, ids, "\n".join(wishes))
         return Forgotten(
-            tuple(each.content for each in named), tuple(each.content for each in like if each.id not in gone)
+            tuple(dict.fromkeys(each.content for each in (*named, *told))),
+            tuple(each.content for each in like if each.id not in gone),
         )
 
     async def explain(self, about: str) -> list[Explanation]:
@@ -266,39 +388,56 @@ class Remembering:
     def _typed(self) -> str:
         return "\n".join(typed_parts(self.text))
 
-    def _said(self, content: str) -> Passed:
-        now = to_datetime(self.house.clock())
-        # "Could you remember that I live in Porto?" asks for it, and tells it.
-        text = self.text.replace("?", ".") if REMEMBERS.search(self._typed) else self.text
+    def _said(self, content: str) -> tuple[Passed, bool]:
+        """And whether the sentence that says it wishes it remembered."""
+        if self.forgot or _may_want_forgotten(self._typed):
+            raise Invalid(_ASKS_TO_FORGET)
+        now, text, wishes = to_datetime(self.house.clock()), self.text, set[str]()
+        for sentence in _sentences([_AFTER_A_COLON.sub(":", self._typed)]):
+            if _wants_kept(sentence):
+                # "Could you remember that I live in Porto?" asks for it, and tells it; "don't forget" denies nothing.
+                told = _DO_NOT_FORGET.sub("", sentence).replace("?", ".")
+                text = text.replace(sentence, told)
+                wishes.add(told)
         said = Said(self.message_id, text, now)
         # Its quote is what they wrote: the sentence of theirs that says most of it.
         passed = [
-            judged
-            for sentence in _sentences(said.typed)
+            (judged, sentence in wishes)
+            for sentence in _sentences(said.typed)[:MOST_SENTENCES]
             if isinstance(judged := check(Claimed(content, sentence), said, now.date()), Passed)
         ]
         if passed:
             wanted = meanings(content)
-            return max(passed, key=lambda each: len(wanted & meanings(each.quote)))
+            return max(passed, key=lambda each: (len(wanted & meanings(each[0].quote)), each[1]))
         judged = check(Claimed(content, self._typed or self.text), said, now.date())
         raise Invalid(_WHY.get(judged, _NOT_SAID) if isinstance(judged, Reason) else _NOT_SAID)
 
-    async def _named(self, about: str) -> tuple[list[Memory], list[Memory]]:
-        """What the user's sentence names, and what is only like it."""
-        asked = FORGETS.sub(" ", self._typed)
+    async def _is_about(self, known: Memory, content: str) -> bool:
+        if meanings(known.content) & meanings(f"{self._typed}\n{content}"):
+            return True
+        one, other = await self.house.embeddings.embed([known.content, content])
+        return (cosines_of([one], other)[0] or 0.0) >= self.house.settings.memory_grey_from
+
+    async def _named(self, wishes: Sequence[str], about: str) -> tuple[list[Memory], list[Memory]]:
+        """What the user's sentences name, and what is only like it."""
         try:
             known = await self.house.memories.get(self.user_id, about)
             near, meant = [known], True
         except NotFound:
-            near, meant = await self._near(f"{about} {asked}"), False
-        all_of = bool(_ALL_OF.search(asked))
+            near, meant = await self._near("\n".join((about, *wishes))), False
+            for status in ("superseded", "proposed"):  # which no search finds
+                near += await self.house.memories.newest(self.user_id, MOST_CONSIDERED, status=status)
         named = [
             each
             for each in near
-            if _is_named(asked, each, all_of) and (meant or _is_named(about, each, all_of) or _shares(about, each))
+            if any(
+                _is_named(wish, each, all_of := bool(_ALL_OF.search(wish)))
+                and (meant or _is_named(about, each, all_of) or _shares(about, each))
+                for wish in wishes
+            )
         ]
-        ids = {each.id for each in named}
-        return named, [each for each in near if each.id not in ids and names_in(each.content) & _bare(asked)]
+        ids, asked = {each.id for each in named}, _bare("\n".join(wishes))
+        return named, [each for each in near if each.id not in ids and names_in(each.content) & asked]
 
     async def _near(self, words: str) -> list[Memory]:
         return [each.memory for each in await find(self.house, self.user_id, words, MOST_CONSIDERED)]
@@ -333,32 +472,70 @@ def _sentences(texts: Sequence[str]) -> list[str]:
     return [part.strip() for text in texts for part in re.split(r"(?<=[.!?])\s+|\n+", text) if words_of(part)]
 
 
+def _wishes_to_forget(typed: str) -> Iterator[str]:
+    """What each sentence that asks for it asks to be forgotten."""
+    before = ""
+    for sentence in _sentences([_AFTER_A_COLON.sub(":", typed)]):
+        found = _WANTS_FORGOTTEN.match(sentence)
+        if found and (not _is_question(sentence) or _ASKS_YOU_TO.match(sentence)):
+            asked = sentence[found.end("verb") :]
+            if _SAID_BEFORE.match(asked):
+                asked = "" if _is_question(before) else before
+            if words_of(asked := _EXCEPT.sub("", asked)):
+                yield asked
+        before = sentence
+
+
+def _wants_kept(sentence: str) -> bool:
+    return bool(_WANTS_KEPT.search(sentence)) and (not _is_question(sentence) or bool(_ASKS_YOU_TO.match(sentence)))
+
+
+def _may_want_forgotten(typed: str) -> bool:
+    """In doubt it does: what is not remembered can be told again."""
+    return bool(_MAY_WANT_FORGOTTEN.search(_DOES_NOT.sub(" ", typed))) or any(_wishes_to_forget(typed))
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.rstrip("*_ \"'”’)!").endswith("?")
+
+
 # --- what else says it ------------------------------------------------------------------------------------------------
 
 
-async def _with_all_that_says_it(house: House, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
-    """With all that they took the place of, and, of what was merged, with what says it now."""
-    gone: dict[str, Memory] = {}
-    left = list(dict.fromkeys(memory_ids))
+async def _with_all_that_says_it(
+    house: House, user_id: str, memory_ids: Collection[str], gone: Sequence[Memory] = ()
+) -> list[Memory]:
+    """With all that they took the place of, what says the same as they or as those that are gone, and, of what was
+    merged, with what says it now."""
+    found: dict[str, Memory] = {}
+    left = list(dict.fromkeys([*memory_ids, *(each.id for each in gone)]))
     while left:
-        found = await house.memories.of_ids(user_id, left)
-        gone |= {each.id: each for each in found}
-        says_it = [each.superseded_by for each in found if each.status == "merged" and each.superseded_by]
-        replaced = [each.id for each in await house.memories.replaced_by(user_id, [each.id for each in found])]
-        left = [each for each in dict.fromkeys((*says_it, *replaced)) if each not in gone]
-    return list(gone.values())
+        these = await house.memories.of_ids(user_id, left)
+        found |= {each.id: each for each in these}
+        says_it = [each.superseded_by for each in these if each.status == "merged" and each.superseded_by]
+        replaced = [each.id for each in await house.memories.replaced_by(user_id, left)]
+        same = [each.id for each in await _same_as(house, user_id, [*these, *gone])]
+        left = [each for each in dict.fromkeys((*says_it, *replaced, *same)) if each not in found]
+    return list(found.values())
 
 
-def _pattern_of(gone: Sequence[Memory], names: Mapping[str, frozenset[str]]) -> str:
-    """A regular expression of what tells it: its names as they are written; without any, its quote and content."""
-    told: list[str] = []
-    for each in gone:
-        named = [word for word in words_of(f"{each.content} {each.quote}") if bare(word) in names[each.id]]
-        texts = [words_of(text) for text in (each.quote, each.content)]
-        told += [rf"\b{re.escape(word)}\b" for word in named] or [
-            r"\W+".join(map(re.escape, words)) for words in texts if words
-        ]
-    return "|".join(dict.fromkeys(told))
+async def _same_as(house: House, user_id: str, memories: Sequence[Memory]) -> list[Memory]:
+    told = [(meanings(each.content), each.content) for each in memories]
+    same: list[Memory] = []
+    if told:
+        async for each in house.memories.each(user_id):
+            own = meanings(each.content)
+            if any(own == meant and says_the_same(each.content, other) for meant, other in told):
+                same.append(each)
+    return same
+
+
+async def _take_back(house: House, user_id: str, memory_id: str, replaced_id: str) -> None:
+    """Something else took the place of what this was to replace, or that was forgotten: this never held."""
+    [won, *_] = [each.superseded_by for each in await house.memories.of_ids(user_id, [replaced_id])] or [None]
+    if not (won and await house.memories.supersede(user_id, memory_id, won, house.clock())):
+        await house.memories.discard(user_id, [memory_id])
+        await house.conversations.drop_contexts(user_id)
 
 
 async def _title(house: House, user_id: str, memory: Memory) -> str:

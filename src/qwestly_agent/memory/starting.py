@@ -8,7 +8,7 @@ from qwestly_agent.observability import Event, cause_of
 
 
 async def read_now(house: House, user_id: str, conversation_id: str) -> None:
-    """Twice for the same words is once. Raises `NotFound`.
+    """Twice within a minute for the same words is once. Raises `NotFound`.
 
     Where it cannot be begun now, or a turn is under way, a sweep finds it later.
     """
@@ -18,7 +18,8 @@ async def read_now(house: House, user_id: str, conversation_id: str) -> None:
     if not await conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS):
         return
     reading = await conversations.reading(user_id, conversation_id)
-    run_id = f"end-{digest_of(user_id, conversation_id, str(reading.last_seq))[:32]}"
+    # Of the minute as well: one that was set back since can be begun again.
+    run_id = f"end-{digest_of(user_id, conversation_id, str(reading.last_seq), str(int(now // 60)))[:32]}"
     given = {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
     try:
         await house.workflows.start(house.settings.memory_machine_arn, run_id, given)

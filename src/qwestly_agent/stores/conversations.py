@@ -7,6 +7,7 @@ answer that made them.
 """
 
 import math
+import re
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -114,6 +115,8 @@ class NewTurn:
     message_id: str
     text: str | None
     started_at: float
+    withheld: bool = False
+    """Whether its text tells what its user had forgotten since."""
 
 
 @dataclass(frozen=True)
@@ -434,6 +437,19 @@ class Conversations:
         found = self.database[MESSAGES].find(query, {"run_id": 1})
         runs = {each["run_id"] async for each in found}
         await self.withhold_runs(user_id, runs)
+        # What stands in turns that run, or died, will be messages.
+        asked = self.database[CONVERSATIONS].find({"user_id": user_id}, {"turns": 1})
+        async for conversation in asked:
+            for turn in unfinished_turns(conversation):
+                if re.search(pattern, turn.text or "", re.IGNORECASE):
+                    await self.database[CONVERSATIONS].update_one(
+                        {
+                            "_id": conversation["_id"],
+                            "user_id": user_id,
+                            f"turns.{turn.run_id}.message_id": turn.message_id,
+                        },
+                        {"$set": {f"turns.{turn.run_id}.withheld": True}},
+                    )
 
     async def drop_contexts(self, user_id: str) -> None:
         """What prompts begin with is made anew."""
@@ -494,13 +510,17 @@ def user_message(turn: NewTurn, seq: int, status: Status) -> Message:
         content=turn.text or "",
         created_at=to_datetime(turn.started_at),
         status=status,
+        withheld=turn.withheld,
     )
 
 
 def unfinished_turns(conversation: Document) -> list[NewTurn]:
     """The turns that a conversation is claimed for, oldest first: one that runs, and those whose process died."""
     kept = conversation.get("turns", {}).items()
-    turns = [NewTurn(run_id, turn["message_id"], turn["text"], turn["started_at"]) for run_id, turn in kept]
+    turns = [
+        NewTurn(run_id, turn["message_id"], turn["text"], turn["started_at"], turn.get("withheld", False))
+        for run_id, turn in kept
+    ]
     return sorted(turns, key=lambda turn: turn.started_at)
 
 

@@ -95,6 +95,13 @@ class Extractions:
         changes = {"status": "stored", "found": empty, "decisions": empty, "vectors": [], "proposed": list(proposed)}
         await self._set(user_id, batch_id, "decided", changes)
 
+    async def drop(self, user_id: str, conversation_id: str | None = None) -> None:
+        """What is under way, of one conversation or of all: with its words. What was stored stays."""
+        query: Document = {"user_id": user_id, "status": {"$in": ["found", "decided"]}}
+        if conversation_id is not None:
+            query["conversation_id"] = conversation_id
+        await self.database[COLLECTION].delete_many(query)
+
     async def _set(self, user_id: str, batch_id: str, before: BatchStatus, changes: Document) -> None:
         query = {"_id": batch_id, "user_id": user_id, "status": before}
         await self.database[COLLECTION].update_one(query, {"$set": changes})

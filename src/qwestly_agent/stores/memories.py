@@ -52,9 +52,22 @@ class Tombstone:
     id: str
     hash: str
     names: frozenset[str]
-    """Hashed."""
+    """Hashed, as the others."""
     cosine: float = 0.0
     """With what was asked for."""
+    organisations: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Trace:
+    """By which something is known again after it was forgotten: hashes."""
+
+    names: frozenset[str] = frozenset()
+    organisations: frozenset[str] = frozenset()
+    """Those of the names that tell whom its user was with."""
+    words: frozenset[str] = frozenset()
+    """What its words begin with, where it names nothing."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +127,11 @@ class Memories:
         found = self.database[COLLECTION].find(query, {"withdrawn_at": 1}).sort("withdrawn_at", -1).limit(1)
         newest = await found.to_list()
         return newest[0]["withdrawn_at"] if newest else None
+
+    async def forgotten_since(self, user_id: str, moment: float) -> bool:
+        """Whether anything was, in seconds since the epoch."""
+        query = {"user_id": user_id, "withdrawn_at": {"$gte": moment}, "status": FORGOTTEN}
+        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
     async def get(self, user_id: str, memory_id: str) -> Memory:
         """Raises `NotFound`, also for what was forgotten."""
@@ -198,10 +216,7 @@ class Memories:
         found = await self.database[COLLECTION].find(query).to_list()
         vectors = [document.get("content_embedding") for document in found]
         return [
-            [
-                Tombstone(each["_id"], each.get("hash", ""), frozenset(each.get("names", ())), cosine or 0.0)
-                for each, cosine in zip(found, cosines_of(vectors, vector), strict=True)
-            ]
+            [_tombstone(each, cosine or 0.0) for each, cosine in zip(found, cosines_of(vectors, vector), strict=True)]
             for _, vector in asked
         ]
 
@@ -266,8 +281,11 @@ class Memories:
             "withdrawn_at": now,
             "key": older_id,
         }
-        changed = await self._set(user_id, {"_id": older_id, "status": {"$in": [ACTIVE, PROPOSED]}}, changes)
-        return changed == 1
+        if await self._set(user_id, {"_id": older_id, "status": ACTIVE}, changes):
+            return True
+        # What never held is not what was before.
+        proposed = {"_id": older_id, "user_id": user_id, "status": PROPOSED}
+        return (await self.database[COLLECTION].delete_one(proposed)).deleted_count == 1
 
     async def keep_proposed(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
         """They were approved. Once more changes nothing."""
@@ -285,23 +303,46 @@ class Memories:
         await self.database[COLLECTION].delete_many(query)
 
     async def forget(
-        self, user_id: str, memory_ids: Collection[str], names: Mapping[str, Collection[str]], now: float
-    ) -> None:
-        """For good: what is left is a tombstone. `names` are those of each, hashed."""
+        self, user_id: str, memory_ids: Collection[str], traces: Mapping[str, Trace], now: float
+    ) -> dict[str, str]:
+        """For good: what is left is a tombstone. What had taken the place of each by then, where anything had."""
         nothing = dict.fromkeys((*_TEXTS, "superseded_by", "superseded_at", "replaces", "type", "trust"), "")
+        replaced: dict[str, str] = {}
         for memory_id in memory_ids:
-            await self.database[COLLECTION].update_one(
+            trace = traces.get(memory_id, Trace())
+            before = await self.database[COLLECTION].find_one_and_update(
                 {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}},
                 {
                     "$set": {
                         "status": FORGOTTEN,
                         "forgotten_at": now,
                         "withdrawn_at": now,
-                        "names": sorted(names.get(memory_id, ())),
+                        "names": sorted(trace.names),
+                        "organisations": sorted(trace.organisations),
+                        "words": sorted(trace.words),
                     },
                     "$unset": nothing,
                 },
+                {"superseded_by": 1},
             )
+            if before and before.get("superseded_by"):
+                replaced[memory_id] = before["superseded_by"]
+        return replaced
+
+    async def withdrawn(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+        """Until now a prompt may have been made with these, which were forgotten."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
+        await self.database[COLLECTION].update_many(query, {"$set": {"withdrawn_at": now}})
+
+    async def requote(self, user_id: str, memory_id: str, quote: str, question: str) -> None:
+        """It rests on less of what was said: the rest tells what was forgotten."""
+        query = {"_id": memory_id, "status": {"$in": list(READABLE)}}
+        await self._set(user_id, query, {"quote": quote, "question": question})
+
+    async def discard(self, user_id: str, memory_ids: Collection[str]) -> None:
+        """Just written, and never to have been: what they rest on, or were to take the place of, went meanwhile."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": [ACTIVE, PROPOSED]}}
+        await self.database[COLLECTION].delete_many(query)
 
     async def unforget(self, user_id: str, tombstone_ids: Collection[str]) -> None:
         """Their user wants this remembered again."""
@@ -397,6 +438,17 @@ _COMPARED = dict.fromkeys(
     ),
     1,
 )
+
+
+def _tombstone(document: Document, cosine: float) -> Tombstone:
+    return Tombstone(
+        id=document["_id"],
+        hash=document.get("hash", ""),
+        names=frozenset(document.get("names", ())),
+        cosine=cosine,
+        organisations=frozenset(document.get("organisations", ())),
+        words=frozenset(document.get("words", ())),
+    )
 
 
 def _float32(stored: Any) -> bytes:

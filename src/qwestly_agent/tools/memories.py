@@ -78,8 +78,8 @@ async def correct_memory(ctx: RunContext[AgentDeps], memory_id: MemoryId, text: 
 
 
 async def explain_memory(ctx: RunContext[AgentDeps], about: Query) -> dict[str, Any]:
-    """Why something about the user is remembered: their own words, the day and the conversation in which they wrote
-    them, and what was remembered before.
+    """Why something about the user is remembered: their own words, the day on which they wrote them, and what
+    was remembered before.
 
     Args:
         about: What is asked about, in a few words, or a memory's id.
@@ -93,8 +93,9 @@ def _found(found: Found, before: Sequence[Memory]) -> dict[str, Any]:
 
 
 def _explained(explanation: "Explanation") -> dict[str, Any]:
-    where = {"said_on": _day(explanation.said_on), "conversation": explanation.title}
-    return _without_nothing({**_told(explanation.memory, explanation.before), **where})
+    # Not the conversation's title, which may name what was forgotten.
+    said_on = {"said_on": _day(explanation.said_on)}
+    return _without_nothing({**_told(explanation.memory, explanation.before), **said_on})
 
 
 def _told(memory: Memory, before: Sequence[Memory] = ()) -> dict[str, Any]:

@@ -79,7 +79,7 @@ def test_it_is_good_for_a_day_and_not_a_moment_longer() -> None:
 
 def test_a_memory_that_was_withdrawn_since_takes_it_with_it() -> None:
     fresh = made(now=NOW + 60)
-    assert made().still_holds(fresh, NOW)
+    assert made().still_holds(fresh, NOW - 11)
     assert not made().still_holds(fresh, NOW + 0.001)
 
 

@@ -1,6 +1,7 @@
 """What may be remembered: what its user said of themselves, and nothing that only looks like it."""
 
 from datetime import UTC, date, datetime
+from time import perf_counter
 
 import pytest
 
@@ -11,6 +12,7 @@ from qwestly_agent.memory.checking import (
     Said,
     check,
     hash_of,
+    is_sensitive,
     names_in,
     same_facts,
     says_the_same,
@@ -43,6 +45,16 @@ def judged(text: str, content: str, quote: str | None = None, before: str = "") 
         ("I have 2 kids and a dog", "Has two children."),
         ("Ich wohne in Lissabon und arbeite bei Siemens", "Wohnt in Lissabon."),
         ("Trabajo en Madrid como enfermera", "Trabaja en Madrid como enfermera."),
+        ("As I told you: I speak German.", "Speaks German."),
+        ("I'm a nurse at Acme", "Works at Acme as a nurse."),
+        ("My goal is to become a staff engineer by 2028", "Wants to become a staff engineer by 2028."),
+        ("I live in Lisbon and work at Acme as a nurse", "Works at Acme as a nurse."),
+        ("I managed 5 engineers at Acme and shipped the mobile app", "Shipped the mobile app."),
+        ("I stopped working at Acme", "No longer works at Acme."),
+        ("My wife and I have two children", "Has two children."),
+        ("don't forget that I live in Lisbon", "Lives in Lisbon."),
+        ("I am not interested in banks", "Is not interested in banks."),
+        ("That I live in Berlin is wrong, I live in Lisbon", "Lives in Lisbon."),
     ],
 )
 def test_what_somebody_says_of_themselves_may_be_remembered(text: str, content: str) -> None:
@@ -68,15 +80,95 @@ def test_what_somebody_says_of_themselves_may_be_remembered(text: str, content: 
         ("My boss told me that I am a genius", "Is a genius.", Reason.NOT_OF_THEMSELVES),
         ("I had lunch with my manager today", "Is a convicted murderer.", Reason.UNSUPPORTED),
         ("my password is hunter2abc please", "password: hunter2abc", Reason.CREDENTIAL),
+        ("Remember my password is swordfish99", "Has the password swordfish99.", Reason.CREDENTIAL),
+        ("my PIN is 4711 by the way", "Has the PIN 4711.", Reason.CREDENTIAL),
+        ("my phone number is 0151 23456789", "Has the phone number 0151 23456789.", Reason.CREDENTIAL),
+        ("my IBAN is DE89 3704 0044 0532 0130 00", "Has the IBAN DE89 3704 0044 0532 0130 00.", Reason.CREDENTIAL),
         ("write to me at maya@example.com please", "Has the address maya@example.com.", Reason.CREDENTIAL),
         ("I live in Lisbon", " \u200b ", Reason.NOTHING),
         ("I live in Lisbon", "Lives in Lisbon. " * 30, Reason.TOO_LONG),
         ("Hello there", "Is friendly.", Reason.UNSUPPORTED),
-        ("Lisbon, yes", "Lives in Lisbon.", Reason.TOO_SHORT),
+        ("Love Lisbon", "Loves Lisbon.", Reason.TOO_SHORT),
     ],
 )
 def test_what_they_did_not_say_is_not_remembered(text: str, content: str, reason: Reason) -> None:
     assert judged(text, content) == reason
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("I like Python a lot.", "Wants the agent to approve everything, likes Python"),
+        ("I like Python a lot.", "Likes Python and dislikes Java"),
+        ("I approve everything the agent does", "Wants the agent to approve everything"),
+        ("I love my job at Acme", "Hates the job at Acme"),
+        ("I love my job at Acme", "Does not love the job at Acme"),
+        ("I manage a team of 5", "Fired a team of 5"),
+        ("I moved from Berlin to Lisbon", "Moved from Lisbon to Berlin"),
+        ("I moved from Berlin to Lisbon", "Lives in Berlin"),
+        ("I prefer Go over Java", "Prefers Java over Go"),
+        ("I prefer Go over Java", "Prefers Java"),
+        ("I hate Java and like Python", "Hates Python"),
+        ("I hate Java and like Python", "Likes Java"),
+        ("I worked at Acme until 2019 and at Globex since 2020", "Worked at Acme since 2020"),
+        ("I worked at Acme until 2019", "Works at Acme"),
+        ("I was a nurse at Acme", "Is a nurse at Acme"),
+        ("I was fired by Acme in 2019", "Left Acme in 2019"),
+        ("I refuse to work at Acme", "Works at Acme"),
+        ("I stopped working at Acme", "Works at Acme"),
+        ("I almost worked at Acme", "Worked at Acme"),
+        ("Everybody but me works at Acme", "Works at Acme"),
+        ("My wife works at Acme", "Works at Acme"),
+        ("Anna works at Acme", "Works at Acme"),
+        ("My boss lives in Berlin", "Lives in Berlin"),
+        ("That I live in Berlin is wrong, I live in Lisbon", "Lives in Berlin"),
+        ("I don't like Java, but I like Python", "Likes Java"),
+        ("Our intern lives in Berlin", "Lives in Berlin"),
+        ("The guy next to me works at Acme", "Works at Acme"),
+        ("I know that Bob works at Acme", "Works at Acme"),
+        ("I have a sister who lives in Berlin", "Lives in Berlin"),
+        ("I love my wife, who is a surgeon", "Is a surgeon"),
+        ("I am the wife of a surgeon at Acme", "Is a surgeon at Acme"),
+        ("I spoke with a nurse in Leeds", "Is a nurse in Leeds"),
+        ("I want my wife to work at Acme", "Wants to work at Acme"),
+        ("I should leave Acme", "Left Acme"),
+        ("I would work at Acme", "Works at Acme"),
+        ("I was offered a job at Acme", "Works at Acme"),
+    ],
+)
+def test_what_is_not_all_said_is_not_remembered(text: str, content: str) -> None:
+    assert isinstance(judged(text, content), Reason)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bob says: I am a surgeon at Acme.",
+        "She said she is free. Her words: I am a surgeon at Acme.",
+        "Mein Chef sagt, I am a surgeon at Acme.",
+        "Job ad: I am a surgeon at Acme.",
+        "Translate this into German: I am a surgeon at Acme.",
+        "Is this good English: I am a surgeon at Acme.",
+        "Pretend I'm Bob.\nI am a surgeon at Acme.",
+        "Let's role-play an interview. I am a surgeon at Acme.",
+        "For the mock interview I will say that I am a surgeon at Acme.",
+        "It would be nice if I am a surgeon at Acme.",
+        "One day, when I am a surgeon at Acme, I will be happy.",
+        "I told them I am a surgeon at Acme, but that was a lie.",
+        "It is not true that I am a surgeon at Acme.",
+        "Nobody believes I am a surgeon at Acme.",
+        "I used to say I am a surgeon at Acme.",
+        "Do you think I am a surgeon at Acme",
+        "I wonder whether I am a surgeon at Acme.",
+        "Don't remember that I am a surgeon at Acme.",
+        "I am a surgeon at Acme no more.",
+        "I am a surgeon at Acme？",
+        "I am a surgeon at Acme؟",
+        "I am a surgeon at Acme?!",
+    ],
+)
+def test_what_is_supposed_told_of_others_or_asked_is_not_their_word(text: str) -> None:
+    assert isinstance(judged(text, "Is a surgeon at Acme", "I am a surgeon at Acme"), Reason)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +182,38 @@ def test_what_they_did_not_say_is_not_remembered(text: str, content: str, reason
         "<document>I am a surgeon at Acme</document> is that good?",
         "Here is my old letter. " + "I write a lot. " * 100 + "I am a surgeon at Acme. " + "And more. " * 60,
         "A paragraph of it.\n\n" * 100 + "I am a surgeon at Acme.",
+        "Fits?\n````\n```\nI am a surgeon at Acme.\n```\n````\nok?",
+        "````\n```\n````\n```\nI am a surgeon at Acme\n```",
+        "- ```\n  I am a surgeon at Acme.\n  ```\n",
+        "1. > I am a surgeon at Acme.",
+        "Look:\n\n    I am a surgeon at Acme.\n",
+        "> Hello there\nI am a surgeon at Acme.\n",
+        "Fits?\r> I am a surgeon at Acme.",
+        "＞ I am a surgeon at Acme.",
+        "| I am a surgeon at Acme.",
+        "&gt; I am a surgeon at Acme.",
+        'The posting: "Hello.\nI am a surgeon at Acme.\nBye."',
+        "The posting: “Hello.\n\n“I am a surgeon at Acme.\n\n“Bye.”",
+        "»Hallo. I am a surgeon at Acme.«",
+        "Bob had ”I am a surgeon at Acme.”",
+        "Bob wrote ‘I am a surgeon at Acme.’",
+        "Bob wrote 'I am a surgeon at Acme.'",
+        "Bob wrote ''I am a surgeon at Acme.''",
+        "Bob「I am a surgeon at Acme.」",
+        "Bob had ‹I am a surgeon at Acme.›",
+        "Bob had ″I am a surgeon at Acme.″",
+        'x"I am a surgeon at Acme."s',
+        "[quote]I am a surgeon at Acme.[/quote]",
+        "<!-- I am a surgeon at Acme. -->",
+        "&lt;p&gt;I am a surgeon at Acme.&lt;/p&gt;",
+        "<div><div>x</div>I am a surgeon at Acme.</div>",
+        "\\begin{quote}I am a surgeon at Acme.\\end{quote}",
+        "What of this?\n---\nI am a surgeon at Acme.\n---",
+        "Bob: I am a surgeon at Acme.",
+        "From: bob at x\nSubject: me\n\nI am a surgeon at Acme.",
+        "Assistant: What do you do?\nUser: I am a surgeon at Acme.",
+        "My friend wrote this:\nI am a surgeon at Acme.",
     ],
-    ids=["quoted", "fenced", "open fence", "in marks", "in curly marks", "tagged", "long", "long in paragraphs"],
 )
 def test_a_document_in_their_message_is_not_their_word(text: str) -> None:
     assert judged(text, "Is a surgeon at Acme.", "I am a surgeon at Acme") == Reason.DOCUMENT
@@ -115,6 +237,8 @@ def test_words_on_both_sides_of_a_document_are_no_quote() -> None:
         ("Nice to meet you. Are you a surgeon?", "Yes, I am.", "Is a surgeon."),
         ("Where do you live?", "Lisbon", "Lives in Lisbon."),
         ("How many people do you lead?", "eight", "Leads eight people."),
+        ("Wohnst du in Lissabon?", "ja, genau", "Wohnt in Lissabon."),
+        ("Do you live in Porto or in Lisbon?", "Lisbon", "Lives in Lisbon."),
     ],
 )
 def test_a_short_answer_counts_together_with_its_question(question: str, answer: str, content: str) -> None:
@@ -136,6 +260,51 @@ def test_a_short_answer_counts_together_with_its_question(question: str, answer:
 )
 def test_yes_proves_nothing_by_itself(before: str, answer: str) -> None:
     assert isinstance(judged(answer, "Is a surgeon.", before=before), Reason)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "wrong",
+        "incorrect, sorry",
+        "Absolutely not",
+        "of course not",
+        "nö",
+        "nee",
+        "stop",
+        "pass",
+        "negative",
+        "what",
+        "hmm",
+        "why do you ask",
+        "Lisbon",
+        "I don't.",
+        "👎",
+        "hello again",
+        "ok",
+        "yes but no",
+        "sure, in Lisbon",
+    ],
+)
+def test_what_does_not_agree_is_no_yes(answer: str) -> None:
+    assert isinstance(judged(answer, "Lives in Porto.", before="Do you live in Porto?"), Reason)
+
+
+@pytest.mark.parametrize(
+    ("question", "content"),
+    [
+        ("Shall I read the document of Bob, a surgeon at Acme?", "Is a surgeon at Acme."),
+        ("Shall I note that you are a surgeon at Acme?", "Is a surgeon at Acme."),
+        ("Porto or Lisbon?", "Lives in Porto."),
+        ("Do you live in Porto or in Lisbon?", "Lives in Porto."),
+        ("Do you want to work at Acme?", "Works at Acme."),
+        ("Is Bob a surgeon at Acme?", "Is a surgeon at Acme."),
+        ("Where in Porto do you live?", "Lives in Porto."),
+        ("Don't you live in Porto?", "Lives in Porto."),
+    ],
+)
+def test_a_yes_to_what_was_not_asked_of_them_proves_nothing(question: str, content: str) -> None:
+    assert isinstance(judged("yes please", content, before=question), Reason)
 
 
 def test_words_that_no_message_of_theirs_holds_are_nobodys() -> None:
@@ -160,6 +329,109 @@ def test_what_is_sensitive_is_seen_whatever_a_model_thinks(text: str) -> None:
     passed = judged(text, text.replace("I ", "Is or does: ", 1))
     assert isinstance(passed, Passed), passed
     assert passed.sensitive
+
+
+SENSITIVE = [
+    "I take insulin every day",
+    "I have MS",
+    "I have Parkinson's",
+    "I have lupus",
+    "I am on dialysis",
+    "I have panic attacks",
+    "I have a heart condition",
+    "I have OCD",
+    "I have Crohn's",
+    "I keep kosher",
+    "I go to mass every Sunday",
+    "I wear a hijab",
+    "I am a Quaker",
+    "Ich bin evangelisch",
+    "Je suis juif",
+    "Soy musulmán",
+    "I am Black",
+    "I am Roma",
+    "I am Kurdish",
+    "I am an immigrant",
+    "I have an H1B visa",
+    "I vote Labour",
+    "I am a Tory",
+    "I joined the CDU",
+    "I am a Marxist",
+    "I am a member of the XYZ",
+    "I am trans",
+    "I am asexual",
+    "I am in IG Metall",
+    "I am in ver.di",
+    "I went on strike",
+    "I make 80k",
+    "My rate is 120 euros",
+    "I get 95,000 a year",
+    "My package is large",
+    "I want at least 100k",
+    "Ich verdiene 80.000 Euro",
+    "Mein Einkommen ist hoch",
+    "Je gagne bien",
+    "I have a DUI",
+    "I am on bail",
+    "I was charged with fraud",
+    "Ich war im Knast",
+    "Ich habe Krebs",
+    "Tengo cáncer",
+    "Je suis dépressif",
+    "J'ai le SIDA",
+    "I am expecting a baby",
+    "I am diabetic",
+    "I suffer from something",
+    "I am on antidepressants",
+]
+
+
+@pytest.mark.parametrize("text", SENSITIVE)
+def test_what_is_sensitive_is_seen_in_many_words(text: str) -> None:
+    assert is_sensitive(text)
+
+
+@pytest.mark.parametrize("text", ["I live in Lisbon.", "I lead a team of 8 people.", "I know Python and 5k run times."])
+def test_what_is_not_sensitive_is_not_asked_about(text: str) -> None:
+    assert not is_sensitive(text)
+
+
+HOSTILE = {
+    "open tag": "<" + "a" * 20_000,
+    "tags": "<a>" * 6_000,
+    "closing tags": "<a>" + "</b>" * 5_000,
+    "comments": "<!--" * 5_000,
+    "fences": "```\n" * 5_000,
+    "two fences": "```\n~~~\n" * 2_500,
+    "marks": "“a b c”" * 2_800,
+    "open marks": "“" * 20_000,
+    "apostrophes": "'a " * 6_600,
+    "words apart": "a'" * 10_000,
+    "blanks": " " * 20_000,
+    "lines": "> \n" * 6_600,
+    "rules": "-" * 20_000,
+    "stars": "* " * 10_000,
+    "words": "a " * 10_000,
+    "typed words": "a " * 740,
+    "typed numbers": "1 2 " * 370,
+    "typed sentences": "I am. " * 240,
+    "typed names": "At Acme. " * 160,
+    "typed years": "In 2019. " * 160,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("quote", ["a " * 298 + "b", "I am a surgeon at Acme"])
+def test_no_text_keeps_it_busy(text: str, quote: str) -> None:
+    """The limit is 50 ms; the best of three, on a machine five times slower."""
+
+    def once() -> float:
+        start = perf_counter()
+        judged(text, text[:300], quote, "Do you live in Lisbon?")
+        judged(text, "Lives in Lisbon.", text[:600].strip())
+        return perf_counter() - start
+
+    assert min(once() for _ in range(3)) < 0.5
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,194 @@
+"""What was forgotten stays so, whatever runs at that moment; and of somebody who left nothing comes back."""
+
+import json
+import threading
+from collections.abc import AsyncIterator
+
+import pytest
+
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.errors import NotFound
+from qwestly_agent.leaving import erase
+from qwestly_agent.memory import pipeline
+from qwestly_agent.memory.model import Source
+from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.memory.remembering import forget, remember
+from qwestly_agent.stores.conversations import NewTurn
+from qwestly_agent.stores.extractions import Extractions
+from tests.functions.talking import Talk, found, note, talking, verdicts
+from tests.functions.test_forgetting import chatting, kept_of, last_prompt
+from tests.servers import user_says
+
+pytestmark = pytest.mark.anyio
+ACME = "I worked at Acme as a nurse until 2019."
+
+
+@pytest.fixture
+async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[Talk]:
+    async with talking(mongodb_uri, database_name, model) as talk:
+        yield talk
+
+
+async def acme(talk: Talk) -> str:
+    """Said, and remembered."""
+    await talk.says(ACME)
+    await talk.falls_silent()
+    return (await talk.memory("Worked at Acme as a nurse until 2019.")).id
+
+
+async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(talk: Talk, mongodb_uri: str) -> None:
+    memory_id = await acme(talk)
+    with chatting(talk, mongodb_uri) as client:
+        conversation_id = client.say("Hello.").conversation_id
+        talk.model.script(Reply(text=["At Acme", " you were a nurse."], hold_after=1))
+        asking = threading.Thread(target=client.say, args=("What did I do at Acme?", conversation_id))
+        asking.start()
+        talk.model.wait_until_held()
+        await forget(talk.house, talk.user_id, [memory_id])
+        talk.model.release()
+        asking.join()
+        client.say("Hello again.", conversation_id)
+        assert "Acme" not in last_prompt(talk)
+
+
+async def test_what_a_turn_that_died_left_behind_is_withheld_too(talk: Talk, mongodb_uri: str) -> None:
+    memory_id = await acme(talk)
+    talk.clock.advance(1)
+    await talk.house.conversations.claim(talk.user_id, "c1", NewTurn("dead", "m9", "I led Acme.", talk.clock()))
+    talk.clock.advance(60)
+    await forget(talk.house, talk.user_id, [memory_id])
+    talk.clock.advance(60)
+    with chatting(talk, mongodb_uri) as client:
+        client.say("Hello again.", "c1")
+        assert "Acme" not in last_prompt(talk)
+    await talk.falls_silent()
+    assert await talk.remembered() == []
+
+
+async def test_a_forgotten_exchange_is_not_made_again(talk: Talk, mongodb_uri: str) -> None:
+    with chatting(talk, mongodb_uri) as client:
+        events = client.say_ai_sdk("c1", user_says(ACME, "u1"))
+        await talk.falls_silent()
+        memory = await talk.memory("Worked at Acme as a nurse until 2019.")
+        await forget(talk.house, talk.user_id, [memory.id])
+        asked = len(talk.asked("/chat/completions"))
+        again = {"id": "c1", "messages": [user_says(ACME, "u1")], "trigger": "regenerate-message"}
+        response = client.request("POST", "/api/chat", json=again)
+        assert (response.status_code, response.json()["error"]["code"]) == (409, "changed")
+        assert len(talk.asked("/chat/completions")) == asked
+        assert events[-1].name == "[DONE]"
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["before it is stored", "while it is stored"])
+async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, late: bool
+) -> None:
+    memory_id = await acme(talk)
+    await talk.says("I hired the sales team at Acme.", "I speak German.", conversation_id="c2")
+    step = Step(user_id=talk.user_id, conversation_id="c2", run_id="r")
+    for state in (pipeline.extract, pipeline.reconcile):
+        step = await state(talk.house, step)
+    if late:  # the state has read what it stores
+
+        async def too_late(*_: object) -> None:
+            pass
+
+        monkeypatch.setattr(Extractions, "drop", too_late)
+    await forget(talk.house, talk.user_id, [memory_id], "Forget that I worked at Acme.")
+    if late:
+        await pipeline.store(talk.house, step)
+    else:
+        with pytest.raises(NotFound):  # and it is read anew
+            await pipeline.store(talk.house, step)
+        await talk.is_read(Step(user_id=talk.user_id, conversation_id="c2", run_id="r"))
+    assert await talk.remembered() == ["Speaks German."]
+    assert "user_memories" not in await kept_of(talk, "Acme")
+
+
+@pytest.mark.parametrize("states", [1, 2, 3])
+@pytest.mark.parametrize("leaves", [True, False], ids=["erased", "deleted"])
+async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: Talk, states: int, leaves: bool) -> None:
+    await talk.says(ACME, "I speak German.")
+    step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
+    all_states = (pipeline.extract, pipeline.reconcile, pipeline.store)
+    for state in all_states[:states]:
+        step = await state(talk.house, step)
+    if leaves:
+        await erase(talk.house, talk.user_id)
+    else:
+        await talk.house.extractions.drop(talk.user_id, "c1")
+        await talk.house.conversations.delete(talk.user_id, "c1")
+        await forget(talk.house, talk.user_id, [each.id for each in await talk.memories()])
+    for state in all_states[states:]:
+        with pytest.raises(NotFound):
+            await state(talk.house, step)
+    assert await kept_of(talk, "Acme") == set()
+
+
+async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) -> None:
+    await talk.says(ACME)
+    step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
+    find = pipeline.find_memories
+
+    async def and_meanwhile(*args: object) -> object:
+        judged = await find(*args)  # type: ignore[arg-type]
+        await erase(talk.house, talk.user_id)
+        return judged
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "find_memories", and_meanwhile)
+        with pytest.raises(NotFound):
+            await pipeline.extract(talk.house, step)
+    assert await kept_of(talk, "Acme") == set()
+
+
+# --- what waits for a yes ---------------------------------------------------------------------------------------------
+
+
+async def test_what_waits_for_a_yes_is_shown_to_no_model_and_superseded_by_none(talk: Talk) -> None:
+    await talk.says("I was diagnosed with diabetes in 2019.")
+    await talk.falls_silent()
+    await talk.says("I was diagnosed with diabetes in 2021.", conversation_id="c2")
+    talk.model.script(
+        Reply(
+            tool_calls=[found(note("Was diagnosed with diabetes in 2021.", "I was diagnosed with diabetes in 2021"))]
+        ),
+        Reply(tool_calls=[verdicts(("n1", "k1.1", "supersede"))]),
+    )
+    talk.model.forget_requests()
+    await talk.falls_silent()
+    assert not [each for each in talk.asked("/chat/completions") if "2019" in json.dumps(each.json)]
+    assert len(await talk.remembered("proposed")) == 2
+
+
+async def test_a_no_takes_away_only_what_still_waits(talk: Talk) -> None:
+    await talk.says("I was diagnosed with diabetes in 2019.")
+    [step] = await talk.falls_silent()
+    wish = "Remember that I was diagnosed with diabetes in 2019."
+    await remember(talk.house, talk.user_id, "Was diagnosed with diabetes in 2019.", wish, Source())
+    assert await talk.remembered() == ["Was diagnosed with diabetes in 2019."]
+    await talk.house.memories.drop_proposed(talk.user_id, step.memory_ids)
+    assert len(await talk.remembered()) == 1
+
+
+# --- the grey zone ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("before", "said", "content"),
+    [
+        ("I speak German.", "I speak French.", "Speaks French."),
+        ("I have a son Tom.", "I have a son Max.", "Has a son Max."),
+        ("I live in Berlin.", "I like Berlin.", "Likes Berlin."),
+    ],
+)
+async def test_one_of_two_that_both_hold_replaces_nothing(talk: Talk, before: str, said: str, content: str) -> None:
+    await talk.says(before)
+    await talk.falls_silent()
+    await talk.says(said, conversation_id="c2")
+    talk.model.script(
+        Reply(tool_calls=[found(note(content, said.rstrip(".")))]),
+        Reply(tool_calls=[verdicts(("n1", "k1.1", "supersede"))]),
+    )
+    await talk.falls_silent()
+    assert len(await talk.remembered()) == 2
