@@ -51,6 +51,18 @@ async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(t
         assert "Acme" not in last_prompt(talk)
 
 
+async def test_what_is_said_right_after_it_was_forgotten_is_not_withheld(talk: Talk, mongodb_uri: str) -> None:
+    memory_id = await acme(talk)
+    with chatting(talk, mongodb_uri) as client:
+        await forget(talk.house, talk.user_id, [memory_id])
+        talk.clock.advance(1)
+        conversation_id = client.say("I speak German.").conversation_id
+        client.say("Hello.", conversation_id)
+        assert "I speak German." in last_prompt(talk)
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Speaks German."]
+
+
 async def test_what_a_turn_that_died_left_behind_is_withheld_too(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     talk.clock.advance(1)

@@ -1,5 +1,5 @@
-"""What holds of every run, whatever its design and whatever its model says: three capabilities of the agent. The third
-is `spending.BoundedCost`.
+"""What holds of every run, whatever its design and whatever its model says: with `spending.BoundedCost` these
+capabilities of the agent.
 
 - `BoundedTools`: ten attempts, no call twice, a tool that keeps failing withdrawn, ten seconds, so much of a result,
   and an error that is a sentence. The record and the audit read the run's own list of its calls (`tools.calls`).

@@ -22,7 +22,7 @@ from qwestly_agent.authority.model import Level
 from qwestly_agent.authority.view import view_of
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.starting import Cards
-from qwestly_agent.chat.context import SETTLED_SECONDS, Context
+from qwestly_agent.chat.context import Context
 from qwestly_agent.chat.failures import cut_answer, failure_of
 from qwestly_agent.chat.news import Approvals, note_of
 from qwestly_agent.chat.record import Record
@@ -239,8 +239,7 @@ class Turn:
 
     async def _withhold_forgotten(self) -> None:
         """What its user had forgotten while it ran may stand in it: whoever forgot could not find it here yet."""
-        since = self.claim.turn.started_at - SETTLED_SECONDS
-        if await self.house.memories.forgotten_since(self.claim.user_id, since):
+        if await self.house.memories.forgotten_since(self.claim.user_id, self.claim.turn.started_at):
             await asyncio.gather(
                 self.house.conversations.withhold_runs(self.claim.user_id, [self.run_id]),
                 self.house.conversations.drop_contexts(self.claim.user_id),
