@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from qwestly_agent.cards.passages import bare, stem
-from qwestly_agent.memory.checking import hash_of, is_sensitive, meanings, names_in, words_of
+from qwestly_agent.memory.checking import hash_of, is_sensitive, meanings, names_in
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.memory.typed import words_of
 from qwestly_agent.stores.memories import Tombstone, Trace
 
 NAMED_FROM = 0.35

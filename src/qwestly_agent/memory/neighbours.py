@@ -17,8 +17,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from qwestly_agent.memory.checking import meanings, says_the_same, words_of
+from qwestly_agent.memory.checking import meanings, says_the_same
 from qwestly_agent.memory.model import rank
+from qwestly_agent.memory.typed import words_of
 from qwestly_agent.stores.memories import Held
 
 LEAST_COSINE = 0.92

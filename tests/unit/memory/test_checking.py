@@ -17,8 +17,8 @@ from qwestly_agent.memory.checking import (
     same_facts,
     says_the_same,
     since_of,
-    typed_parts,
 )
+from qwestly_agent.memory.typed import typed_parts
 
 TODAY = date(2026, 11, 21)
 AT = datetime(2026, 11, 21, tzinfo=UTC)

@@ -1,0 +1,218 @@
+"""The user's own words in a message: what they typed, apart from what they fenced, quoted or pasted; and where in it
+something stands.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from qwestly_agent.memory.wording import INTRODUCES
+from qwestly_agent.text import LONGEST_TYPED_CHARACTERS, visible
+
+LONGEST_QUOTE_CHARACTERS = 600
+FURTHEST_APART = 6
+"""Characters between two words that were said one after the other."""
+QUOTED_WORDS = 3
+"""So many words in quotation marks are somebody else's."""
+
+
+@dataclass(frozen=True)
+class Quoted:
+    quote: str
+    """As it stands there."""
+    sentence: str
+    """The whole of the sentences that it stands in."""
+
+
+_ENTITY = {"lt": "<", "60": "<", "3c": "<", "gt": ">", "62": ">", "3e": ">", "quot": '"', "34": '"', "22": '"'}
+_ENTITIES = re.compile(r"&(?:#0{0,8}|#x0{0,8})?(lt|gt|quot|60|62|34|3c|3e|22);", re.IGNORECASE)
+_CONTAINER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)*")
+_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,}|\${2}(?=\s*$))")
+_BLOCK_QUOTE = re.compile(r"[>＞﹥❯|│┃]")
+_RULE = re.compile(r"[ \t]*(?:([-_*=~#])[ \t]?)(?:\1[ \t]?){2,}")
+_HEADED = re.compile(
+    r"(?:\*\*|__)?(?:(?:[A-Z][\w.'’-]*)(?: [A-Z][\w.'’-]*){0,3}|user|assistant|human|system|ai|bot|me|from|to"
+    r"|subject|sent)"
+    r"(?:\*\*|__)?\s?[:：](?:\*\*|__)?(?:\s|$)"
+    r"|(?i:curriculum vitae|lebenslauf|resume of|dear (?:sir|madam|hiring)|begin forwarded|on .{3,80} wrote:)"
+)
+_OWN_HEADS = re.compile(
+    r"\W*(?:note|p\.?s\.?|fyi|btw|remember|correction|update|edit|answer|location|skills?|languages?|goals?"
+    r"|experience|yes|no|well"
+    r"|also|ok|okay|actually|important|about me|forget|hi|hello|in short|facts?|tl;?dr|merke?|notiz)\b",
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r"<(?P<close>/?)(?P<tag>[a-zA-Z?][\w-]*)|(?P<comment><!--)|(?P<end>-->)|(?P<data><!)"
+    r"|\[(?P<bbclose>/?)(?P<bb>quote|code|pre|spoiler|cite)\b|\\(?P<tex>begin|end)\{",
+    re.IGNORECASE,
+)
+_CLOSED_BY = {
+    "“": "”",
+    "„": "“”",
+    "‟": "”",
+    "”": "”",
+    "«": "»",
+    "»": "«»",
+    "‹": "›",
+    "›": "‹",
+    '"': '"',
+    "＂": "＂",
+    "″": "″",
+    "「": "」",
+    "『": "』",
+    "〝": "〞",
+    "❝": "❞",
+}
+_MARKS = re.compile(f"[{''.join({*_CLOSED_BY, *''.join(_CLOSED_BY.values())})}]")
+_SINGLE = re.compile(r"(?<!\w)['‘‚](?=\w)(?:[^'‘’]|(?<=\w)['’](?=\w))*['’](?!\w)|`[^`]*`")
+_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_SENTENCE_END = re.compile(r"(?<=[.!?…？！。؟])[\"”’)*_]*\s+|\n+")
+ASKED = re.compile(r"[?？؟]")
+
+
+def typed_parts(text: str) -> Iterator[str]:
+    """What a user typed, without what is fenced, quoted, tagged, headed, set off, or a block over 1,500 characters."""
+    text = _ENTITIES.sub(lambda found: _ENTITY[found[1].lower()], visible(text))
+    text = text.replace("\r\n", "\n").replace("\r", "\n").replace("''", '"')
+    pieces = [part for piece in _unfenced(text) for part in _untagged(piece)]
+    # What is left of a paste in paragraphs is no shorter for having blank lines in it.
+    if sum(map(len, pieces)) > LONGEST_TYPED_CHARACTERS:
+        return
+    for piece in pieces:
+        for part in _unquoted(piece):
+            if words_of(part):
+                yield part.strip()
+
+
+def _unfenced(text: str) -> Iterator[str]:
+    """Line by line, as Markdown has it: without fences, block quotes with their lazy lines, and indented code; up to a
+    rule, a heading of somebody's, or the head of a mail, after which somebody else may speak."""
+    typed: list[str] = []
+    fence, lazy, blank, code = "", False, True, False
+    for line in text.split("\n"):
+        rest = _CONTAINER.sub("", line, count=1)
+        if fence:
+            if re.match(rf"[>\s]*{re.escape(fence[0])}{{{len(fence)},}}\s*$", rest):
+                fence = ""
+        elif found := _FENCE.match(rest):
+            fence = found[1]
+        elif not rest.strip():
+            lazy, blank = False, True
+            typed.append("")
+            continue
+        elif _RULE.match(line) or (_HEADED.match(rest) and not _OWN_HEADS.match(rest)):
+            break
+        elif _BLOCK_QUOTE.match(rest) or lazy:
+            lazy = True
+        elif re.match(r" {4}|\t", line) and (blank or code):
+            code, blank = True, False
+        elif rest.rstrip().endswith((":", "：")) and not INTRODUCES.fullmatch(rest):
+            lazy = True
+        else:
+            typed.append(line)
+            blank = code = False
+            continue
+        blank = False
+        if typed:
+            yield "\n".join(typed)
+            typed = []
+    yield "\n".join(typed)
+
+
+def _untagged(text: str) -> Iterator[str]:
+    """Without what stands between tags of any markup, whatever is in them."""
+    start, depth, opened = 0, 0, ""
+    for found in _TAG.finditer(text):
+        name = (found["tag"] or found["bb"] or ("tex" if found["tex"] else "!")).lower()
+        closes = bool(found["close"] or found["bbclose"] or found["end"] or (found["tex"] or "").lower() == "end")
+        if not depth and closes and name != "!":
+            start = found.end()  # what it closes began before
+        elif not depth and not closes:
+            yield text[start : found.start()]
+            opened, depth = name, 1
+        elif depth and name == opened:
+            depth += -1 if closes else 1
+            if not depth:
+                end = re.compile(r"[>\]}]").search(text, found.end() - 1)
+                start = end.end() if end else len(text)
+    if not depth:
+        yield text[start:]
+
+
+def _unquoted(text: str) -> Iterator[str]:
+    """Without what is in quotation marks of any kind, across lines; what nobody closes goes to the end."""
+    start, opened = 0, -1
+    for found in _MARKS.finditer(text):
+        mark, at = found.group(), found.start()
+        if opened < 0:
+            if mark in _CLOSED_BY and not (mark in '"″' and text[at - 1 : at].isdigit()):
+                opened = at
+        elif mark in _CLOSED_BY[text[opened]]:
+            if len(words_of(text[opened:at])) >= QUOTED_WORDS:
+                yield from _unsingle(text[start:opened])
+                start = at + 1
+            opened = -1
+    if opened >= 0 and len(words_of(text[opened:])) >= QUOTED_WORDS:
+        yield from _unsingle(text[start:opened])
+    else:
+        yield from _unsingle(text[start:])
+
+
+def _unsingle(text: str) -> Iterator[str]:
+    start = 0
+    for found in _SINGLE.finditer(text):
+        if len(words_of(found.group())) >= QUOTED_WORDS:
+            yield text[start : found.start()]
+            start = found.end()
+    yield text[start:]
+
+
+def words_of(text: str) -> list[str]:
+    return _WORD.findall(text)
+
+
+def sentences(text: str) -> list[str]:
+    return [each.strip() for each in _SENTENCE_END.split(text) if each.strip()]
+
+
+def find_quote(quote: str, texts: Sequence[str]) -> Quoted | None:
+    """Where those very words stand one after the other, whatever is between them and however they are capitalised."""
+    if len(quote) > LONGEST_QUOTE_CHARACTERS or not (words := words_of(visible(quote))):
+        return None
+    wanted = f" {' '.join(map(_as_compared, words))} "
+    for text in texts:
+        joined, at, spans = _indexed(text)
+        if (found := joined.find(wanted)) < 0:
+            continue
+        first = bisect_left(at, found + 1)
+        begin, end = spans[first][0], spans[first + len(words) - 1][1]
+        ends = [0, *(each.end() for each in _SENTENCE_END.finditer(text)), len(text)]
+        start = ends[bisect_right(ends, begin) - 1]
+        stop = ends[bisect_left(ends, end)]
+        return Quoted(text[begin:end], text[start:stop].strip())
+    return None
+
+
+def _as_compared(word: str) -> str:
+    return word.lower().replace("’", "'")
+
+
+@lru_cache(maxsize=32)
+def _indexed(text: str) -> tuple[str, list[int], list[tuple[int, int]]]:
+    """Its words one after the other, where each begins there, and where it stands in the text. What is further apart
+    than a line break or two was not said in one breath: a bar stands between."""
+    parts, at, spans = [" "], list[int](), list[tuple[int, int]]()
+    length, end = 1, 0
+    for found in _WORD.finditer(text):
+        if spans and found.start() - end > FURTHEST_APART:
+            parts.append("| ")
+            length += 2
+        word = _as_compared(found.group())
+        at.append(length)
+        spans.append(found.span())
+        parts.append(f"{word} ")
+        length, end = length + len(word) + 1, found.end()
+    return "".join(parts), at, spans
