@@ -79,10 +79,18 @@ def ceiling_price_of(model_name: str | None, usage: RequestUsage) -> Decimal:
 
 
 CHARACTERS_A_TOKEN = 4
+MOST_TOKENS = 100_000_000
+"""In one answer. No model reads or says so many: what claims more was not counted."""
+
+
+def is_counted(usage: RequestUsage) -> bool:
+    """Whether its provider said what it counted, in numbers that can be true."""
+    counts = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
+    return any(counts) and all(0 <= count <= MOST_TOKENS for count in counts)
 
 
 def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:
-    """Of an answer that broke off or was stopped before the provider told what it counted: nothing cached."""
+    """Of an answer whose provider did not come to say what it counted, or cannot mean it: nothing cached."""
     return RequestUsage(
         input_tokens=-(-prompt_characters // CHARACTERS_A_TOKEN),
         output_tokens=-(-answer_characters // CHARACTERS_A_TOKEN),

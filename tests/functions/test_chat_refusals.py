@@ -194,6 +194,18 @@ def test_half_a_character_in_a_call_ends_the_stream_and_the_conversation_goes_on
         assert client.say("Again", answer.conversation_id).last.name == "done"
 
 
+def test_an_answer_whose_particulars_cannot_be_written_down_is_recorded_by_its_words(
+    client: Client, model: ModelServer
+) -> None:
+    with surrogates(model):
+        model.script(Reply(text="Fine words.", finish_reason="st\ud800p"))
+        answer = client.say("Hello")
+    assert answer.last.name == "done"
+    assert client.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]["content"] == "Fine words."
+    assert client.say("Again", answer.conversation_id).last.name == "done"
+    assert "Fine words." in model.requests[-1].body.decode()
+
+
 @contextmanager
 def surrogates(model: ModelServer) -> Iterator[None]:
     """The model server writes halves of characters as JSON's escapes, as a gateway that cuts UTF-16 does."""

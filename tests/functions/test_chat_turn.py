@@ -2,6 +2,7 @@
 
 import threading
 
+import pytest
 from pymongo import MongoClient
 
 from infra.local.model_brain import ToolCall
@@ -352,13 +353,19 @@ def test_what_of_an_old_conversation_cannot_be_read_costs_nobody_the_rest(
     assert len(client.get(f"/api/conversations/{conversation_id}?as=ui")["messages"]) == 4
 
 
-def test_an_answer_whose_figures_cannot_be_written_down_is_recorded_by_its_words(
-    client: Client, model: ModelServer
+@pytest.mark.parametrize("count", [10**30, 10**9])
+def test_figures_that_cannot_be_true_are_estimated_and_cost_the_user_nothing(
+    client: Client, model: ModelServer, count: int
 ) -> None:
-    model.script(Reply(text="Many tokens.", usage={"prompt_tokens": 10**30, "completion_tokens": 1, "total_tokens": 1}))
-    conversation_id = client.say("Hello").conversation_id
-    assert client.get(f"/api/conversations/{conversation_id}")["messages"][-1]["content"] == "Many tokens."
-    assert client.say("And?", conversation_id).last.name == "done"
+    model.script(
+        Reply(text="Many tokens.", usage={"prompt_tokens": count, "completion_tokens": 1, "total_tokens": count})
+    )
+    answer = client.say("Hello")
+    assert answer.last.name == "done"
+    assert 0 < answer.last.data["usage"]["input_tokens"] < 100_000
+    messages = client.get(f"/api/conversations/{answer.conversation_id}")["messages"]
+    assert messages[-1]["content"] == "Many tokens."
+    assert client.say("And?", answer.conversation_id).last.name == "done"
     assert "Many tokens." in model.requests[-1].body.decode()
 
 

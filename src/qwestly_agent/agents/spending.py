@@ -9,7 +9,7 @@ from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse
 from pydantic_ai.models import ModelRequestContext
 
 from qwestly_agent.errors import OverBudget
-from qwestly_agent.llm import ceiling_price_of
+from qwestly_agent.llm import ceiling_price_of, estimated_usage, is_counted
 
 
 @dataclass
@@ -33,7 +33,10 @@ class Spending:
         return len(said) + sum(len(part.content) for part in instructions)
 
     def add(self, response: ModelResponse) -> None:
-        self.spent_usd += float(ceiling_price_of(response.model_name, response.usage))
+        usage = response.usage
+        if not is_counted(usage):
+            usage = estimated_usage(self.prompt_characters(), len(response.text or ""))
+        self.spent_usd += float(ceiling_price_of(response.model_name, usage))
 
 
 class HasSpending(Protocol):

@@ -21,7 +21,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.ui import NativeEvent
 
 from qwestly_agent.errors import AgentError
-from qwestly_agent.llm import ceiling_price_of, estimated_usage, price_of
+from qwestly_agent.llm import ceiling_price_of, estimated_usage, is_counted, price_of
 from qwestly_agent.stores.conversations import Status, Step
 from qwestly_agent.stores.tool_calls import ToolCallEntry
 from qwestly_agent.text import masked, visible, well_formed
@@ -190,7 +190,7 @@ def _counted(message: ModelMessage, prompt_characters: int) -> ModelMessage:
 
 
 def _is_uncounted(message: ModelMessage) -> bool:
-    return isinstance(message, ModelResponse) and not message.usage.total_tokens
+    return isinstance(message, ModelResponse) and not is_counted(message.usage)
 
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:
