@@ -41,6 +41,12 @@ def machine(request: pytest.FixtureRequest) -> dict[str, Any]:
     return definition_of(TEMPLATE, request.param)
 
 
+@pytest.mark.parametrize("name", MACHINES)
+def test_nothing_in_it_is_said_by_an_alias_which_cloudformation_would_take_for_a_word(name: str) -> None:
+    tokens = yaml.scan((TEMPLATE.folder / MACHINES[name]["DefinitionUri"]).read_text())
+    assert not [token for token in tokens if isinstance(token, yaml.AliasToken | yaml.AnchorToken)]
+
+
 @pytest.fixture
 def tasks(machine: dict[str, Any]) -> dict[str, State]:
     return {name: state for name, state in states_of(machine) if state["Type"] == "Task"}
@@ -130,8 +136,7 @@ def test_each_state_that_is_a_function_has_its_name(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_no_log_and_no_trace_holds_what_passes_from_state_to_state(name: str) -> None:
+def test_no_log_holds_what_passes_from_state_to_state(name: str) -> None:
     properties = MACHINES[name]
     assert properties["Type"] == "STANDARD"
     assert properties["Logging"]["IncludeExecutionData"] is False
-    assert properties["Tracing"] == {"Enabled": False}
