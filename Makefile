@@ -8,7 +8,7 @@ TESTS_AT_ONCE ?= 2
 export PYTHONPATH := src:.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: run test check format lock build deploy help
+.PHONY: run test check format lock build built deploy bench doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/ready ## start everything on this machine and print one address (PORT=8000)
@@ -17,10 +17,14 @@ run: $(VENV)/ready ## start everything on this machine and print one address (PO
 test: $(VENV)/ready ## run every test
 	@$(BIN)/python -m pytest --numprocesses $(TESTS_AT_ONCE) --dist loadfile
 
-check: $(VENV)/ready ## ruff, format, pyright
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
+	@mkdir -p .aws-sam
+	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
+	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml
+	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
@@ -30,13 +34,26 @@ lock: ## resolve the dependencies anew and pin them with their hashes
 	@$(LOCK) pyproject.toml -o requirements/layer.txt
 	@$(LOCK) pyproject.toml --group dev -c requirements/layer.txt -o requirements/dev.txt
 	@$(LOCK) requirements/build.in -o requirements/build.txt
+	@$(LOCK) requirements/checkov.in -o requirements/checkov.txt
 
-build: .venv-sam/ready ## sam build: the layer and the functions, for Lambda's own architecture
+build: built $(VENV)/ready ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
+	@$(BIN)/python -m infra.sizes
+
+built: .venv-sam/ready
 	@$(SAM) validate --lint
 	@$(if $(LAMBDA_PYTHON),PATH="$(LAMBDA_PYTHON)/bin:$$PATH") $(SAM) build
 
-deploy: build ## sam deploy (STAGE=dev)
+deploy: built ## sam deploy (STAGE=dev)
 	@$(SAM) deploy --config-env $(or $(STAGE),dev)
+
+bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/results.json and results.svg
+	@$(BIN)/python -m benchmarks
+
+doctor: $(VENV)/ready ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
+	@$(BIN)/python -m infra.doctor $(or $(STAGE),dev) $(if $(SPEND),--spend)
+
+smoke: $(VENV)/ready ## walk through a deployed chat as a user who is nobody (STAGE=dev; SPEND=1 lets the model answer)
+	@$(BIN)/python -m infra.smoke $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -51,6 +68,13 @@ SAM := SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 	@$(PYTHON) -m venv .venv-sam
 	@echo "Installing the SAM CLI into .venv-sam, once…"
 	@.venv-sam/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/build.txt
+	@touch $@
+
+# Of its own too: it pins older versions of what the project uses.
+.venv-checkov/ready: requirements/checkov.txt
+	@$(PYTHON) -m venv .venv-checkov
+	@echo "Installing checkov into .venv-checkov, once…"
+	@.venv-checkov/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/checkov.txt
 	@touch $@
 
 $(VENV)/ready: requirements/dev.txt

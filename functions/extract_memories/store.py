@@ -3,7 +3,8 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.memory.pipeline import Step, store
+from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.memory.storing import store
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001

@@ -192,9 +192,19 @@ def states(execution_arn: str) -> list[str]:
 
 
 def let_time_out(task_token: str) -> None:
+    _waiting(task_token)[1].interrupt_all()
+
+
+def machine_of_token(task_token: str) -> str:
+    """The ARN of the machine that waits by it."""
+    return _waiting(task_token)[0].state_machine_arn
+
+
+def _waiting(task_token: str) -> tuple[Any, Any]:
+    """The execution, and what it waits with. Raises `LookupError` where nothing does."""
     for execution in _machines()._get_executions():
         if waiting := execution.exec_worker.env.callback_pool_manager.get(task_token):
-            return waiting.interrupt_all()
+            return execution, waiting
     raise LookupError("Nothing waits for this token.")
 
 

@@ -98,7 +98,12 @@ class Template:
         document = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
         parameters = document.get("Parameters", {})
         defaults = {name: parameter.get("Default", "") for name, parameter in parameters.items()}
-        return cls(document["Resources"], defaults, path.parent)
+        shared = document.get("Globals", {}).get("Function", {})
+        resources = {
+            name: {**body, "Properties": _merged(shared, body["Properties"])} if body["Type"] == FUNCTION else body
+            for name, body in document["Resources"].items()
+        }
+        return cls(resources, defaults, path.parent)
 
     def of_type(self, kind: str) -> dict[str, Properties]:
         """The properties of each, by its logical id."""
@@ -179,6 +184,17 @@ class Template:
                 return f"{self.arn(logical_id)}:{self.resources[logical_id]['Properties']['AutoPublishAlias']}"
             case _:
                 return ""
+
+
+def _merged(shared: Any, own: Any) -> Any:
+    """As SAM merges what stands under `Globals`: maps by their keys, lists one behind the other, else one's own."""
+    match shared, own:
+        case dict(), dict():
+            return {**shared, **{name: _merged(shared.get(name), value) for name, value in own.items()}}
+        case list(), list():
+            return [*shared, *own]
+        case _:
+            return own
 
 
 class _Loader(yaml.SafeLoader):

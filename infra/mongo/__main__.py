@@ -1,7 +1,8 @@
-"""`check`, `apply` and `ingest` for the database that MONGODB_URI names.
+"""`check`, `apply`, `ingest` and `role` for the database that MONGODB_URI names.
 
 python -m infra.mongo check            what is missing: indexes, filter fields, the fields we assume; changes nothing
 python -m infra.mongo apply            make our indexes; never touches what is not ours
+python -m infra.mongo role             print roles.json as Atlas's API takes it, for the database MONGODB_DATABASE
 python -m infra.mongo ingest FOLDER    bring FOLDER's Markdown into qwestly_docs, and take out what is gone from it
 
 The agent's own database user (roles.json) may ingest; check and apply need one that may list and create indexes.
@@ -9,6 +10,9 @@ The agent's own database user (roles.json) may ingest; check and apply need one 
 
 import argparse
 import asyncio
+import json
+import os
+import re
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -27,16 +31,30 @@ from qwestly_agent.settings import Settings
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 
+ROLE = Path(__file__).parent / "roles.json"
+PRODUCTION = "candidate_portal"
 SAMPLE = 200
 """Documents of a collection that is not ours that `check` looks at."""
+NOT_ALLOWED = (13, 8000)
+"""The codes of MongoDB and of Atlas for what a user may not do."""
+CONCERNING = ("MONGODB_URI", "MONGODB_DATABASE", "OPENAI_API_KEY", "EMBEDDINGS_BASE_URL")
+"""The settings that are read. References among the others may lead to secrets that are not there yet."""
+EXACTLY = "searches compare exactly"
+NOTHING_TO_SAY = "empty, so nothing can be said about its fields"
+
+
+def bearable(problem: str) -> bool:
+    """Whether all works nevertheless, or too little is there to say more."""
+    few = re.search(r"no document of (\d+) has", problem)
+    return problem.endswith((EXACTLY, NOTHING_TO_SAY)) or (few is not None and int(few[1]) < SAMPLE)
 
 
 async def check(database: AsyncDatabase[Document]) -> list[str]:
     """A sentence for each thing that is missing."""
     return [
-        *[problem async for problem in _missing_indexes(database)],
-        *[problem async for problem in _missing_vector_indexes(database)],
-        *[problem async for problem in _missing_fields(database)],
+        *[problem async for problem in missing_indexes(database)],
+        *[problem async for problem in missing_vector_indexes(database)],
+        *[problem async for problem in missing_fields(database)],
     ]
 
 
@@ -53,7 +71,7 @@ async def apply(database: AsyncDatabase[Document]) -> list[str]:
 async def _apply_vector_index(database: AsyncDatabase[Document], index: VectorIndex) -> str:
     existing = await _search_indexes(database, index.collection)
     if existing is None:
-        return f"{index.collection}: this server has no vector indexes; searches compare exactly"
+        return f"{index.collection}: this server has no vector indexes; {EXACTLY}"
     if index.name in existing:
         return f"{index.collection}: {index.name} is there"
     model = SearchIndexModel(index.definition(), name=index.name, type="vectorSearch")
@@ -61,7 +79,7 @@ async def _apply_vector_index(database: AsyncDatabase[Document], index: VectorIn
     return f"{index.collection}: {index.name} is being built"
 
 
-async def _missing_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
+async def missing_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
     for collection, indexes in INDEXES.items():
         # By their fields: the laptop's server names them in its own way, and keeps no directions.
         there = [[name for name, _ in i["key"]] for i in (await database[collection].index_information()).values()]
@@ -70,17 +88,17 @@ async def _missing_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[s
                 yield f"{collection}: index {index.document['name']} is missing; run apply"
 
 
-async def _missing_vector_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
+async def missing_vector_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
     for index in VECTOR_INDEXES:
         existing = await _search_indexes(database, index.collection)
         if existing is None:
-            yield f"{index.collection}: this server has no vector indexes; searches compare exactly"
+            yield f"{index.collection}: this server has no vector indexes; {EXACTLY}"
         elif index.name not in existing:
             yield f"{index.collection}: vector index {index.name} is missing{'; run apply' if index.ours else ''}"
         else:
             there = {each["path"] for each in existing[index.name].get("fields", [])}
             for path in sorted({index.path, *index.filters} - there):
-                yield f"{index.collection}: {index.name} lacks the field {path}; searches compare exactly"
+                yield f"{index.collection}: {index.name} lacks the field {path}; {EXACTLY}"
 
 
 async def _search_indexes(database: AsyncDatabase[Document], collection: str) -> dict[str, Any] | None:
@@ -89,16 +107,18 @@ async def _search_indexes(database: AsyncDatabase[Document], collection: str) ->
         return None  # the laptop's server takes such an index, and makes something else of it
     try:
         found = await (await database[collection].list_search_indexes()).to_list()
-    except OperationFailure:
+    except OperationFailure as error:
+        if error.code in NOT_ALLOWED:
+            raise  # by somebody who may not ask nothing is known
         return None
     return {each["name"]: each["latestDefinition"] for each in found}
 
 
-async def _missing_fields(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
+async def missing_fields(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
     for collection, assumed in ASSUMED.items():
         sample = await database[collection].find({}).limit(SAMPLE).to_list()
         if not sample:
-            yield f"{collection}: empty, so nothing can be said about its fields"
+            yield f"{collection}: {NOTHING_TO_SAY}"
         for problem in _problems(assumed, sample):
             yield f"{collection}: {problem}"
 
@@ -112,8 +132,23 @@ def _problems(assumed: Assumed, sample: list[Document]) -> list[str]:
     ]
 
 
+def atlas_role(database: str) -> dict[str, Any]:
+    """roles.json in the words of Atlas's administration API, which does not take `createRole`."""
+    role = json.loads(ROLE.read_text(encoding="utf-8"))
+    places: dict[str, list[dict[str, str]]] = {}
+    for privilege in role["privileges"]:
+        for action in privilege["actions"]:
+            place = {"db": database, "collection": privilege["resource"]["collection"]}
+            places.setdefault(action.upper(), []).append(place)
+    actions = [{"action": action, "resources": found} for action, found in places.items()]
+    return {"roleName": role["createRole"], "actions": actions, "inheritedRoles": []}
+
+
 async def main(arguments: argparse.Namespace) -> int:
-    settings = Settings.from_env().resolve(look_up)
+    if arguments.command == "role":
+        print(json.dumps(atlas_role(os.environ.get("MONGODB_DATABASE") or PRODUCTION), indent=2))
+        return 0
+    settings = Settings.from_env({name: os.environ.get(name, "") for name in CONCERNING}).resolve(look_up)
     async with make_mongo_client(settings.mongodb_uri) as mongo, DefaultAsyncHttpx2Client() as http:
         database = mongo[settings.mongodb_database]
         match arguments.command:
@@ -142,6 +177,7 @@ if __name__ == "__main__":
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("check")
     commands.add_parser("apply")
+    commands.add_parser("role")
     commands.add_parser("ingest").add_argument("folder", type=_folder)
     try:
         sys.exit(asyncio.run(main(parser.parse_args())))

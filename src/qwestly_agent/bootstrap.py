@@ -5,6 +5,7 @@ import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
@@ -107,9 +108,9 @@ async def bootstrap_without_models(
     settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id
 ) -> House:
     """Raises `InvalidSettings` before anything is opened."""
-    settings = await asyncio.to_thread(settings.resolve, look_up)
-    settings.needs("qwestly_candidate_api_secret", "candidate_api_url")
-    return _house(settings, httpx2.AsyncClient(), clock, new_id)
+    aws = AWS()
+    settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
+    return _house(settings, httpx2.AsyncClient(), aws, clock, new_id)
 
 
 async def bootstrap(
@@ -121,12 +122,12 @@ async def bootstrap(
     from qwestly_agent.chat.running import Running
     from qwestly_agent.llm import make_models
 
-    settings = await asyncio.to_thread(settings.resolve, look_up)
-    settings.needs("qwestly_candidate_api_secret", "candidate_api_url")
+    aws = AWS()
+    settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
     find_design(settings.agent_design)
     http = make_http_client(settings)
     models = make_models(settings, http)
-    house = _house(settings, http, clock, new_id)
+    house = _house(settings, http, aws, clock, new_id)
     database = house.mongo[settings.mongodb_database]
     return FullHouse(
         **vars(house),
@@ -139,10 +140,9 @@ async def bootstrap(
     )
 
 
-def _house(settings: Settings, http: httpx2.AsyncClient, clock: Clock, new_id: Callable[[], str]) -> House:
+def _house(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: Clock, new_id: Callable[[], str]) -> House:
     mongo = make_mongo_client(settings.mongodb_uri)
     database: AsyncDatabase[Document] = mongo[settings.mongodb_database]
-    aws = AWS()
     return House(
         settings=settings,
         clock=clock,
@@ -235,12 +235,15 @@ def make_embeddings(settings: Settings, http: httpx2.AsyncClient) -> "Embeddings
     return Embeddings(client)
 
 
-def look_up(reference: str) -> str:
+def look_up(reference: str, aws: AWS | None = None) -> str:
     """The value behind `ssm:/path` or `secret:name`. Raises `InvalidSettings` where it cannot be read."""
-    from aws_lambda_powertools.utilities import parameters  # boto3, which only a reference needs
+    from botocore.exceptions import BotoCoreError, ClientError
 
     kind, _, name = reference.partition(":")
+    client = (aws or AWS()).client
     try:
-        return parameters.get_parameter(name, decrypt=True) if kind == "ssm" else parameters.get_secret(name)
-    except parameters.GetParameterError as error:
-        raise InvalidSettings(f"{reference} cannot be read: {type(error.__cause__ or error).__name__}.") from error
+        if kind == "ssm":
+            return client("ssm").get_parameter(Name=name, WithDecryption=True)["Parameter"]["Value"]
+        return client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
+    except (ClientError, BotoCoreError) as error:
+        raise InvalidSettings(f"{reference} cannot be read: {type(error).__name__}.") from error

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
@@ -58,8 +59,9 @@ class Price:
         return millionths / 1_000_000
 
 
-# The provider's own list, api-docs.deepseek.com/quick_start/pricing, as noted in November 2026. The library's price
-# table differs from it, and a bill follows the provider's.
+# The provider's own list, api-docs.deepseek.com/quick_start/pricing. The library's price table differs from it, and a
+# bill follows the provider's.
+PRICES_NOTED = date(2026, 11, 21)
 PRICES: dict[str, Price] = {
     "deepseek-v4-flash": Price(Decimal("0.14"), Decimal("0.0028"), Decimal("0.28")),
     "deepseek-v4-pro": Price(Decimal("1.74"), Decimal("0.0145"), Decimal("3.48")),

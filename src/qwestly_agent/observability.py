@@ -75,11 +75,18 @@ def make_logger(level: str) -> Logger:
 
 
 NAMESPACE = "QwestlyAgent"
+"""With the names below what alarms and the dashboard in template.yaml read."""
+
+
+def _metrics() -> AmazonCloudWatchEMFProvider:
+    """One line of the embedded metric format on the standard output, once it is flushed. Its one dimension, `service`,
+    is what Powertools reads from POWERTOOLS_SERVICE_NAME: the stack, as several may share an account."""
+    return AmazonCloudWatchEMFProvider(namespace=NAMESPACE)
 
 
 def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, int]) -> None:
-    """A turn as CloudWatch metrics: one line of the embedded metric format on the standard output."""
-    metrics = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=SERVICE)
+    """A turn as CloudWatch metrics."""
+    metrics = _metrics()
     metrics.add_metric("Turns", MetricUnit.Count, 1)
     metrics.add_metric("FailedTurns", MetricUnit.Count, int(status == "failed"))
     metrics.add_metric("StoppedTurns", MetricUnit.Count, int(status == "stopped"))
@@ -98,7 +105,7 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
 
 def measure_extraction(verbs: Sequence[str], proposed: int, dropped: Mapping[str, int]) -> None:
     """What became of what was found in a conversation; what was dropped also by its reason."""
-    metrics = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=SERVICE)
+    metrics = _metrics()
     counts = Counter(verbs)
     metrics.add_metric("MemoriesFound", MetricUnit.Count, len(verbs) + sum(dropped.values()) - counts["skip"])
     metrics.add_metric("MemoriesAdded", MetricUnit.Count, counts["add"])
@@ -114,12 +121,27 @@ def measure_extraction(verbs: Sequence[str], proposed: int, dropped: Mapping[str
 def measure_consolidation(users: int, planned: int, merged: int, left_over: int, failed: int) -> None:
     """A page of users as CloudWatch metrics. `users` are those who were looked at, `planned` the memories that could be
     merged; what the cap left over is due the next night."""
-    metrics = AmazonCloudWatchEMFProvider(namespace=NAMESPACE, service=SERVICE)
+    metrics = _metrics()
     metrics.add_metric("ConsolidatedUsers", MetricUnit.Count, users)
     metrics.add_metric("PlannedMerges", MetricUnit.Count, planned)
     metrics.add_metric("Merges", MetricUnit.Count, merged)
     metrics.add_metric("MergesLeftOver", MetricUnit.Count, left_over)
     metrics.add_metric("FailedConsolidations", MetricUnit.Count, failed)
+    metrics.flush_metrics()
+
+
+def measure_answer(cost_usd: float) -> None:
+    """What a question to a model cost that is in no turn's own `CostUsd`: their sum is what was spent."""
+    metrics = _metrics()
+    metrics.add_metric("CostUsd", MetricUnit.NoUnit, cost_usd)
+    metrics.flush_metrics()
+
+
+def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool) -> None:
+    """What waits for somebody, every minute: silence means that nobody looks after it."""
+    metrics = _metrics()
+    metrics.add_metric("OldestApproval", MetricUnit.Seconds, oldest_approval_seconds)
+    metrics.add_metric("EverybodyBraked", MetricUnit.Count, int(everybody_braked))
     metrics.flush_metrics()
 
 

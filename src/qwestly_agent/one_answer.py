@@ -17,7 +17,7 @@ from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.errors import AgentError, OverBudget
 from qwestly_agent.llm import Fallback, Tier
-from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.observability import Event, cause_of, measure_answer
 
 T = TypeVar("T")
 
@@ -79,6 +79,7 @@ def _failure(error: Exception) -> AgentError:
 
 async def _account(house: FullHouse, user_id: str, spending: Spending) -> None:
     """The answer does not fail by it."""
+    measure_answer(spending.spent_usd)
     try:
         await house.usage.spend(user_id, {"cost_usd": spending.spent_usd}, house.clock())
     except PyMongoError as error:

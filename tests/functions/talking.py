@@ -10,7 +10,7 @@ from infra.local.model_server import ModelServer, RecordedRequest
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory import pipeline
+from qwestly_agent.memory import pipeline, reading, storing
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.memory.pipeline import Step
 from qwestly_agent.stores.conversations import SILENCE_SECONDS, Message, NewTurn, user_message
@@ -67,9 +67,9 @@ class Talk:
 
     async def is_read(self, step: Step | None = None) -> Step:
         step = step or Step(user_id=self.user_id, conversation_id="c1", run_id="r1")
-        step = await pipeline.extract(self.house, step)
-        step = await pipeline.reconcile(self.house, step)
-        step = await pipeline.store(self.house, step)
+        step = await reading.extract(self.house, step)
+        step = await reading.reconcile(self.house, step)
+        step = await storing.store(self.house, step)
         return await pipeline.move_watermark(self.house, step)
 
     async def remembered(self, status: str = "active") -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from infra import extractions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.errors import ModelUnavailable, NotFound, Unavailable
-from qwestly_agent.memory import pipeline
+from qwestly_agent.memory import pipeline, reading
 from qwestly_agent.memory.pipeline import Failure, Step
 from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.talking import Talk, found, note, talking, verdicts
@@ -109,7 +109,7 @@ async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
 
 
 async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "MOST_PROMPT_CHARACTERS", 40)
+    monkeypatch.setattr(reading, "MOST_PROMPT_CHARACTERS", 40)
     await talk.says("I live in Lisbon.", "I speak German.", "I have two children.", "I want to lead a team.")
     for _ in range(5):
         await talk.falls_silent()
@@ -341,10 +341,10 @@ async def test_a_provider_that_is_down_loses_nothing(talk: Talk) -> None:
 
 async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    step = await pipeline.extract(talk.house, Step(user_id=talk.user_id, conversation_id="c1"))
+    step = await reading.extract(talk.house, Step(user_id=talk.user_id, conversation_id="c1"))
     talk.model.embeddings_fault = 503
     with pytest.raises(Unavailable):
-        await pipeline.reconcile(talk.house, step)
+        await reading.reconcile(talk.house, step)
     talk.model.embeddings_fault = None
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]

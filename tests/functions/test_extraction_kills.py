@@ -16,7 +16,7 @@ from qwestly_agent.authority.approvals import Asker, Decision, ask, decide
 from qwestly_agent.authority.keeping import id_of_question, keeping_of
 from qwestly_agent.authority.model import Verb
 from qwestly_agent.bootstrap import FullHouse
-from qwestly_agent.memory import pipeline
+from qwestly_agent.memory import pipeline, reading, storing
 from qwestly_agent.memory.pipeline import Step
 from tests.functions.talking import Talk, talking
 from tests.killing import Death, Killed, deaths, mortal
@@ -32,8 +32,14 @@ SAID = (
     "I was diagnosed with diabetes in 2019.",  # sensitive
     "I work at Acme. As I said, I work at Acme.",  # twice in one conversation
 )
-READ = ("extract", "reconcile", "store", "move_watermark")
 Work: TypeAlias = Callable[[FullHouse, Step], Awaitable[Step]]
+READ: dict[str, Work] = {
+    "extract": reading.extract,
+    "reconcile": reading.reconcile,
+    "store": storing.store,
+    "move_watermark": pipeline.move_watermark,
+}
+STATES = tuple(READ)
 
 
 @pytest.fixture
@@ -54,9 +60,8 @@ async def anybody(talk: Talk) -> Step:
 
 async def run(house: FullHouse, step: Step, *states: str) -> Step:
     for state in states:
-        work: Work = getattr(pipeline, state)
         # As it passes from state to state.
-        step = Step.model_validate((await work(house, step)).out)
+        step = Step.model_validate((await READ[state](house, step)).out)
     return step
 
 
@@ -103,11 +108,11 @@ async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> 
     statuses = Counter(each["status"] for each in await talk.raw())
     assert statuses == {"active": 5, "superseded": 1, "proposed": 1}, "each kind of decision is among them"
     assert all(writes[state] for state in READ)
-    for place, state in enumerate(READ):
+    for place, state in enumerate(STATES):
         for death in deaths(writes[state]):
-            step = await run(talk.house, await anybody(talk), *READ[:place])
-            await dies(talk.house, death, getattr(pipeline, state), step)
-            await run(talk.house, step, *READ[place:])
+            step = await run(talk.house, await anybody(talk), *STATES[:place])
+            await dies(talk.house, death, READ[state], step)
+            await run(talk.house, step, *STATES[place:])
             where = f"{state}, {'after' if death.after else 'before'} write {death.at}"
             assert await memories(talk) == whole, where
             assert await conversation(talk) == read, where
@@ -119,9 +124,9 @@ async def test_one_that_dies_and_is_only_found_by_the_next_sweep_leaves_the_same
     await run(talk.house, await anybody(talk), *READ)
     whole = await memories(talk)
     for state in READ:
-        place = READ.index(state)
-        step = await run(talk.house, await anybody(talk), *READ[:place])
-        await dies(talk.house, Death(1, after=True), getattr(pipeline, state), step)
+        place = STATES.index(state)
+        step = await run(talk.house, await anybody(talk), *STATES[:place])
+        await dies(talk.house, Death(1, after=True), READ[state], step)
         await run(talk.house, Step(user_id=talk.user_id, conversation_id="c1", run_id="r2"), *READ)
         assert await memories(talk) == whole, state
 

@@ -9,7 +9,7 @@ import pytest
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.errors import NotFound
 from qwestly_agent.leaving import erase
-from qwestly_agent.memory import pipeline
+from qwestly_agent.memory import reading, storing
 from qwestly_agent.memory.model import Source
 from qwestly_agent.memory.pipeline import Step
 from qwestly_agent.memory.remembering import forget, remember
@@ -98,7 +98,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
     memory_id = await acme(talk)
     await talk.says("I hired the sales team at Acme.", "I speak German.", conversation_id="c2")
     step = Step(user_id=talk.user_id, conversation_id="c2", run_id="r")
-    for state in (pipeline.extract, pipeline.reconcile):
+    for state in (reading.extract, reading.reconcile):
         step = await state(talk.house, step)
     if late:  # the state has read what it stores
 
@@ -108,10 +108,10 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
         monkeypatch.setattr(Extractions, "drop", too_late)
     await forget(talk.house, talk.user_id, [memory_id], "Forget that I worked at Acme.")
     if late:
-        await pipeline.store(talk.house, step)
+        await storing.store(talk.house, step)
     else:
         with pytest.raises(NotFound):  # and it is read anew
-            await pipeline.store(talk.house, step)
+            await storing.store(talk.house, step)
         await talk.is_read(Step(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     assert await talk.remembered() == ["Speaks German."]
     assert "user_memories" not in await kept_of(talk, "Acme")
@@ -122,7 +122,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
 async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: Talk, states: int, leaves: bool) -> None:
     await talk.says(ACME, "I speak German.")
     step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
-    all_states = (pipeline.extract, pipeline.reconcile, pipeline.store)
+    all_states = (reading.extract, reading.reconcile, storing.store)
     for state in all_states[:states]:
         step = await state(talk.house, step)
     if leaves:
@@ -140,7 +140,7 @@ async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: T
 async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) -> None:
     await talk.says(ACME)
     step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
-    find = pipeline.find_memories
+    find = reading.find_memories
 
     async def and_meanwhile(*args: object) -> object:
         judged = await find(*args)  # type: ignore[arg-type]
@@ -148,9 +148,9 @@ async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) ->
         return judged
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipeline, "find_memories", and_meanwhile)
+        patch.setattr(reading, "find_memories", and_meanwhile)
         with pytest.raises(NotFound):
-            await pipeline.extract(talk.house, step)
+            await reading.extract(talk.house, step)
     assert await kept_of(talk, "Acme") == set()
 
 

@@ -1,4 +1,4 @@
-"""What CloudWatch is told of a turn."""
+"""What CloudWatch is told of a turn, of what else a model is asked, and of what waits."""
 
 import json
 from typing import Any
@@ -7,12 +7,24 @@ import pytest
 
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.authority.model import EVERYBODY
+from qwestly_agent.errors import AgentError
+from tests.functions.approving import HOUR, ONE, TWO, World
+from tests.functions.talking import talking
+from tests.functions.test_approve_sweep import decided
 from tests.servers import Client
+
+STACK = "qwestly-agent-test"
+
+
+@pytest.fixture(autouse=True)
+def _of_a_stack(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", STACK)
 
 
 def metrics_of(written: str) -> dict[str, Any]:
     """The one line of the embedded metric format."""
-    [line] = [json.loads(line) for line in written.splitlines() if '"_aws"' in line]
+    [line] = _lines(written)
     return line
 
 
@@ -27,7 +39,8 @@ def test_a_turn_is_one_line_of_metrics(client: Client, model: ModelServer, capsy
     client.say("Prices?")
     line = metrics_of(capsys.readouterr().out)
     [declared] = line["_aws"]["CloudWatchMetrics"]
-    assert (declared["Namespace"], line["service"]) == ("QwestlyAgent", "qwestly-agent")
+    assert (declared["Namespace"], declared["Dimensions"]) == ("QwestlyAgent", [["service"]])
+    assert line["service"] == STACK, "several may share an account"
     units = {each["Name"]: each["Unit"] for each in declared["Metrics"]}
     assert units["FirstTextLatency"] == units["TurnLatency"] == "Milliseconds"
     value = {name: line[name][0] for name in units}
@@ -46,3 +59,64 @@ def test_a_turn_that_failed_counts_as_one(
     line = metrics_of(capsys.readouterr().out)
     assert (line["Turns"], line["FailedTurns"]) == ([1], [1])
     assert "FirstTextLatency" not in line
+
+
+@pytest.mark.anyio
+async def test_what_a_model_is_asked_outside_a_turn_costs_too(
+    model: ModelServer, mongodb_uri: str, database_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with talking(mongodb_uri, database_name, model) as talk:
+        await talk.says("I live in Lisbon.")
+        assert '"_aws"' not in capsys.readouterr().out
+        await talk.falls_silent()
+        costs = [line["CostUsd"] for line in _lines(capsys.readouterr().out) if "CostUsd" in line]
+        assert costs == [[await talk.house.usage.spent_today(talk.user_id, talk.clock())]]
+        assert costs[0][0] > 0
+
+
+@pytest.mark.anyio
+async def test_a_question_that_failed_is_counted_as_what_it_cost(
+    model: ModelServer, mongodb_uri: str, database_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with talking(mongodb_uri, database_name, model) as talk:
+        await talk.says("I live in Lisbon.")
+        model.script(*[Reply(text="That is no list.")] * 9)
+        with pytest.raises(AgentError):
+            await talk.falls_silent()
+        [cost] = [line["CostUsd"] for line in _lines(capsys.readouterr().out) if "CostUsd" in line]
+        assert cost[0] > 0
+
+
+def test_the_minutes_sweep_says_how_long_the_oldest_approval_waits(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.sweep()
+    assert _waiting(capsys) == (0, 0)
+    world.ask(ONE)
+    world.clock.advance(HOUR)
+    world.ask(TWO)
+    world.sweep()
+    assert _waiting(capsys) == (HOUR, 0)
+    decided(world, "approve", ONE)  # and not yet carried out: no person is waited for
+    world.sweep()
+    assert _waiting(capsys) == (0, 0)
+
+
+def test_the_minutes_sweep_says_whether_everybodys_brake_is_on(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.pull_brake()  # a user's own is nobody's alarm
+    world.sweep()
+    assert _waiting(capsys) == (0, 0)
+    world.run(lambda house: house.signals.brake_on(EVERYBODY, world.clock()))
+    world.sweep()
+    assert _waiting(capsys) == (0, 1)
+
+
+def _waiting(capsys: pytest.CaptureFixture[str]) -> tuple[float, float]:
+    line = metrics_of(capsys.readouterr().out)
+    return line["OldestApproval"][0], line["EverybodyBraked"][0]
+
+
+def _lines(written: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in written.splitlines() if '"_aws"' in line]

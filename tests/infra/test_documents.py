@@ -5,15 +5,19 @@ import re
 from dataclasses import fields
 from itertools import takewhile
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
+from botocore import xform_name
+from botocore.session import Session
 
 from functions.chat.app import create_app
-from infra.local.environment import VARIABLES, Template
+from infra.local.environment import FUNCTION, VARIABLES, Template
+from infra.stages import Stage
 from qwestly_agent.authority.acts import ACTS, HOUR
 from qwestly_agent.authority.gate import TABLE
 from qwestly_agent.authority.model import Level, Status, Verb
+from qwestly_agent.observability import Event
 from qwestly_agent.settings import Settings, is_reference
 from qwestly_agent.tools import TOOLS
 from qwestly_agent.tools.base import contract_of
@@ -23,15 +27,23 @@ DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("
 README, CONTRIBUTING = (ROOT / name for name in ("README.md", "CONTRIBUTING.md"))
 APPROVALS, ARCHITECTURE, ABOUT_TOOLS = (ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "tools"))
 
+RUNBOOK, NEVER_RUN = (ROOT / "docs" / f"{name}.md" for name in ("runbook", "never-run"))
+
 IN_WORDS = re.compile(r"`([a-z_]+)`")
 
 
 def rows(document: Path, first_column: str) -> list[list[str]]:
     """Of the one table whose head begins so."""
+    [table] = tables(document, first_column)
+    return table
+
+
+def tables(document: Path, first_column: str) -> list[list[list[str]]]:
+    """The rows of each table whose head begins so."""
     lines = document.read_text(encoding="utf-8").splitlines()
-    [head] = [number for number, line in enumerate(lines) if line.startswith(f"| {first_column} |")]
-    table = takewhile(lambda line: line.startswith("|"), lines[head + 2 :])
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table]
+    heads = [number for number, line in enumerate(lines) if line.startswith(f"| {first_column} |")]
+    found = [takewhile(lambda line: line.startswith("|"), lines[head + 2 :]) for head in heads]
+    return [[[cell.strip() for cell in line.strip("|").split("|")] for line in table] for table in found]
 
 
 def without_code(text: str) -> str:
@@ -131,13 +143,131 @@ def test_each_state_of_a_corridor_has_its_line() -> None:
     assert not [state for state in states if f"`{state}`" not in text]
 
 
-def test_whoever_deploys_is_told_every_secret() -> None:
-    template = Template.load()
+# --- the runbook ------------------------------------------------------------------------------------------------------
+
+TEMPLATE = Template.load()
+ALARM, LOG_GROUP = "AWS::CloudWatch::Alarm", "AWS::Logs::LogGroup"
+OF_THE_CLI = {"--query", "--output", "--max-items"}
+"""Options that the command line adds to an operation's own."""
+
+
+def commands() -> list[str]:
+    """What stands in the runbook's blocks, a command a line, and what is told to be run in between."""
+    text = RUNBOOK.read_text(encoding="utf-8")
+    blocks = "".join(re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)).replace("\\\n", " ")
+    return [*blocks.splitlines(), *re.findall(r"`((?:make|python -m) [^`]+)`", text)]
+
+
+def backticked(document: Path, pattern: str) -> set[str]:
+    return set(re.findall(rf"`({pattern})`", document.read_text(encoding="utf-8")))
+
+
+def test_each_module_that_the_runbook_runs_is_there_and_knows_its_words() -> None:
+    run = [found for line in commands() if (found := re.search(r"python -m ([\w.]+)(.*)", line))]
+    assert len(run) > 10
+    for found in run:
+        path = ROOT / found[1].replace(".", "/")
+        source = (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
+        for word in re.findall(r" (--[a-z]+|[a-z]+)\b(?![^ ]*[/.=])", re.sub(r"'[^']*'|>.*", "", found[2])):
+            assert f'"{word}"' in source, found[0]
+
+
+def test_each_target_that_the_runbook_makes_is_there_with_its_variables() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    made = [found for line in commands() if (found := re.match(r"make ([a-z]+)(.*)", line))]
+    assert made
+    for found in made:
+        assert re.search(rf"^{found[1]}: .*## ", makefile, re.MULTILINE), found[0]
+        for variable in re.findall(r"([A-Z]+)=", found[2]):
+            assert f"$({variable})" in makefile, found[0]
+
+
+def test_each_operation_of_aws_is_there_with_its_options() -> None:
+    session = Session()
+    for line in commands():
+        asked = re.findall(r"aws ([a-z0-9-]+) ([a-z-]+)", line)
+        known = set(OF_THE_CLI)
+        for service, operation in asked:
+            model: Any = session.get_service_model(service)
+            named = {xform_name(name, "-"): name for name in model.operation_names}
+            shape = model.operation_model(named[operation]).input_shape
+            known |= {f"--{xform_name(member, '-')}" for member in shape.members}
+        if asked:
+            assert set(re.findall(r" (--[a-z-]+)", line)) <= known, line
+
+
+@pytest.mark.parametrize("document", [RUNBOOK, NEVER_RUN], ids=lambda path: path.stem)
+def test_each_path_of_ours_leads_somewhere(document: Path) -> None:
+    folders = r"(?:docs|infra|src|functions|statemachines|tests|widget|benchmarks)/"
+    for path in backticked(document, rf"{folders}[\w./-]+"):
+        assert (ROOT / path).exists(), path
+
+
+def test_each_collection_in_the_runbook_is_one() -> None:
+    privileges = json.loads((ROOT / "infra/mongo/roles.json").read_text(encoding="utf-8"))["privileges"]
+    collections = {each["resource"]["collection"] for each in privileges}
+    named = set(re.findall(r"\bagent_\w+", RUNBOOK.read_text(encoding="utf-8")))
+    assert named
+    assert named <= collections
+
+
+def test_each_alarm_has_its_row() -> None:
+    named = [name for row in rows(RUNBOOK, "alarm") for name in re.findall(r"`(\w+)`", row[0])]
+    assert sorted(named) == sorted(TEMPLATE.of_type(ALARM))
+
+
+def test_each_log_group_that_is_named_is_there_and_each_of_a_function_is_named() -> None:
+    there = {
+        TEMPLATE.name(name).replace("qwestly-agent-local", "qwestly-agent-dev") for name in TEMPLATE.of_type(LOG_GROUP)
+    }
+    named = {name.strip("`") for name, _ in rows(RUNBOOK, "log group")}
+    assert named <= there
+    assert {name for name in there if name.startswith("/aws/lambda/")} <= named
+
+
+@pytest.mark.parametrize("document", [RUNBOOK, NEVER_RUN], ids=lambda path: path.stem)
+def test_what_the_log_is_searched_for_is_what_it_says(document: Path) -> None:
+    events, doctor = list(Event), "".join(path.read_text() for path in (ROOT / "infra/doctor").glob("*.py"))
+    searched = set(re.findall(r'message = "([^"]+)"', document.read_text(encoding="utf-8")))
+    for words in searched | backticked(document, r"[a-z]+(?: [a-z]+)+"):
+        told = any(event.startswith(words) for event in events) or words in doctor
+        assert told or words.startswith("make "), words
+
+
+def test_each_name_in_the_runbook_is_one_of_the_template_the_machines_the_metrics_or_an_error() -> None:
+    places = ("template.yaml", "src/qwestly_agent/observability.py", "src/qwestly_agent/errors.py")
+    machines = (ROOT / "statemachines").glob("*.yaml")
+    text = "".join(path.read_text(encoding="utf-8") for path in [*(ROOT / place for place in places), *machines])
+    for name in backticked(RUNBOOK, r"(?:[A-Z][a-z]+){2,}…?"):
+        pattern = name.removesuffix("…") if name.endswith("…") else rf"{name}\b"
+        assert re.search(rf"\b{pattern}", text), name
+
+
+def test_what_the_functions_reserve_is_what_the_runbook_says() -> None:
+    reserved = r"reserve (\d+) concurrent executions in dev, (\d+) in\s+staging and (\d+) in prod"
+    [told] = re.findall(reserved, RUNBOOK.read_text(encoding="utf-8"))
+    for stage, number in zip(("dev", "staging", "prod"), told, strict=True):
+        template = Stage.load(stage).template
+        functions = template.of_type(FUNCTION).values()
+        assert int(number) == sum(int(template.text(each["ReservedConcurrentExecutions"])) for each in functions)
+
+
+def test_whoever_deploys_is_told_every_secret_and_how_it_is_rotated() -> None:
     kept = {
         value.rpartition("/")[2]
-        for function in template.python_functions()
-        for value in template.environment(function).values()
+        for function in TEMPLATE.of_type(FUNCTION)
+        for value in TEMPLATE.environment(function).values()
         if is_reference(value)
     }
-    text = CONTRIBUTING.read_text(encoding="utf-8")
-    assert not [name for name in kept if f"`{name}`" not in text]
+    secrets, *_ = tables(RUNBOOK, "parameter")
+    assert {name.strip("`") for name, _ in secrets} == kept
+    rotated = {name for row in rows(RUNBOOK, "secret") for name in re.findall(r"`([\w-]+)`", row[0])}
+    assert rotated == kept
+    put = {found[1] for line in commands() if (found := re.search(r"--name /qwestly-agent/\$STAGE/([\w-]+)", line))}
+    assert put == kept
+
+
+def test_what_a_stage_sets_are_parameters() -> None:
+    _, parameters = tables(RUNBOOK, "parameter")
+    named = {name for row in parameters for name in re.findall(r"`(\w+)`", row[0])}
+    assert named <= TEMPLATE.parameters.keys()

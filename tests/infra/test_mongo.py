@@ -110,6 +110,12 @@ def test_what_is_missing_in_the_environment_is_said_in_one_sentence(run: Run) ->
     assert (failed.returncode, failed.stderr) == (1, "Missing in the environment: MONGODB_URI.\n")
 
 
+def test_secrets_that_are_not_there_yet_do_not_keep_indexes_from_being_made(run: Run) -> None:
+    later = "ssm:/qwestly-agent/dev/candidate-api-secret"
+    applied = run("apply", QWESTLY_CANDIDATE_API_SECRET=later, QWESTLY_AGENT_SHARED_SECRET=later)
+    assert (applied.returncode, applied.stderr) == (0, "")
+
+
 # --- check and apply ----------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,9 @@
 
 import os
 import re
-from collections.abc import Iterator
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,17 @@ from typing import Any
 import pytest
 import yaml
 
+from infra.local.environment import Template as LocalTemplate
 from qwestly_agent.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 
+MACHINE = "AWS::Serverless::StateMachine"
+SNAPSHOT = {"ApplyOn": "PublishedVersions"}
+PATHS = {**os.environ, "PYTHONPATH": f"src{os.pathsep}."}
 NAMES_OF_KEYS = {"TASK_TOKEN_KEY"}
 """Where a key is kept that never leaves its place: no secrets."""
+READ_BY_POWERTOOLS = {"POWERTOOLS_SERVICE_NAME"}
 NOT_IN_PRODUCTION = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "MODEL_FAST", "MODEL_PRO", "MODEL_FALLBACK"}
 """Settings that swap a part for another one; production runs the parts that the code names."""
 
@@ -25,8 +32,9 @@ class Template(yaml.SafeLoader):
 
 
 def intrinsic(loader: Template, name: str, node: yaml.Node) -> dict[str, Any]:
-    assert isinstance(node, yaml.ScalarNode), f"!{name} of anything but a scalar is more than the local stack reads"
-    return {"Ref" if name == "Ref" else f"Fn::{name}": loader.construct_scalar(node)}
+    is_list = isinstance(node, yaml.SequenceNode)
+    value = loader.construct_sequence(node, deep=True) if is_list else loader.construct_scalar(node)  # type: ignore[arg-type]
+    return {"Ref" if name == "Ref" else f"Fn::{name}": value}
 
 
 Template.add_multi_constructor("!", intrinsic)
@@ -39,7 +47,19 @@ def resources(kind: str) -> dict[str, dict[str, Any]]:
     return {name: body["Properties"] for name, body in TEMPLATE["Resources"].items() if body["Type"] == kind}
 
 
-FUNCTIONS = resources("AWS::Serverless::Function")
+def as_sam_sees_it(function: dict[str, Any]) -> dict[str, Any]:
+    """With what holds for all of them."""
+    shared = TEMPLATE["Globals"]["Function"]
+    variables = {
+        name: value
+        for each in (shared, function)
+        for name, value in each.get("Environment", {"Variables": {}})["Variables"].items()
+    }
+    layers = [*shared["Layers"], *function.get("Layers", [])]
+    return {**shared, **function, "Environment": {"Variables": variables}, "Layers": layers}
+
+
+FUNCTIONS = {name: as_sam_sees_it(each) for name, each in resources("AWS::Serverless::Function").items()}
 WITH_LINKS = {name: f for name, f in FUNCTIONS.items() if f["CodeUri"] == "functions/approve/"}
 STREAMING = {name: f for name, f in FUNCTIONS.items() if f["Handler"].endswith(".sh")}
 
@@ -48,15 +68,14 @@ def environment(function: dict[str, Any]) -> dict[str, Any]:
     return function["Environment"]["Variables"]
 
 
+TRACING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 OF_MAIL = {"APPROVE_URL", "MAIL_FROM"}
-HAVE_NO_RESOURCE = {
-    f"logs:{action}"
-    for action in (
-        *("CreateLogDelivery", "GetLogDelivery", "UpdateLogDelivery", "DeleteLogDelivery", "ListLogDeliveries"),
-        *("PutResourcePolicy", "DescribeResourcePolicies", "DescribeLogGroups"),
-    )
+FOLLOWING = {
+    *(f"logs:{verb}LogDelivery" for verb in ("Create", "Get", "Update", "Delete")),
+    *("logs:ListLogDeliveries", "logs:PutResourcePolicy", "logs:DescribeResourcePolicies", "logs:DescribeLogGroups"),
+    *("xray:PutTraceSegments", "xray:PutTelemetryRecords", "xray:GetSamplingRules", "xray:GetSamplingTargets"),
 }
-"""What a state machine needs to write its log: AWS knows no narrower permission for it."""
+"""What a state machine needs to write its log and its traces: AWS knows no narrower permission for it."""
 
 
 def statements() -> Iterator[dict[str, Any]]:
@@ -65,7 +84,8 @@ def statements() -> Iterator[dict[str, Any]]:
 
 
 def statements_of(role: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for policy in role["Policies"]:
+    shared = [resources("AWS::IAM::ManagedPolicy")[each["Ref"]] for each in role.get("ManagedPolicyArns", [])]
+    for policy in (*shared, *role.get("Policies", [])):
         yield from policy["PolicyDocument"]["Statement"]
 
 
@@ -113,17 +133,89 @@ def test_the_layer_is_built_for_the_machine_that_the_functions_run_on(function: 
     assert f"LAYER_PYTHON ?= {function['Runtime']}\n" in recipe
 
 
+def test_each_stage_has_a_layer_of_its_own() -> None:
+    assert TEMPLATE["Resources"]["AgentLayer"]["Properties"]["LayerName"] == {"Fn::Sub": "${AWS::StackName}"}
+
+
 def test_a_new_layer_reaches_what_the_alias_points_to(function: dict[str, Any]) -> None:
     assert {"Ref": "AgentLayer"} in function["Layers"]
     assert TEMPLATE["Resources"]["AgentLayer"]["Properties"]["PublishLambdaVersion"] is True
     assert function["AutoPublishAliasAllProperties"] is True
 
 
-def test_the_url_is_on_the_alias_because_only_published_versions_have_a_snapshot(streaming: dict[str, Any]) -> None:
-    assert streaming["AutoPublishAlias"] == "live"
-    assert streaming["SnapStart"] == {"ApplyOn": "PublishedVersions"}
-    assert streaming["FunctionUrlConfig"]["AuthType"] == "NONE"
+def test_a_url_is_on_the_alias_because_only_published_versions_have_a_snapshot() -> None:
+    public = {name: each for name, each in FUNCTIONS.items() if "FunctionUrlConfig" in each}
+    assert public.keys() == {"ChatFunction", "ApprovePagesFunction"}
+    for function in public.values():  # SAM puts the URL on the alias where there is one
+        assert function["AutoPublishAlias"] == "live"
+        assert function["FunctionUrlConfig"]["AuthType"] == "NONE"
     assert TEMPLATE["Outputs"]["ChatUrl"]["Value"] == {"Fn::GetAtt": "ChatFunctionUrl.FunctionUrl"}
+    assert TEMPLATE["Outputs"]["ApproveUrl"]["Value"] == {"Fn::GetAtt": "ApprovePagesFunctionUrl.FunctionUrl"}
+
+
+def test_machines_and_schedules_call_the_alias_too() -> None:
+    machines = resources("AWS::Serverless::StateMachine").values()
+    called = [each for machine in machines for each in machine["DefinitionSubstitutions"].values()]
+    called += [each["Target"]["Arn"] for each in resources("AWS::Scheduler::Schedule").values()]
+    assert all(each["Ref"].endswith(".Alias") or each["Ref"] in resources(MACHINE) for each in called)
+
+
+def test_who_calls_a_model_has_a_snapshot_with_the_agent_in_it() -> None:
+    """A snapshot holds what importing the door brings; what is imported later is imported at each cold start."""
+    with_snapshot = {name: each for name, each in FUNCTIONS.items() if each.get("SnapStart") == SNAPSHOT}
+    assert with_snapshot.keys() == {name for name, each in FUNCTIONS.items() if "DEEPSEEK_API_KEY" in environment(each)}
+    assert not [name for name, each in with_snapshot.items() if agent_comes_with([module_of(each)]) is None]
+
+
+def test_no_door_without_a_snapshot_imports_the_agent() -> None:
+    others = [module_of(each) for each in FUNCTIONS.values() if "SnapStart" not in each]
+    assert agent_comes_with(others) is None, "seconds at a cold start"
+
+
+def module_of(function: dict[str, Any]) -> str:
+    """Of the chat it is what run.sh starts."""
+    name = function["Handler"].partition(".")[0]
+    return f"{function['CodeUri']}{'app' if name == 'run' else name}".replace("/", ".")
+
+
+def agent_comes_with(doors: Sequence[str]) -> str | None:
+    """The first of these that brings it into a fresh interpreter."""
+    program = f"""
+import importlib, sys
+for door in {doors}:
+    importlib.import_module(door)
+    if "pydantic_ai" in sys.modules:
+        sys.exit(door)
+"""
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=PATHS, capture_output=True, text=True)
+    if ran.returncode == 0:
+        return None
+    assert ran.stderr.strip() in doors, ran.stderr
+    return ran.stderr.strip()
+
+
+def test_what_nobody_waits_for_leaves_a_letter_where_it_cannot_be_delivered() -> None:
+    schedules = resources("AWS::Scheduler::Schedule").values()
+    letters = {"Fn::GetAtt": "DeadLetters.Arn"}
+    assert all(each["Target"]["DeadLetterConfig"]["Arn"] == letters for each in schedules)
+    started = {each["Target"]["Arn"]["Ref"].removesuffix(".Alias") for each in schedules} & FUNCTIONS.keys()
+    assert (
+        started == {name for name, each in FUNCTIONS.items() if "DeadLetterQueue" in each} == {"ApproveSweepFunction"}
+    )
+    sweep = FUNCTIONS["ApproveSweepFunction"]
+    assert sweep["DeadLetterQueue"] == {"Type": "SQS", "TargetArn": letters}
+    again = sweep["EventInvokeConfig"]
+    assert again["MaximumRetryAttempts"] == 1, "a hiccup is no letter"
+    assert again["MaximumEventAgeInSeconds"] > 60 + sweep["Timeout"], "Lambda waits a minute before it tries again"
+
+
+def test_calls_are_traced_from_the_schedule_to_the_last_state(function: dict[str, Any]) -> None:
+    assert function["Tracing"] == "Active"
+    assert allowed(function) >= TRACING
+    assert all(each["Tracing"] == {"Enabled": True} for each in resources(MACHINE).values())
+    assert not [each for each in resources(MACHINE).values() if each["Logging"]["IncludeExecutionData"]], (
+        "a task token is a credential"
+    )
 
 
 def test_url_and_adapter_agree_that_the_answer_is_streamed(streaming: dict[str, Any]) -> None:
@@ -151,7 +243,7 @@ def test_browsers_of_named_origins_only_may_call_the_url(streaming: dict[str, An
 def test_chat_is_given_what_the_settings_read_and_nothing_else() -> None:
     read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION
     given = {name for name in environment(FUNCTIONS["ChatFunction"]) if not name.startswith("AWS_")}
-    assert given == read - OF_MAIL
+    assert given - READ_BY_POWERTOOLS == read - OF_MAIL
 
 
 def test_no_secret_stands_in_the_environment_or_in_a_parameter(function: dict[str, Any]) -> None:
@@ -172,17 +264,26 @@ def test_a_function_may_read_exactly_the_secrets_that_it_names(function: dict[st
         for value in environment(function).values()
         if isinstance(value, dict) and value.get("Fn::Sub", "").startswith("ssm:")
     }
-    [reading] = [s for s in statements_of(role_of(function)) if as_list(s["Action"]) == ["ssm:GetParameter"]]
-    assert {arn["Fn::Sub"].partition(":parameter")[2] for arn in reading["Resource"]} == named
+    read = [
+        arn["Fn::Sub"].partition(":parameter")[2]
+        for statement in statements_of(role_of(function))
+        if as_list(statement["Action"]) == ["ssm:GetParameter"]
+        for arn in as_list(statement["Resource"])
+    ]
+    assert sorted(read) == sorted(named)
 
 
-def test_each_function_has_a_role_of_its_own_that_names_what_it_may_do_and_to_what(function: dict[str, Any]) -> None:
-    assert function["Role"]["Fn::GetAtt"].removesuffix(".Arn") in resources("AWS::IAM::Role")
-    assert "Policies" not in function
-    assert not [role for role in resources("AWS::IAM::Role").values() if "ManagedPolicyArns" in role]
+def test_each_function_has_a_role_of_its_own() -> None:
+    roles = [function["Role"]["Fn::GetAtt"] for function in FUNCTIONS.values()]
+    assert len(set(roles)) == len(FUNCTIONS)
+    assert {role.removesuffix(".Arn") for role in roles} <= resources("AWS::IAM::Role").keys()
+    assert not [name for name, function in FUNCTIONS.items() if "Policies" in function]
+
+
+def test_a_role_names_what_it_may_do_and_to_what() -> None:
     for statement in statements():
         assert not [action for action in as_list(statement["Action"]) if "*" in action]
-        if not set(as_list(statement["Action"])) <= HAVE_NO_RESOURCE:
+        if not set(as_list(statement["Action"])) <= FOLLOWING:
             assert not [each for each in as_list(statement["Resource"]) if "*" in str(each)]
 
 
@@ -199,7 +300,18 @@ def test_each_function_says_how_long_and_how_often_it_may_run(function: dict[str
 
 def test_a_function_is_given_nothing_but_what_the_settings_read(function: dict[str, Any]) -> None:
     read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION
-    assert {name for name in environment(function) if not name.startswith("AWS_")} <= read
+    given = {name for name in environment(function) if not name.startswith("AWS_")}
+    assert given - READ_BY_POWERTOOLS <= read
+
+
+def test_only_who_proposes_or_carries_out_an_effect_can_sign_in_its_users_name() -> None:
+    assert {name for name, each in FUNCTIONS.items() if "QWESTLY_CANDIDATE_API_SECRET" in environment(each)} == {
+        "ChatFunction",
+        "ApproveRequestFunction",
+        "ApprovePagesFunction",
+        "ApproveSweepFunction",
+        "PublishFunction",
+    }
 
 
 def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
@@ -213,11 +325,12 @@ def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
 
 
 def test_the_pages_can_open_a_task_token_and_send_no_mail_and_the_request_can_open_none() -> None:
-    own = {"logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParameter"}
+    own = {*("logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParameter"), *TRACING}
     mail = {"ses:SendEmail", "ses:SendRawEmail"}
     assert allowed(FUNCTIONS["ApprovePagesFunction"]) - own == {"kms:Decrypt", "states:SendTaskSuccess"}
     assert allowed(FUNCTIONS["ApproveRequestFunction"]) - own == {"kms:Encrypt", "states:SendTaskSuccess", *mail}
-    assert allowed(FUNCTIONS["ApproveSweepFunction"]) - own == {"kms:Decrypt", "states:SendTaskSuccess", *mail}
+    sweeping = {"kms:Decrypt", "states:SendTaskSuccess", "sqs:SendMessage", *mail}
+    assert allowed(FUNCTIONS["ApproveSweepFunction"]) - own == sweeping
 
 
 def test_the_pages_are_answered_whole_to_whoever_has_a_link() -> None:
@@ -225,9 +338,10 @@ def test_the_pages_are_answered_whole_to_whoever_has_a_link() -> None:
     assert url == {"AuthType": "NONE", "InvokeMode": "BUFFERED"}, "no origin may read them from a script"
 
 
-def test_task_tokens_are_sealed_by_a_key_that_is_rotated() -> None:
-    [key] = resources("AWS::KMS::Key").values()
-    assert key["EnableKeyRotation"] is True
+def test_task_tokens_are_sealed_by_a_key_of_their_own_and_every_key_is_rotated() -> None:
+    [alias] = resources("AWS::KMS::Alias").values()
+    assert alias["TargetKeyId"] == {"Ref": "TaskTokenKey"}
+    assert all(key["EnableKeyRotation"] is True for key in resources("AWS::KMS::Key").values())
 
 
 def test_the_sweep_runs_every_minute_and_is_over_before_the_next_one() -> None:
@@ -248,6 +362,14 @@ def test_each_parameter_says_what_it_is_for_and_has_a_default() -> None:
 def test_the_environment_is_simple_enough_for_the_local_stack(function: dict[str, Any]) -> None:
     for name, value in environment(function).items():
         assert isinstance(value, str) or (isinstance(value, dict) and value.keys() <= {"Ref", "Fn::Sub"}), name
+
+
+def test_the_local_stack_sees_what_holds_for_all_functions_as_sam_does() -> None:
+    for name, seen in LocalTemplate.load().of_type("AWS::Serverless::Function").items():
+        function = FUNCTIONS[name]
+        assert seen.keys() == function.keys()
+        assert environment(dict(seen)).keys() == environment(function).keys()
+        assert len(seen["Layers"]) == len(function["Layers"])
 
 
 def test_each_resource_has_a_reason_above_it() -> None:

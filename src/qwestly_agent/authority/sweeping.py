@@ -11,9 +11,9 @@ from qwestly_agent.authority.answering import give_up, tell_execution
 from qwestly_agent.authority.approvals import expire
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.mailing import mail_if_due
-from qwestly_agent.authority.model import Approval
+from qwestly_agent.authority.model import EVERYBODY, Approval
 from qwestly_agent.bootstrap import House
-from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.observability import Event, cause_of, measure_waiting
 
 MOST_AT_A_TIME = 500
 AT_ONCE = 8
@@ -41,7 +41,15 @@ async def sweep(house: House, seconds_left: Callable[[], float]) -> dict[str, in
         if error is not None:
             counts["failed"] += 1
             house.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
+    await _measure(house)
     return dict(counts)
+
+
+async def _measure(house: House) -> None:
+    """After the work: what is still pending then is what waits."""
+    oldest, brake = await asyncio.gather(house.sweeps.oldest_pending_approval(), house.signals.brake(EVERYBODY))
+    now = house.clock()
+    measure_waiting(now - (now if oldest is None else oldest), brake is not None)
 
 
 async def look_after(house: House, user_id: str, approval_id: str) -> str:

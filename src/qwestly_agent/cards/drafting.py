@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, cast
 
 from pydantic import BaseModel, Field, StringConstraints
-from pydantic_ai.framing import register_tag, wrap
+from pydantic_ai.framing import wrap
 
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.model import Claim, Evidence, Section, Style
 from qwestly_agent.cards.outline import CARD, STYLES, Outlined
 from qwestly_agent.cards.pipeline import Step, drafted_before, evidence_of, wishes_of
 from qwestly_agent.chat.safe_text import safe_text
+from qwestly_agent.fences import BEFORE, EVIDENCE, WISH
 from qwestly_agent.one_answer import one_answer
 from qwestly_agent.states import run_state
 from qwestly_agent.stores.drafts import Draft
@@ -23,7 +24,6 @@ LONGEST_CLAIM, LONGEST_HEADING = 400, 80
 MOST_CITED = 8
 OUTPUT_RETRIES = 2
 
-_EVIDENCE, _WISH, _BEFORE = register_tag("evidence"), register_tag("wish"), register_tag("before")
 
 INSTRUCTIONS = """\
 You write one section of a career document about one person, for others to read. Code checks each claim against the \
@@ -136,7 +136,7 @@ async def written(house: FullHouse, user_id: str, order: Order) -> Section:
 def _prompt(order: Order) -> str:
     """What all sections share comes first, so that it is billed as cached."""
     evidence = [_fenced(item) for item in order.evidence.values() if item.publishable]
-    wishes = [wrap(_WISH, quoted(each)) for each in order.wishes]
+    wishes = [wrap(WISH, quoted(each)) for each in order.wishes]
     ask = f"Section “{order.outlined.kind}”. {order.outlined.ask}"
     return "\n\n".join([*evidence, *wishes, ask, *_again(order)])
 
@@ -144,14 +144,14 @@ def _prompt(order: Order) -> str:
 def _fenced(item: Evidence) -> str:
     fields = item.fields
     time = " – ".join(filter(None, (fields.start, fields.end)))
-    return wrap(_EVIDENCE, quoted("\n".join(filter(None, (item.text, time)))), id=item.id, source=quoted(item.source))
+    return wrap(EVIDENCE, quoted("\n".join(filter(None, (item.text, time)))), id=item.id, source=quoted(item.source))
 
 
 def _again(order: Order) -> list[str]:
     if order.before is None:
         return []
     before = "\n".join(f"{each.text} [{', '.join(each.evidence)}]" for each in order.before.claims)
-    parts = [f"So it was written last:\n{wrap(_BEFORE, quoted(before))}"]
+    parts = [f"So it was written last:\n{wrap(BEFORE, quoted(before))}"]
     if not order.missing:
         return [*parts, "Write it as the newest <wish> asks; what that does not concern stays word for word."]
     reasons = [f"- “{quoted(text)}”: {quoted(' '.join(why))}" for text, why in order.missing]

@@ -17,7 +17,6 @@ from qwestly_agent.authority.model import Answer, Approval
 from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.evidence import gather, sections_for, wish
-from qwestly_agent.cards.gate import check_card
 from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.clock import to_datetime
@@ -133,6 +132,8 @@ async def check_claims(house: House, step: Step) -> Step:
 
 
 async def _check_claims(house: House, step: Step) -> Step:
+    from qwestly_agent.cards.gate import check_card  # its patterns take long to compile, and no other state needs them
+
     draft = await house.drafts.get(step.user_id, step.draft_id)
     again = _checked_before(draft, step)
     if again is None:

@@ -7,7 +7,6 @@ from typing import Literal
 from qwestly_agent.authority.brake import unless_braked
 from qwestly_agent.authority.model import digest_of
 from qwestly_agent.bootstrap import FullHouse
-from qwestly_agent.cards.about import text_of, write_about
 from qwestly_agent.cards.model import LeftOut, Style
 from qwestly_agent.errors import Invalid, Unavailable
 from qwestly_agent.stores.drafts import Draft
@@ -55,6 +54,9 @@ class Cards:
 
     async def about(self, style: Style) -> AboutText:
         """Raises what `write_about` raises."""
+        # Here and not above: the patterns of the claim gate take long to compile, and few turns write such a text.
+        from qwestly_agent.cards.about import text_of, write_about
+
         draft = self._draft("about", style, "Drafted")
         work = write_about(self.house, draft, style)
         checked = await unless_braked(self.house.signals, self.user_id, work)

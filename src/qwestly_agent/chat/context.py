@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
-from pydantic_ai.framing import register_tag, wrap
+from pydantic_ai.framing import wrap
 
 from qwestly_agent.authority.model import Level
+from qwestly_agent.fences import MEMORIES, PROFILE
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.memory.view import sureness_and_origin
 from qwestly_agent.text import quoted
@@ -21,8 +22,6 @@ SETTLED_SECONDS = 10.0
 MEMORIES_LIMIT = 20
 LONGEST_FIELD_CHARACTERS = 2_000
 
-_PROFILE = register_tag("user_profile")
-_MEMORIES = register_tag("user_memories")
 
 MAY: Mapping[Level, str] = {
     "L0": "You may look things up and suggest. You change nothing, and are offered nothing that could.",
@@ -70,8 +69,8 @@ def make_context(
     about = "\n".join(fields) or "No profile yet."
     remembered = "\n".join(_line(memory) for memory in memories) or "Nothing is remembered yet."
     return Context(
-        profile=wrap(_PROFILE, quoted(about)),
-        memories=wrap(_MEMORIES, quoted(remembered)),
+        profile=wrap(PROFILE, quoted(about)),
+        memories=wrap(MEMORIES, quoted(remembered)),
         level=level,
         prompt_version=prompt_version,
         made_at=now,

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pydantic_ai.framing import register_tag, wrap
+from pydantic_ai.framing import wrap
 
 from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import Decision
@@ -12,9 +12,8 @@ from qwestly_agent.authority.words import news_of
 from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.request import Decided
 from qwestly_agent.errors import Changed, NotFound
+from qwestly_agent.fences import APPROVAL_NEWS
 from qwestly_agent.text import quoted
-
-_NEWS = register_tag("approval_news")
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ async def settle_all(
 
 
 def note_of(news: Sequence[Approval]) -> str:
-    return wrap(_NEWS, "\n".join(f"- {quoted(news_of(each))}" for each in news)) if news else ""
+    return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(news_of(each))}" for each in news)) if news else ""
 
 
 def nothing_new(settled: Sequence[Settled]) -> Changed:

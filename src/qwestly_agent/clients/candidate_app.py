@@ -17,7 +17,7 @@ import jwt
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
 from qwestly_agent.clock import Clock
-from qwestly_agent.errors import Unavailable
+from qwestly_agent.errors import InvalidSettings, Unavailable
 
 ISSUER = "qwestly-agent"
 AUDIENCE = "candidate-app"
@@ -222,6 +222,8 @@ class CandidateApp:
         headers: dict[str, str] | None = None,
         content: bytes = b"",
     ) -> httpx2.Request:
+        if not (self.secret and self.base_url):
+            raise InvalidSettings("Nothing is asked of the candidate app without its secret and address.")
         # Made by itself and not by the client, which would send one user's cookies along with the next user's request.
         return httpx2.Request(
             method,
@@ -287,7 +289,15 @@ _Version: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[!#-~]{1,128}$
 _Text: TypeAlias = Annotated[str, StringConstraints(max_length=2000)]
 
 
-class _Reason(BaseModel):
+# Built when the first answer is read: every door has a candidate app, and most ask it for nothing.
+_LATER = ConfigDict(defer_build=True)
+
+
+class _Told(BaseModel):
+    model_config = _LATER
+
+
+class _Reason(_Told):
     code: str = Field(pattern=r"^[a-z_]{1,40}$")
     message: str
     version: _Version | None = None
@@ -301,27 +311,27 @@ class _Reason(BaseModel):
         return words or "The candidate app gave no reason."
 
 
-class _Refusal(BaseModel):
+class _Refusal(_Told):
     error: _Reason
 
 
-class _SubjectVersion(BaseModel):
+class _SubjectVersion(_Told):
     version: _Version
 
 
-class _PendingOperation(BaseModel):
+class _PendingOperation(_Told):
     key: str
     status: Literal["pending"]
 
 
-class _DoneOperation(BaseModel):
+class _DoneOperation(_Told):
     key: str
     status: Literal["done"]
     version: _Version | None
     result: dict[_Text, _Text] = Field(max_length=20)
 
 
-class _FailedOperation(BaseModel):
+class _FailedOperation(_Told):
     key: str
     status: Literal["failed"]
     error: _Reason
@@ -330,7 +340,7 @@ class _FailedOperation(BaseModel):
 _Operation: TypeAlias = Annotated[_PendingOperation | _DoneOperation | _FailedOperation, Field(discriminator="status")]
 _VERSION = TypeAdapter(_SubjectVersion)
 _REFUSAL = TypeAdapter(_Refusal)
-_OPERATION: TypeAdapter[_Operation] = TypeAdapter(_Operation)
+_OPERATION: TypeAdapter[_Operation] = TypeAdapter(_Operation, config=_LATER)
 
 _REFUSALS = (401, 403, 404, 409, 422, 428, 429)
 """The contract's. Another status below 500 may come from something in between, and says nothing about the effect."""

@@ -4,13 +4,15 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
-from pydantic_ai.framing import register_tag, wrap
+from pydantic import BaseModel, Field, StringConstraints
+from pydantic_ai.framing import wrap
 
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.checking import Claimed, Passed, Reason, Said, check, hash_of, since_of
-from qwestly_agent.memory.model import MemoryType, Source, Trust
+from qwestly_agent.fences import ASKED, SAID
+from qwestly_agent.memory.checking import Claimed, Passed, Reason, Said, check, since_of
+from qwestly_agent.memory.model import MemoryType, Source
+from qwestly_agent.memory.notes import Kept
 from qwestly_agent.memory.ranking import LEAST_IMPORTANCE
 from qwestly_agent.one_answer import one_answer
 from qwestly_agent.stores.conversations import Message
@@ -20,10 +22,7 @@ SECONDS = 60.0
 MOST_FOUND = 20
 """In one conversation: what is more is chatter."""
 OUTPUT_RETRIES = 1
-MOST_PROMPT_CHARACTERS = 24_000
-"""About 6,000 tokens of the user's words; what follows them is read in a batch of its own."""
 
-_SAID, _ASKED = register_tag("said"), register_tag("asked")
 
 INSTRUCTIONS = """\
 You note what is worth remembering about a person for months, from what they typed in one conversation with their \
@@ -63,30 +62,6 @@ class Extracted(BaseModel):
     """All notes."""
 
     memories: Annotated[list[Candidate], Field(max_length=MOST_FOUND * 2)]
-
-
-class Kept(BaseModel):
-    """What passed the checks."""
-
-    model_config = ConfigDict(frozen=True)
-
-    type: MemoryType
-    content: str
-    quote: str
-    question: str = ""
-    trust: Trust
-    importance: float
-    confidence: float
-    sensitive: bool
-    since: str | None = None
-    """An ISO date."""
-    said_at: float
-    """Seconds since the epoch."""
-    source: Source
-
-    @property
-    def hash(self) -> str:
-        return hash_of(self.content)
 
 
 async def extract(
@@ -158,6 +133,6 @@ def prompt_of(told: dict[str, Said]) -> str:
     parts = []
     for name, said in told.items():
         if said.question:
-            parts.append(wrap(_ASKED, quoted(said.question)))
-        parts.append(wrap(_SAID, quoted("\n".join(said.typed)), id=name))
+            parts.append(wrap(ASKED, quoted(said.question)))
+        parts.append(wrap(SAID, quoted("\n".join(said.typed)), id=name))
     return "\n\n".join(parts)

@@ -41,6 +41,13 @@ class Sweeps:
         found = self.database[approvals.COLLECTION].find({"due_at": {"$gt": 0, "$lte": now}}, {"user_id": 1})
         return [(each["user_id"], each["_id"]) async for each in found.sort("due_at", 1).limit(limit)]
 
+    async def oldest_pending_approval(self) -> float | None:
+        """Since when it waits, in seconds since the epoch; None where none does."""
+        # Whatever is pending is due at some time, if only to expire: so an index finds it.
+        waiting = {"due_at": {"$gt": 0}, "status": "pending"}
+        found = self.database[approvals.COLLECTION].find(waiting, {"created_at": 1}).sort("created_at", 1).limit(1)
+        return next((each["created_at"] for each in await found.to_list()), None)
+
     async def silent_conversations(self, now: float, limit: int) -> list[tuple[str, str]]:
         """The user and id of each that is to be read for what to remember, the longest due first."""
         query = {"extract_at": {"$gt": 0, "$lte": now}, "lease_until": {"$lte": now}}

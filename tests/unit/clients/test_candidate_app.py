@@ -38,7 +38,7 @@ from qwestly_agent.clients.candidate_app import (
     Unknown,
     card,
 )
-from qwestly_agent.errors import Unauthorized, Unavailable
+from qwestly_agent.errors import InvalidSettings, Unauthorized, Unavailable
 from qwestly_agent.settings import Settings
 from tests.servers import API_SECRET, SECRET, FakeClock, candidate_app_server, free_port, until
 
@@ -547,3 +547,9 @@ async def test_a_reason_is_short_and_of_printable_words(user: str, message: str,
     body = {"error": {"code": "invalid", "message": message}}
     app = answered(lambda _: httpx2.Response(422, json=body))
     assert await app.set_profile_field(effect(user), "headline", "x") == Refused("invalid", reason)
+
+
+async def test_a_door_that_may_not_act_for_users_asks_nothing_of_the_candidate_app(http: httpx2.AsyncClient) -> None:
+    app = CandidateApp(http, "", "", FakeClock(), lambda: "id")
+    with pytest.raises(InvalidSettings):
+        await app.version_of("auth0|ada", "ap_1", candidate_app.PROFILE)

@@ -1,0 +1,88 @@
+"""What is right with a stage and what is not, in one table: `python -m infra.doctor [STAGE] [--spend]`.
+
+With a stage of samconfig.toml it takes the settings from the deployed functions; without one, from the environment, and
+looks at nothing in AWS but the references in it. It reads only. `--spend` also makes one smallest request to each
+model, one embedding, and one mail to SES's simulator.
+
+Exits with 1 where something is wrong. ADMIN_MONGODB_URI names a database user that may list indexes; the functions' own
+may not.
+"""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping
+
+from infra.doctor.configuration import check_secrets, check_settings
+from infra.doctor.database import check_database
+from infra.doctor.findings import Check, Finding, look, note, table
+from infra.doctor.models import check_prices, spend_on_embedding, spend_on_mail, spend_on_models
+from infra.doctor.patient import NotThere, Patient
+from infra.doctor.services import (
+    check_alarms,
+    check_functions,
+    check_keys,
+    check_machines,
+    check_mail,
+    check_parameters,
+    check_schedules,
+)
+from infra.stages import NoSuchStage, Stage
+from qwestly_agent.bootstrap import AWS, look_up
+
+EVERYWHERE: Mapping[str, Check] = {
+    "settings": check_settings,
+    "secrets": check_secrets,
+    "database": check_database,
+    "prices": check_prices,
+}
+OF_A_STAGE: Mapping[str, Check] = {
+    "parameters": check_parameters,
+    "functions": check_functions,
+    "state machines": check_machines,
+    "schedules": check_schedules,
+    "keys": check_keys,
+    "mail": check_mail,
+    "alarms": check_alarms,
+}
+SPENDING: Mapping[str, Check] = {
+    "a request": spend_on_models,
+    "an embedding": spend_on_embedding,
+    "a mail": spend_on_mail,
+}
+
+
+async def examine(patient: Patient, *, spend: bool = False) -> list[Finding]:
+    checks = {**EVERYWHERE, **(OF_A_STAGE if patient.stage else {}), **(SPENDING if spend else {})}
+    found = await asyncio.gather(*(look(about, check(patient)) for about, check in checks.items()))
+    unseen = [] if patient.stage else [note("AWS", "not looked at: no stage was named")]
+    return [*(finding for each in found for finding in each), *unseen]
+
+
+async def run(stage: str, *, spend: bool) -> list[Finding]:
+    aws, admin_uri = AWS().client, os.environ.get("ADMIN_MONGODB_URI", "")
+    if stage:
+        patient = await Patient.of_stage(Stage.load(stage), aws, look_up=look_up, admin_uri=admin_uri)
+    else:
+        patient = await Patient.of_environment(os.environ, aws=aws, look_up=look_up, admin_uri=admin_uri)
+    return await examine(patient, spend=spend)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.doctor", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("stage", nargs="?", default="", help="of samconfig.toml; without it, this environment")
+    parser.add_argument("--spend", action="store_true", help="a request to each model, an embedding, a mail to nobody")
+    arguments = parser.parse_args()
+    try:
+        findings = asyncio.run(run(arguments.stage, spend=arguments.spend))
+    except (NoSuchStage, NotThere) as error:
+        parser.error(str(error))
+    print(table(findings))
+    return 1 if any(each.mark == "WRONG" for each in findings) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""The database, as the functions' own user sees it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager, nullcontext
+from typing import Any, TypeAlias
+
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import OperationFailure
+
+from infra.doctor.findings import Finding, Findings, look, note, right, wrong
+from infra.doctor.patient import Patient
+from infra.mongo.__main__ import NOT_ALLOWED, ROLE, bearable, missing_fields, missing_indexes, missing_vector_indexes
+from qwestly_agent.authority.model import EVERYBODY
+from qwestly_agent.bootstrap import make_mongo_client
+from qwestly_agent.settings import Settings
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.signals import Signals
+
+LOOKS = {
+    *("listCollections", "listIndexes", "listSearchIndexes", "collStats", "dbStats", "dbHash", "indexStats"),
+    *("planCacheRead", "killCursors", "changeOwnPassword", "changeOwnCustomData"),
+}
+"""Actions that neither read nor change a document: whoever has them in addition has nothing to hide."""
+
+Database: TypeAlias = AsyncDatabase[Document]
+Right: TypeAlias = tuple[str, str]
+"""What, as `database.collection`, `database.*`, `*.*` or `cluster`, and the action on it."""
+
+
+async def check_database(patient: Patient) -> Findings:
+    """Through one client: each opens as many connections as a turn needs."""
+    settings = patient.settings
+    async with (
+        _opened(settings, settings.mongodb_uri) as own,
+        _opened(settings, patient.admin_uri) if patient.admin_uri else nullcontext(own) as admin,
+    ):
+        looks = {
+            "database": check_reachable(own),
+            "indexes": check_indexes(admin),
+            "assumed fields": check_assumed_fields(own),
+            "role": check_role(own),
+            "brake": check_brake(own),
+        }
+        for findings in await asyncio.gather(*(look(about, found) for about, found in looks.items())):
+            for finding in findings:
+                yield finding
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, uri: str) -> AsyncIterator[Database]:
+    async with make_mongo_client(uri) as mongo:
+        yield mongo[settings.mongodb_database]
+
+
+async def check_reachable(database: Database) -> Findings:
+    await database.command("ping")
+    yield right("database", f"{database.name} answers")
+
+
+async def check_indexes(database: Database) -> Findings:
+    for what, find in (("indexes", missing_indexes), ("vector indexes", missing_vector_indexes)):
+        try:
+            problems = [problem async for problem in find(database)]
+        except OperationFailure as error:
+            if error.code not in NOT_ALLOWED:
+                raise
+            yield note(what, "this user may not list them: set ADMIN_MONGODB_URI to one that may")
+            continue
+        for finding in _told(what, problems):
+            yield finding
+        if not problems:
+            yield right(what, "all of infra/mongo/indexes.py are there")
+
+
+async def check_assumed_fields(database: Database) -> Findings:
+    problems = [problem async for problem in missing_fields(database)]
+    for finding in _told("assumed fields", problems):
+        yield finding
+    if not problems:
+        yield right("assumed fields", "the candidate app's collections have what is read of them")
+
+
+def _told(about: str, problems: list[str]) -> list[Finding]:
+    return [(note if bearable(problem) else wrong)(about, problem) for problem in problems]
+
+
+async def check_role(database: Database) -> Findings:
+    """What the functions' user may do, against infra/mongo/roles.json: too little, and too much."""
+    status = await database.client.admin.command("connectionStatus", showPrivileges=True)
+    info = status.get("authInfo", {})
+    if not info.get("authenticatedUsers"):
+        yield note("role", "this server asks nobody who they are")
+        return
+    problems = list(_problems_of(rights(info["authenticatedUserPrivileges"]), wanted_rights(database.name)))
+    for problem in problems:
+        yield wrong("role", problem)
+    if not problems:
+        yield right("role", "may do what infra/mongo/roles.json says, and nothing else")
+
+
+def _problems_of(given: set[Right], wanted: set[Right]) -> Iterator[str]:
+    too_little = {each for each in wanted if not any((place, each[1]) in given for place in _places(each[0]))}
+    too_much = {(what, action) for what, action in given - wanted if action not in LOOKS}
+    yield from (f"may not {actions} {what}" for what, actions in _by_place(too_little))
+    yield from (f"may {actions} {what}, and need not" for what, actions in _by_place(too_much))
+
+
+def rights(privileges: Iterable[dict[str, Any]]) -> set[Right]:
+    return {(_place(each["resource"]), action) for each in privileges for action in each["actions"]}
+
+
+def wanted_rights(database: str) -> set[Right]:
+    """The role is written for production's database; another one has the same in its own."""
+    privileges = json.loads(ROLE.read_text(encoding="utf-8"))["privileges"]
+    return {(f"{database}.{what.partition('.')[2]}", action) for what, action in rights(privileges)}
+
+
+def _place(resource: dict[str, Any]) -> str:
+    if "db" not in resource:
+        return ", ".join(sorted(resource))  # cluster, anyResource, system_buckets
+    return f"{resource['db'] or '*'}.{resource.get('collection') or '*'}"
+
+
+def _places(what: str) -> tuple[str, ...]:
+    """Where a right to this may stand."""
+    database, _, collection = what.partition(".")
+    return what, f"{database}.*", f"*.{collection}", "*.*", "anyResource"
+
+
+def _by_place(them: set[Right]) -> list[tuple[str, str]]:
+    places: dict[str, set[str]] = {}
+    for what, action in them:
+        places.setdefault(what, set()).add(action)
+    return [(what, ", ".join(sorted(actions))) for what, actions in sorted(places.items())]
+
+
+async def check_brake(database: Database) -> Findings:
+    if await Signals(database).brake(EVERYBODY):
+        yield wrong("brake", "everybody's is on: nothing runs for anybody (python -m infra.brake off)")
+    else:
+        yield right("brake", "everybody's is off")

@@ -1,0 +1,205 @@
+"""What the layer and the functions weigh, and what each costs to import: the table at the end of `make build`.
+
+A door is imported as Lambda does at a cold start: by its own Python, from the layer alone, with nothing loaded before.
+The layer that `sam build` made is of Lambda's architecture; where that is not this machine's, one is built that is.
+"""
+
+import ast
+import contextlib
+import io
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infra.local.environment import FUNCTION, ROOT, Template
+
+BUILT = ROOT / ".aws-sam" / "build"
+LAYER = "AgentLayer"
+ARCHITECTURE = "aarch64"
+"""Lambda's, as template.yaml has it."""
+RUNS = 5
+
+CLIENTS = {"ssm": "ssm", "kms": "kms", "ses": "sesv2", "states": "stepfunctions"}
+"""The client of boto3 that asks for the actions of a service; logs and traces are Lambda's own affair."""
+
+BASE = "pydantic-ai and FastAPI"
+"""What any chat door of this kind imports, by itself."""
+_IMPORT_BASE = "import fastapi, pydantic_ai, pydantic_ai.models.openai"
+
+_MEASURE = """
+import re, sys, time
+
+begun = time.process_time()
+exec(sys.argv[1])
+if services := sys.argv[2:]:
+    from qwestly_agent.bootstrap import AWS
+    aws = AWS()
+    for service in services:
+        aws.client(service)
+ended = time.process_time()
+print(ended - begun, re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1])
+"""
+
+
+@dataclass(frozen=True)
+class Door:
+    name: str
+    """`approve/pages`"""
+    logical_id: str
+    calls_model: bool
+    actions: tuple[str, ...]
+    """That its role lets it ask of AWS, each as `client:Operation`."""
+
+    @property
+    def services(self) -> list[str]:
+        return sorted({action.partition(":")[0] for action in self.actions})
+
+    @property
+    def imports(self) -> str:
+        _, module = self.name.split("/")
+        return ", ".join([f"import {module}", *(_imports_with_models() if self.calls_model else ())])
+
+
+def _imports_with_models() -> list[str]:
+    """What `bootstrap` imports only where models are called."""
+    module = ast.parse((ROOT / "src/qwestly_agent/bootstrap.py").read_text(encoding="utf-8"))
+    [bootstrap] = [each for each in module.body if isinstance(each, ast.AsyncFunctionDef) and each.name == "bootstrap"]
+    return [each.module for each in ast.walk(bootstrap) if isinstance(each, ast.ImportFrom) and each.module]
+
+
+@dataclass(frozen=True)
+class ImportCost:
+    door: str
+    cpu_seconds: float
+    """The least of its runs, for whatever disturbs one only adds; with the door's clients of AWS made where it calls no
+    model."""
+    rss_mb: float
+    calls_model: bool
+
+
+def doors_of(template: Template) -> list[Door]:
+    return [_door(template, logical_id, each) for logical_id, each in template.of_type(FUNCTION).items()]
+
+
+def _door(template: Template, logical_id: str, properties: Any) -> Door:
+    folder, module = Path(properties["CodeUri"]).name, properties["Handler"].partition(".")[0]
+    if module == "run":  # a program that Lambda starts: what it starts is said in it
+        module = "app"
+    calls_model = "DEEPSEEK_API_KEY" in template.environment(logical_id)
+    return Door(f"{folder}/{module}", logical_id, calls_model, tuple(_actions(template, properties)))
+
+
+def _actions(template: Template, function: Any) -> list[str]:
+    role = _properties(template, function["Role"])
+    policies = [*role.get("Policies", ()), *(_properties(template, each) for each in role.get("ManagedPolicyArns", ()))]
+    statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
+    named = [action.partition(":") for each in statements for action in _listed(each["Action"])]
+    return sorted({f"{CLIENTS[service]}:{operation}" for service, _, operation in named if service in CLIENTS})
+
+
+def _properties(template: Template, reference: tuple[str, str]) -> Any:
+    """Of the resource that `!Ref` or `!GetAtt` names."""
+    return template.resources[reference[1].partition(".")[0]]["Properties"]
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return [value] if isinstance(value, str) else value
+
+
+def import_costs(packages: Path, python: str, runs: int = RUNS) -> list[ImportCost]:
+    """Of each door, and of `BASE`; on Linux. They take turns, so that a busy moment is nobody's alone."""
+    doors = doors_of(Template.load())
+    measured: dict[str, list[tuple[float, float]]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        bare, functions = Path(folder, "bare"), Path(folder, "functions")
+        subprocess.run([python, "-m", "venv", "--without-pip", bare], check=True)  # noqa: S603
+        # Without bytecode, as they are deployed.
+        shutil.copytree(ROOT / "functions", functions, ignore=shutil.ignore_patterns("__pycache__"))
+        environment = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", "AWS_DEFAULT_REGION": "eu-west-1"}
+        environment |= {"AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
+
+        def measure(name: str, imports: str, services: Sequence[str]) -> None:
+            paths = os.pathsep.join([str(functions / name.partition("/")[0]), str(packages)])
+            command = [bare / "bin" / "python", "-c", _MEASURE, imports, *services]
+            said = subprocess.check_output(command, env=environment | {"PYTHONPATH": paths}, text=True)  # noqa: S603
+            cpu, rss = said.split()
+            measured.setdefault(name, []).append((float(cpu), int(rss) / 1024))
+
+        for _ in range(runs):
+            measure(BASE, _IMPORT_BASE, ())
+            for door in doors:
+                measure(door.name, door.imports, () if door.calls_model else door.services)
+    calls_model = {BASE: True} | {door.name: door.calls_model for door in doors}
+    return [
+        ImportCost(name, min(cpu for cpu, _ in each), min(rss for _, rss in each), calls_model[name])
+        for name, each in measured.items()
+    ]
+
+
+def lambda_python() -> str:
+    """Of Lambda's own minor version where it is installed, else the one that runs this."""
+    with contextlib.suppress(OSError, subprocess.CalledProcessError):
+        command = ["pyenv", "prefix", "3.13"]
+        prefix = subprocess.check_output(command, text=True, stderr=subprocess.DEVNULL).strip()  # noqa: S603
+        return f"{prefix}/bin/python3.13"
+    return shutil.which("python3.13") or sys.executable
+
+
+def build_layer(folder: Path, python: str, architecture: str) -> Path:
+    """By the recipe that SAM uses; the folder of its packages. Raises `CalledProcessError`."""
+    recipe = ["make", "--silent", "--makefile", "src/Makefile", f"build-{LAYER}"]
+    variables = [f"ARTIFACTS_DIR={folder}", f"LAYER_PYTHON={python}", f"LAYER_ARCHITECTURE={architecture}"]
+    subprocess.run([*recipe, *variables], cwd=ROOT, check=True, capture_output=True, text=True)  # noqa: S603
+    return folder / "python"
+
+
+def unpacked_size(folder: Path) -> int:
+    """In bytes."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def zipped_size(folder: Path) -> int:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for file in folder.rglob("*"):
+            archive.write(file, file.relative_to(folder))
+    return len(packed.getvalue())
+
+
+@contextlib.contextmanager
+def packages_for_here(python: str) -> Iterator[Path]:
+    if platform.machine() == ARCHITECTURE:
+        yield BUILT / LAYER / "python"
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        yield build_layer(Path(folder), python, platform.machine())
+
+
+def main() -> None:
+    layer = BUILT / LAYER
+    print(f"\nThe layer: {unpacked_size(layer) / 1e6:.1f} MB, zipped {zipped_size(layer) / 1e6:.1f} MB\n")
+    if platform.system() != "Linux":
+        print("What importing costs is measured on Linux alone: the layer holds Linux wheels.")
+        return
+    python = lambda_python()
+    with packages_for_here(python) as packages:
+        costs = {each.door: each for each in import_costs(packages, python)}
+    print(f"{'function':36}{'size, kB':>10}{'import, CPU s':>15}{'memory, MB':>12}")
+    for door in doors_of(Template.load()):
+        cost, size = costs[door.name], unpacked_size(BUILT / door.logical_id)
+        print(f"{door.name:36}{size / 1e3:10.1f}{cost.cpu_seconds:15.2f}{cost.rss_mb:12.0f}")
+    base, chat = costs[BASE], costs["chat/app"]
+    print(f"{BASE:36}{'':10}{base.cpu_seconds:15.2f}{base.rss_mb:12.0f}")
+    print(f"\nThe chat door takes {chat.cpu_seconds / base.cpu_seconds:.2f} times what {BASE} take.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""What is kept about one user, on their behalf: `python -m infra.users export | erase USER`, with quotes for the |.
+
+For somebody who asked for it outside of the chat, and cannot sign in: what GET /api/me/export and DELETE /api/me do.
+Needs the function's own settings in its environment. `erase` stops what runs, tells executions that wait, and prints
+how many documents went, by collection; what the candidate app keeps is erased there. Where nothing is kept it exits
+with 1: an id that was mistyped.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+
+from qwestly_agent.bootstrap import bootstrap_without_models
+from qwestly_agent.errors import InvalidSettings
+from qwestly_agent.leaving import erase, export
+from qwestly_agent.settings import Settings
+
+
+class NothingKept(Exception):
+    """About this user."""
+
+
+async def run(what: str, user_id: str, settings: Settings) -> str:
+    """Raises `NothingKept`, where there is nothing to erase."""
+    house = await bootstrap_without_models(settings)
+    try:
+        if what == "erase":
+            if not any((await house.belongings.counts(user_id)).values()):
+                raise NothingKept
+            return json.dumps(await erase(house, user_id), indent=2)
+        return b"".join([piece async for piece in await export(house, user_id)]).decode()
+    finally:
+        await house.close()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m infra.users", description=__doc__)
+    parser.add_argument("what", choices=["export", "erase"], help="as one JSON document; for good")
+    parser.add_argument("user", help="the user's id")
+    arguments = parser.parse_args()
+    try:
+        print(asyncio.run(run(arguments.what, arguments.user, Settings.from_env())))
+    except InvalidSettings as error:
+        parser.error(str(error))
+    except NothingKept:
+        sys.exit(f"Nothing is kept about {arguments.user}.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

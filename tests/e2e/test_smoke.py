@@ -1,0 +1,185 @@
+"""The smoke test of a deployed stage, against the running stack: what passes, and what it would not let pass."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from infra.local.aws import AwsServer
+from infra.smoke import LOCAL_ORIGIN, STEPS, Place, Visit, place_of_stage, walk
+from infra.stages import Stage
+from tests.e2e.processes import Stack, python, started
+from tests.servers import SECRET
+
+
+@dataclass
+class Walked:
+    ok: bool
+    lines: list[str]
+
+    def marks(self) -> dict[str, str]:
+        found = (re.fullmatch(r"(ok|not tried|FAILED) +(.+?) +\d+ ms.*", line) for line in self.lines)
+        return {line[2]: line[1] for line in found if line}
+
+
+def walked(place: Place, transport: httpx2.BaseTransport | None = None, *, spend: bool = False) -> Walked:
+    lines: list[str] = []
+    with httpx2.Client(transport=transport, timeout=20) as http:
+        return Walked(walk(Visit(place, http, spend), lines.append), lines)
+
+
+@pytest.fixture
+def place(stack: Stack) -> Place:
+    stack.model("reset", now=True)
+    return Place(stack.url, f"{stack.url}/approve", LOCAL_ORIGIN, SECRET)
+
+
+def test_a_stack_that_works_passes_every_step_and_nothing_is_left_of_the_visit(stack: Stack) -> None:
+    arguments = (stack.url, "--spend", "--approve-url", f"{stack.url}/approve")
+    with started(*python("infra.smoke", *arguments)) as smoke:
+        assert smoke.wait() == 0, smoke.said
+    assert Walked(True, smoke.said.splitlines()).marks() == dict.fromkeys(STEPS, "ok")
+    assert re.search(r"leaving .* documents erased, none left", smoke.said)
+    assert SECRET not in smoke.said
+
+
+def test_nothing_is_spent_unless_it_is_asked_for(stack: Stack, place: Place) -> None:
+    seen = walked(place)
+    assert seen.ok
+    assert {name for name, mark in seen.marks().items() if mark == "not tried"} == {
+        "a turn",
+        "a turn of the AI SDK",
+        "its conversation",
+        "stop",
+        "end",
+    }
+    assert stack.model("requests") == []
+
+
+def test_what_fails_ends_with_one_and_hides_nothing_that_comes_after_it(stack: Stack) -> None:
+    with started(*python("infra.smoke", stack.url, "--origin", "https://other.example")) as smoke:
+        assert smoke.wait() == 1
+    marks = Walked(False, smoke.said.splitlines()).marks()
+    assert [name for name, mark in marks.items() if mark == "FAILED"] == ["CORS"]
+    assert marks["leaving"] == "ok"
+
+
+class Buffering(httpx2.BaseTransport):
+    """Something on the way that hands on an answer once it is whole."""
+
+    def __init__(self) -> None:
+        self.inner = httpx2.HTTPTransport()
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        answer = self.inner.handle_request(request)
+        whole = answer.read()
+        answer.close()
+        return httpx2.Response(answer.status_code, headers=answer.headers, content=whole, request=request)
+
+    def close(self) -> None:
+        self.inner.close()
+
+
+def test_an_answer_that_comes_all_at_once_is_no_stream(place: Place) -> None:
+    seen = walked(place, Buffering(), spend=True)
+    assert not seen.ok
+    failed = {name for name, mark in seen.marks().items() if mark == "FAILED"}
+    assert failed == {"a turn", "a turn of the AI SDK"}
+    assert any("does not stream" in line for line in seen.lines)
+
+
+@dataclass
+class Otherwise(Buffering):
+    """Answers one request as it should not."""
+
+    method: str
+    path: str
+    status: int
+    body: object
+    inner: httpx2.HTTPTransport = field(default_factory=httpx2.HTTPTransport)
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        if (request.method, request.url.path) == (self.method, self.path):
+            return httpx2.Response(self.status, json=self.body, request=request)
+        return super().handle_request(request)
+
+
+@pytest.mark.parametrize(
+    ("step", "otherwise"),
+    [
+        ("health", Otherwise("GET", "/healthz", 502, {})),
+        ("401 without a token", Otherwise("GET", "/api/conversations", 200, {"items": []})),
+        ("memories", Otherwise("GET", "/api/memories", 200, {"items": [{"content": "of somebody else"}]})),
+        ("export", Otherwise("GET", "/api/me/export", 200, {"complete": False, "user_id": "", "counts": {}})),
+        ("brake on and off", Otherwise("POST", "/api/brake", 200, {"state": "partial"})),
+        ("brake on and off", Otherwise("POST", "/api/chat", 200, {})),
+        ("leaving", Otherwise("DELETE", "/api/me", 200, {"erased": {}})),
+        ("leaving", Otherwise("DELETE", "/api/me", 500, {})),
+    ],
+)
+def test_each_step_would_notice(place: Place, step: str, otherwise: Otherwise) -> None:
+    seen = walked(place, otherwise)
+    assert not seen.ok
+    assert [name for name, mark in seen.marks().items() if mark == "FAILED"] == [step]
+
+
+class WelcomingAnybody(Buffering):
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        if request.method == "OPTIONS":
+            return httpx2.Response(200, headers={"Access-Control-Allow-Origin": request.headers["origin"]})
+        return super().handle_request(request)
+
+
+def test_a_chat_that_any_page_may_call_is_noticed(place: Place) -> None:
+    seen = walked(place, WelcomingAnybody())
+    assert [name for name, mark in seen.marks().items() if mark == "FAILED"] == ["CORS"]
+
+
+def test_a_page_that_is_not_ours_is_no_approval_page(stack: Stack, place: Place) -> None:
+    seen = walked(Place(place.chat, f"{stack.url}/page.js", place.origin, SECRET))
+    assert [name for name, mark in seen.marks().items() if mark == "FAILED"] == ["a wrong link"]
+
+
+def test_another_secret_lets_nobody_in(place: Place) -> None:
+    seen = walked(Place(place.chat, place.approve, place.origin, "another-secret-of-32-bytes-or-more"))
+    assert seen.marks()["memories"] == "FAILED"
+    assert any("answers 401, not 200" in line for line in seen.lines)
+
+
+# --- where a stage is -------------------------------------------------------------------------------------------------
+
+STACK = {
+    "Resources": {"Any": {"Type": "AWS::SQS::Queue"}},
+    "Outputs": {
+        "ChatUrl": {"Value": "https://chat.lambda-url.eu-west-1.on.aws/"},
+        "ApproveUrl": {"Value": "https://approve.lambda-url.eu-west-1.on.aws/"},
+    },
+}
+
+
+@pytest.fixture
+def staging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Stage, AwsServer]]:
+    stage = Stage.load("staging")
+    secret = {"QWESTLY_AGENT_SHARED_SECRET": f"{SECRET},the-one-that-is-rotated-out-of-32-bytes"}
+    with AwsServer(stage.template.without("AWS::Serverless::StateMachine"), secret) as aws:
+        for name, value in aws.variables.items():
+            monkeypatch.setenv(name, value)
+        aws.client("cloudformation").create_stack(StackName=stage.stack, TemplateBody=json.dumps(STACK))
+        yield stage, aws
+
+
+def test_a_stage_is_found_by_its_stacks_outputs_and_its_secret_in_parameter_store(
+    staging: tuple[Stage, AwsServer],
+) -> None:
+    stage, aws = staging
+    assert place_of_stage(stage, aws.client) == Place(
+        chat="https://chat.lambda-url.eu-west-1.on.aws",
+        approve="https://approve.lambda-url.eu-west-1.on.aws/approve",
+        origin="https://staging.qwestly.com",
+        secret=SECRET,
+        claims={},
+    )

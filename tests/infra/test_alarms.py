@@ -1,0 +1,196 @@
+"""Who watches production: alarms and the dashboard name what is really measured, and nothing goes unwatched."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from qwestly_agent.observability import (
+    measure_answer,
+    measure_consolidation,
+    measure_extraction,
+    measure_turn,
+    measure_waiting,
+)
+from tests.infra.test_template import FUNCTIONS, MACHINE, PARAMETERS, TEMPLATE, resources
+
+Metric = tuple[str, str, str]
+"""Namespace, name, and its one dimension."""
+
+ALARMS = resources("AWS::CloudWatch::Alarm")
+QUEUES = resources("AWS::SQS::Queue")
+MACHINES = resources(MACHINE)
+STACK = "AWS::StackName"
+MEASURED_BY_AWS: set[Metric] = {
+    *(("AWS/Lambda", name, "FunctionName") for name in ("Errors", "Throttles", "Duration", "ConcurrentExecutions")),
+    *(("AWS/States", f"Executions{how}", "StateMachineArn") for how in ("Succeeded", "Failed", "TimedOut", "Aborted")),
+    ("AWS/SQS", "ApproximateNumberOfMessagesVisible", "QueueName"),
+}
+"""As far as we look at it. What these are of is a resource of ours; what we measure is the stack's."""
+MOST_METRICS = 10
+"""Of an alarm, says AWS."""
+
+
+@pytest.fixture
+def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> set[Metric]:
+    """As CloudWatch reads it from our lines."""
+    monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "a-stack")
+    tokens = {"input_tokens": 1, "cached_tokens": 1, "output_tokens": 1}
+    measure_turn("complete", {**tokens, "cost_usd": 0.1, "first_text_ms": 1, "total_ms": 2}, {})
+    measure_extraction(["add"], 0, {"not_said": 1})
+    measure_consolidation(1, 1, 1, 0, 0)
+    measure_answer(0.1)
+    measure_waiting(1, False)
+    return set(_declared(capsys.readouterr().out))
+
+
+def _declared(written: str) -> Iterator[Metric]:
+    for line in map(json.loads, written.splitlines()):
+        for each in line["_aws"]["CloudWatchMetrics"]:
+            [[dimension]] = each["Dimensions"]
+            assert line[dimension] == "a-stack"
+            yield from ((each["Namespace"], metric["Name"], dimension) for metric in each["Metrics"])
+
+
+def metrics_of(alarm: dict[str, Any]) -> list[tuple[Metric, Any]]:
+    """Each with what it is of."""
+    stats = [each["MetricStat"]["Metric"] for each in alarm.get("Metrics", []) if "MetricStat" in each] or [alarm]
+    return [
+        ((each["Namespace"], each["MetricName"], dimension["Name"]), dimension["Value"])
+        for each in stats
+        for dimension in each["Dimensions"]
+    ]
+
+
+def watched(name: str) -> list[Any]:
+    """All that an alarm looks at this metric of."""
+    return [of["Ref"] for alarm in ALARMS.values() for metric, of in metrics_of(alarm) if metric[1] == name]
+
+
+# --- alarms -----------------------------------------------------------------------------------------------------------
+
+
+def test_each_alarm_looks_at_something_that_is_measured(measured_by_us: set[Metric]) -> None:
+    for name, alarm in ALARMS.items():
+        for metric, of in metrics_of(alarm):
+            if metric in MEASURED_BY_AWS:
+                assert (of.get("Ref") or of["Fn::GetAtt"].partition(".")[0]) in TEMPLATE["Resources"], name
+            else:
+                assert (metric in measured_by_us, of) == (True, {"Ref": STACK}), name
+
+
+def test_each_alarm_is_heard_and_says_what_silence_means() -> None:
+    topic = {"Ref": "Alarms"}
+    for name, alarm in ALARMS.items():
+        assert alarm["AlarmActions"] == alarm["OKActions"] == [topic], name
+        assert alarm["TreatMissingData"] in ("notBreaching", "breaching", "ignore"), name
+        assert alarm["AlarmDescription"], name
+    [subscription] = resources("AWS::SNS::Subscription").values()
+    assert (subscription["TopicArn"], subscription["Endpoint"]) == (topic, {"Ref": "AlarmAddress"})
+    assert TEMPLATE["Resources"]["AlarmsSubscription"]["Condition"] == "SomebodyIsTold"
+    assert PARAMETERS["AlarmAddress"]["Default"] == ""
+
+
+def test_an_alarm_over_several_metrics_answers_with_one_number_of_those_it_names() -> None:
+    for name, alarm in ALARMS.items():
+        answered = [each for each in alarm.get("Metrics", []) if each.get("ReturnData", True)]
+        named = {each["Id"] for each in alarm.get("Metrics", []) if "MetricStat" in each}
+        assert len(named) <= MOST_METRICS, name
+        if named:
+            [sum_of] = answered
+            words = set(re.findall(r"\b[a-z]\w*", sum_of["Expression"]))
+            assert words == (named if words else set()), name
+
+
+def test_the_errors_of_each_function_ring() -> None:
+    assert sorted(watched("Errors")) == sorted(FUNCTIONS)
+
+
+def test_whoever_is_turned_away_at_a_public_door_rings() -> None:
+    assert sorted(watched("Throttles")) == sorted(name for name, f in FUNCTIONS.items() if "FunctionUrlConfig" in f)
+
+
+@pytest.mark.parametrize("how", ["Failed", "TimedOut", "Aborted"])
+def test_the_executions_of_each_machine_that_do_not_end_as_they_should_ring(how: str) -> None:
+    assert sorted(watched(f"Executions{how}")) == sorted(MACHINES)
+
+
+def test_each_queue_rings_when_something_lies_in_it() -> None:
+    looked_at = [
+        of["Fn::GetAtt"].removesuffix(".QueueName")
+        for alarm in ALARMS.values()
+        for metric, of in metrics_of(alarm)
+        if metric[0] == "AWS/SQS"
+    ]
+    assert looked_at == list(QUEUES)
+
+
+def test_what_lies_in_a_queue_and_what_an_alarm_says_is_encrypted() -> None:
+    assert all(queue["SqsManagedSseEnabled"] is True for queue in QUEUES.values())
+    assert all(topic["KmsMasterKeyId"] == {"Ref": "AlarmsKey"} for topic in resources("AWS::SNS::Topic").values())
+    speakers = resources("AWS::KMS::Key")["AlarmsKey"]["KeyPolicy"]["Statement"][1]
+    assert speakers["Principal"] == {"Service": "cloudwatch.amazonaws.com"}, "AWS's own key would not let it in"
+
+
+def test_a_slow_turn_rings_long_before_its_deadline() -> None:
+    slow = ALARMS["TurnsSlow"]
+    assert (slow["ExtendedStatistic"], slow["Threshold"]) == ("p95", 200_000)
+    assert FUNCTIONS["ChatFunction"]["Timeout"] * 1000 > slow["Threshold"]
+
+
+def test_where_no_sweep_says_how_old_the_oldest_approval_is_it_rings_too() -> None:
+    assert ALARMS["ApprovalsOld"]["TreatMissingData"] == "breaching"
+    assert [name for name, each in ALARMS.items() if each["TreatMissingData"] == "breaching"] == ["ApprovalsOld"]
+    assert TEMPLATE["Resources"]["ApprovalsOld"]["DependsOn"] == "ApproveSweepSchedule", "or it rings before the first"
+
+
+# --- the dashboard ----------------------------------------------------------------------------------------------------
+
+
+def widgets(kind: str) -> list[dict[str, Any]]:
+    [dashboard] = resources("AWS::CloudWatch::Dashboard").values()
+    return [
+        each["properties"]
+        for each in json.loads(dashboard["DashboardBody"]["Fn::Sub"])["widgets"]
+        if each["type"] == kind
+    ]
+
+
+def shown(rows: Sequence[Sequence[Any]]) -> Iterator[Sequence[str]]:
+    """Namespace, name, dimension and what it is of, with whatever a row takes from the one above."""
+    above: list[str] = []
+    for row in rows:
+        said = [each for each in row if isinstance(each, str)]
+        if not said:
+            continue  # an expression
+        if said[0] == "...":
+            said = [*above[: len(above) - len(said) + 1], *said[1:]]
+        above = [above[place] if each == "." else each for place, each in enumerate(said)]
+        yield above
+
+
+def test_the_dashboard_shows_nothing_but_what_is_measured(measured_by_us: set[Metric]) -> None:
+    for widget in widgets("metric"):
+        for namespace, name, dimension, of in shown(widget["metrics"]):
+            metric, [named] = (namespace, name, dimension), re.findall(r"^\$\{([\w:]+)(?:\.QueueName)?\}$", of)
+            if metric in MEASURED_BY_AWS:
+                assert named in TEMPLATE["Resources"], widget["title"]
+            else:
+                assert (metric in measured_by_us, named) == (True, STACK), widget["title"]
+
+
+def test_the_dashboard_shows_every_alarm_function_and_machine() -> None:
+    [alarms] = widgets("alarm")
+    assert alarms["alarms"] == [f"${{{name}.Arn}}" for name in ALARMS]
+    rows = [row for widget in widgets("metric") for row in shown(widget["metrics"])]
+    for metric, all_of in (("Errors", FUNCTIONS), ("Duration", FUNCTIONS), ("ExecutionsFailed", MACHINES)):
+        assert {of for _, name, _, of in rows if name == metric} == {f"${{{name}}}" for name in all_of}
+
+
+def test_an_expression_of_the_dashboard_uses_what_stands_beside_it() -> None:
+    for widget in widgets("metric"):
+        options = [each for row in widget["metrics"] for each in row if isinstance(each, dict)]
+        used = {word for each in options for word in re.findall(r"\b[a-z]\w*", each.get("expression", ""))}
+        assert used == {each["id"] for each in options if "id" in each}

@@ -1,0 +1,682 @@
+"""The doctor, over servers that speak the wire of what it looks at: a whole stage, and each thing of it broken."""
+
+import asyncio
+import io
+import json
+import re
+import sys
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from moto.sesv2 import urls
+from moto.sesv2.responses import SESV2Response
+from pymongo import AsyncMongoClient, MongoClient
+from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import OperationFailure
+
+from infra.doctor.__main__ import EVERYWHERE, OF_A_STAGE, examine, main
+from infra.doctor.database import rights, wanted_rights
+from infra.doctor.findings import Finding, table
+from infra.doctor.patient import Patient
+from infra.local.aws import AwsServer, definition_of
+from infra.local.environment import FUNCTION, SCHEDULE, Template
+from infra.local.model_server import ModelServer, Reply
+from infra.mongo.__main__ import SAMPLE, apply, atlas_role
+from infra.mongo.indexes import ASSUMED
+from infra.stages import Stage
+from qwestly_agent.bootstrap import look_up
+from tests.servers import API_SECRET, SECRET, FakeClock, mongo_server
+
+ROOT = Path(__file__).parents[2]
+DATABASE = "candidate_portal"
+NOBODY = "mongodb://agent:hunter2@127.0.0.1:9/?directConnection=true"
+SECRETS = {
+    "QWESTLY_AGENT_SHARED_SECRET": SECRET,
+    "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+    "DEEPSEEK_API_KEY": "sk-deepseek",
+    "OPENAI_API_KEY": "sk-openai",
+}
+OF_THE_DATABASE = {"database", "indexes", "vector indexes", "assumed fields", "role", "brake"}
+NOT_LOOKED_AT = re.compile(
+    r"(ExtractMemories|GenerateCard|GatherEvidence|CheckClaims|KeepDraft|ReadDecision|NoteEnd)\w*"
+)
+"""Of these nothing is asked that is not asked of others too, and each takes its time."""
+SAMCONFIG = """
+[dev.deploy.parameters]
+stack_name = "qwestly-agent-dev"
+parameter_overrides = [
+    "ConfigurationPath=/qwestly-agent/dev",
+    "CandidateApiUrl=https://dev.qwestly.com/api/agent/v1",
+    "AlarmAddress=whoever-is-on-duty@qwestly.com",
+    'MailFrom="Qwestly on trial <agent@qwestly.com>"',
+]
+"""
+
+
+@dataclass
+class Lambda:
+    """moto's, which knows of no snapshot."""
+
+    client: Any
+    snapshot: str = "On"
+    gone: str = ""
+    """A function that is not there."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.client, name)
+
+    def get_function_configuration(self, **given: Any) -> dict[str, Any]:
+        found = self.client.get_function_configuration(**self._asked(**given))
+        return {**found, "SnapStart": {"OptimizationStatus": self.snapshot}}
+
+    def get_function_concurrency(self, **given: Any) -> dict[str, Any]:
+        return self.client.get_function_concurrency(**self._asked(**given))
+
+    def _asked(self, FunctionName: str, **more: Any) -> dict[str, Any]:  # noqa: N803
+        return {"FunctionName": "nobody" if FunctionName == self.gone else FunctionName, **more}
+
+
+@dataclass
+class Deployed:
+    """A stage as AWS and the database have it."""
+
+    aws: AwsServer
+    stage: Stage
+    database: Any
+    """By pymongo's client that blocks."""
+    uri: str = field(repr=False)
+    models: dict[str, str]
+    """Where the scripted ones are: no part of the template."""
+    clock: FakeClock = field(default_factory=FakeClock)
+    functions: Lambda = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.functions = Lambda(self.aws.client("lambda"))
+
+    def client(self, service: str) -> Any:
+        return self.functions if service == "lambda" else self.aws.client(service)
+
+    def name(self, logical_id: str) -> str:
+        return self.stage.template.name(logical_id)
+
+    def set(self, function: str, **changes: str | None) -> None:
+        """In the version behind the alias; None takes a variable out."""
+        name, client = self.name(function), self.client("lambda")
+        variables = {**self.stage.template.environment(function), **self.models, **changes}
+        kept = {variable: value for variable, value in variables.items() if value is not None}
+        client.update_function_configuration(FunctionName=name, Environment={"Variables": kept})
+        version = client.publish_version(FunctionName=name)["Version"]
+        client.update_alias(FunctionName=name, Name="live", FunctionVersion=version)
+
+    def keep(self, secret: str, value: str) -> None:
+        name = f"/qwestly-agent/dev/{secret}"
+        self.client("ssm").put_parameter(Name=name, Value=value, Type="SecureString", Overwrite=True)
+
+    def examined(self, *, spend: bool = False) -> list[Finding]:
+
+        async def examined() -> list[Finding]:
+            patient = await Patient.of_stage(self.stage, self.client, look_up=look_up, clock=self.clock)
+            return await examine(patient, spend=spend)
+
+        return asyncio.run(examined())
+
+    def wrong(self, **how: bool) -> list[str]:
+        return told(self.examined(**how), "WRONG")
+
+
+def told(findings: list[Finding], mark: str) -> list[str]:
+    return [f"{each.about}: {each.what}" for each in findings if each.mark == mark]
+
+
+# --- a stage in which everything is right -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mongo() -> Iterator[str]:
+    """A server of its own: the stage's database is called as in production."""
+    with mongo_server() as (uri, _):
+        yield uri
+
+
+@pytest.fixture(scope="module")
+def _patch() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        # The doctor asks what no function may, and is watched by nobody.
+        patch.setattr("qwestly_agent.bootstrap.AsyncMongoClient", AsyncMongoClient)
+        yield patch
+
+
+@pytest.fixture(scope="module")
+def account(_patch: pytest.MonkeyPatch) -> dict[str, bool]:
+    """What SES answers about it, which moto does not know."""
+    account = {"ProductionAccessEnabled": True, "SendingEnabled": True}
+    _patch.setitem(urls.url_paths, "{0}/v2/email/account$", SESV2Response.dispatch)
+    _patch.setattr(SESV2Response, "get_account", lambda _: json.dumps(account), raising=False)
+    return account
+
+
+@pytest.fixture(scope="module")
+def _deployed(
+    mongo: str,
+    _model_server: ModelServer,
+    account: dict[str, bool],
+    _patch: pytest.MonkeyPatch,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Deployed]:
+    samconfig = tmp_path_factory.mktemp("stage") / "samconfig.toml"
+    samconfig.write_text(SAMCONFIG)
+    whole = Stage.load("dev", samconfig)
+    resources = {name: each for name, each in whole.template.resources.items() if not NOT_LOOKED_AT.fullmatch(name)}
+    stage = replace(whole, template=replace(whole.template, resources=resources))
+    models = {"MODEL_BASE_URL": _model_server.base_url, "EMBEDDINGS_BASE_URL": _model_server.base_url}
+    secrets = {**SECRETS, "MONGODB_URI": mongo, "MAIL_FROM": "agent@qwestly.com"}
+    with AwsServer(stage.template, secrets) as aws, MongoClient[Any](mongo) as client:
+        for name, value in aws.variables.items():
+            _patch.setenv(name, value)
+        deployed = Deployed(aws, stage, client[DATABASE], mongo, models)
+        deploy(deployed)
+        fill(deployed.database)
+        asyncio.run(make_indexes(mongo))
+        yield deployed
+
+
+@pytest.fixture
+def deployed(_deployed: Deployed, model: ModelServer) -> Deployed:
+    _deployed.clock = FakeClock()
+    return _deployed
+
+
+def deploy(deployed: Deployed) -> None:
+    """What the laptop's AWS does without: the functions' configuration, schedules, the key's rotation."""
+    template, code = deployed.stage.template, io.BytesIO()
+    with zipfile.ZipFile(code, "w") as packed:
+        packed.writestr("door.py", "")
+    role = deployed.client("iam").create_role(RoleName="any", AssumeRolePolicyDocument="{}")["Role"]["Arn"]
+    any_code = {"Runtime": "python3.13", "Role": role, "Handler": "door.handler", "Code": {"ZipFile": code.getvalue()}}
+    for logical_id in template.of_type(FUNCTION):
+        name = template.name(logical_id)
+        deployed.client("lambda").create_function(FunctionName=name, **any_code)
+        deployed.client("lambda").create_alias(FunctionName=name, Name="live", FunctionVersion="$LATEST")
+        deployed.set(logical_id)
+    for logical_id, properties in template.of_type(SCHEDULE).items():
+        deployed.client("scheduler").create_schedule(
+            Name=template.name(logical_id),
+            ScheduleExpression=properties["ScheduleExpression"],
+            FlexibleTimeWindow={"Mode": "OFF"},
+            Target={"Arn": template.text(properties["Target"]["Arn"]), "RoleArn": role},
+        )
+    deployed.client("kms").enable_key_rotation(KeyId=template.name("TaskTokenKey"))
+    deployed.client("cloudformation").create_stack(StackName=deployed.stage.stack, TemplateBody=a_stack(template))
+
+
+def a_stack(template: Template, **changes: str) -> str:
+    """With the stage's parameters, and little else."""
+    values = {name: value for name, value in {**template.parameters, **changes}.items() if "::" not in name}
+    parameters = {name: {"Type": "String", "Default": str(value)} for name, value in values.items()}
+    return json.dumps({"Parameters": parameters, "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}})
+
+
+def fill(database: Any) -> None:
+    """The candidate app's collections, each with a document that has all that is read."""
+    for collection, assumed in ASSUMED.items():
+        fields = dict.fromkeys({*assumed.fields, *assumed.required}, "there")
+        database[collection].insert_one({"_id": "1", **fields})
+
+
+async def make_indexes(mongo: str) -> None:
+    async with AsyncMongoClient[Any](mongo) as client:
+        await apply(client[DATABASE])
+
+
+def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_and_everything_was_looked_at(deployed: Deployed) -> None:
+    findings = deployed.examined()
+    assert told(findings, "WRONG") == []
+    assert {each.about for each in findings} == {*EVERYWHERE, *OF_A_STAGE, *OF_THE_DATABASE}
+    # The laptop's server has neither, and says so.
+    assert {each.about for each in findings if each.mark == "note"} == {"vector indexes", "role"}
+
+
+def test_a_dry_look_asks_no_model_sends_no_mail_and_writes_nothing(deployed: Deployed, model: ModelServer) -> None:
+    def written() -> dict[str, int]:
+        return {name: deployed.database[name].count_documents({}) for name in deployed.database.list_collection_names()}
+
+    before = written()
+    deployed.examined()
+    assert (model.requests, deployed.aws.outbox, written()) == ([], [], before)
+
+
+def test_where_one_is_willing_to_spend_each_model_is_asked_once_and_nobody_gets_a_mail(
+    deployed: Deployed, model: ModelServer
+) -> None:
+    findings = deployed.examined(spend=True)
+    assert told(findings, "WRONG") == []
+    asked = sorted(request.json["model"] for request in model.requests)
+    assert asked == ["deepseek-v4-flash", "deepseek-v4-pro", "text-embedding-3-small"]
+    assert [mail.to for mail in deployed.aws.outbox] == ["success@simulator.amazonses.com"]
+    deployed.aws.outbox.clear()
+
+
+# --- each thing of it broken, and mended again ------------------------------------------------------------------------
+
+Broken = Callable[[Deployed], Iterator[list[str]]]
+"""Breaks something, says what is wrong then, and mends it."""
+
+
+def a_variable_that_was_not_deployed(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.set("PublishFunction", LOG_LEVEL=None)
+    yield ["settings: qwestly-agent-dev-generate-card-publish: LOG_LEVEL is in template.yaml and not deployed"]
+    deployed.set("PublishFunction")
+
+
+def a_variable_that_is_empty(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.set("ChatFunction", CARD_MACHINE_ARN="")
+    yield ["settings: qwestly-agent-dev-chat: CARD_MACHINE_ARN is empty"]
+    deployed.set("ChatFunction")
+
+
+def a_number_that_is_none(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.set("DraftSectionFunction", DAY_CEILING_USD="a dollar")
+    because = "DAY_CEILING_USD must be a number that is not negative."
+    yield [
+        f"settings: qwestly-agent-dev-generate-card-draft-section: {because}",
+        "settings: DAY_CEILING_USD differs between functions: deploy again",
+    ]
+    deployed.set("DraftSectionFunction")
+
+
+def functions_of_two_deployments(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.set("PublishFunction", MONGODB_DATABASE="another")
+    yield ["settings: MONGODB_DATABASE differs between functions: deploy again"]
+    deployed.set("PublishFunction")
+
+
+def an_api_of_this_machine(deployed: Deployed) -> Iterator[list[str]]:
+    for function in deployed.stage.template.of_type(FUNCTION):
+        deployed.set(function, CANDIDATE_API_URL="http://localhost:3000/api/agent/v1")
+    yield ["settings: CANDIDATE_API_URL is no https:// address"]
+    for function in deployed.stage.template.of_type(FUNCTION):
+        deployed.set(function)
+
+
+def a_function_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.functions.gone = name = deployed.name("PublishFunction")
+    yield [
+        f"settings: {name}: GetFunctionConfiguration answers ResourceNotFoundException",
+        f"functions: {name}: could not be looked at: GetFunctionConcurrency answers ResourceNotFoundException",
+    ]
+    deployed.functions.gone = ""
+
+
+def a_secret_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.client("ssm").delete_parameter(Name="/qwestly-agent/dev/openai-api-key")
+    yield ["secrets: ssm:/qwestly-agent/dev/openai-api-key cannot be read: ParameterNotFound."]
+    deployed.keep("openai-api-key", SECRETS["OPENAI_API_KEY"])
+
+
+def a_short_secret(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.keep("shared-secret", f"{SECRET},too-short")
+    yield ["secrets: QWESTLY_AGENT_SHARED_SECRET: shorter than 32 bytes"]
+    deployed.keep("shared-secret", SECRET)
+
+
+def one_secret_for_both_directions(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.keep("candidate-api-secret", SECRET)
+    yield ["secrets: QWESTLY_AGENT_SHARED_SECRET and QWESTLY_CANDIDATE_API_SECRET are the same"]
+    deployed.keep("candidate-api-secret", API_SECRET)
+
+
+def a_database_that_is_gone(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.keep("mongodb-uri", NOBODY)
+    looks = ("database", "indexes", "assumed fields", "role", "brake")
+    yield [f"{look}: could not be looked at: ServerSelectionTimeoutError" for look in looks]
+    deployed.keep("mongodb-uri", deployed.uri)
+
+
+def an_index_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.database["agent_usage"].drop_index("expires_at_1")
+    yield ["indexes: agent_usage: index expires_at is missing; run apply"]
+    asyncio.run(make_indexes(deployed.uri))
+
+
+def a_field_that_the_candidate_app_took_away(deployed: Deployed) -> Iterator[list[str]]:
+    chunks = deployed.database["knowledge_chunk"]
+    chunks.update_one({"_id": "1"}, {"$unset": {"text": ""}})
+    yield ["assumed fields: knowledge_chunk: 1 of 1 documents lack text"]
+    chunks.update_one({"_id": "1"}, {"$set": {"text": "there"}})
+
+
+def a_field_that_the_candidate_app_renamed(deployed: Deployed) -> Iterator[list[str]]:
+    cards = deployed.database["qc_sections"]
+    cards.insert_many([{"_id": f"more-{n}", "user_id": "u"} for n in range(SAMPLE)])
+    kept = cards.find_one_and_delete({"_id": "1"})
+    yield [f"assumed fields: qc_sections: no document of {SAMPLE} has {name}" for name in ASSUMED["qc_sections"].fields]
+    cards.delete_many({})
+    cards.insert_one(kept)
+
+
+def a_brake_that_is_on(deployed: Deployed) -> Iterator[list[str]]:
+    brakes = deployed.database["agent_signals"]
+    brakes.insert_one({"_id": "everybody", "user_id": "everybody", "brake": {"since": 1.0}})
+    yield ["brake: everybody's is on: nothing runs for anybody (python -m infra.brake off)"]
+    brakes.delete_one({"_id": "everybody"})
+
+
+def old_prices(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.clock.now = datetime(2027, 2, 20, tzinfo=UTC).timestamp()
+    yield ["prices: were last compared with the provider's list 91 days ago, on 2026-11-21"]
+
+
+def a_model_without_a_price(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.set("ChatFunction", MODEL_FAST="openai:gpt-of-tomorrow")
+    yield ["prices: openai:gpt-of-tomorrow has none in llm.py: it counts as the dearest, and no cost is shown"]
+    deployed.set("ChatFunction")
+
+
+def a_default_that_did_not_reach_the_stage(deployed: Deployed) -> Iterator[list[str]]:
+    stack, template = deployed.stage.stack, deployed.stage.template
+    formation = deployed.client("cloudformation")
+    formation.update_stack(StackName=stack, TemplateBody=a_stack(template, DayCeilingUsd="7"))
+    yield ["parameters: DayCeilingUsd is '7' there: say it in samconfig.toml, and deploy"]
+    formation.update_stack(StackName=stack, TemplateBody=a_stack(template))
+
+
+def a_door_that_is_shut(deployed: Deployed) -> Iterator[list[str]]:
+    name = deployed.name("ChatFunction")
+    deployed.client("lambda").put_function_concurrency(FunctionName=name, ReservedConcurrentExecutions=0)
+    yield ["functions: qwestly-agent-dev-chat is shut: its reserved concurrency is 0"]
+    deployed.client("lambda").delete_function_concurrency(FunctionName=name)
+
+
+def no_snapshots(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.functions.snapshot = "Off"
+    template = deployed.stage.template
+    quick = [template.name(each) for each, body in template.of_type(FUNCTION).items() if body.get("SnapStart")]
+    yield [f"functions: {name} has no snapshot: it starts slowly" for name in quick]
+    deployed.functions.snapshot = "On"
+
+
+def a_machine_of_another_commit(deployed: Deployed) -> Iterator[list[str]]:
+    name = deployed.name("ConsolidateMachine")
+    deployed.aws.create_machine(name, {"StartAt": "done", "States": {"done": {"Type": "Succeed"}}})
+    yield ["state machines: qwestly-agent-dev-consolidate is not what statemachines/ says here"]
+    deployed.aws.create_machine(name, definition_of(deployed.stage.template, "ConsolidateMachine"))
+
+
+def a_machine_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:
+    arn = deployed.stage.template.arn("ConsolidateMachine")
+    deployed.client("stepfunctions").delete_state_machine(stateMachineArn=arn)
+    yield ["state machines: qwestly-agent-dev-consolidate is not there"]
+    template = deployed.stage.template
+    deployed.aws.create_machine(deployed.name("ConsolidateMachine"), definition_of(template, "ConsolidateMachine"))
+
+
+def a_clock_that_stands_still(deployed: Deployed) -> Iterator[list[str]]:
+    name, scheduler = deployed.name("ApproveSweepSchedule"), deployed.client("scheduler")
+    there = scheduler.get_schedule(Name=name)
+    given = {each: there[each] for each in ("Name", "ScheduleExpression", "FlexibleTimeWindow", "Target")}
+    scheduler.update_schedule(**given, State="DISABLED")
+    yield ["schedules: qwestly-agent-dev-approve-sweep is DISABLED"]
+    scheduler.update_schedule(**given, State="ENABLED")
+
+
+def a_key_that_does_not_rotate(deployed: Deployed) -> Iterator[list[str]]:
+    key = deployed.name("TaskTokenKey")
+    deployed.client("kms").disable_key_rotation(KeyId=key)
+    yield ["keys: alias/qwestly-agent-dev-task-tokens does not rotate"]
+    deployed.client("kms").enable_key_rotation(KeyId=key)
+
+
+def a_key_that_is_disabled(deployed: Deployed) -> Iterator[list[str]]:
+    key = deployed.name("TaskTokenKey")
+    deployed.client("kms").disable_key(KeyId=key)
+    yield ["keys: alias/qwestly-agent-dev-task-tokens is Disabled: no task token can be opened"]
+    deployed.client("kms").enable_key(KeyId=key)
+
+
+def a_sender_that_ses_does_not_know(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.client("sesv2").delete_email_identity(EmailIdentity="qwestly.com")
+    yield ["mail: could not be looked at: GetEmailIdentity answers NotFoundException"]
+    deployed.client("sesv2").create_email_identity(EmailIdentity="qwestly.com")
+
+
+def a_sender_of_another_house(deployed: Deployed) -> Iterator[list[str]]:
+    functions = ("ApproveRequestFunction", "ApproveSweepFunction")
+    for function in functions:
+        deployed.set(function, MAIL_FROM="Qwestly <agent@qwestly.example>")
+    yield ["mail: MAIL_FROM is not of the identity qwestly.com"]
+    for function in functions:
+        deployed.set(function)
+
+
+def an_alarm_that_rings(deployed: Deployed) -> Iterator[list[str]]:
+    name, cloudwatch = "qwestly-agent-dev-ChatErrors-1A2B", deployed.client("cloudwatch")
+    compared = {"ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1, "Threshold": 0.0}
+    cloudwatch.put_metric_alarm(AlarmName=name, MetricName="Errors", Namespace="AWS/Lambda", Period=60, **compared)
+    cloudwatch.set_alarm_state(AlarmName=name, StateValue="ALARM", StateReason="it crashed")
+    yield [f"alarms: {name} rings"]
+    cloudwatch.delete_alarms(AlarmNames=[name])
+
+
+BROKEN: list[Broken] = [
+    a_variable_that_was_not_deployed,
+    a_variable_that_is_empty,
+    functions_of_two_deployments,
+    an_api_of_this_machine,
+    a_function_that_is_not_there,
+    a_secret_that_is_not_there,
+    a_short_secret,
+    one_secret_for_both_directions,
+    a_database_that_is_gone,
+    an_index_that_is_not_there,
+    a_field_that_the_candidate_app_took_away,
+    a_field_that_the_candidate_app_renamed,
+    a_brake_that_is_on,
+    old_prices,
+    a_model_without_a_price,
+    a_default_that_did_not_reach_the_stage,
+    a_door_that_is_shut,
+    no_snapshots,
+    a_machine_of_another_commit,
+    a_machine_that_is_not_there,
+    a_clock_that_stands_still,
+    a_key_that_does_not_rotate,
+    a_key_that_is_disabled,
+    a_sender_that_ses_does_not_know,
+    a_sender_of_another_house,
+    an_alarm_that_rings,
+]
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_what_is_broken_is_said_and_nothing_else_is_wrong_nor_is_anything_secret_told(
+    deployed: Deployed, broken: Broken
+) -> None:
+    with contextmanager(broken)(deployed) as wrong:
+        findings = deployed.examined()
+    assert sorted(told(findings, "WRONG")) == sorted(wrong)
+    assert not [secret for secret in (*SECRETS.values(), "hunter2", "too-short") if secret in table(findings)]
+
+
+def test_settings_that_nobody_can_read_hide_nothing_that_can_be_seen_without_them(deployed: Deployed) -> None:
+    with contextmanager(a_number_that_is_none)(deployed) as wrong:
+        findings = deployed.examined()
+    assert {*wrong} <= {*told(findings, "WRONG")}
+    seen = {each.about for each in findings if each.mark == "right"}
+    assert {"secrets", "functions", "state machines", "schedules", "keys", "mail"} <= seen
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        ({"ProductionAccessEnabled": False}, "mail: SES is in its sandbox: it writes to verified addresses only"),
+        ({"SendingEnabled": False}, "mail: SES sends nothing for this account"),
+    ],
+)
+def test_an_account_that_may_not_write_to_people_is_told(
+    deployed: Deployed, account: dict[str, bool], answer: dict[str, bool], sentence: str
+) -> None:
+    with patch.dict(account, answer):
+        assert deployed.wrong() == [sentence]
+
+
+def test_alarms_that_nobody_hears_are_told(deployed: Deployed) -> None:
+    parameters_of = {**deployed.stage.template.parameters, "AlarmAddress": ""}
+    stage = replace(deployed.stage, template=replace(deployed.stage.template, parameters=parameters_of))
+    findings = replace(deployed, stage=stage).examined()
+    assert "alarms: nobody is told: AlarmAddress is empty" in told(findings, "note")
+
+
+def test_a_model_that_does_not_answer_hides_no_other(deployed: Deployed, model: ModelServer) -> None:
+    model.script(Reply(fault=401))
+    findings = deployed.examined(spend=True)
+    assert len(told(findings, "WRONG")) == 1
+    assert len([each for each in told(findings, "right") if each.startswith("a request")]) == 1
+
+
+def test_of_a_few_documents_none_needs_to_have_every_field(deployed: Deployed) -> None:
+    deployed.database["qc_sections"].update_one({"_id": "1"}, {"$unset": {"headline": ""}})
+    findings = deployed.examined()
+    assert told(findings, "WRONG") == []
+    assert [each for each in told(findings, "note") if each.startswith("assumed fields: qc_sections")]
+    deployed.database["qc_sections"].update_one({"_id": "1"}, {"$set": {"headline": "there"}})
+
+
+# --- the role ---------------------------------------------------------------------------------------------------------
+
+ROLE = json.loads((ROOT / "infra/mongo/roles.json").read_text())["privileges"]
+
+
+def privilege(collection: str, *actions: str, db: str = DATABASE) -> dict[str, Any]:
+    return {"resource": {"db": db, "collection": collection}, "actions": list(actions)}
+
+
+@pytest.mark.parametrize(
+    ("privileges", "sentences"),
+    [
+        (ROLE, []),
+        ([*ROLE, privilege("", "listIndexes", "listCollections")], []),
+        (ROLE[:-1], ["role: may not find, insert, remove, update candidate_portal.agent_extractions"]),
+        (
+            [*ROLE, privilege("candidates_enhanced", "update")],
+            ["role: may update candidate_portal.candidates_enhanced, and need not"],
+        ),
+        ([*ROLE, privilege("payments", "find")], ["role: may find candidate_portal.payments, and need not"]),
+        (
+            [privilege("", "find", "insert", "update", "remove", db="")],
+            ["role: may find, insert, remove, update *.*, and need not"],
+        ),
+        (
+            [*ROLE, {"resource": {"cluster": True}, "actions": ["shutdown"]}],
+            ["role: may shutdown cluster, and need not"],
+        ),
+    ],
+)
+def test_a_role_that_may_too_little_or_too_much_is_told(
+    deployed: Deployed, privileges: list[Any], sentences: list[str]
+) -> None:
+    async def command(self: Any, name: str, **_: Any) -> Any:
+        user = {"authenticatedUsers": [{"user": "agent"}], "authenticatedUserPrivileges": privileges}
+        return {"ok": 1, "authInfo": user} if name == "connectionStatus" else {"ok": 1}
+
+    with patch.object(AsyncDatabase, "command", command):
+        findings = deployed.examined()
+    assert told(findings, "WRONG") == sentences
+    assert ("role: may do what infra/mongo/roles.json says, and nothing else" in told(findings, "right")) == (
+        not sentences
+    )
+
+
+@pytest.mark.parametrize("code", [13, 8000])
+def test_indexes_that_the_functions_own_user_may_not_list_are_not_called_missing(deployed: Deployed, code: int) -> None:
+    async def refused(*_: Any) -> Any:
+        raise OperationFailure("not allowed to do action [listIndexes]", code)
+
+    async def of_atlas(_: Any) -> Any:
+        return {"version": "8.0.12"}
+
+    with (
+        patch.object(AsyncCollection, "index_information", refused),
+        patch.object(AsyncCollection, "list_search_indexes", refused),
+        patch.object(AsyncMongoClient, "server_info", of_atlas),
+    ):
+        findings = deployed.examined()
+    assert told(findings, "WRONG") == []
+    for what in ("indexes", "vector indexes"):
+        assert f"{what}: this user may not list them: set ADMIN_MONGODB_URI to one that may" in told(findings, "note")
+
+
+def test_the_role_that_atlas_is_given_is_the_one_that_is_looked_for() -> None:
+    privileges = [
+        {"resource": resource, "actions": [each["action"].lower()]}
+        for each in atlas_role("another_database")["actions"]
+        for resource in each["resources"]
+    ]
+    assert rights(privileges) == wanted_rights("another_database")
+
+
+# --- as an operator types it ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def typed(
+    deployed: Deployed, mongo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str]]:
+    """`python -m infra.doctor …`: its exit code, and what it prints."""
+    monkeypatch.setattr("infra.doctor.models.PRICES_NOTED", datetime.now(UTC).date())
+
+    def typed(*arguments: str, **environment: str) -> tuple[int, str]:
+        for name, value in {**SECRETS, "MONGODB_URI": mongo, "MONGODB_DATABASE": DATABASE, **environment}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["doctor", *arguments])
+        return main(), capsys.readouterr().out
+
+    return typed
+
+
+def test_without_a_stage_the_environment_is_looked_at_and_nothing_in_aws(typed: Callable[..., tuple[int, str]]) -> None:
+    code, said = typed(CANDIDATE_API_URL="http://127.0.0.1:9/api")
+    assert (code, "WRONG" in said) == (0, False), said
+    assert "complete: this environment" in said
+    assert "not looked at: no stage was named" in said
+
+
+def test_what_is_missing_in_the_environment_ends_with_one(typed: Callable[..., tuple[int, str]]) -> None:
+    code, said = typed(CANDIDATE_API_URL="")
+    assert code == 1
+    assert "WRONG  settings" in said
+    assert "Missing in the environment: CANDIDATE_API_URL." in said
+
+
+def test_a_stage_is_found_by_its_name(typed: Callable[..., tuple[int, str]]) -> None:
+    _, said = typed("dev")  # moto has no snapshots, so that something is wrong
+    assert "right  state machines  qwestly-agent-dev-consolidate: active, as in statemachines/" in said
+    assert not [secret for secret in SECRETS.values() if secret in said]
+
+
+def test_a_value_with_spaces_is_quoted_for_sam_and_read_without(deployed: Deployed) -> None:
+    assert deployed.stage.parameter("MailFrom") == "Qwestly on trial <agent@qwestly.com>"
+
+
+def test_a_stage_that_samconfig_does_not_have_is_refused_in_one_sentence(
+    typed: Callable[..., tuple[int, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        typed("production")
+    assert "samconfig.toml has no stage 'production'; there are dev, staging, prod." in capsys.readouterr().err
+
+
+def test_a_stage_of_which_nothing_is_there_is_one_sentence_and_not_a_hundred(
+    typed: Callable[..., tuple[int, str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        typed("prod")
+    nothing = "Nothing of qwestly-agent-prod is to be seen: GetFunctionConfiguration answers ResourceNotFoundException."
+    assert nothing in capsys.readouterr().err

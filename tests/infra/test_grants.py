@@ -1,0 +1,416 @@
+"""A function may do what it does, and next to nothing else: what each asks of AWS while everything runs with the real
+handlers, against what its role in template.yaml grants."""
+
+import json
+import threading
+import uuid
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
+from contextlib import closing
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pytest
+from botocore.client import BaseClient
+from pymongo import MongoClient
+
+from infra.local.aws import AwsServer, definition_of
+from infra.local.aws_functions import Answer, Context, Function
+from infra.local.aws_moto import machine_of_token
+from infra.local.candidate_app import CandidateAppServer, schema
+from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, SCHEDULE, Template
+from infra.local.model_brain import embedding
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent import container
+from qwestly_agent.authority.approvals import Decision, decide
+from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS
+from qwestly_agent.bootstrap import House, bootstrap, bootstrap_without_models
+from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.container import Container
+from qwestly_agent.memory.checking import hash_of
+from qwestly_agent.memory.model import Memory
+from qwestly_agent.settings import Settings
+from qwestly_agent.stores.conversations import SILENCE_SECONDS
+from tests import servers
+from tests.functions.approving import event_of
+from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, until
+
+T = TypeVar("T")
+Grant = tuple[str, str]
+"""An action, and the ARN that it is done to."""
+
+MOST_GRANTED = 1.2
+"""Times what is used."""
+TEMPLATE = Template.load()
+FUNCTIONS = TEMPLATE.of_type(FUNCTION)
+BY_NAME = {TEMPLATE.name(logical_id): logical_id for logical_id in FUNCTIONS}
+CHAT = "ChatFunction"
+CALLER: ContextVar[str] = ContextVar("caller", default="")
+"""The function in whose place something is done; empty for the tests, and for moto itself."""
+HALF_OF_THE_TIME_SECONDS = 84 * 3_600.0
+"""After which somebody is reminded of a card."""
+SENSITIVE = "I was diagnosed with diabetes in 2019."
+
+
+# --- what is granted --------------------------------------------------------------------------------------------------
+
+
+def text(value: Any) -> str:
+    return TEMPLATE.text(value)
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def granted(role: str) -> set[Grant]:
+    properties = TEMPLATE.of_type("AWS::IAM::Role")[role]
+    shared = [TEMPLATE.of_type("AWS::IAM::ManagedPolicy")[name] for _, name in properties.get("ManagedPolicyArns", [])]
+    return {
+        (action, text(resource))
+        for policy in (*shared, *properties.get("Policies", []))
+        for statement in policy["PolicyDocument"]["Statement"]
+        for action in as_list(statement["Action"])
+        for resource in as_list(statement["Resource"])
+    }
+
+
+def role_of(properties: Any) -> str:
+    return properties["Role"][1].removesuffix(".Arn")
+
+
+# --- what is used -----------------------------------------------------------------------------------------------------
+
+
+def used_by_lambda(function: str) -> set[Grant]:
+    """What Lambda itself does with a function's role; no call of ours shows it."""
+    properties = FUNCTIONS[function]
+    group = text(("GetAtt", f"{properties['LoggingConfig']['LogGroup'][1]}.Arn"))
+    used = {("logs:CreateLogStream", group), ("logs:PutLogEvents", group)}
+    if properties["Tracing"] == "Active":
+        used |= {("xray:PutTraceSegments", "*"), ("xray:PutTelemetryRecords", "*")}
+    if "DeadLetterQueue" in properties:
+        used |= {("sqs:SendMessage", text(properties["DeadLetterQueue"]["TargetArn"]))}
+    return used
+
+
+@dataclass
+class Calls:
+    """Of AWS, by the function that made them, as IAM sees them."""
+
+    grants: dict[str, set[Grant]] = field(default_factory=lambda: defaultdict(set))
+    machines: dict[str, str] = field(default_factory=dict)
+    """The ARNs of those that wait by a token: a call names the token alone."""
+
+    def heard(self, service: str, operation: str, given: dict[str, Any]) -> None:
+        if function := CALLER.get():
+            self.grants[function] |= set(self._grants(service, operation, given))
+
+    def _grants(self, service: str, operation: str, given: dict[str, Any]) -> list[Grant]:
+        match service, operation:
+            case "ssm", "GetParameter":
+                return [("ssm:GetParameter", f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter{given['Name']}")]
+            case "kms", "Encrypt" | "Decrypt":
+                assert given["KeyId"] == TEMPLATE.name("TaskTokenAlias")
+                if operation == "Encrypt":
+                    token = given["Plaintext"].decode()
+                    self.machines.setdefault(token, machine_of_token(token))
+                return [(f"kms:{operation}", TEMPLATE.arn("TaskTokenKey"))]
+            case "stepfunctions", "StartExecution":
+                return [("states:StartExecution", given["stateMachineArn"])]
+            case "stepfunctions", "SendTaskSuccess":
+                return [("states:SendTaskSuccess", self.machines[given["taskToken"]])]
+            case "sesv2", "SendEmail":
+                assert given["Content"].keys() == {"Raw"}
+                domain = given["FromEmailAddress"].rpartition("@")[2].rstrip(">")
+                identity = f"arn:aws:ses:{REGION}:{ACCOUNT}:identity/{domain}"
+                # SES checks the operation by its own name, and what is raw by its older one.
+                return [("ses:SendEmail", identity), ("ses:SendRawEmail", identity)]
+        raise AssertionError(f"{service}:{operation} is a call that no role here was written for")
+
+
+class Containers:
+    """One for each function, as on Lambda, and one for the tests."""
+
+    def __init__(self, make_house: Callable[[str], Awaitable[Any]]) -> None:
+        self._make_house, self._lock = make_house, threading.Lock()
+        self._each: dict[str, Container[Any]] = {}
+
+    def run(self, work: Callable[[Any], Awaitable[T]]) -> T:
+        return self._mine().run(work)
+
+    def start(self, work: Callable[[Any], Awaitable[T]]) -> "Future[T]":
+        return self._mine().start(work)
+
+    def close(self) -> None:
+        for each in self._each.values():
+            each.close()
+
+    def _mine(self) -> Container[Any]:
+        function = CALLER.get()
+        with self._lock:
+            if function not in self._each:
+                self._each[function] = Container(lambda: self._make_house(function))
+            return self._each[function]
+
+
+# --- everything runs --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Person:
+    """Somebody who wants a card, and says something sensitive."""
+
+    world: "World"
+    client: Client
+    address: str
+
+    def wants_a_card(self) -> dict[str, Any]:
+        """What they are asked about it."""
+        self.world.model.script(Reply(tool_calls=[{"name": "generate_qwestly_card", "arguments": {}}]))
+        self.client.say("Please make my card.")
+        return self.is_asked()
+
+    def says_something_sensitive(self) -> dict[str, Any]:
+        said = self.client.say(SENSITIVE)
+        self.client.request("POST", f"/api/conversations/{said.conversation_id}/end").raise_for_status()
+        return self.is_asked()
+
+    def is_asked(self) -> dict[str, Any]:
+        [asked] = until(lambda: self.client.get("/api/approvals?status=pending")["items"], 20)
+        return asked
+
+    def decides_in_the_chat(self, asked: dict[str, Any]) -> None:
+        body = {"decision": "approve", "args_digest": asked["args_digest"]}
+        path = f"/api/approvals/{asked['approval_id']}/decision"
+        self.client.request("POST", path, json=body).raise_for_status()
+
+    def decides_by_the_link(self, asked: dict[str, Any]) -> None:
+        mail = until(lambda: [each for each in self.world.aws.outbox if self.address in each.to])[0]
+        token = mail.text.partition("/approve/")[2].split()[0]
+        form = f"decision=approve&reason=&args_digest={asked['args_digest']}"
+        for event in (event_of("GET", f"/approve/{token}"), event_of("POST", f"/approve/{token}", form.encode())):
+            answer = self.world.invoke("ApprovePagesFunction", event)
+            assert answer["statusCode"] == 200, answer
+
+    def decides_unheard(self, asked: dict[str, Any]) -> None:
+        """It is recorded, and whoever should wake the execution dies."""
+        answer = Decision(decision="approve", args_digest=asked["args_digest"])
+        user_id, approval_id = self.client.user_id, asked["approval_id"]
+        self.world.run(lambda house: decide(house, user_id, approval_id, answer, by="queue", where="the test"))
+
+    def decides_and_the_sweep_tells(self, asked: dict[str, Any]) -> None:
+        self.decides_unheard(asked)
+        self.world.clock.advance(LEFT_BEHIND_SECONDS + 1)
+        self.world.invoke("ApproveSweepFunction", {})
+
+    def decides_before_they_are_asked_again(self, asked: dict[str, Any]) -> None:
+        self.decides_unheard(asked)
+        self.world.invoke("ApproveRequestFunction", self.world.questions[-1])
+
+
+@dataclass
+class World:
+    aws: AwsServer
+    clock: FakeClock
+    model: ModelServer
+    database: Any
+    chat: ChatServer
+    ran: set[str]
+    questions: list[dict[str, Any]]
+    """What the function that asks was handed, the latest last."""
+
+    def run(self, work: Callable[[House], Awaitable[T]]) -> T:
+        return container.house.run(work)
+
+    def invoke(self, function: str, event: dict[str, Any]) -> Any:
+        answer = self.aws.invoke(TEMPLATE.name(function), event)
+        assert not answer.failed, answer.payload
+        return json.loads(answer.payload)
+
+    def runs_to_its_end(self, machine: str, **given: str) -> str:
+        """How it ended."""
+        return self.aws.run(TEMPLATE.name(machine), {"run_id": uuid.uuid4().hex, **given}).status
+
+    def all_executions_end(self) -> None:
+        until(lambda: not [each for each in self.aws.workflows() if each.status == "RUNNING"], 20)
+        assert {each.status for each in self.aws.workflows()} == {"SUCCEEDED"}
+
+    def somebody(self) -> Person:
+        name = uuid.uuid4().hex
+        user_id, address = f"auth0|{name}", f"{name}@example.com"
+        education = [{"degree": "BSc Nursing", "school": "University of Leeds"}]
+        known = {"_id": user_id, "user_id": user_id, "email": address, "education": education}
+        self.database["candidates_enhanced"].insert_one(known)
+        client = Client(self.chat.url, user_id, self.clock)
+        client.request("PUT", "/api/autonomy", json={"level": "L2"}).raise_for_status()
+        return Person(self, client, address)
+
+    def remembers_the_same_twice(self) -> None:
+        async def remember(house: House) -> None:
+            for content in ("Knows Python and Go", "Knows Go and Python"):
+                memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
+                vector = embedding(content, DIMENSIONS)
+                assert await house.memories.add("auth0|ada", memory, hash_of(content), vector, self.clock())
+
+        self.run(remember)
+
+
+def everything_happens(world: World) -> None:
+    for how in (
+        Person.decides_in_the_chat,
+        Person.decides_by_the_link,
+        Person.decides_and_the_sweep_tells,
+        Person.decides_before_they_are_asked_again,
+    ):
+        for begins in (Person.wants_a_card, Person.says_something_sensitive):
+            person = world.somebody()
+            with person.client:
+                how(person, begins(person))
+            world.all_executions_end()
+    person = world.somebody()
+    with person.client:
+        person.wants_a_card()
+        world.clock.advance(HALF_OF_THE_TIME_SECONDS)
+        world.invoke("ApproveSweepFunction", {})
+        person.decides_in_the_chat(person.is_asked())
+        world.all_executions_end()
+        person.client.say("I live in Lisbon.")
+    world.model.fault = Reply(fault=400)
+    world.clock.advance(SILENCE_SECONDS)
+    assert world.runs_to_its_end("ExtractMemoriesMachine") == "SUCCEEDED"
+    world.remembers_the_same_twice()
+    assert world.runs_to_its_end("ConsolidateMachine") == "SUCCEEDED"
+    assert world.runs_to_its_end("GenerateCardMachine", user_id="auth0|ada", draft_id="draft_gone") == "SUCCEEDED"
+
+
+@pytest.fixture(scope="module")
+def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
+    """All that was asked of AWS while everything happened once, in the place of each function."""
+    calls, clock, name = Calls(), FakeClock(), f"qwestly_test_{uuid.uuid4().hex[:12]}"
+    ran, questions = set[str](), list[dict[str, Any]]()
+    secrets = {
+        "MONGODB_URI": mongodb_uri,
+        "QWESTLY_AGENT_SHARED_SECRET": SECRET,
+        "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+        "DEEPSEEK_API_KEY": "sk-deepseek",
+        "OPENAI_API_KEY": "sk-openai",
+        "MAIL_FROM": TEMPLATE.environment("ApproveSweepFunction")["MAIL_FROM"],
+    }
+    schema("Card")  # takes a second, which a write would spend waiting
+
+    def settings_of(function: str) -> Settings:
+        """Those of the template, with secrets as references to Parameter Store."""
+        given = TEMPLATE.environment(function or CHAT)
+        here = {
+            "MONGODB_DATABASE": name,
+            "CANDIDATE_API_URL": app.url,
+            "MODEL_BASE_URL": _model_server.base_url,
+            "EMBEDDINGS_BASE_URL": _model_server.base_url,
+            "APPROVE_URL": "https://approve.test/approve",
+            "LOG_LEVEL": "CRITICAL",
+        }
+        swapped = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL"}
+        return Settings.from_env({**given, **{key: here[key] for key in here.keys() & (given.keys() | swapped)}})
+
+    async def make_house(function: str) -> Any:
+        return await bootstrap_without_models(settings_of(function), clock=clock)
+
+    async def make_full_house(function: str) -> Any:
+        return await bootstrap(settings_of(function), clock=clock)
+
+    def answer(self: Function, payload: bytes, context: Context) -> Answer:
+        logical_id = BY_NAME[self.name]
+        ran.add(logical_id)
+        if logical_id == "ApproveRequestFunction":
+            questions.append(json.loads(payload))
+        before = CALLER.set(logical_id)
+        try:
+            return answered(self, payload, context)
+        finally:
+            CALLER.reset(before)
+
+    def call(self: BaseClient, operation: str, given: dict[str, Any]) -> Any:
+        calls.heard(self.meta.service_model.service_name, operation, given)
+        return called(self, operation, given)
+
+    def create_app(*given: Any) -> Any:
+        app = made(*given)
+
+        async def in_place_of_the_function(scope: Any, receive: Any, send: Any) -> None:
+            CALLER.set(CHAT)
+            await app(scope, receive, send)
+
+        return in_place_of_the_function
+
+    answered, called, made = Function.answer, BaseClient._make_api_call, servers.create_app  # type: ignore[attr-defined]
+    with (
+        CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app,
+        MongoClient(mongodb_uri) as client,
+        AwsServer(TEMPLATE, secrets, hurried=True) as aws,
+        pytest.MonkeyPatch.context() as patch,
+        closing(Containers(make_house)) as house,
+        closing(Containers(make_full_house)) as full_house,
+    ):
+        for variable, value in aws.variables.items():
+            patch.setenv(variable, value)
+        patch.setattr(Function, "answer", answer)
+        patch.setattr(BaseClient, "_make_api_call", call)
+        patch.setattr(servers, "create_app", create_app)
+        patch.setattr(container, "house", house)
+        patch.setattr(container, "full_house", full_house)
+        _model_server.reset()
+        with ChatServer(settings_of(CHAT), clock) as chat:
+            everything_happens(World(aws, clock, _model_server, client[name], chat, ran, questions))
+        _model_server.reset()
+        client.drop_database(name)
+    assert ran == FUNCTIONS.keys() - {CHAT}
+    return calls
+
+
+def used(calls: Calls, function: str) -> set[Grant]:
+    return calls.grants[function] | used_by_lambda(function)
+
+
+def test_whatever_a_function_does_its_role_allows(calls: Calls) -> None:
+    missing = {name: used(calls, name) - granted(role_of(each)) for name, each in FUNCTIONS.items()}
+    assert not {name: grants for name, grants in missing.items() if grants}
+
+
+def test_roles_allow_next_to_nothing_that_is_not_done(calls: Calls) -> None:
+    # Of what our own calls may do: what Lambda does by itself would only flatter the figure.
+    allowed = {
+        (name, *grant) for name, each in FUNCTIONS.items() for grant in granted(role_of(each)) - used_by_lambda(name)
+    }
+    done = {(name, *grant) for name in FUNCTIONS for grant in calls.grants[name]}
+    assert len(allowed) / len(done) <= MOST_GRANTED, sorted(allowed - done)
+
+
+@pytest.mark.parametrize("machine", TEMPLATE.of_type(MACHINE))
+def test_a_machine_may_call_its_own_states_and_no_other_function(machine: str) -> None:
+    role = granted(role_of(TEMPLATE.of_type(MACHINE)[machine]))
+    definition = json.dumps(definition_of(TEMPLATE, machine))
+    aliases = {text(("GetAtt", f"{name}.Alias")) for name in FUNCTIONS}
+    called = {alias for alias in aliases if json.dumps(alias) in definition}
+    assert called
+    assert {resource for action, resource in role if action == "lambda:InvokeFunction"} == called
+    assert {action for action, resource in role if resource not in aliases} == {
+        action for action, _ in granted_to_follow()
+    }
+
+
+def granted_to_follow() -> set[Grant]:
+    """tests/infra/test_template.py says which these are."""
+    [statement] = TEMPLATE.of_type("AWS::IAM::ManagedPolicy")["MayBeFollowed"]["PolicyDocument"]["Statement"]
+    return {(action, statement["Resource"]) for action in statement["Action"]}
+
+
+@pytest.mark.parametrize("schedule", TEMPLATE.of_type(SCHEDULE))
+def test_a_schedule_may_start_its_target_and_leave_a_letter(schedule: str) -> None:
+    target = TEMPLATE.of_type(SCHEDULE)[schedule]["Target"]
+    arn = text(target["Arn"])
+    start = "lambda:InvokeFunction" if ":function:" in arn else "states:StartExecution"
+    letters = ("sqs:SendMessage", text(target["DeadLetterConfig"]["Arn"]))
+    assert granted(target["RoleArn"][1].removesuffix(".Arn")) == {(start, arn), letters}

@@ -1,0 +1,370 @@
+"""The doors that are no server, each in Lambda's own runtime: awslambdaric behind the emulator that the SAM CLI ships,
+with the layer and nothing else, told by template.yaml what it is told there, and called by whoever calls it there."""
+
+import json
+import os
+import platform
+import re
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx2
+import pytest
+from pymongo import MongoClient
+
+from infra.local.aws import AwsServer
+from infra.local.aws_moto import Mail
+from infra.local.candidate_app import CandidateAppServer
+from infra.local.environment import ROOT, Template
+from infra.local.model_brain import embedding
+from infra.local.model_server import ModelServer
+from infra.mongo.indexes import INDEXES
+from qwestly_agent import container
+from qwestly_agent.bootstrap import FullHouse, House, bootstrap, bootstrap_without_models
+from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.memory.checking import hash_of
+from qwestly_agent.memory.model import Memory
+from tests.functions.talking import Talk
+from tests.infra.conftest import Layer
+from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until, wait_for_port
+from tests.statemachines.conftest import Person, World
+
+TEMPLATE = Template.load()
+DOORS = TEMPLATE.python_functions()
+APPROVE_URL = "https://approve.test/approve"
+AN_HOUR = 3600.0
+EMULATOR = f"aws-lambda-rie-{ {'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }"
+RUNTIME = ("awslambdaric==", "simplejson==", "snapshot-restore-py==")
+"""What Lambda has in /var/runtime."""
+
+
+@dataclass
+class Sandbox:
+    """One environment of one function: it lives from its first call on, and is called by one at a time."""
+
+    logical_id: str
+    command: list[str | Path]
+    environment: Mapping[str, str]
+    _port: int = 0
+    _process: subprocess.Popen[bytes] | None = None
+    _busy: Any = field(default_factory=threading.Lock)
+
+    def __call__(self, event: Any, context: object = None) -> Any:
+        """As the laptop's Lambda calls a handler: what the function raised is raised again, by its name."""
+        answer = self.invoke(event)
+        if isinstance(answer, dict) and "errorType" in answer:
+            raise type(answer["errorType"], (Exception,), {})(answer["errorMessage"])
+        return answer
+
+    def invoke(self, event: Any) -> Any:
+        """As Lambda's API answers; a time-out is a sentence."""
+        with self._busy:
+            self._process = self._process or self._start()
+            url = f"http://127.0.0.1:{self._port}/2015-03-31/functions/function/invocations"
+            answered = httpx2.post(url, content=json.dumps(event).encode(), timeout=60)
+        return answered.json() if answered.text.startswith(("{", "[", '"', "null")) else answered.text
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self._port = free_port()
+        emulator, *runtime = self.command
+        addresses = [f"--runtime-interface-emulator-address=127.0.0.1:{self._port}"]
+        addresses += [f"--runtime-api-address=127.0.0.1:{free_port()}"]
+        function = DOORS[self.logical_id]
+        folder = TEMPLATE.folder / function["CodeUri"]
+        told = {
+            "LAMBDA_TASK_ROOT": str(folder),
+            "AWS_LAMBDA_FUNCTION_NAME": TEMPLATE.name(self.logical_id),
+            "AWS_LAMBDA_FUNCTION_TIMEOUT": str(TEMPLATE.timeout(self.logical_id)),
+            "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": TEMPLATE.text(function["MemorySize"]),
+        }
+        process = subprocess.Popen(
+            [emulator, *addresses, *runtime, function["Handler"]],
+            cwd=folder,
+            env={**told, **self.environment},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for_port(self._port, process)
+        return process
+
+    def end(self) -> None:
+        if self._process:
+            self._process.send_signal(signal.SIGTERM)  # on which it ends the runtime
+            self._process.wait(timeout=20)
+
+
+@dataclass
+class Cloud:
+    """Functions in their sandboxes, and what they are called by."""
+
+    world: World
+    sandboxes: dict[str, Sandbox]
+
+    def invoke(self, logical_id: str, event: Any) -> Any:
+        return self.sandboxes[logical_id].invoke(event)
+
+    def browse(self, method: str, token: str, form: Mapping[str, str] | None = None) -> "Shown":
+        answer = self.invoke("ApprovePagesFunction", event_of(method, f"/approve/{token}", form))
+        return Shown(answer["statusCode"], answer["headers"], answer["body"])
+
+    def mail_to(self, address: str) -> Mail:
+        """The last one, once it is there."""
+        return until(lambda: [mail for mail in self.world.aws.outbox if address in mail.to], 20)[-1]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a function URL makes of an answer."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def digest(self) -> str:
+        return self.text.partition('name="args_digest" value="')[2].partition('"')[0]
+
+
+def event_of(method: str, path: str, form: Mapping[str, str] | None) -> dict[str, Any]:
+    """As Lambda hands over a request to a function URL, payload format 2.0."""
+    body = b64encode(urlencode(form).encode()).decode() if form is not None else None
+    return {
+        "version": "2.0",
+        "routeKey": "$default",
+        "rawPath": path,
+        "rawQueryString": "",
+        "cookies": ["seen=1", "theme=dark"],
+        "headers": {
+            "host": "approve.test",
+            "user-agent": "Mozilla/5.0",
+            "accept": "text/html,application/xhtml+xml",
+            "x-forwarded-for": "203.0.113.7",
+            "x-forwarded-port": "443",
+            "x-forwarded-proto": "https",
+            "x-amzn-tls-version": "TLSv1.3",
+            "x-amzn-trace-id": "Root=1-69208f2e-0a0a0a0a0a0a0a0a0a0a0a0a",
+            **({"content-type": "application/x-www-form-urlencoded", "content-length": "99"} if body else {}),
+        },
+        "requestContext": {
+            "accountId": "anonymous",
+            "apiId": "abcdefghij",
+            "domainName": "abcdefghij.lambda-url.eu-west-1.on.aws",
+            "domainPrefix": "abcdefghij",
+            "http": {
+                "method": method,
+                "path": path,
+                "protocol": "HTTP/1.1",
+                "sourceIp": "203.0.113.7",
+                "userAgent": "Mozilla/5.0",
+            },
+            "requestId": str(uuid.uuid4()),
+            "routeKey": "$default",
+            "stage": "$default",
+            "time": "21/Nov/2026:21:00:00 +0000",
+            "timeEpoch": 1795294800000,
+        },
+        **({"body": body} if body is not None else {}),
+        "isBase64Encoded": body is not None,
+    }
+
+
+@pytest.fixture(scope="module")
+def emulator() -> Path:
+    found = [*ROOT.glob(f".venv-sam/lib/python*/site-packages/samcli/local/rapid/{EMULATOR}")]
+    if not found and "CI" not in os.environ:
+        pytest.skip("the emulator comes with the SAM CLI, which `make build` installs into .venv-sam")
+    [path] = found
+    return path
+
+
+@pytest.fixture(scope="module")
+def runtime(emulator: Path, layer: Layer, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str | Path], str]:
+    """How a function is started, and where it finds its packages: the layer's before the runtime's, as there."""
+    folder = tmp_path_factory.mktemp("runtime")
+    pins = re.findall(r"^\S.*(?:\n .*)*", (ROOT / "requirements" / "dev.txt").read_text(), re.MULTILINE)
+    (folder / "pins.txt").write_text("\n".join(pin for pin in pins if pin.startswith(RUNTIME)))
+    pip = [layer.python, "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"]
+    subprocess.run([*pip, "--requirement", folder / "pins.txt", "--target", folder / "var"], check=True)
+    # An environment without a single package, so that whatever a function imports can only be of these two.
+    subprocess.run([layer.python, "-m", "venv", "--without-pip", folder / "bare"], check=True)
+    command = [emulator, folder / "bare" / "bin" / "python", "-m", "awslambdaric"]
+    return command, os.pathsep.join([str(layer.packages), str(folder / "var")])
+
+
+@pytest.fixture(scope="module")
+def cloud(mongodb_uri: str, _model_server: ModelServer, runtime: tuple[list[str | Path], str]) -> Iterator[Cloud]:
+    name = f"qwestly_test_{uuid.uuid4().hex[:12]}"
+    # What happens in a test begins an hour ago; the sandboxes read the real clock.
+    clock = FakeClock(time.time() - AN_HOUR)
+    secrets = {
+        "MONGODB_URI": mongodb_uri,
+        "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+        "DEEPSEEK_API_KEY": "none",
+        "OPENAI_API_KEY": "none",
+    }
+    with ExitStack() as closing:
+        sandboxes: dict[str, Sandbox] = {}
+        handlers = {}
+        app = closing.enter_context(CandidateAppServer(mongodb_uri, name, API_SECRET))
+        mongo = closing.enter_context(MongoClient(mongodb_uri))
+        closing.callback(mongo.drop_database, name)
+        local = {
+            "MONGODB_DATABASE": name,
+            "CANDIDATE_API_URL": app.url,
+            "APPROVE_URL": APPROVE_URL,
+            "MODEL_BASE_URL": _model_server.base_url,
+            "EMBEDDINGS_BASE_URL": _model_server.base_url,
+        }
+        for logical_id in DOORS:
+            sandboxes[logical_id] = Sandbox(logical_id, runtime[0], {})
+            handlers[TEMPLATE.name(logical_id)] = sandboxes[logical_id]
+            closing.callback(sandboxes[logical_id].end)
+        sender = TEMPLATE.environment("ApproveRequestFunction")["MAIL_FROM"]
+        aws = closing.enter_context(AwsServer(TEMPLATE, secrets | {"MAIL_FROM": sender}, handlers, hurried=True))
+        machine = {"PATH": "/usr/bin:/bin", "PYTHONPATH": runtime[1], "PYTHONDONTWRITEBYTECODE": "1"}
+        for logical_id, sandbox in sandboxes.items():
+            own = TEMPLATE.environment(logical_id)
+            filled_in = {name: value for name, value in local.items() if name in own or name.endswith("_BASE_URL")}
+            sandbox.environment = {**own, **filled_in, **aws.variables, **machine}
+        for collection, indexes in INDEXES.items():
+            mongo[name][collection].create_indexes(indexes)
+        patch = closing.enter_context(pytest.MonkeyPatch.context())
+        settings = settings_for(mongodb_uri, _model_server.base_url, name)
+
+        async def house() -> House:
+            return await bootstrap_without_models(settings, clock=clock)
+
+        async def full_house() -> FullHouse:
+            return await bootstrap(settings, clock=clock)
+
+        patch.setattr(container, "house", container.Container(house))
+        patch.setattr(container, "full_house", container.Container(full_house))
+        closing.callback(container.full_house.close)
+        closing.callback(container.house.close)
+        yield Cloud(World(aws, app, clock, mongo[name]), sandboxes)
+
+
+@pytest.fixture
+def ada(cloud: Cloud, model: ModelServer) -> Person:
+    """A nurse, whose card has one section."""
+    ada = Person(cloud.world, f"auth0|{uuid.uuid4().hex}", f"draft_{uuid.uuid4().hex}")
+    degree = {"degree": "BSc Nursing", "school": "University of Leeds"}
+    ada.has("candidates_enhanced", email=f"{ada.draft_id}@example.com", name="Ada", education=[degree])
+    return ada
+
+
+@pytest.mark.parametrize("logical_id", DOORS)
+def test_each_door_is_found_by_its_handler_and_answers_what_is_nonsense_by_the_name_of_an_error(
+    cloud: Cloud, logical_id: str
+) -> None:
+    answer = cloud.invoke(logical_id, ["nonsense"])
+    if logical_id.endswith("SweepFunction"):
+        assert "errorType" not in answer
+    else:
+        assert answer.keys() == {"errorType", "errorMessage", "requestId", "stackTrace"}
+        assert answer["errorType"] in ("ValidationError", "TypeError", "RuntimeError")
+
+
+def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cloud: Cloud, ada: Person) -> None:
+    ada.is_at("L2")
+    ada.wants_a_card()
+    mail = cloud.mail_to(f"{ada.draft_id}@example.com")
+    token = mail.text.partition(f"{APPROVE_URL}/")[2].split()[0]
+
+    page = cloud.browse("GET", token)
+    assert page.status == 200
+    assert "BSc Nursing" in page.text
+    assert (page.headers["content-type"], page.headers["cache-control"]) == ("text/html; charset=utf-8", "no-store")
+    head = cloud.browse("HEAD", token)
+    assert (head.status, head.text) == (200, "")
+    assert cloud.browse("GET", "x" * 43).status == 404
+    assert ada.asked().status == "pending"
+
+    form = {"decision": "approve", "args_digest": page.digest, "reason": ""}
+    assert "You said yes" in cloud.browse("POST", token, form).text
+    assert ada.asked().audit[-1]
+    assert ada.outcome() == ("SUCCEEDED", "published")
+    assert ada.published()
+    assert ada.asked().status == "done"
+    assert "203.0.113.7" in " ".join(ada.asked().audit)
+    assert "You said yes" in cloud.browse("POST", token, form | {"decision": "reject"}).text, "the first one counts"
+
+
+def test_what_somebody_said_is_read_remembered_and_merged(cloud: Cloud, ada: Person) -> None:
+    async def talked(house: FullHouse) -> None:
+        talk = Talk(house, cloud.world.clock, None, ada.user_id)  # type: ignore[arg-type]
+        await talk.says("I live in Leeds and work as a nurse.", conversation_id=ada.draft_id)
+
+    container.full_house.run(talked)
+    read = cloud.world.aws.run(TEMPLATE.name("ExtractMemoriesMachine"), {"run_id": "swept"}, 40)
+    assert (read.status, read.error) == ("SUCCEEDED", None)
+    remembered = [each["content"] for each in cloud.world.database["user_memories"].find({"user_id": ada.user_id})]
+    assert any("Leeds" in each for each in remembered)
+
+    async def remember(house: House) -> None:
+        for content in ("Knows Python and Go", "Knows Go and Python"):
+            memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
+            vector = embedding(content, DIMENSIONS)
+            await house.memories.add(ada.user_id, memory, hash_of(content), vector, time.time())
+
+    container.house.run(remember)
+    night = cloud.world.aws.run(TEMPLATE.name("ConsolidateMachine"), {"run_id": "night of today"}, 40)
+    assert night.status == "SUCCEEDED"
+    merged = {"user_id": ada.user_id, "status": "merged"}
+    assert cloud.world.database["user_memories"].count_documents(merged) == 1
+
+
+def test_the_clock_sends_the_mail_of_a_question_that_nobody_answered(cloud: Cloud, ada: Person) -> None:
+    ada.is_at("L1")
+    ada.wants_a_card()
+    asked = ada.is_asked()
+    long_ago = {"$set": {"mail_at": 1.0, "due_at": 1.0}}
+    assert not [mail for mail in cloud.world.aws.outbox if ada.draft_id in mail.to]
+    cloud.world.database["agent_approvals"].update_one({"_id": asked.id}, long_ago)
+    [schedule] = [each for each in cloud.world.aws.schedules.values() if each.target.endswith("approve-sweep:live")]
+    swept = cloud.world.aws.fire(schedule, time.time())
+    assert not swept.failed, swept.payload
+    assert APPROVE_URL in cloud.mail_to(f"{ada.draft_id}@example.com").text
+
+
+def test_under_the_brake_an_error_has_the_name_that_the_state_machine_knows(cloud: Cloud, ada: Person) -> None:
+    ada.wants_a_card()
+    ada.is_asked()
+    ada.pulls_the_brake()
+    given = {"user_id": ada.user_id, "draft_id": ada.draft_id, "run_id": "run1"}
+    assert cloud.invoke("GatherEvidenceFunction", given)["errorType"] == "Braked"
+    ada.releases_the_brake()
+    assert cloud.invoke("GatherEvidenceFunction", given)["sections"], "the container is none the worse for it"
+
+
+def test_a_database_that_is_gone_has_the_name_that_is_tried_again(cloud: Cloud) -> None:
+    given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
+    assert invoked_with(cloud, "KeepDraftFunction", given, MONGODB_URI="mongodb://127.0.0.1:1")["errorType"] == (
+        "Unavailable"
+    )
+
+
+def test_what_takes_too_long_is_ended_from_outside(cloud: Cloud) -> None:
+    given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
+    gone = {"MONGODB_URI": "mongodb://127.0.0.1:1", "AWS_LAMBDA_FUNCTION_TIMEOUT": "1"}
+    assert invoked_with(cloud, "KeepDraftFunction", given, **gone) == "Task timed out after 1.00 seconds"
+
+
+def invoked_with(cloud: Cloud, logical_id: str, event: Any, **environment: str) -> Any:
+    """By a function that is told something else."""
+    own = cloud.sandboxes[logical_id]
+    other = replace(own, environment={**own.environment, **environment}, _process=None, _busy=threading.Lock())
+    try:
+        return other.invoke(event)
+    finally:
+        other.end()

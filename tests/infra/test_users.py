@@ -1,0 +1,58 @@
+"""What an operator does on behalf of somebody who cannot sign in."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from infra.local.environment import ROOT
+from tests.servers import API_SECRET, ChatServer, Client
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run(chat: ChatServer) -> Run:
+    """`python -m infra.users …`, as an operator types it."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
+        "MONGODB_URI": chat.settings.mongodb_uri,
+        "MONGODB_DATABASE": chat.settings.mongodb_database,
+        "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+        "CANDIDATE_API_URL": chat.settings.candidate_api_url,
+    }
+
+    def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "infra.users", *arguments]
+        return subprocess.run(command, env={**environment, **changes}, cwd=ROOT, capture_output=True, text=True)
+
+    return run
+
+
+def test_what_is_kept_is_exported_and_erased_and_of_nobody_else(run: Run, chat: ChatServer, client: Client) -> None:
+    with Client(chat.url, f"{client.user_id}-another") as another:
+        another.say("Hello")
+        client.say("Hello, I am leaving")
+        exported = json.loads(run("export", client.user_id).stdout)
+        assert exported["complete"]
+        assert "Hello, I am leaving" in json.dumps(exported)
+        erased = json.loads(run("erase", client.user_id).stdout)
+        assert erased["agent_messages"] == 2
+        assert client.get("/api/conversations")["items"] == []
+        assert len(another.get("/api/conversations")["items"]) == 1
+
+
+def test_of_somebody_of_whom_nothing_is_kept_nothing_is_said_to_be_erased(run: Run, client: Client) -> None:
+    mistyped = run("erase", f"{client.user_id}-mistyped")
+    assert (mistyped.returncode, mistyped.stdout) == (1, "")
+    assert mistyped.stderr == f"Nothing is kept about {client.user_id}-mistyped.\n"
+
+
+def test_what_is_missing_in_the_environment_is_said_in_one_sentence(run: Run, client: Client) -> None:
+    failed = run("export", client.user_id, MONGODB_URI="")
+    assert failed.returncode == 2
+    assert failed.stderr.endswith("error: Missing in the environment: MONGODB_URI.\n")
