@@ -24,7 +24,6 @@ LONGEST_CLAIM, LONGEST_HEADING = 400, 80
 MOST_CITED = 8
 OUTPUT_RETRIES = 2
 
-
 INSTRUCTIONS = """\
 You write one section of a career document about one person, for others to read. Code checks each claim against the \
 evidence that it cites, word by word, and leaves out whatever that does not say.

@@ -23,7 +23,6 @@ MOST_FOUND = 20
 """In one conversation: what is more is chatter."""
 OUTPUT_RETRIES = 1
 
-
 INSTRUCTIONS = """\
 You note what is worth remembering about a person for months, from what they typed in one conversation with their \
 career agent. Code checks each note against their words, and drops whatever they did not say.

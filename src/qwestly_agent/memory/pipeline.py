@@ -93,9 +93,6 @@ async def sweep(house: House) -> dict[str, Any]:
     }
 
 
-# --- from what was said to what is remembered -------------------------------------------------------------------------
-
-
 async def move_watermark(house: House, step: Step) -> Step:
     """Under the brake as well: what was stored is read."""
     return await told_safely(house, _move_watermark(house, step), **step.labels)
