@@ -758,13 +758,13 @@ def test_escape_in_the_queue_stops_no_turn(widget: Widget, backend: ScriptedBack
 
 
 def test_a_page_is_told_how_many_wait_and_can_open_the_queue(widget: Widget, backend: ScriptedBackend):
-    backend.ask(approval(conversation_id=None))
     widget.page.evaluate("""() => {
         const chat = document.querySelector("qwestly-chat");
         window.counts = [];
         chat.addEventListener("approvalswaiting", ({ detail }) => window.counts.push(detail.count));
-        document.dispatchEvent(new Event("visibilitychange"));
     }""")
+    backend.ask(approval(conversation_id=None))
+    widget.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
     expect(widget.button("Approvals, 1 waiting")).to_be_visible()
     assert widget.page.evaluate("window.counts") == [1]
     widget.page.evaluate("document.querySelector('qwestly-chat').showApprovals()")
