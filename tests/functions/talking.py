@@ -94,9 +94,9 @@ class Talk:
 async def talking(mongodb_uri: str, database: str, model: ModelServer) -> AsyncIterator[Talk]:
     clock = FakeClock()
     house = await bootstrap(settings_for(mongodb_uri, model.base_url, database, log_level="CRITICAL"), clock=clock)
-    for collection, indexes in INDEXES.items():
-        await house.mongo[database][collection].create_indexes(indexes)
     try:
+        for collection, indexes in INDEXES.items():
+            await house.mongo[database][collection].create_indexes(indexes)
         yield Talk(house, clock, model)
     finally:
         await house.close()

@@ -234,6 +234,12 @@ class Hijacked:
             speaks = not step or self.chance.random() < 0.1
             yield Reply(text=self.chance.choice(SPOKEN) if speaks else "", tool_calls=step)
 
+    def good_proposal(self) -> ToolCall:
+        name, arguments = "update_profile_field", {"field": "headline", "value": "Runs bakeries"}
+        self.proposals.add(text_of(name, arguments))
+        self.made += 1
+        return {"name": name, "arguments": arguments, "id": f"h{self.made}"}
+
     def _calls(self) -> Iterator[ToolCall]:
         while True:
             tried = [
@@ -457,17 +463,22 @@ class Liar:
             refused = user.request("POST", "/api/chat", json={"id": conversation_id, "messages": [newest]})
             assert refused.status_code in (409, 422)
 
+    def approve(self, user: Client, asked: Mapping[str, Any]) -> None:
+        self._answer(user, asked, decision="approve")
+
     def decide(self, user: Client) -> None:
         """As a person who likes some of it."""
         for each in user.get("/api/approvals?limit=20")["items"]:
             verb = self.chance.choice(["approve", "approve", "edit", "reject", "revise", "later"])
             if each["status"] != "pending" or verb == "later" or (verb == "edit" and "value" not in each["editable"]):
                 continue
-            answer = {"decision": verb, "args_digest": each["args_digest"], "reason": self.chance.choice(SPOKEN[:2])}
-            if verb == "edit":
-                answer["args"] = {"value": each["args"]["value"]}
-            self.decided[each["approval_id"]] = verb
-            user.request("POST", f"/api/approvals/{each['approval_id']}/decision", json=answer).raise_for_status()
+            edited = {"args": {"value": each["args"]["value"]}} if verb == "edit" else {}
+            self._answer(user, each, decision=verb, reason=self.chance.choice(SPOKEN[:2]), **edited)
+
+    def _answer(self, user: Client, asked: Mapping[str, Any], **answer: Any) -> None:
+        self.decided[asked["approval_id"]] = answer["decision"]
+        answer["args_digest"] = asked["args_digest"]
+        user.request("POST", f"/api/approvals/{asked['approval_id']}/decision", json=answer).raise_for_status()
 
     def _ids(self, who: Person) -> list[str]:
         """Of their own, of others, and of nobody."""
@@ -532,6 +543,22 @@ def check_prompts(model: ModelServer, attackers: Sequence[Person], others: Seque
         else:
             assert (request.path, about) == ("/v1/embeddings", [])
     return prompts
+
+
+def propose_well(
+    chat: ChatServer, model: ModelServer, hijacked: Hijacked, liar: Liar, attackers: Sequence[Person]
+) -> list[ToolCall]:
+    """One good change for each, and their yes: whatever chance brings later, something is done at each level."""
+    made = list[ToolCall]()
+    for who in attackers:
+        made.append(hijacked.good_proposal())
+        model.script(Reply(tool_calls=made[-1:]))
+        with patient(chat, who) as user:
+            user.say("Make me a baker.")
+            if who.decides:
+                [asked] = user.get("/api/approvals")["items"]
+                liar.approve(user, asked)
+    return made
 
 
 def let_loose(
@@ -648,8 +675,7 @@ class Effects:
             versions = {each["user_id"]: each.get("version", 0) for each in self.database[collection].find()}
             assert versions == {user_id: effects[user_id] for user_id in versions}, "an effect that no record names"
         levels = {self.people[records[each["key"]]["user_id"]].level for each in done}
-        assert levels
-        assert "L0" not in levels
+        assert levels == {"L1", "L2", "L3"}
 
     def _is_backed(self, record: Mapping[str, Any]) -> bool:
         """By a yes that a person gave, or by their level where nobody else had spoken."""
@@ -724,7 +750,8 @@ def test_a_hijacked_model_changes_nothing_that_nobody_allowed(
         ]
         hijacked = Hijacked(random.Random(SEED), [*victims, *attackers], addresses)
         liar = Liar(random.Random(SEED), database)
-        made = let_loose(lavish, model, hijacked, liar, attackers, others)
+        made = propose_well(lavish, model, hijacked, liar, attackers)
+        made += let_loose(lavish, model, hijacked, liar, attackers, others)
         assert select.select([trap], [], [], 0)[0] == []
     ports = (urlsplit(lavish.settings.mongodb_uri).port, model.port, lavish.port, own_app.port)
     assert connected
