@@ -5,7 +5,7 @@ Delivered twice, it asks once. Raises `NotAllowed` where the user's level lets t
 """
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from qwestly_agent import container
@@ -18,11 +18,13 @@ from qwestly_agent.authority.keeping import id_of_question, keeping_of, without_
 from qwestly_agent.authority.mailing import mail_if_due
 from qwestly_agent.authority.model import Answer, Approval, Level, digest_of
 from qwestly_agent.bootstrap import House
+from qwestly_agent.cards.pipeline import MOST_ROUNDS
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.errors import AgentError
 from qwestly_agent.stores.drafts import Draft
 
 WAITING = "Waiting for your approval"
+LAST_ROUND = "It was drafted as often as it can be in one go: publish it like this, or ask for another card."
 
 
 class NotAllowed(AgentError):
@@ -73,6 +75,8 @@ async def request(house: House, given: dict[str, Any]) -> Approval:
 async def _about_draft(house: House, given: dict[str, Any], level: Level) -> Question:
     draft = await house.drafts.get(given["user_id"], given["draft_id"])
     proposal = publication_of(draft)
+    if draft.round >= MOST_ROUNDS:
+        proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
     allowed = gate(proposal.act.effect, level).answer
     if allowed == "refuse":
         raise NotAllowed

@@ -16,7 +16,7 @@ from qwestly_agent.authority.model import Approval
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.pipeline import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
-from qwestly_agent.errors import Braked, OverBudget
+from qwestly_agent.errors import Braked, Invalid, OverBudget
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
@@ -121,15 +121,20 @@ def test_what_rests_on_a_persons_note_is_marked_as_confirmed(maya: Person) -> No
     assert noted.evidence == ("your note: “Please mention that I coach a chess club.”",)
 
 
-def test_after_three_changes_the_draft_is_kept_and_nobody_is_asked_again(ada: Person) -> None:
+def test_after_three_changes_it_is_said_that_it_cannot_be_changed_and_the_question_still_waits(ada: Person) -> None:
     ada.wants_a_card()
-    for times in range(1, 5):
-        ada.is_asked(times)
+    for times in range(1, 4):
+        assert ada.is_asked(times).revisable
         ada.decides("revise", f"Make it shorter, for the {times}. time.")
-    assert ada.outcome() == ("SUCCEEDED", "drafted")
-    assert ada.draft().status == "drafted"
+    last = ada.is_asked(4)
+    assert not last.revisable
+    assert last.rationale.endswith("publish it like this, or ask for another card.")
+    with pytest.raises(Invalid):
+        ada.decides("revise", "Make it shorter still.")
+    assert ada.is_asked(4) == last
+    ada.decides("approve")
+    assert ada.outcome() == ("SUCCEEDED", "published")
     assert ada.draft().round == 4
-    assert len(ada.approvals()) == 4
 
 
 @pytest.mark.parametrize("swept", [False, True])

@@ -393,7 +393,3 @@ ACTS: Mapping[str, Act[Any]] = {
         KEEP_MEMORIES,
     )
 }
-
-
-def revisable(tool: str) -> bool:
-    return tool not in ACTS or ACTS[tool].revisable

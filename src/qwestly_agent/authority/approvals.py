@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.authority import brake
-from qwestly_agent.authority.acts import ACTS, Act, revisable
+from qwestly_agent.authority.acts import ACTS, Act
 from qwestly_agent.authority.model import (
     MAIL_AFTER_SECONDS,
     PRIVATE,
@@ -67,6 +67,8 @@ class Proposal:
     """In place of the act's own, where more is known than its arguments say."""
     shown: Mapping[str, str] | None = None
     """With such a preview: what the subject said when that was made."""
+    revisable: bool = True
+    """False where nobody would make another of it any more."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
@@ -128,6 +130,7 @@ async def ask(house: House, approval_id: str, proposal: Proposal, asker: Asker, 
         rationale=visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
         alternatives=proposal.alternatives,
         evidence=proposal.evidence,
+        revisable=act.revisable and proposal.revisable,
         level=asker.level,
         answer=answer,
         created_at=now,
@@ -165,8 +168,8 @@ async def decide(
             continue
         if decision.args_digest != before.args_digest:
             raise Changed(SEEN_ANOTHER)
-        if decision.decision == "revise" and not revisable(before.tool):
-            raise Invalid("There is nothing to change about this: please say yes or no.")
+        if decision.decision == "revise" and not before.revisable:
+            raise Invalid("This cannot be made otherwise: please say yes or no.")
         changes = _edited(before, decision) if decision.decision == "edit" else {}
         after = before.model_copy(
             update={

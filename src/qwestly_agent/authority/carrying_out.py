@@ -157,7 +157,12 @@ async def _ask_again(house: House, approval: Approval) -> Approval:
             revises=approval.id,
         )
         proposal = Proposal(
-            ACTS[approval.tool], approval.arguments, approval.rationale, approval.alternatives, approval.evidence
+            ACTS[approval.tool],
+            approval.arguments,
+            approval.rationale,
+            approval.alternatives,
+            approval.evidence,
+            revisable=approval.revisable,
         )
         answer = "queue" if approval.answer == "run" else approval.answer
         await ask(house, f"ap_{digest_of(approval.id, 'again')[:32]}", proposal, again, answer)

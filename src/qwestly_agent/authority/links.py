@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.authority import brake
-from qwestly_agent.authority.acts import ACTS, revisable
+from qwestly_agent.authority.acts import ACTS
 from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
 from qwestly_agent.authority.model import PRIVATE, Approval, Effect, Verb
@@ -196,7 +196,7 @@ def _page(house: House, approval: Approval, status: int = 200, notice: str = "",
         effect=effect_of(approval),
         waits=waits,
         by_link=decided_by_link(approval),
-        revisable=revisable(approval.tool),
+        revisable=approval.revisable,
         heading=heading,
         sentence=sentence,
         notice=notice,

@@ -125,6 +125,8 @@ class Approval(_Frozen):
     alternatives: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     """Ids."""
+    revisable: bool = True
+    """Whether its person may want it otherwise."""
 
     level: Level
     answer: Answer

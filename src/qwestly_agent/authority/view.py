@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from qwestly_agent.authority.acts import ACTS, revisable
+from qwestly_agent.authority.acts import ACTS
 from qwestly_agent.authority.model import Approval, DecidedBy, Effect, Kind, Preview, Status
 
 
@@ -52,7 +52,6 @@ def view_of(approval: Approval) -> ApprovalView:
         args=approval.arguments,
         alternatives=list(approval.alternatives),
         editable=list(act.editable) if act and approval.status == "pending" else [],
-        revisable=revisable(approval.tool),
     )
 
 

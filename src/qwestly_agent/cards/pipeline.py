@@ -78,7 +78,7 @@ class Step(BaseModel):
     approval_id: str | None = None
     revises: str | None = None
     """The record whose place the next one takes."""
-    decision: Literal["approved", "revised", "rejected", "expired", "drafted"] | None = None
+    decision: Literal["approved", "revised", "rejected", "expired"] | None = None
     outcome: Literal["published", "changed"] | None = None
     error: "Failure | None" = Field(default=None, exclude=True)
     end: Literal["failed", "stopped", "drafted"] | None = None
@@ -220,10 +220,6 @@ async def _begin_round(house: House, step: Step, draft: Draft, approval: Approva
     if approval.id not in answered:
         answered.append(approval.id)
     number = answered.index(approval.id) + 2
-    if number > MOST_ROUNDS:
-        label = "Drafted; it was changed as often as it can be in one go"
-        await _tell(house, step, status="drafted", label=label)
-        return step.model_copy(update={"decision": "drafted"})
     if draft.round < number:
         wished = [wish(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
