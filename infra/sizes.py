@@ -94,24 +94,12 @@ def _door(template: Template, logical_id: str, properties: Any) -> Door:
     if module == "run":  # a program that Lambda starts: what it starts is said in it
         module = "app"
     calls_model = "DEEPSEEK_API_KEY" in template.environment(logical_id)
-    return Door(f"{folder}/{module}", logical_id, calls_model, tuple(_actions(template, properties)))
+    return Door(f"{folder}/{module}", logical_id, calls_model, tuple(_operations(template, properties["Role"])))
 
 
-def _actions(template: Template, function: Any) -> list[str]:
-    role = _properties(template, function["Role"])
-    policies = [*role.get("Policies", ()), *(_properties(template, each) for each in role.get("ManagedPolicyArns", ()))]
-    statements = [each for policy in policies for each in policy["PolicyDocument"]["Statement"]]
-    named = [action.partition(":") for each in statements for action in _listed(each["Action"])]
+def _operations(template: Template, role: Any) -> list[str]:
+    named = [action.partition(":") for action, _ in template.grants(role)]
     return sorted({f"{CLIENTS[service]}:{operation}" for service, _, operation in named if service in CLIENTS})
-
-
-def _properties(template: Template, reference: tuple[str, str]) -> Any:
-    """Of the resource that `!Ref` or `!GetAtt` names."""
-    return template.resources[reference[1].partition(".")[0]]["Properties"]
-
-
-def _listed(value: str | list[str]) -> list[str]:
-    return [value] if isinstance(value, str) else value
 
 
 def import_costs(packages: Path, python: str, runs: int = RUNS) -> list[ImportCost]:

@@ -2,7 +2,7 @@
 
 For somebody who asked for it outside of the chat, and cannot sign in: what GET /api/me/export and DELETE /api/me do.
 Needs the function's own settings in its environment. `erase` stops what runs, tells executions that wait, and prints
-how many documents went, by collection; what the candidate app keeps is erased there. Where nothing is kept it exits
+how many documents went, by collection; what the candidate app keeps is erased there. Where nothing is kept both exit
 with 1: an id that was mistyped.
 """
 
@@ -22,12 +22,12 @@ class NothingKept(Exception):
 
 
 async def run(what: str, user_id: str, settings: Settings) -> str:
-    """Raises `NothingKept`, where there is nothing to erase."""
+    """Raises `NothingKept`."""
     house = await bootstrap_without_models(settings)
     try:
+        if not any((await house.belongings.counts(user_id)).values()):
+            raise NothingKept
         if what == "erase":
-            if not any((await house.belongings.counts(user_id)).values()):
-                raise NothingKept
             return json.dumps(await erase(house, user_id), indent=2)
         return b"".join([piece async for piece in await export(house, user_id)]).decode()
     finally:

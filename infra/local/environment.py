@@ -4,7 +4,7 @@ values in place of what a deployment would fill in. What is already set in the r
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
 from pathlib import Path
@@ -129,6 +129,15 @@ class Template:
     def timeout(self, function: str) -> int:
         return int(self.text(self.resources[function]["Properties"].get("Timeout", 3)))
 
+    def grants(self, role: Any) -> Iterator[tuple[str, str]]:
+        """Each action that the role named by `!GetAtt` may do, and the ARN that it may be done to."""
+        properties = self._named(role)
+        shared = [self._named(each) for each in properties.get("ManagedPolicyArns", [])]
+        for policy in (*shared, *properties.get("Policies", [])):
+            for statement in policy["PolicyDocument"]["Statement"]:
+                for action in _listed(statement["Action"]):
+                    yield from ((action, self.text(resource)) for resource in _listed(statement["Resource"]))
+
     def name(self, logical_id: str) -> str:
         """What the resource is called once it exists."""
         body = self.resources[logical_id]
@@ -164,6 +173,10 @@ class Template:
             case _:
                 return str(value)
 
+    def _named(self, reference: tuple[str, str]) -> Properties:
+        """Of the resource that `!Ref` or `!GetAtt` names."""
+        return self.resources[reference[1].partition(".")[0]]["Properties"]
+
     def _referred(self, name: str) -> str:
         if "." in name:
             return self._attribute(name)
@@ -184,6 +197,10 @@ class Template:
                 return f"{self.arn(logical_id)}:{self.resources[logical_id]['Properties']['AutoPublishAlias']}"
             case _:
                 return ""
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _merged(shared: Any, own: Any) -> Any:

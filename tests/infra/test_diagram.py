@@ -57,20 +57,6 @@ def short(name_or_arn: str) -> str:
 FUNCTIONS = {short(TEMPLATE.name(each)): body for each, body in TEMPLATE.of_type(FUNCTION).items()}
 
 
-def as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def granted(role: Any) -> Iterator[tuple[str, str]]:
-    """Each action, and what it may be done to."""
-    properties = TEMPLATE.resources[role[1].removesuffix(".Arn")]["Properties"]
-    shared = [TEMPLATE.resources[name]["Properties"] for _, name in properties.get("ManagedPolicyArns", [])]
-    for policy in (*shared, *properties.get("Policies", [])):
-        for statement in policy["PolicyDocument"]["Statement"]:
-            for action in as_list(statement["Action"]):
-                yield from ((action, TEMPLATE.text(resource)) for resource in as_list(statement["Resource"]))
-
-
 def of_urls() -> Iterator[Edge]:
     for name, body in FUNCTIONS.items():
         match body.get("FunctionUrlConfig", {}).get("InvokeMode"):
@@ -83,7 +69,7 @@ def of_urls() -> Iterator[Edge]:
 def of_schedules() -> Iterator[Edge]:
     for body in TEMPLATE.of_type(SCHEDULE).values():
         yield "clock", short(TEMPLATE.text(body["Target"]["Arn"])), body["ScheduleExpression"]
-        if any(action == "sqs:SendMessage" for action, _ in granted(body["Target"]["RoleArn"])):
+        if any(action == "sqs:SendMessage" for action, _ in TEMPLATE.grants(body["Target"]["RoleArn"])):
             yield "clock", "dead_letters", "what could not be done"
 
 
@@ -101,7 +87,7 @@ def of_grants() -> Iterator[Edge]:
         "sqs:SendMessage": ("dead_letters", "what could not be done"),
     }
     for name, body in FUNCTIONS.items():
-        for action, resource in granted(body["Role"]):
+        for action, resource in TEMPLATE.grants(body["Role"]):
             match action:
                 case "states:StartExecution":
                     yield name, short(resource), "starts"

@@ -61,24 +61,8 @@ def text(value: Any) -> str:
     return TEMPLATE.text(value)
 
 
-def as_list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
-def granted(role: str) -> set[Grant]:
-    properties = TEMPLATE.of_type("AWS::IAM::Role")[role]
-    shared = [TEMPLATE.of_type("AWS::IAM::ManagedPolicy")[name] for _, name in properties.get("ManagedPolicyArns", [])]
-    return {
-        (action, text(resource))
-        for policy in (*shared, *properties.get("Policies", []))
-        for statement in policy["PolicyDocument"]["Statement"]
-        for action in as_list(statement["Action"])
-        for resource in as_list(statement["Resource"])
-    }
-
-
-def role_of(properties: Any) -> str:
-    return properties["Role"][1].removesuffix(".Arn")
+def granted(role: Any) -> set[Grant]:
+    return set(TEMPLATE.grants(role))
 
 
 # --- what is used -----------------------------------------------------------------------------------------------------
@@ -375,14 +359,14 @@ def used(calls: Calls, function: str) -> set[Grant]:
 
 
 def test_whatever_a_function_does_its_role_allows(calls: Calls) -> None:
-    missing = {name: used(calls, name) - granted(role_of(each)) for name, each in FUNCTIONS.items()}
+    missing = {name: used(calls, name) - granted(each["Role"]) for name, each in FUNCTIONS.items()}
     assert not {name: grants for name, grants in missing.items() if grants}
 
 
 def test_roles_allow_next_to_nothing_that_is_not_done(calls: Calls) -> None:
     # Of what our own calls may do: what Lambda does by itself would only flatter the figure.
     allowed = {
-        (name, *grant) for name, each in FUNCTIONS.items() for grant in granted(role_of(each)) - used_by_lambda(name)
+        (name, *grant) for name, each in FUNCTIONS.items() for grant in granted(each["Role"]) - used_by_lambda(name)
     }
     done = {(name, *grant) for name in FUNCTIONS for grant in calls.grants[name]}
     assert len(allowed) / len(done) <= MOST_GRANTED, sorted(allowed - done)
@@ -390,7 +374,7 @@ def test_roles_allow_next_to_nothing_that_is_not_done(calls: Calls) -> None:
 
 @pytest.mark.parametrize("machine", TEMPLATE.of_type(MACHINE))
 def test_a_machine_may_call_its_own_states_and_no_other_function(machine: str) -> None:
-    role = granted(role_of(TEMPLATE.of_type(MACHINE)[machine]))
+    role = granted(TEMPLATE.of_type(MACHINE)[machine]["Role"])
     definition = json.dumps(definition_of(TEMPLATE, machine))
     aliases = {text(("GetAtt", f"{name}.Alias")) for name in FUNCTIONS}
     called = {alias for alias in aliases if json.dumps(alias) in definition}
@@ -413,4 +397,4 @@ def test_a_schedule_may_start_its_target_and_leave_a_letter(schedule: str) -> No
     arn = text(target["Arn"])
     start = "lambda:InvokeFunction" if ":function:" in arn else "states:StartExecution"
     letters = ("sqs:SendMessage", text(target["DeadLetterConfig"]["Arn"]))
-    assert granted(target["RoleArn"][1].removesuffix(".Arn")) == {(start, arn), letters}
+    assert granted(target["RoleArn"]) == {(start, arn), letters}

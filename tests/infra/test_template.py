@@ -23,7 +23,7 @@ PATHS = {**os.environ, "PYTHONPATH": f"src{os.pathsep}."}
 NAMES_OF_KEYS = {"TASK_TOKEN_KEY"}
 """Where a key is kept that never leaves its place: no secrets."""
 READ_BY_POWERTOOLS = {"POWERTOOLS_SERVICE_NAME"}
-NOT_IN_PRODUCTION = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "MODEL_FAST", "MODEL_PRO", "MODEL_FALLBACK"}
+NOT_IN_PRODUCTION = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "MODEL_FAST", "MODEL_PRO"}
 """Settings that swap a part for another one; production runs the parts that the code names."""
 
 

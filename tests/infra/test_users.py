@@ -46,8 +46,9 @@ def test_what_is_kept_is_exported_and_erased_and_of_nobody_else(run: Run, chat: 
         assert len(another.get("/api/conversations")["items"]) == 1
 
 
-def test_of_somebody_of_whom_nothing_is_kept_nothing_is_said_to_be_erased(run: Run, client: Client) -> None:
-    mistyped = run("erase", f"{client.user_id}-mistyped")
+@pytest.mark.parametrize("what", ["export", "erase"])
+def test_of_somebody_of_whom_nothing_is_kept_that_is_what_is_said(run: Run, client: Client, what: str) -> None:
+    mistyped = run(what, f"{client.user_id}-mistyped")
     assert (mistyped.returncode, mistyped.stdout) == (1, "")
     assert mistyped.stderr == f"Nothing is kept about {client.user_id}-mistyped.\n"
 
