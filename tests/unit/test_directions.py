@@ -90,7 +90,7 @@ def test_stores_and_clients_know_models_errors_settings_and_the_clock(folder: st
 
 
 def test_agents_and_tools_reach_the_world_only_through_their_deps() -> None:
-    world = ("pymongo", "openai", "httpx2", "boto3", "os", "socket", "time", "urllib")
+    world = ("pymongo", "openai", "httpx2", "boto3", "botocore", "os", "socket", "time", "urllib")
     for path in those_under("agents", "tools"):
         assert not {name for name in imports_of(path) if begins_with(name, *world)}, name_of(path)
         known = {name for name in imports_from_house(path) if begins_with(name, "stores", "clients")}
