@@ -34,6 +34,15 @@ BASE = "pydantic-ai and FastAPI"
 """What any chat door of this kind imports, by itself."""
 _IMPORT_BASE = "import fastapi, pydantic_ai, pydantic_ai.models.openai"
 
+IMPORT_ENVIRONMENT = {
+    "PATH": "/usr/bin:/bin",
+    "PYTHONDONTWRITEBYTECODE": "1",
+    "AWS_DEFAULT_REGION": "eu-west-1",
+    "AWS_ACCESS_KEY_ID": "none",
+    "AWS_SECRET_ACCESS_KEY": "none",
+}
+"""In which a door is imported, and its clients are made; none of them asks anything."""
+
 _MEASURE = """
 import re, sys, time
 
@@ -111,13 +120,11 @@ def import_costs(packages: Path, python: str, runs: int = RUNS) -> list[ImportCo
         subprocess.run([python, "-m", "venv", "--without-pip", bare], check=True)  # noqa: S603
         # Without bytecode, as they are deployed.
         shutil.copytree(ROOT / "functions", functions, ignore=shutil.ignore_patterns("__pycache__"))
-        environment = {"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1", "AWS_DEFAULT_REGION": "eu-west-1"}
-        environment |= {"AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
 
         def measure(name: str, imports: str, services: Sequence[str]) -> None:
             paths = os.pathsep.join([str(functions / name.partition("/")[0]), str(packages)])
             command = [bare / "bin" / "python", "-c", _MEASURE, imports, *services]
-            said = subprocess.check_output(command, env=environment | {"PYTHONPATH": paths}, text=True)  # noqa: S603
+            said = subprocess.check_output(command, env=IMPORT_ENVIRONMENT | {"PYTHONPATH": paths}, text=True)  # noqa: S603
             cpu, rss = said.split()
             measured.setdefault(name, []).append((float(cpu), int(rss) / 1024))
 

@@ -129,7 +129,7 @@ class Template:
     def timeout(self, function: str) -> int:
         return int(self.text(self.resources[function]["Properties"].get("Timeout", 3)))
 
-    def grants(self, role: Any) -> Iterator[tuple[str, str]]:
+    def grants(self, role: tuple[str, str]) -> Iterator[tuple[str, str]]:
         """Each action that the role named by `!GetAtt` may do, and the ARN that it may be done to."""
         properties = self._named(role)
         shared = [self._named(each) for each in properties.get("ManagedPolicyArns", [])]

@@ -463,9 +463,6 @@ class Liar:
             refused = user.request("POST", "/api/chat", json={"id": conversation_id, "messages": [newest]})
             assert refused.status_code in (409, 422)
 
-    def approve(self, user: Client, asked: Mapping[str, Any]) -> None:
-        self._answer(user, asked, decision="approve")
-
     def decide(self, user: Client) -> None:
         """As a person who likes some of it."""
         for each in user.get("/api/approvals?limit=20")["items"]:
@@ -473,9 +470,9 @@ class Liar:
             if each["status"] != "pending" or verb == "later" or (verb == "edit" and "value" not in each["editable"]):
                 continue
             edited = {"args": {"value": each["args"]["value"]}} if verb == "edit" else {}
-            self._answer(user, each, decision=verb, reason=self.chance.choice(SPOKEN[:2]), **edited)
+            self.answer(user, each, decision=verb, reason=self.chance.choice(SPOKEN[:2]), **edited)
 
-    def _answer(self, user: Client, asked: Mapping[str, Any], **answer: Any) -> None:
+    def answer(self, user: Client, asked: Mapping[str, Any], **answer: Any) -> None:
         self.decided[asked["approval_id"]] = answer["decision"]
         answer["args_digest"] = asked["args_digest"]
         user.request("POST", f"/api/approvals/{asked['approval_id']}/decision", json=answer).raise_for_status()
@@ -557,7 +554,7 @@ def propose_well(
             user.say("Make me a baker.")
             if who.decides:
                 [asked] = user.get("/api/approvals")["items"]
-                liar.approve(user, asked)
+                liar.answer(user, asked, decision="approve")
     return made
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from infra.local.environment import Template
-from infra.sizes import Door, build_layer, doors_of, unpacked_size
+from infra.sizes import IMPORT_ENVIRONMENT, Door, build_layer, doors_of, unpacked_size
 from tests.infra.conftest import Layer
 
 ROOT = Path(__file__).parents[2]
@@ -31,14 +31,8 @@ ENVIRONMENT = {
     "AWS_LWA_PORT": "0",
 }
 
-IN_A_ROLE = {
-    "AWS_DEFAULT_REGION": "eu-west-1",
-    "AWS_ACCESS_KEY_ID": "none",
-    "AWS_SECRET_ACCESS_KEY": "none",
-    "PYTHONDONTWRITEBYTECODE": "1",
-}
 DEAR = {"boto3", "fastapi", "jinja2", "mangum", "numpy", "openai", "pydantic_ai", "s3transfer", "starlette"}
-"""To import, or signs of something else that is."""
+"""To import, by themselves or for what they bring along."""
 MODELS = {"openai", "pydantic_ai"}
 NEEDED = {
     "chat/app": MODELS | {"fastapi", "starlette"},
@@ -132,6 +126,6 @@ def dear_imports(layer: Layer, door: Door) -> set[str]:
     code = f"{door.imports}; {aws}; import sys; print(*sys.modules)"
     paths = f"{ROOT / 'functions' / door.name.partition('/')[0]}:{layer.packages}"
     imported = subprocess.check_output(
-        [layer.python, "-S", "-c", code], env=IN_A_ROLE | {"PYTHONPATH": paths}, text=True
+        [layer.python, "-S", "-c", code], env=IMPORT_ENVIRONMENT | {"PYTHONPATH": paths}, text=True
     )
     return DEAR & set(imported.split())

@@ -157,12 +157,7 @@ async def _ask_again(house: House, approval: Approval) -> Approval:
             revises=approval.id,
         )
         proposal = Proposal(
-            ACTS[approval.tool],
-            approval.arguments,
-            approval.rationale,
-            approval.alternatives,
-            approval.evidence,
-            revisable=approval.revisable,
+            ACTS[approval.tool], approval.arguments, approval.rationale, approval.alternatives, approval.evidence
         )
         answer = "queue" if approval.answer == "run" else approval.answer
         await ask(house, f"ap_{digest_of(approval.id, 'again')[:32]}", proposal, again, answer)
