@@ -36,6 +36,7 @@ from infra.local.environment import (
     REGION,
     SCHEDULE,
     SENDER,
+    SafeLoader,
     Template,
     aws_variables,
     is_local,
@@ -187,7 +188,7 @@ def _session() -> Any:
 def definition_of(template: Template, logical_id: str) -> dict[str, Any]:
     """A state machine's, as AWS gets it. Raises `KeyError` for what nothing is substituted for."""
     properties = template.of_type(MACHINE)[logical_id]
-    written = yaml.safe_load((template.folder / properties["DefinitionUri"]).read_text(encoding="utf-8"))
+    written = yaml.load((template.folder / properties["DefinitionUri"]).read_text(encoding="utf-8"), SafeLoader)
     given = {name: template.text(value) for name, value in properties.get("DefinitionSubstitutions", {}).items()}
     return json.loads(re.sub(r"\$\{(\w+)\}", lambda found: given[found[1]], json.dumps(written)))
 

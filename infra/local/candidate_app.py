@@ -44,7 +44,7 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, is_local
+from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, SafeLoader, is_local
 from infra.local.serving import listen
 
 LIFE_SECONDS = 300
@@ -133,7 +133,7 @@ def version_of(document: Mapping[str, Any]) -> str:
 @cache
 def schema(name: str) -> Draft202012Validator:
     """The contract's own schema of a body: its allow-list stands there and nowhere else."""
-    components = yaml.safe_load(CONTRACT.read_text(encoding="utf-8"))["components"]
+    components = yaml.load(CONTRACT.read_text(encoding="utf-8"), SafeLoader)["components"]
     return Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": components})
 
 

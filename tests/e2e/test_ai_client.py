@@ -22,6 +22,8 @@ from infra.local.model_server import ModelServer, Reply
 from tests.e2e.processes import tool
 from tests.servers import ChatServer, Client, token, until
 
+pytestmark = pytest.mark.thorough
+
 SOURCE = Path(__file__).parent / "ai_client"
 INSTALLED = ROOT / ".local" / "ai_client"
 CALL: ToolCall = {"name": "get_user_profile", "arguments": {}}

@@ -15,6 +15,8 @@ import pytest
 from tests.e2e.processes import chat_function, model_server
 from tests.servers import ChatServer, Client, Event, free_port, mongo_server, settings_for, until
 
+pytestmark = pytest.mark.thorough
+
 LEASE_ENDS_WITHIN_SECONDS = 10
 ANSWERS_WITHIN_SECONDS = 5
 

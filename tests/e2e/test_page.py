@@ -11,6 +11,8 @@ from tests.e2e.processes import Stack
 from tests.widget.conftest import is_complaint
 from tests.widget.test_widget import Widget
 
+pytestmark = pytest.mark.thorough
+
 DEMO_QUESTION = "What do we know about me?"
 STEPS = ["Looking up your profile…", "Searching your memories…", "Searching your documents…"]
 PATIENCE_MILLISECONDS = 10_000

@@ -12,6 +12,8 @@ from infra.local.environment import DEMO_USER
 from tests.e2e.processes import CANDIDATE_API, Process, python, started
 from tests.servers import Client, free_port, wait_for_port
 
+pytestmark = pytest.mark.thorough
+
 NOWHERE = "mongodb://127.0.0.1:1"
 MODELS = {"MODEL_BASE_URL": "http://127.0.0.1:1/v1", "EMBEDDINGS_BASE_URL": "http://127.0.0.1:1/v1"}
 UPSTREAMS = ("--chat-url", "http://127.0.0.1:1", "--candidate-app-url", "http://127.0.0.1:1")

@@ -15,6 +15,8 @@ from infra.stages import Stage
 from tests.e2e.processes import Stack, python, started
 from tests.servers import SECRET
 
+pytestmark = pytest.mark.thorough
+
 
 @dataclass
 class Walked:

@@ -13,6 +13,8 @@ from infra.local.environment import DEMO_USER, ROOT
 from tests.e2e.processes import Stack, gone, running_stack, tool
 from tests.servers import Client, events_of
 
+pytestmark = pytest.mark.thorough
+
 DEMO_QUESTION = "What do we know about me?"
 LABELS = ["Looking up your profile…", "Searching your memories…", "Searching your documents…"]
 

@@ -13,6 +13,8 @@ from tests.servers import free_port, wait_for_port
 from tests.widget.conftest import browser as browser
 from tests.widget.conftest import is_complaint
 
+pytestmark = pytest.mark.thorough
+
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:

@@ -257,6 +257,7 @@ def test_no_other_method_does_anything(world: World, token: str, method: str) ->
     assert world.dump() == before
 
 
+@pytest.mark.thorough
 def test_a_thousand_looks_change_no_document(world: World, token: str) -> None:
     before = world.dump()
     assert before["agent_approvals"]
@@ -306,6 +307,7 @@ def ask_with_task_token(world: World) -> None:
     world.ask(proposal=CARD, task_token=sealed)
 
 
+@pytest.mark.thorough
 def test_five_hundred_answers_at_once_are_one_and_all_are_told_the_same(world: World) -> None:
     ask_with_task_token(world)
     token = world.link()
@@ -391,6 +393,7 @@ def test_who_guesses_links_is_stopped_soon_and_alone(world: World, token: str) -
     assert world.get(token, source="203.0.113.7").status == 200
 
 
+@pytest.mark.thorough
 def test_without_the_database_nothing_is_decided_and_nothing_told(
     aws: AwsServer, mongodb_uri: str, database_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

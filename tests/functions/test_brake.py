@@ -82,6 +82,7 @@ def read_to_the_end(events: Iterator[Event]) -> tuple[float, Event]:
     raise AssertionError("no end")
 
 
+@pytest.mark.thorough
 def test_within_a_second_none_of_fifty_streams_says_a_word_more(chat: ChatServer, model: ModelServer) -> None:
     users = [f"auth0|braked-{number}" for number in range(17)]
     model.script(*[Reply(text=["word "] * 300, chunk_delay=0.2)] * 50)
@@ -211,6 +212,7 @@ def statuses_of(user: Client) -> dict[str, str]:
     return {each["approval_id"]: each["status"] for each in user.get("/api/approvals?state=all")["items"]}
 
 
+@pytest.mark.thorough
 def test_within_a_second_no_effect_begins_while_fifty_streams_run(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, arrivals: Arrivals
 ) -> None:

@@ -320,6 +320,7 @@ async def killed_at_each_step(
 dying = pytest.mark.parametrize("when", ["before", "after"])
 
 
+@pytest.mark.thorough
 @dying
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["as it was", "changed elsewhere"])
 async def test_a_process_killed_after_a_yes_leaves_what_is_then_done_once(
@@ -337,6 +338,7 @@ async def test_a_process_killed_after_a_yes_leaves_what_is_then_done_once(
         check_done_once(stage, await found_out(stage, house, approval), 1 + elsewhere)
 
 
+@pytest.mark.thorough
 @dying
 @pytest.mark.parametrize("lost", ["drop_before", "drop_after"])
 async def test_one_killed_while_finding_out_leaves_it_to_the_next(
@@ -353,6 +355,7 @@ async def test_one_killed_while_finding_out_leaves_it_to_the_next(
         check_done_once(stage, await found_out(stage, house, approval))
 
 
+@pytest.mark.thorough
 @dying
 async def test_one_killed_while_asking_again_asks_once(stage: Stage, house: House, when: When) -> None:
     async def begin() -> Approval:
@@ -369,6 +372,7 @@ async def test_one_killed_while_asking_again_asks_once(stage: Stage, house: Hous
         assert stage.effects_on(after.user_id) == []
 
 
+@pytest.mark.thorough
 @dying
 async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
     stage: Stage, house: House, when: When

@@ -280,6 +280,7 @@ async def writes_of(work: Callable[[House], Awaitable[object]], house: House) ->
     return death.writes
 
 
+@pytest.mark.thorough
 async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(somebody: Callable[[], Someone]) -> None:
     unhurt = somebody()
     await unhurt.remembers_twice()
@@ -294,6 +295,7 @@ async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(somebody: 
         assert await ada.journal() == await unhurt.journal(), death
 
 
+@pytest.mark.thorough
 async def test_what_died_and_was_never_delivered_again_is_ended_the_next_night(somebody: Callable[[], Someone]) -> None:
     unhurt = somebody()
     await unhurt.remembers_twice()
@@ -406,6 +408,7 @@ async def test_runs_are_taken_back_in_whatever_order(somebody: Callable[[], Some
         assert without(await ada.all(), "consolidated", "took_in") == without(before, "consolidated", "took_in")
 
 
+@pytest.mark.thorough
 async def test_whatever_dies_while_it_is_taken_back_the_next_try_ends_it(somebody: Callable[[], Someone]) -> None:
     unhurt = somebody()
     await unhurt.remembers_twice()

@@ -21,7 +21,7 @@ from qwestly_agent.memory.pipeline import Step
 from tests.functions.talking import Talk, talking
 from tests.killing import Death, Killed, deaths, mortal
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 BEFORE = ("I live in Berlin.", "I speak German.", "I have two children.")
 START = 1_800_000_000.0

@@ -781,6 +781,7 @@ def test_a_hijacked_model_changes_nothing_that_nobody_allowed(
 # --- one at a time --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "ids",
     [["x"], ["x", "x.3"], ["x", "x.2", "x.3", "x.4"], [""], ["\ud800", "\ud801"]],
@@ -803,6 +804,7 @@ def test_however_it_numbers_its_calls_it_has_ten(
     assert outcomes.keys() <= {"succeeded", "refused"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ai_sdk", [False, True], ids=["plain", "AI SDK"])
 @pytest.mark.parametrize("where", ["id", "name", "arguments", "an argument's name"])
 def test_half_a_character_in_a_call_ends_no_turn_unrecorded(
@@ -831,6 +833,7 @@ def test_half_a_character_in_a_call_ends_no_turn_unrecorded(
     assert used["running"] == {}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "call",
     [
@@ -863,6 +866,7 @@ def test_a_megabyte_in_a_call_is_neither_kept_nor_paid_for_again(
     assert entry["outcome"] in {"refused", "failed"} or may_succeed(call)
 
 
+@pytest.mark.thorough
 def test_a_thousand_calls_in_one_answer_leave_little_behind(
     lavish: ChatServer, model: ModelServer, database: Stored
 ) -> None:

@@ -203,6 +203,7 @@ def say(user: Client, ai_sdk: bool, text: str) -> list[Event]:
     return user.say_ai_sdk("chat-1", user_says(text)) if ai_sdk else user.say(text).events
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ai_sdk", [False, True], ids=["plain", "AI SDK"])
 @pytest.mark.parametrize("beacon", BEACONS)
 def test_what_would_carry_something_off_is_shown_dead_wherever_it_is_split(

@@ -3,6 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from pymongo import MongoClient
 
 from infra.local.model_brain import ToolCall
@@ -25,6 +26,7 @@ def shared(one: bytes, next_one: bytes) -> float:
     return same / len(one)
 
 
+@pytest.mark.thorough
 def test_over_forty_turns_a_request_opens_the_next_one_to_at_least_95_percent(
     client: Client, model: ModelServer
 ) -> None:

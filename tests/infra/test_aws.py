@@ -547,6 +547,7 @@ def test_schedules_are_listed_and_fired_by_hand(aws: AwsServer, template: Templa
     assert [each.enabled for each in aws.schedules.values()] == [True, False]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("uri", "listed"), [("mongodb://127.0.0.1:1", True), ("mongodb+srv://u:p@db.example.net", False)], ids=str
 )
@@ -561,6 +562,7 @@ def test_the_clock_of_the_stack_runs_against_a_local_database_alone(uri: str, li
         assert process.end(signal.SIGTERM) == 0
 
 
+@pytest.mark.thorough
 def test_a_port_that_is_taken_is_said_in_a_sentence(aws: AwsServer) -> None:
     with started(*python("infra.local.aws", "--port", str(aws.port))) as process:
         assert process.wait() == 1

@@ -14,6 +14,8 @@ from infra.local.environment import Template
 from infra.sizes import IMPORT_ENVIRONMENT, Door, build_layer, doors_of, unpacked_size
 from tests.infra.conftest import Layer
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 CHAT = ROOT / "functions" / "chat"
 

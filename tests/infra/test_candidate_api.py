@@ -18,6 +18,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.candidate_app import CONTRACT, FAULTS, OPERATIONS, CandidateAppServer, Fault, api_of
+from infra.local.environment import SafeLoader
 from qwestly_agent.clients.candidate_app import (
     CandidateApp,
     CardText,
@@ -37,7 +38,7 @@ CARD = {
     "sections": [{"kind": "experience", "heading": "Work", "claims": ["Led a team of eight.", "Zürich – 日本"]}],
 }
 SOURCE = {"url": "https://www.linkedin.com/in/ada", "refresh": True}
-DOCUMENT = yaml.safe_load(CONTRACT.read_text(encoding="utf-8"))
+DOCUMENT = yaml.load(CONTRACT.read_text(encoding="utf-8"), SafeLoader)
 
 
 # --- the contract, as a judge ---------------------------------------------------------------------------------------

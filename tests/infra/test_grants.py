@@ -37,6 +37,8 @@ from tests import servers
 from tests.functions.approving import event_of
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, until
 
+pytestmark = pytest.mark.thorough
+
 T = TypeVar("T")
 Grant = tuple[str, str]
 """An action, and the ARN that it is done to."""

@@ -79,6 +79,7 @@ def write(folder: Path, **pages: str) -> Path:
 # --- the commands -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_apply_makes_what_check_misses_and_again_it_changes_nothing(run: Run) -> None:
     missing = run("check")
     assert missing.returncode == 1
@@ -92,6 +93,7 @@ def test_apply_makes_what_check_misses_and_again_it_changes_nothing(run: Run) ->
     assert ": index " not in run("check").stdout
 
 
+@pytest.mark.thorough
 def test_ingest_tells_what_it_did(run: Run, tmp_path: Path) -> None:
     folder = write(tmp_path, plans="# Prices\nFree.", cards="# Cards\nWho you are.")
     assert run("ingest", str(folder)).stdout == "2 sections added, 0 removed, 0 unchanged.\n"

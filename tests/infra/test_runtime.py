@@ -39,6 +39,8 @@ from tests.infra.conftest import Layer
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until, wait_for_port
 from tests.statemachines.conftest import Person, World
 
+pytestmark = pytest.mark.thorough
+
 TEMPLATE = Template.load()
 DOORS = TEMPLATE.python_functions()
 APPROVE_URL = "https://approve.test/approve"

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from infra.local.environment import SafeLoader
 from infra.local.environment import Template as LocalTemplate
 from qwestly_agent.settings import Settings
 
@@ -27,7 +28,7 @@ NOT_IN_PRODUCTION = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "MODEL_FAST", "MOD
 """Settings that swap a part for another one; production runs the parts that the code names."""
 
 
-class Template(yaml.SafeLoader):
+class Template(SafeLoader):
     """YAML in which `!Ref x` is `{"Ref": x}` and `!Sub x` is `{"Fn::Sub": x}`, as in CloudFormation's long form."""
 
 
@@ -160,6 +161,7 @@ def test_machines_and_schedules_call_the_alias_too() -> None:
     assert all(each["Ref"].endswith(".Alias") or each["Ref"] in resources(MACHINE) for each in called)
 
 
+@pytest.mark.thorough
 def test_who_calls_a_model_has_a_snapshot_with_the_agent_in_it() -> None:
     """A snapshot holds what importing the door brings; what is imported later is imported at each cold start."""
     with_snapshot = {name: each for name, each in FUNCTIONS.items() if each.get("SnapStart") == SNAPSHOT}

@@ -11,6 +11,8 @@ import pytest
 from infra.local.environment import ROOT
 from tests.servers import API_SECRET, ChatServer, Client
 
+pytestmark = pytest.mark.thorough
+
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 

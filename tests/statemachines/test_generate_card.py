@@ -389,6 +389,7 @@ def test_a_model_that_refuses_us_ends_it_with_a_sentence(ada: Person, model: Mod
     assert ada.draft().label.startswith("The language model did not accept this")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", ["gather_evidence", "draft_section", "check_claims", "keep_draft", "read_decision"])
 def test_a_state_that_is_delivered_twice_does_no_harm_and_pays_no_model_twice(
     ada: Person, world: World, model: ModelServer, state: str
@@ -508,6 +509,7 @@ STEPS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_process_that_dies_around_the_effect_publishes_once(

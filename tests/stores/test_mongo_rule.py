@@ -15,6 +15,8 @@ from qwestly_agent.stores.search import Document
 from tests.mongo_rule import Watch
 from tests.servers import USER
 
+pytestmark = pytest.mark.thorough
+
 ROOT = Path(__file__).parents[2]
 
 

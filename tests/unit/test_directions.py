@@ -194,6 +194,7 @@ def import_door(door: Path) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("door", DOORS, ids=name_of)
 def test_importing_a_door_opens_nothing_and_reads_no_clock(door: Path) -> None:
     assert import_door(door) == {"opened": [], "asked": [], "threads": 1}

@@ -77,6 +77,7 @@ def with_twins(vectors: Vectors, twins: int, most_noise: float = 0.45, seed: int
 # --- which are near ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alike", [0.0, 0.3, 0.5])
 @pytest.mark.parametrize("number", [500, 4_000])
 def test_nearly_all_that_brute_force_finds_is_found(number: int, alike: float) -> None:
