@@ -41,6 +41,7 @@ class Event(StrEnum):
     SEARCH_WITHOUT_VECTORS = "query not embedded, searched by words"
     CONSOLIDATION_FAILED = "a user's memories were not consolidated"
     REQUEST_FAILED = "request failed"
+    CHECK_FAILED = "a statement could not be checked, and was left out"
     SET_ASIDE = "conversation set aside: it could not be read for what to remember"
 
 

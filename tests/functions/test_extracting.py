@@ -2,13 +2,15 @@
 
 import json
 from collections.abc import AsyncIterator
+from datetime import date
 
 import pytest
 
 from infra import extractions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.errors import ModelUnavailable, NotFound, Unavailable
-from qwestly_agent.memory import pipeline, reading
+from qwestly_agent.memory import extraction, pipeline, reading
+from qwestly_agent.memory.checking import Claimed, Passed, Reason, Said
 from qwestly_agent.memory.pipeline import Failure, Step
 from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.talking import Talk, found, note, talking, verdicts
@@ -128,6 +130,24 @@ async def test_what_was_written_in_a_turn_that_died_is_read_too(talk: Talk) -> N
 
 
 # --- what is not ------------------------------------------------------------------------------------------------------
+
+
+async def test_a_note_whose_check_fails_is_dropped_alone(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check = extraction.check
+
+    def broken(claimed: Claimed, said: Said | None, today: date) -> Passed | Reason:
+        if "Leeds" in claimed.content:
+            raise IndexError(claimed.content)
+        return check(claimed, said, today)
+
+    monkeypatch.setattr(extraction, "check", broken)
+    await talk.says("I live in Leeds.", "I speak German.")
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Speaks German."]
+    [metrics] = [line for line in capsys.readouterr().out.splitlines() if "MemoriesDropped" in line]
+    assert json.loads(metrics)["MemoriesDroppedNotChecked"] == [1]
 
 
 async def test_whatever_a_model_makes_up_is_dropped_and_counted(talk: Talk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,4 +54,4 @@ async def _written_and_checked(house: FullHouse, user_id: str, order: Order) -> 
 
 def _checked(house: FullHouse, evidence: Mapping[str, Evidence], style: Style, section: Section) -> CheckedCard:
     card = Card(style=style, headline=None, sections=(section,))
-    return check_card(card, evidence, to_datetime(house.clock()).date())
+    return check_card(card, evidence, to_datetime(house.clock()).date(), house.logger)

@@ -6,8 +6,10 @@ and here superlatives, denials, and who did what where. In doubt it refuses, and
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
+
+from aws_lambda_powertools import Logger
 
 from qwestly_agent.cards.dates import check_dates
 from qwestly_agent.cards.lexicon import GUARDED, STOP
@@ -19,6 +21,9 @@ from qwestly_agent.cards.quantities import quantities
 from qwestly_agent.cards.reading import Read, cited_by, read_evidence
 from qwestly_agent.cards.titles import check_degrees, check_titles
 from qwestly_agent.cards.verbs import check_verbs
+from qwestly_agent.observability import Event, cause_of
+
+NOT_CHECKED = "This could not be checked, so it was left out."
 
 _GUARDED = {phrase[0]: [f" {other}{end} " for other in phrase for end in ("", "s")] for phrase in GUARDED}
 _NONE = re.compile(r"\W*none\b", re.IGNORECASE)
@@ -30,19 +35,27 @@ _HARMLESS = re.compile(
 
 def check_claim(claim: Claim, evidence: EvidenceById, today: date) -> Verdict:
     """Whether the evidence that the claim cites says what it says; `today` is when what goes on is measured."""
-    return _check(
-        claim, evidence, {name: read_evidence(evidence[name]) for name in claim.evidence if name in evidence}, today
-    )
+    return _check(claim, evidence, {}, today)
 
 
-def check_card(card: Card, evidence: EvidenceById, today: date) -> CheckedCard:
-    """The card without what is not supported, and without sections that are empty then."""
-    read = {name: read_evidence(item) for name, item in evidence.items()}
+def check_card(card: Card, evidence: EvidenceById, today: date, logger: Logger) -> CheckedCard:
+    """The card without what is not supported, and without sections that are empty then.
+
+    A claim whose check fails is left out, and the cause logged: the other claims stand without it.
+    """
+    read: dict[str, Read] = {}
     left_out: list[LeftOut] = []
     confirmed: list[Claim] = []
 
+    def verdict_on(claim: Claim, is_heading: bool = False) -> Verdict:
+        try:
+            return _check(claim, evidence, read, today, is_heading)
+        except Exception as error:
+            logger.error(Event.CHECK_FAILED, extra=cause_of(error))
+            return Verdict(missing=(NOT_CHECKED,))
+
     def kept(claim: Claim) -> bool:
-        verdict = _check(claim, evidence, read, today)
+        verdict = verdict_on(claim)
         if not verdict.supported:
             left_out.append(LeftOut(claim=claim, why=verdict.missing))
         elif verdict.confirmed_by:
@@ -54,7 +67,7 @@ def check_card(card: Card, evidence: EvidenceById, today: date) -> CheckedCard:
     for section in card.sections:
         if claims := tuple(filter(kept, section.claims)):
             heading = Claim(text=section.heading, evidence=tuple({name: 1 for c in claims for name in c.evidence}))
-            if why := _missing(heading.text, cited_by(heading, evidence, read), today, is_heading=True):
+            if why := verdict_on(heading, is_heading=True).missing:
                 left_out.append(LeftOut(claim=heading, why=why))
                 heading = Claim(text=section.kind.replace("_", " ").capitalize())
             sections.append(section.model_copy(update={"heading": heading.text, "claims": claims}))
@@ -62,10 +75,16 @@ def check_card(card: Card, evidence: EvidenceById, today: date) -> CheckedCard:
     return CheckedCard(card=checked, left_out=tuple(left_out), confirmed=tuple(confirmed))
 
 
-def _check(claim: Claim, evidence: EvidenceById, read: Mapping[str, Read], today: date) -> Verdict:
+def _check(
+    claim: Claim, evidence: EvidenceById, read: dict[str, Read], today: date, is_heading: bool = False
+) -> Verdict:
+    """`read` holds the evidence that was read for other claims, and then also what was read for this one."""
     cited = [evidence[name] for name in claim.evidence if name in evidence]
     confirmed = tuple(item.id for item in cited if item.publishable and item.by_person)
-    missing = tuple(_citation(claim, evidence)) or _missing(claim.text, cited_by(claim, evidence, read), today)
+    read |= {name: read_evidence(evidence[name]) for name in claim.evidence if name in evidence and name not in read}
+    missing = tuple(_citation(claim, evidence)) or _missing(
+        claim.text, cited_by(claim, evidence, read), today, is_heading
+    )
     if missing and any(item.publishable for item in cited) and not all(item.publishable for item in cited):
         missing += ("What was inferred, or came from outside, supports nothing by itself.",)
     return Verdict(missing=missing, confirmed_by=confirmed)

@@ -141,7 +141,7 @@ async def _check_claims(house: House, step: Step) -> Step:
         claims = sum(len(each.claims) for each in sections)
         await _tell(house, step, label=f"Checking {claims} claim{'' if claims == 1 else 's'}")
         today = to_datetime(house.clock()).date()
-        checked = check_card(_card_of(draft, sections), evidence_of(draft), today)
+        checked = check_card(_card_of(draft, sections), evidence_of(draft), today, house.logger)
         failed = tuple(each.kind for each in sections if any(why_left_out(checked, each)))
         again = failed if step.attempt < MOST_ATTEMPTS else ()
         kept = {"round": step.round, "attempt": step.attempt, "again": again, "card": checked.model_dump(mode="json")}

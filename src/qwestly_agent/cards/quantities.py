@@ -180,7 +180,7 @@ def _leads_on(following: list[Lexeme]) -> bool:
 
 
 def nouns_of(words: Sequence[str]) -> frozenset[str]:
-    return frozenset(stem(NOUNS.get(word, word)) for word in words if word[0].isalpha() and word not in STOP)
+    return frozenset(stem(NOUNS.get(word, word)) for word in words if word[:1].isalpha() and word not in STOP)
 
 
 def _noun_phrase(lexemes: list[Lexeme]) -> list[str]:

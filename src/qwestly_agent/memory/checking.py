@@ -98,6 +98,7 @@ class Reason(StrEnum):
     FORGOTTEN = "forgotten"
     LESS_TRUSTED = "less_trusted"
     OLDER = "older"
+    NOT_CHECKED = "not_checked"
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from qwestly_agent.memory.checking import Claimed, Passed, Reason, Said, check, 
 from qwestly_agent.memory.model import MemoryType, Source
 from qwestly_agent.memory.notes import Kept
 from qwestly_agent.memory.ranking import LEAST_IMPORTANCE
+from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.one_answer import one_answer
 from qwestly_agent.stores.conversations import Message
 from qwestly_agent.text import quoted, well_formed
@@ -85,7 +86,11 @@ async def extract(
     kept: list[Kept] = []
     dropped: Counter[str] = Counter()
     for candidate in found.memories[:MOST_FOUND]:
-        judged = judge(candidate, told.get(candidate.message_id), conversation_id, house.clock())
+        try:
+            judged = judge(candidate, told.get(candidate.message_id), conversation_id, house.clock())
+        except Exception as error:  # the other notes are kept
+            house.logger.error(Event.CHECK_FAILED, extra=cause_of(error))
+            judged = Reason.NOT_CHECKED
         if isinstance(judged, Reason):
             dropped[judged] += 1
         else:

@@ -1,18 +1,21 @@
 """What a card says must be said by the evidence that it cites."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from qwestly_agent.cards.gate import check_card, check_claim
+from qwestly_agent.cards import gate
+from qwestly_agent.cards.gate import NOT_CHECKED, check_card, check_claim
 from qwestly_agent.cards.model import Card, Claim, Evidence, Section, Verdict
+from qwestly_agent.cards.passages import Passage
+from qwestly_agent.observability import make_logger
 
 TODAY = date(2026, 11, 21)
 HERE = Path(__file__).parent
@@ -286,7 +289,7 @@ def test_a_card_keeps_what_is_supported_and_tells_what_was_left_out_and_why() ->
             Section(kind="education", heading="Ten years at Harvard", claims=(claim("BSc Physics"),)),
         ),
     )
-    checked = check_card(card, {"cv": cv}, TODAY)
+    checked = check_card(card, {"cv": cv}, TODAY, make_logger("CRITICAL"))
     assert [(s.heading, s.claims) for s in checked.card.sections] == [
         ("Experience", (true,)),
         ("Education", (claim("BSc Physics"),)),
@@ -295,6 +298,41 @@ def test_a_card_keeps_what_is_supported_and_tells_what_was_left_out_and_why() ->
     assert all(named in why[claim.text] for named, claim in invented.items())
     assert {"Won the Turing Award", "Ten years at Harvard"} <= set(why)
     assert checked.card.headline == claim("Engineer")
+
+
+@given(st.text(alphabet="0125 '’\u2018,.%$-–:/#+kmJuly and ten a", max_size=30))
+@example("July '17")
+@example("'22, 60 covers")
+def test_no_text_around_digits_and_apostrophes_breaks_the_check(text: str) -> None:
+    verdict(text, text)
+    verdict(f"Led 60 people {text}", f"{text} 60 people")
+
+
+def test_a_claim_whose_check_fails_is_left_out_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    check_names = gate.check_names
+
+    def broken(part: Passage, known: Sequence[Passage]) -> Iterator[str]:
+        if "Leeds" in part.text:
+            raise IndexError(part.text)
+        return iter(check_names(part, known))
+
+    monkeypatch.setattr(gate, "check_names", broken)
+    cv = Evidence(id="cv", kind="document", trust="user_document", text="Lived in Leeds. BSc Physics.", source="CV")
+    leeds, physics = Claim(text="Lived in Leeds", evidence=("cv",)), Claim(text="BSc Physics", evidence=("cv",))
+    card = Card(
+        style="standard",
+        headline=leeds,
+        sections=(Section(kind="education", heading="Education in Leeds", claims=(leeds, physics)),),
+    )
+    checked = check_card(card, {"cv": cv}, TODAY, make_logger("INFO"))
+    [education] = checked.card.sections
+    assert (checked.card.headline, education.heading, education.claims) == (None, "Education", (physics,))
+    assert {left.why for left in checked.left_out} == {(NOT_CHECKED,)}
+    logged = capsys.readouterr().out
+    assert "IndexError" in logged
+    assert "Leeds" not in logged
 
 
 def test_the_same_claim_gets_the_same_verdict_each_time() -> None:
