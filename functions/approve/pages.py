@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl
 from mangum import Mangum
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -15,7 +16,7 @@ from starlette.routing import Route
 from qwestly_agent import container
 from qwestly_agent.authority.links import Limits, Page, Posted, failed, respond
 from qwestly_agent.authority.templates import style_hash
-from qwestly_agent.bodies import read_body
+from qwestly_agent.bodies import BoundedBody
 from qwestly_agent.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
 
 LARGEST_FORM_BYTES = 16 * 1024
@@ -49,12 +50,7 @@ async def link(request: Request) -> Response:
 
 
 async def read_form(request: Request) -> Posted:
-    body = await read_body(
-        request,
-        LARGEST_FORM_BYTES,
-        too_long="That is too long. Nothing was decided.",
-        cut_off="The form ended before it was complete. Nothing was decided.",
-    )
+    body = await request.body()
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise NotAForm
     try:
@@ -105,6 +101,15 @@ def _failure(error: Exception) -> AgentError:
 
 app = Starlette(
     routes=[Route("/approve/{token}", link, methods=METHODS.split(", "))],
+    middleware=[
+        Middleware(
+            BoundedBody,
+            most_bytes=LARGEST_FORM_BYTES,
+            too_long="That is too long. Nothing was decided.",
+            cut_off="The form ended before it was complete. Nothing was decided.",
+            answer=answer_error,
+        )
+    ],
     exception_handlers=dict.fromkeys((AgentError, HTTPException, Exception), answer_error),
 )
 # Where a path is nearly ours it would answer with a Location, and a token in it.

@@ -27,7 +27,7 @@ from qwestly_agent.authority.brake import RunsOf, Standing, pull, standing
 from qwestly_agent.authority.view import ApprovalList, ApprovalView
 from qwestly_agent.authority.view import list_of as approvals_of
 from qwestly_agent.authority.view import view_of as approval_view_of
-from qwestly_agent.bodies import read_body
+from qwestly_agent.bodies import BoundedBody
 from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failures import failure_of
@@ -121,6 +121,13 @@ def create_app(
         responses={"4XX": {"model": Failure}, "5XX": {"model": Failure}},
     )
     app.state.keep_alive_seconds = keep_alive_seconds
+    app.add_middleware(
+        BoundedBody,
+        most_bytes=LARGEST_BODY_BYTES,
+        too_long="The request is too large.",
+        cut_off="The request ended before its body did.",
+        answer=answer_error,
+    )
     for kind in (AgentError, PyMongoError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, answer_error)
     app.get("/healthz")(healthz)
@@ -204,13 +211,7 @@ async def chat(request: Request, house: TheHouse, user_id: TheUser) -> Streaming
 
     Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
-    body = await read_body(
-        request,
-        LARGEST_BODY_BYTES,
-        too_long="The request is too large.",
-        cut_off="The request ended before its body did.",
-    )
-    posted = parse_turn(body)
+    posted = parse_turn(await request.body())
     turn = await open_turn(house, user_id, posted, deadline_of(request, house), where_from(request))
     events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
@@ -430,7 +431,8 @@ def _failure(error: Exception) -> AgentError:
         first = error.errors()[0]
         return Invalid(f"{first['loc'][-1]}: {first['msg']}.")
     if isinstance(error, HTTPException):
-        return NotFound() if error.status_code == NotFound.http_status else WrongMethod()
+        known = {each.http_status: each for each in (NotFound, WrongMethod)}
+        return known.get(error.status_code, Invalid)()
     return failure_of(error)
 
 

@@ -249,6 +249,12 @@ def test_what_is_not_the_form_decides_nothing(world: World, token: str, body: by
     assert world.dump() == before
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS", "PUT"])
+def test_what_is_longer_than_the_form_is_read_for_no_method(world: World, token: str, method: str) -> None:
+    shown = world.get(token, method, body=b"x" * 17_000)
+    assert (shown.status, shown.headers["cache-control"]) == (413, "no-store")
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "TRACE", "PROPFIND"])
 def test_no_other_method_does_anything(world: World, token: str, method: str) -> None:
     before = world.dump()

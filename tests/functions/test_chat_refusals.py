@@ -13,6 +13,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from pymongo import MongoClient
 
+from functions.chat.app import create_app
 from infra.local import model_server
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
@@ -93,11 +94,25 @@ def test_a_body_that_is_wrong_gets_one_clear_error(client: Client, model: ModelS
     assert model.requests == []
 
 
-def test_ten_megabytes_are_too_long(client: Client) -> None:
-    assert _code(client.request("POST", "/api/chat", content=b'{"message": "%s"}' % (b"x" * 10_000_000))) == (
-        413,
-        "too_long",
-    )
+ROUTES = [
+    (method, path)
+    for path, methods in create_app().openapi()["paths"].items()
+    for method in (name.upper() for name in methods)
+]
+
+
+@pytest.mark.parametrize("chunked", [False, True], ids=["with its length", "chunked"])
+@pytest.mark.parametrize(("method", "path"), ROUTES, ids=[" ".join(route) for route in ROUTES])
+def test_six_megabytes_are_too_long_for_every_route(client: Client, method: str, path: str, chunked: bool) -> None:
+    body = b'{"message": "%s", "level": "L0"}' % (b"x" * (6 * 1024 * 1024))
+    content = (body[begin : begin + 65_536] for begin in range(0, len(body), 65_536)) if chunked else body
+    assert _code(client.request(method, path, content=content)) == (413, "too_long")
+
+
+def test_a_body_that_no_route_reads_as_text_is_not_valid(client: Client) -> None:
+    headers = {**client.headers(), "Content-Type": "application/json"}
+    refused = client.http.put(f"{client.url}/api/autonomy", headers=headers, content=b'{"level": "\xff"}')
+    assert _code(refused) == (422, "invalid")
 
 
 def test_what_is_somebody_elses_is_not_there(client: Client, chat: ChatServer) -> None:
