@@ -93,7 +93,7 @@ class Settings:
     def resolve(self, look_up: Callable[[str], str]) -> Self:
         """These settings with `look_up(reference)` in place of each reference, checked as a whole.
 
-        Raises `InvalidSettings` for a secret that is shorter than 32 bytes, or signs in both directions.
+        Raises `InvalidSettings` for a secret that is shorter than 32 bytes, is a key file, or signs in both directions.
         """
         references = {f.name: value for f in fields(self) if is_reference(value := getattr(self, f.name))}
         resolved = replace(self, **{name: look_up(value).strip() for name, value in references.items()})
@@ -108,6 +108,9 @@ class Settings:
                 f"QWESTLY_CANDIDATE_API_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, and none of those "
                 "that sign users in."
             )
+        for name, secrets in (("QWESTLY_AGENT_SHARED_SECRET", given or ()), ("QWESTLY_CANDIDATE_API_SECRET", (own,))):
+            if any(_is_key_file(secret) for secret in secrets if secret):
+                raise InvalidSettings(f"{name} must be a random text. This is a key file (PEM, SSH or JWK).")
         return resolved
 
     def needs(self, *names: str) -> None:
@@ -130,6 +133,16 @@ def _not_negative(number: float) -> float:
     if not number >= 0:
         raise ValueError
     return number
+
+
+def _is_key_file(secret: str) -> bool:
+    import jwt  # late: most doors have no secret, and it takes long to import
+
+    try:
+        jwt.get_algorithm_by_name("HS256").prepare_key(secret)
+    except jwt.InvalidKeyError:  # also at each token that is signed or verified with it
+        return True
+    return False
 
 
 def is_reference(value: object) -> TypeGuard[str]:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 import boto3
 import pytest
 from aws_lambda_powertools.utilities import parameters
+from cryptography.hazmat.primitives.asymmetric import rsa
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from moto import mock_aws
 
 from qwestly_agent.bootstrap import look_up
@@ -88,6 +90,28 @@ def test_a_short_secret_is_refused_each_of_several_too(secret: str) -> None:
     with pytest.raises(InvalidSettings, match="QWESTLY_AGENT_SHARED_SECRET") as refused:
         settings(QWESTLY_AGENT_SHARED_SECRET=secret).resolve(never_asked)
     assert SECRET not in str(refused.value)
+
+
+KEY_FILES = {
+    "PEM": rsa.generate_private_key(65537, 2048)
+    .private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    .decode(),
+    "SSH": f"ssh-rsa {'A' * 200} somebody@example.com",
+    "JWK": '{"kty": "a-kind-of-key-that-nobody-has-heard-of"}',
+}
+
+
+@pytest.mark.parametrize("name", ["QWESTLY_AGENT_SHARED_SECRET", "QWESTLY_CANDIDATE_API_SECRET"])
+@pytest.mark.parametrize("secret", KEY_FILES.values(), ids=list(KEY_FILES))
+def test_a_key_file_is_no_secret(name: str, secret: str) -> None:
+    with pytest.raises(InvalidSettings, match=f"{name} must be a random text") as refused:
+        settings(**{name: "ssm:/kept"}).resolve(lambda _: secret)
+    assert secret not in str(refused.value)
+
+
+def test_a_key_file_is_no_secret_while_one_is_rotated_out_either() -> None:
+    with pytest.raises(InvalidSettings, match="QWESTLY_AGENT_SHARED_SECRET must be a random text"):
+        settings(QWESTLY_AGENT_SHARED_SECRET=f"{SECRET},{KEY_FILES['PEM']}").resolve(never_asked)
 
 
 def test_a_secret_is_measured_in_bytes() -> None:
