@@ -9,7 +9,7 @@ from typing import Any
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from qwestly_agent.auth import (
@@ -205,6 +205,37 @@ def test_our_own_issuer_is_refused_even_where_somebody_configured_it() -> None:
 def test_whatever_stands_in_the_header_is_a_token_or_unauthorized(token: str) -> None:
     with pytest.raises(Unauthorized):
         user_of(token)
+
+
+PARTS = _encoded('{"alg":"HS256" }'), _encoded(json.dumps({**CLAIMS, "name": "x"}))
+
+
+def padded(*places: int) -> str:
+    """A good token with the padding of base64 at these of its parts, signed as it then stands."""
+    header, payload = (part + "=" * (-len(part) % 4) if place in places else part for place, part in enumerate(PARTS))
+    signature = _encoded(hmac.digest(SECRET.encode(), f"{header}.{payload}".encode(), "sha256"))
+    return f"{header}.{payload}.{signature}{'=' if 2 in places else ''}"
+
+
+@pytest.mark.parametrize("places", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
+def test_a_token_with_padding_is_refused_though_its_signature_is_right(places: tuple[int, ...]) -> None:
+    assert user_of(padded()) == USER
+    assert "=" in padded(*places)
+    with pytest.raises(Unauthorized):
+        user_of(padded(*places))
+
+
+@given(st.data())
+@settings(max_examples=500)
+def test_a_good_token_with_anything_else_in_it_is_unauthorized(data: st.DataObject) -> None:
+    token = signed()
+    more = data.draw(st.text(st.one_of(st.sampled_from("=.-_+/ \t\n\0A"), st.characters()), min_size=1, max_size=5))
+    begin = data.draw(st.integers(0, len(token)))
+    end = data.draw(st.integers(begin, min(len(token), begin + 5)))
+    changed = token[:begin] + more + token[end:]
+    if changed != token:
+        with pytest.raises(Unauthorized):
+            user_of(changed)
 
 
 @given(
