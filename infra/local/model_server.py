@@ -47,7 +47,7 @@ Fault: TypeAlias = (
     FaultStatus
     | Literal["refuse_body", "html", "bad_json", "slow", "reset"]
     | Literal["cut", "cut_mid_line", "half_utf8", "no_finish", "reset_midway", "stall", "error_in_stream"]
-    | Literal["bad_json_line", "other_shape", "empty_choices", "huge_line"]
+    | Literal["bad_json_line", "other_shape", "empty_choices", "huge_line", "other_lines"]
     | Literal["no_done", "length", "content_filter", "swapped_indices", "bad_tool_arguments", "unknown_tool"]
 )
 """What goes wrong with an answer.
@@ -59,7 +59,8 @@ After `fault_after` chunks of the content (where the answer is not streamed: aft
 connection closes), `cut_mid_line`, `reset_midway` (TCP reset), `half_utf8` and `no_finish` (the response ends, whole as
 HTTP, inside a character or before it says why), `stall` (waits for the release, then closes), `error_in_stream` (ends
 with an error object); `bad_json_line`, `other_shape` (JSON that is no object), `empty_choices` and `huge_line` (one
-line of 10 MB) stand between the chunks, and the rest follows.
+line of 10 MB) stand between the chunks, and the rest follows. No fault, but rare: `other_lines`, all that server-sent
+events may hold beside data, around every event.
 
 In what it says: `no_done`; `length` and `content_filter` (ends there, and says why); `swapped_indices` (the deltas of
 later tool calls come first), `bad_tool_arguments` (not JSON), `unknown_tool` (one that was not offered).
@@ -273,7 +274,14 @@ def _streamed(reply: Reply, turn: _Turn, include_usage: bool) -> list[_Step]:
             after = [[_line({**turn.header, "object": "chat.completion.chunk", "choices": []})], *after]
         case "huge_line":
             after = [[_chunk(turn, {"content": "x" * HUGE_LINE_BYTES})], *after]
-    return [_Act.START, *_held([opening], [*before, *after], reply.hold_after)]
+    steps = _held([opening], [*before, *after], reply.hold_after)
+    if reply.fault == "other_lines":
+        steps = [OTHER_LINES + step if isinstance(step, bytes) else step for step in steps]
+    return [_Act.START, *steps]
+
+
+OTHER_LINES = b"retry: 3000\n\n: still here\n\nid: 7\n\nevent: ping\n\ndata:\n\n\nid: 8\nevent: completion\n"
+"""Events that say nothing, and the lines with which the next one begins."""
 
 
 def _whole(reply: Reply, turn: _Turn) -> list[_Step]:

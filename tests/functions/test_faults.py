@@ -132,6 +132,7 @@ CASES: dict[str, Case] = {
     "no end in sight": Case((Reply(["Half of ", *MORE * 99], chunk_delay=0.1),), DEADLINE, "Half of ", seconds=SHORT),
     # odd, and an answer all the same
     "no [DONE]": answers(Reply(HALF, fault="no_done"), said="Half of it."),
+    "ids, names, times to wait and comments": answers(Reply(HALF, fault="other_lines"), said="Half of it."),
     "empty choices": answers(Reply(HALF, fault="empty_choices"), said="Half of it."),
     "two calls with swapped indices": answers(
         Reply(tool_calls=[CALL, {"name": "list_capabilities", "arguments": {}}], fault="swapped_indices"),

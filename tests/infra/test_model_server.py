@@ -22,7 +22,7 @@ from pydantic_ai.output import OutputSpec
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from infra.local.model_server import DIMENSIONS, HUGE_LINE_BYTES, Fault, ModelServer, Reply
+from infra.local.model_server import DIMENSIONS, HUGE_LINE_BYTES, OTHER_LINES, Fault, ModelServer, Reply
 
 T = TypeVar("T")
 AGENT_TOOLS = (
@@ -864,6 +864,15 @@ def line_of(data: str) -> Any:
 )
 def test_a_malformed_stream_has_these_lines(server: ModelServer, fault: Fault | None, expected: list[Any]) -> None:
     assert lines(server, Reply(THREE, fault=fault)) == expected
+
+
+def test_other_lines_stand_around_every_event(server: ModelServer) -> None:
+    server.script(Reply(THREE, fault="other_lines"))
+    body = httpx2.post(
+        f"{server.base_url}/chat/completions",
+        json={"model": "deepseek-flash", "messages": [{"role": "user", "content": "Hi"}], "stream": True},
+    ).content
+    assert body.count(OTHER_LINES + b"data: {") == len(["", *THREE, "stop"])
 
 
 def test_a_huge_line_is_10_mb_long(server: ModelServer) -> None:

@@ -22,8 +22,10 @@ _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
 class JoiningTransport(httpx2.AsyncBaseTransport):
-    """Joins consecutive content deltas of streamed chat completions; all else passes byte for byte, in its order.
+    """Joins consecutive content deltas of streamed chat completions; all other data pass byte for byte, in their order.
 
+    Of an event only its data pass. The openai client takes each blank line after `id:`, `retry:` or `event:` for an
+    event whose data are no JSON, and ends the stream with an error.
     The first delta passes at once. From then on a delta opens a window, and what has come in when it ends goes out as
     one: text is late by a window at most, and never because something else waits behind it. No window joins nothing.
     """
@@ -123,8 +125,9 @@ class _JoinedStream(httpx2.AsyncByteStream):
             await self._inner.aclose()
 
     def _take(self, event: bytes, lines: int) -> None:
-        if not lines and self._held:
-            return  # a blank line, or the second half of a line end: no event
+        event, lines = _data_of(event, lines)
+        if not lines:
+            return
         joins = self._window_seconds > 0 and lines == 1
         data = _content_delta(event) if joins else None
         if data is None or not self._armed:
@@ -218,6 +221,16 @@ class _Events:
     def _too_long(self, what: str, limit: int) -> httpx2.RemoteProtocolError:
         self.rest.clear()
         return httpx2.RemoteProtocolError(f"The provider sent a {what} of more than {limit:,} bytes.")
+
+
+def _data_of(event: bytes, lines: int) -> tuple[bytes, int]:
+    """The event with none but its lines of data, and how many these are."""
+    if lines == 1 and event.startswith(b"data:") and event[5:].strip():
+        return event, 1
+    data = [line for line in event.splitlines() if line.startswith(b"data:") and line[5:].strip()]
+    if len(data) == lines:
+        return event, lines
+    return b"\n".join([*data, b"", b""]), len(data)
 
 
 _OF_EVERY_CHUNK = {"id", "object", "created", "model", "system_fingerprint", "service_tier", "choices", "obfuscation"}

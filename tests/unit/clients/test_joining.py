@@ -120,7 +120,7 @@ async def broken(provider: Provider, window_seconds: float = NEVER_ENDS) -> tupl
 def meaning(body: bytes) -> list[str | tuple[str]]:
     """The events that a reader finds: a tuple for text, however many deltas brought it, and all others as they are."""
     lines = re.sub(r"\r\n|\r", "\n", body.decode("utf-8", "backslashreplace"))
-    blocks = filter(None, (block.strip("\n") for block in lines.split("\n\n")))
+    blocks = filter(None, map(data_of, lines.split("\n\n")))
     found: list[str | list[str]] = []
     for block in blocks:
         text = text_of(block)
@@ -131,6 +131,10 @@ def meaning(body: bytes) -> list[str | tuple[str]]:
         else:
             found.append([text])
     return [each if isinstance(each, str) else ("".join(each),) for each in found]
+
+
+def data_of(block: str) -> str:
+    return "\n".join(line for line in block.split("\n") if line.startswith("data:") and line != "data:")
 
 
 def text_of(block: str) -> str | None:
@@ -188,18 +192,42 @@ OTHERS = {
     "an error": event({"error": {"message": "content"}}),
     "an array": event([{"content": "x"}]),
     "the end": DONE,
-    "a comment": b": still here\n\n",
-    "a named event": b"event: x\n" + says("x"),
     "data in two lines": b'data: {"choices": [{"index": 0,\ndata: "delta": {"content": "x"}}]}\n\n',
-    "an object in two lines": b'data: {"choices": [{"index": 0,\n"delta": {"content": "x"}}]}\n\n',
-    "a name after the data": says("x").replace(b"\n\n", b"\nevent: x\n\n"),
     "a delta that is text": event({"choices": [{"index": 0, "delta": "content"}]}),
-    "a field without a name": says("x").replace(b"data:", b"dat:"),
     "half an object": b'data: {"choices": [{"index": 0, "delta": {"content"\n\n',
     "half a character": says("é").replace("é".encode(), "é".encode()[:1]),
     "half of a pair": chunk({"content": "x"}).replace(b'"x"', b'"\\ud83d"'),
     "no number": chunk({"content": "x"}, probability=1).replace(b"1}]", b"NaN}]"),
 }
+
+
+NO_DATA = {
+    "a comment": b": still here\n\n",
+    "an id": b"id: 7\n\n",
+    "a time to wait": b"retry: 3000\n\n",
+    "a name": b"event: ping\n\n",
+    "data that are empty": b"data\ndata:\ndata: \n\n",
+    "a field without a name": says("x").replace(b"data:", b"dat:"),
+}
+BESIDE_DATA = {
+    "a named event": b"event: x\n" + says("x"),
+    "a name after the data": says("x").replace(b"\n\n", b"\nevent: x\n\n"),
+    "an id before and a comment after": b"id: 7\n" + says("x").replace(b"\n\n", b"\n: x\n\n"),
+    "all of them": b": x\nretry: 1\nid\ndata:\n" + says("x"),
+}
+
+
+@pytest.mark.parametrize("other", NO_DATA.values(), ids=list(NO_DATA))
+async def test_what_brings_no_data_is_no_event_and_ends_no_window(other: bytes) -> None:
+    provider = Provider([other, OPENING, other, says("a"), other, says("b"), other, says("c"), other, FINISH, other])
+    assert await body_of(provider) == await body_of(Provider([OPENING, *map(says, "abc"), FINISH]))
+
+
+@pytest.mark.parametrize("other", BESIDE_DATA.values(), ids=list(BESIDE_DATA))
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"], ids=["LF", "CRLF", "CR"])
+async def test_of_an_event_only_its_data_pass(other: bytes, end: bytes) -> None:
+    provider = Provider([other.replace(b"\n", end), says("a"), other.replace(b"\n", end), FINISH])
+    assert await body_of(provider) == await body_of(Provider([says("x"), says("a"), says("x"), FINISH]))
 
 
 @pytest.mark.parametrize("other", OTHERS.values(), ids=list(OTHERS))
@@ -211,7 +239,7 @@ async def test_all_else_passes_byte_for_byte_after_what_came_before_it(other: by
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("size", [1, 2, 7, 10_000])
 async def test_events_are_found_whatever_ends_a_line_and_wherever_a_read_ends(end: str, size: int) -> None:
-    other = OTHERS["a name after the data"].replace(b"\n", end.encode())
+    other = BESIDE_DATA["a name after the data"].replace(b"\n", end.encode())
     body = b"".join([*(says(word, end) for word in "abcd"), other, *(says(word, end) for word in "efg")])
     pieces = [[body[start : start + size], b""] for start in range(0, len(body), size)]
     read = await body_of(Provider([each for piece in pieces for each in piece]))
@@ -227,7 +255,7 @@ async def test_blank_lines_say_nothing_and_part_nothing() -> None:
 
 BLOCKS = st.one_of(
     st.text(min_size=1, max_size=5, alphabet=st.characters(codec="utf-8")).map(says),
-    st.sampled_from([says("a", "\r\n"), says("b", "\r"), b"\n", b"\r", *OTHERS.values()]),
+    st.sampled_from([says("a", "\r\n"), says("b", "\r"), b"\n", b"\r", *(OTHERS | NO_DATA | BESIDE_DATA).values()]),
 )
 
 
@@ -268,7 +296,7 @@ async def test_each_window_begins_with_its_own_first_delta() -> None:
         assert await anext(pieces) == says("e")
 
 
-@pytest.mark.parametrize("after", [FINISH, DONE, OTHERS["a tool call"], OTHERS["a comment"]])
+@pytest.mark.parametrize("after", [FINISH, DONE, OTHERS["a tool call"]])
 async def test_what_comes_after_text_does_not_wait_for_its_window(after: bytes) -> None:
     async with response_of(Provider([says("a"), says("b"), after, asyncio.Event()])) as response:
         pieces, read = response.aiter_bytes(), b""
@@ -487,6 +515,16 @@ async def test_the_client_reads_the_same_text_in_three_chunks(connected: Connect
     model.script(Reply(text=WORDS))
     said = await connected.stream()
     assert [text for text in said if text] == [WORDS[0], "".join(WORDS[1:])]
+
+
+@pytest.mark.parametrize("window_seconds", [0, NEVER_ENDS])
+async def test_the_client_reads_a_stream_with_all_that_events_may_hold_beside_data(
+    model: ModelServer, window_seconds: float
+) -> None:
+    model.script(Reply(text=WORDS, fault="other_lines"))
+    async with httpx2.AsyncClient(transport=JoiningTransport(httpx2.AsyncHTTPTransport(), window_seconds)) as http:
+        openai = AsyncOpenAI(api_key="none", base_url=model.base_url, http_client=http, max_retries=0)
+        assert "".join(await Connected(openai, []).stream()) == "".join(WORDS)
 
 
 async def test_a_connection_is_used_again(connected: Connected, model: ModelServer) -> None:
