@@ -9,7 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -32,7 +32,7 @@ from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.opening import open_turn
-from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
+from qwestly_agent.chat.request import POSTED_DEFINITIONS, POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS, headers_of, start_stream
 from qwestly_agent.chat.updates import Updates, updates
 from qwestly_agent.chat.view import (
@@ -93,6 +93,13 @@ class Health(BaseModel):
     ok: Literal[True] = True
 
 
+class ChatApp(FastAPI):
+    def openapi(self) -> dict[str, Any]:
+        document = super().openapi()
+        document["components"]["schemas"].update(POSTED_DEFINITIONS)
+        return document
+
+
 async def house_from_environment() -> FullHouse:
     settings = Settings.from_env()
     settings.needs("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")
@@ -110,7 +117,7 @@ def create_app(
             yield
         await house.close()
 
-    app = FastAPI(
+    app = ChatApp(
         title="qwestly-agent",
         description=api_page.DESCRIPTION,
         version="1",

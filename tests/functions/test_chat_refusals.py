@@ -3,14 +3,18 @@
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
+from operator import getitem
 from typing import Any
 
 import httpx2
 import jwt
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from openapi_spec_validator import validate
 from pymongo import MongoClient
 
 from functions.chat.app import create_app
@@ -281,6 +285,16 @@ def _code(response: httpx2.Response) -> tuple[int, str]:
     assert set(error) == {"code", "message", "request_id"}
     assert error["message"]
     return response.status_code, error["code"]
+
+
+def test_the_openapi_document_is_valid_and_each_of_its_references_leads_somewhere(chat: ChatServer) -> None:
+    text = httpx2.get(f"{chat.url}/api/openapi.json").text
+    document = json.loads(text)
+    validate(document)
+    references = set(re.findall(r'"\$ref": ?"#/([^"]*)"', text))
+    assert len(references) == len(set(re.findall(r'"\$ref": ?"([^"]*)"', text))) > 20
+    for reference in references:
+        reduce(getitem, reference.split("/"), document)
 
 
 def test_the_openapi_page_names_every_route_and_needs_nothing_from_elsewhere(chat: ChatServer) -> None:

@@ -101,15 +101,11 @@ class _AISDK(BaseModel):
     messageId: ClientId | None = Field(default=None)  # noqa: N815  the wire's name
 
 
-POSTED_SCHEMA = {
-    "requestBody": {
-        "required": True,
-        "content": {
-            "application/json": {"schema": {"anyOf": [_Plain.model_json_schema(), _AISDK.model_json_schema()]}}
-        },
-    }
-}
-"""For the OpenAPI page: the body is read by `parse_turn`, in either form."""
+_FORMS = [form.model_json_schema(ref_template="#/components/schemas/{model}") for form in (_Plain, _AISDK)]
+POSTED_DEFINITIONS = {name: schema for form in _FORMS for name, schema in form.pop("$defs", {}).items()}
+"""Components of the OpenAPI document, which `POSTED_SCHEMA` refers to."""
+POSTED_SCHEMA = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"anyOf": _FORMS}}}}}
+"""For the OpenAPI document: the body is read by `parse_turn`, in either form."""
 
 
 def parse_turn(body: bytes) -> TurnRequest:
