@@ -156,6 +156,24 @@ def test_what_cannot_be_edited_changes_nothing(
     assert person.get("/api/approvals")["items"][0]["args"]["value"] == HEADLINE
 
 
+@pytest.mark.parametrize("by_chat", [False, True], ids=["in the queue", "in the chat"])
+@pytest.mark.parametrize("decision", ["approve", "revise", "reject"])
+def test_arguments_with_another_answer_than_an_edit_are_refused(
+    person: Client, model: ModelServer, decision: str, by_chat: bool
+) -> None:
+    model.script(wants())
+    answer = person.say("Make me head of product")
+    approval, args = asked(answer), {"value": "Director of Product"}
+    if by_chat:
+        decided = {key: approval[key] for key in ("approval_id", "args_digest")} | {"decision": decision, "args": args}
+        body = {"conversation_id": answer.conversation_id, "decisions": [decided]}
+        refused = person.request("POST", "/api/chat", json=body)
+    else:
+        refused = decide(person, approval, decision, args=args)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+    assert person.get("/api/approvals")["items"][0]["status"] == "pending"
+
+
 def test_a_revision_is_a_new_record_that_names_the_old(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
