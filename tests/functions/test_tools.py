@@ -2,9 +2,10 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic_ai import RunContext, Tool
@@ -14,6 +15,7 @@ from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.make import make_agent
+from qwestly_agent.authority.model import Level
 from qwestly_agent.errors import InvalidSettings, Unavailable
 from qwestly_agent.llm import make_models
 from qwestly_agent.tools import TOOLS
@@ -169,6 +171,18 @@ def test_capabilities_name_every_tool_with_its_effect(client: Client, model: Mod
     for each in TOOLS:
         assert each.name in told or each.name == "list_capabilities"
     assert '"effect":"read"' in told
+
+
+@pytest.mark.parametrize("level", get_args(Level))
+def test_what_the_agent_can_do_is_told_in_whole_sentences(client: Client, model: ModelServer, level: Level) -> None:
+    assert client.request("PUT", "/api/autonomy", json={"level": level}).json() == {"level": level}
+    model.script(calls(call("list_capabilities")), Reply(text="That."))
+    client.say("What can you do?")
+    [told] = results_of(model)
+    able = json.loads(told[told.index("{") : told.rindex("}") + 1])["capabilities"]
+    what = {each["name"]: each["what"] for each in able}
+    assert what == {each.name: " ".join(str(each.description).split()) for each in TOOLS[:-1]}
+    assert [line for line in what.values() if not re.fullmatch(r"[A-Z].*\.", line)] == []
 
 
 def test_calls_that_a_provider_gives_one_id_are_told_apart(

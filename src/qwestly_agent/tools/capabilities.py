@@ -11,12 +11,12 @@ from qwestly_agent.tools.base import contract_of, tool
 
 def describe(tools: Sequence[Tool[AgentDeps]]) -> Tool[AgentDeps]:
     async def list_capabilities() -> dict[str, Any]:
-        """What you can do for the user in this conversation."""
+        """List what you can do for the user in this conversation."""
         return {"capabilities": [_capability(each) for each in tools]}
 
     return tool(list_capabilities, effect="read", label="Checking what I can do…")
 
 
 def _capability(each: Tool[AgentDeps]) -> dict[str, str]:
-    what = (each.description or "").strip().partition("\n")[0]
+    what = " ".join((each.description or "").split())  # all of it: where a line of the docstring ends no sentence does
     return {"name": each.name, "what": what, "effect": contract_of(each.name, each.metadata).effect}

@@ -12,7 +12,7 @@ LIMIT = 6
 
 
 async def query_user_knowledge(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
-    """Passages of the user's own résumés, transcripts and documents.
+    """Search the user's own résumés, transcripts and documents.
 
     Args:
         query: What to look for, in a few words.

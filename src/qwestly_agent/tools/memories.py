@@ -26,8 +26,8 @@ MemoryId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
 
 async def search_user_memories(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
-    """What the user told in earlier conversations: facts, preferences, goals, decisions, constraints; each with since
-    when it holds, how sure it is, and what was so before.
+    """Search what the user told in earlier conversations: facts, preferences, goals, decisions, constraints; each with
+    since when it holds, how sure it is, and what was so before.
 
     Args:
         query: What to look for, in a few words.
@@ -78,7 +78,7 @@ async def correct_memory(ctx: RunContext[AgentDeps], memory_id: MemoryId, text: 
 
 
 async def explain_memory(ctx: RunContext[AgentDeps], about: Query) -> dict[str, Any]:
-    """Why something about the user is remembered: their own words, the day on which they wrote them, and what
+    """Explain why something about the user is remembered: their own words, the day on which they wrote them, and what
     was remembered before.
 
     Args:

@@ -9,8 +9,8 @@ from qwestly_agent.tools.base import tool
 
 
 async def get_user_profile(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
-    """The user's profile: name, headline, location, summary, skills, education, employment, preferences, LinkedIn, and
-    their published cards with their ids."""
+    """Read the user's profile: name, headline, location, summary, skills, education, employment, preferences, LinkedIn,
+    and their published cards with their ids."""
     profile = await ctx.deps.profiles.full(ctx.deps.user_id)
     return {"profile": profile} if profile else {"profile": None, "note": "This user has no profile yet."}
 

@@ -11,7 +11,7 @@ LIMIT = 5
 
 
 async def query_qwestly_docs(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
-    """Qwestly's own documentation: features, cards, prices, privacy, how things work.
+    """Search Qwestly's own documentation: features, cards, prices, privacy, how things work.
 
     Args:
         query: What to look for, in a few words.
