@@ -3,7 +3,7 @@
  * a card · the queue of all that waits · drafts · the brake · their styles. `qwestly-chat.js` puts them on the page.
  */
 
-import { ChatError, WORDS_LIMIT, characters, counted, element, grow, icon, iconButton, showCount, spinner, spoken } from "./qwestly-parts.js";
+import { ChatError, WORDS_LIMIT, characters, counted, element, grow, icon, iconButton, pointInTime, showCount, spinner, spoken, until } from "./qwestly-parts.js";
 
 const OFTEN_MS = 2_000;
 const SELDOM_MS = 30_000;
@@ -214,16 +214,6 @@ export function became({ status, decided_by: by }) {
   return by === "link" ? `${words} (decided by e-mail)` : words;
 }
 
-const RELATIVE = new Intl.RelativeTimeFormat("en");
-
-function untilWords(seconds) {
-  const minutes = (seconds * 1000 - Date.now()) / 60_000;
-  if (minutes < 1) return "Expires now";
-  if (minutes < 90) return `Expires ${RELATIVE.format(Math.floor(minutes), "minute")}`;
-  if (minutes < 48 * 60) return `Expires ${RELATIVE.format(Math.floor(minutes / 60), "hour")}`;
-  return `Expires ${RELATIVE.format(Math.floor(minutes / 60 / 24), "day")}`;
-}
-
 const textList = (texts, attributes = {}) => element("ul", attributes, ...texts.map((text) => element("li", {}, text)));
 
 const showEvidence = (evidence) =>
@@ -354,7 +344,7 @@ class ApprovalCard {
   }
 
   showTime() {
-    this.#time.textContent = untilWords(this.#view.expires_at);
+    this.#time.textContent = `Expires ${until(this.#view.expires_at)}`;
     this.#time.title = new Date(this.#view.expires_at * 1000).toLocaleString();
   }
 
@@ -566,8 +556,7 @@ function brakeWords({ state, since, receipt, everybody }) {
   if (state === "running") return "";
   if (everybody) return "Qwestly has paused its agent for everybody.";
   if (state === "pausing") return "Pausing everything…";
-  const time = new Date(since * 1000).toLocaleTimeString(undefined, { timeStyle: "short" });
-  return [`Everything is paused since ${time}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
+  return [`Everything is paused since ${pointInTime(since)}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
 }
 
 /** A button that pauses all of a person's agents and lets them run again, and a line that says how things stand. */

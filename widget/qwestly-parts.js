@@ -104,3 +104,31 @@ export function showCount(place, count, limit) {
 
 export const characters = (text) => [...text].length;
 export const counted = (count, noun) => (count ? `${count} ${noun}${count === 1 ? "" : "s"}` : "");
+
+// ── Moments ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+const RELATIVE = new Intl.RelativeTimeFormat("en");
+const NEAR = new Map([
+  [-1, "yesterday"],
+  [0, "today"],
+  [1, "tomorrow"],
+]);
+const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
+const daysBetween = (one, other) => Math.round((midnight(other) - midnight(one)) / 86_400_000); // one may have 23 or 25 hours
+
+/** A moment as people say it: "yesterday at 14:05", "Monday 3 November at 14:05". Moments are seconds since the epoch. */
+export function pointInTime(seconds, now = Date.now() / 1000) {
+  const date = new Date(seconds * 1000);
+  const named = NEAR.get(daysBetween(new Date(now * 1000), date));
+  const day = named ?? date.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" });
+  return `${day} at ${date.toLocaleTimeString(undefined, { timeStyle: "short" })}`;
+}
+
+/** What is left until a moment, never less than there is: "in 5 minutes", "tomorrow at 14:05", "in 2 days, on Monday …". */
+export function until(seconds, now = Date.now() / 1000) {
+  const minutes = Math.ceil((seconds - now) / 60);
+  if (minutes <= 0) return "now";
+  if (minutes <= 90) return RELATIVE.format(minutes, "minute");
+  const days = daysBetween(new Date(now * 1000), new Date(seconds * 1000));
+  return `${days > 1 ? `${RELATIVE.format(days, "day")}, on ` : ""}${pointInTime(seconds, now)}`;
+}

@@ -41,7 +41,7 @@ def test_a_link_shows_what_would_happen_and_by_when_it_must_be_decided(world: Wo
         "Head of Product",
         "You said on Monday that you lead the product group now.",
         "Asked on Friday 15 January 2027, 08:00 UTC.",
-        "If nobody decides by Sunday 17 January 2027, 08:00 UTC, nothing is done.",
+        "If nobody decides within 2 days (by Sunday 17 January 2027, 08:00 UTC), nothing is done.",
     ):
         assert said in shown.text
 

@@ -62,7 +62,7 @@ def approval(key: str = "ap_1", **more: Any) -> dict[str, Any]:
         "rationale": "Recruiters search for the word.",
         "conversation_id": "c1",
         "created_at": now,
-        "expires_at": now + 47.5 * 3600,
+        "expires_at": now + 48 * 3600,
         "decided_at": None,
         "decided_by": None,
         "reason": None,
@@ -221,7 +221,7 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
                 - text: Promoted in 2019.
                 - list:
                   - listitem: No cited source says 2019.
-          - paragraph: Expires in 47 hours
+          - paragraph: /Expires in 2 days, on .+/
           - textbox "Your words on it"
           - button "Approve"
           - button "Edit"
@@ -527,6 +527,31 @@ def test_a_conversation_that_is_read_again_tells_what_became_of_its_questions(
     expect(card.group.get_by_text("Product <b>Manager</b>")).to_be_visible()
     expect(widget.said).to_have_text(["Better"])
     expect(widget.words).to_have_text("Well.")
+
+
+def test_what_is_left_is_said_as_people_say_it_and_never_as_less_than_was_promised(tab: Page):
+    tab.goto("/local/status")
+    said = tab.evaluate(
+        """async hours => {
+            const { until } = await import("/widget/qwestly-parts.js");
+            const now = new Date(2025, 5, 15, 15, 6).getTime() / 1000;
+            return hours.map(each => until(now + each * 3600, now));
+        }""",
+        [7 * 24, 48, 47.99, 33, 24, 8, 2, 1.5, 0.99, 0.01, 0],
+    )
+    assert said == [
+        "in 7 days, on Sunday 22 June at 15:06",
+        "in 2 days, on Tuesday 17 June at 15:06",
+        "in 2 days, on Tuesday 17 June at 15:05",
+        "in 2 days, on Tuesday 17 June at 00:06",
+        "tomorrow at 15:06",
+        "today at 23:06",
+        "today at 17:06",
+        "in 90 minutes",
+        "in 60 minutes",
+        "in 1 minute",
+        "now",
+    ]
 
 
 def test_what_changed_after_the_yes_says_so_and_is_asked_anew_below(

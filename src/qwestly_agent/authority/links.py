@@ -17,6 +17,7 @@ from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decisio
 from qwestly_agent.authority.model import PRIVATE, Approval, Effect, Verb
 from qwestly_agent.authority.templates import moment, render
 from qwestly_agent.bootstrap import House
+from qwestly_agent.clock import duration
 from qwestly_agent.errors import AgentError, Braked, Changed, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.text import visible, well_formed
@@ -195,6 +196,7 @@ def _page(house: House, approval: Approval, status: int = 200, notice: str = "",
         approval=approval,
         effect=effect_of(approval),
         waits=waits,
+        left=duration(approval.expires_at - house.clock()),
         by_link=decided_by_link(approval),
         revisable=approval.revisable,
         heading=heading,

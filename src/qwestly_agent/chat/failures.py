@@ -24,6 +24,7 @@ from pydantic_ai.exceptions import (
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pymongo.errors import ConnectionFailure, NetworkTimeout, PyMongoError
 
+from qwestly_agent.clock import duration
 from qwestly_agent.errors import AgentError, DataGone, DeadlineExceeded, Internal, ModelUnavailable, Unavailable
 
 KEPT = "Your message is kept"
@@ -110,12 +111,4 @@ def cut_answer(messages: Sequence[ModelMessage]) -> AgentError | None:
 def _later(sentence: str, seconds: float | None) -> ModelUnavailable:
     if not seconds:
         return ModelUnavailable(sentence.format(when="in a moment"))
-    return ModelUnavailable(sentence.format(when=_in(seconds)), retry_after=math.ceil(seconds))
-
-
-def _in(seconds: float) -> str:
-    for name, size, most in (("second", 1, 90), ("minute", 60, 90), ("hour", 3_600, 24)):
-        count = math.ceil(seconds / size)
-        if count <= most:
-            return f"in {count} {name}{'s' if count > 1 else ''}"
-    return "later"
+    return ModelUnavailable(sentence.format(when=f"in {duration(seconds)}"), retry_after=math.ceil(seconds))
