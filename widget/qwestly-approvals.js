@@ -529,15 +529,18 @@ export class Drafts {
     const known = this.#known.get(draft.draft_id) ?? { line: element("p", { class: "draft" }), at: -Infinity };
     if (at <= known.at) return false;
     this.#known.set(draft.draft_id, { ...known, ...draft, at });
+    known.line.classList.toggle("failed", draft.status === "failed");
     known.line.replaceChildren(DRAFT_MARKS[draft.status] ? icon(DRAFT_MARKS[draft.status]) : spinner(), element("span", {}, draft.label));
     return true;
   }
 
-  /** The lines of a conversation: of what is over only those that `stood` there before. */
+  /** The lines of a conversation: of what is over those that `stood` there before, and what failed last. */
   lines(conversation, stood) {
-    return [...this.#known.values()]
-      .filter(({ conversation_id: id, status, line }) => id === conversation && (status === "running" || status === "waiting" || stood(line)))
-      .map(({ line }) => line);
+    const drafts = [...this.#known.values()].filter(({ conversation_id: id }) => id === conversation);
+    const latest = Math.max(...drafts.map(({ at }) => at));
+    const shown = ({ status, at, line }) =>
+      status === "running" || status === "waiting" || stood(line) || (status === "failed" && at === latest);
+    return drafts.filter(shown).map(({ line }) => line);
   }
 }
 
@@ -670,6 +673,7 @@ APPROVAL_STYLES.replaceSync(`
 .outcome .icon-alert, .draft .icon-alert { color: var(--danger); }
 .said-why { color: var(--muted); font-size: .9rem; white-space: pre-line; }
 .draft { color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }
+.draft.failed { color: var(--text); }
 .draft span, .outcome span { min-inline-size: 0; }
 .paused { margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--raised); font-size: .9rem; }
 .brake, .waiting { display: flex; align-items: center; gap: .4rem; flex: none; min-inline-size: 2.5rem; min-block-size: 2.5rem; padding: 0 .6rem; color: var(--muted); font-size: .9rem; }

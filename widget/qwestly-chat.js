@@ -1173,11 +1173,15 @@ class QwestlyChat extends HTMLElement {
 
   /** What stood there when the page was opened is shown, and not announced. */
   #take(items, first) {
-    for (const { type, at, approval, draft, brake } of items) {
+    // All drafts before any is placed: one that failed gives way to one that was begun after it.
+    const drafts = items.filter(({ type, at, draft }) => type === "draft" && this.#drafts.learn(draft, at));
+    for (const { type, approval, brake } of items) {
       if (type === "approval") this.#takeApproval(approval, first);
-      else if (type === "draft" && this.#drafts.learn(draft, at)) this.#placeAll();
       else if (type === "brake") this.#brake.learn(brake);
     }
+    if (drafts.length) this.#placeAll();
+    const failed = drafts.findLast(({ draft }) => draft.status === "failed");
+    if (failed && !first) this.#happened.textContent = failed.draft.label; // how far one is need not be spoken
     this.#approvals.tick();
   }
 

@@ -344,7 +344,9 @@ class ScriptedBackend:
 
 
 def is_over(item: dict[str, Any]) -> bool:
-    return item.get(item["type"], {}).get("status") in FINAL
+    """What failed of drafts is told to whoever comes anew, too."""
+    status = item.get(item["type"], {}).get("status")
+    return status in FINAL and (item["type"], status) != ("draft", "failed")
 
 
 def error(status: int, code: str, message: str) -> Response:

@@ -620,6 +620,41 @@ def test_a_draft_has_one_quiet_line_that_is_replaced_in_place(
     expect(line).to_have_count(0)
 
 
+NOT_DRAFTED = "Your card could not be drafted. Nothing was published. Please ask for it again."
+
+
+def test_a_draft_that_fails_says_so_where_its_line_was_aloud_and_after_a_reload(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    draft(backend, "Drafting 1 of 6 sections…")
+    opened()
+    line = Widget(page).answer.locator(".draft")
+    expect(line).to_have_text("Drafting 1 of 6 sections…")
+    draft(backend, NOT_DRAFTED, status="failed")
+    clock.run(2)
+    expect(line).to_have_text([NOT_DRAFTED])
+    expect(line.locator(".spinner")).to_have_count(0)
+    expect(page.locator("qwestly-chat .spoken[aria-live]")).to_have_text(NOT_DRAFTED)
+    page.reload()
+    expect(Widget(page).words).to_have_text("Shall I?")
+    expect(line).to_have_text([NOT_DRAFTED])
+    expect(page.locator("qwestly-chat .spoken[aria-live]")).to_be_empty()
+
+
+def test_a_draft_that_fails_before_it_was_seen_says_so_until_another_is_begun(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    opened()
+    draft(backend, NOT_DRAFTED, status="failed")
+    clock.run(2)
+    line = Widget(page).answer.locator(".draft")
+    expect(line).to_have_text([NOT_DRAFTED])
+    draft(backend, "Drafting 1 of 6 sections…", draft_id="d2")
+    page.reload()
+    expect(Widget(page).words).to_have_text("Shall I?")
+    expect(line).to_have_text(["Drafting 1 of 6 sections…"])
+
+
 UPDATES = "/api/updates"
 
 
