@@ -1,4 +1,7 @@
-"""The demo user: a product manager who has changed sides once, wants to again, and has said so."""
+"""The demo user: a product manager who was an engineer, nearly became one again, and now wants to work for the climate.
+
+What is said of her here, in her résumé and in her interview is of one person, as of that interview.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +13,7 @@ CANDIDATE: dict[str, Any] = {
     "name": "Maya Okafor",
     "headline": "Senior Product Manager, payments and developer platforms",
     "location": "Lisbon, Portugal",
-    "summary": "Product manager with an engineer's past. Nine years between backend teams and their users.",
+    "summary": "Product manager with an engineer's past. Nearly nine years between backend teams and their users.",
     "skills": ["Product strategy", "API design", "Payments", "SQL", "Python", "User research"],
     "education": [{"degree": "BSc Computer Science", "school": "University of Lagos", "year": 2013}],
     "languages": ["English", "Portuguese", "Yoruba"],
@@ -42,7 +45,7 @@ EMPLOYMENT: list[dict[str, Any]] = [
         "company": "Kora Systems",
         "title": "Backend Engineer",
         "location": "Lagos",
-        "start_date": "2014-01",
+        "start_date": "2015-04",
         "end_date": "2017-12",
         "is_current": False,
         "description": "Built settlement services in Python and PostgreSQL.",
@@ -52,7 +55,7 @@ EMPLOYMENT: list[dict[str, Any]] = [
 PREFERENCES: dict[str, Any] = {
     "roles": ["Group Product Manager", "Head of Product"],
     "locations": ["Lisbon", "Remote in Europe"],
-    "work_mode": "hybrid or remote",
+    "work_mode": "remote first, or hybrid in Lisbon",
     "industries": ["Climate", "Developer tools"],
     "company_sizes": ["50-500"],
 }
@@ -107,8 +110,8 @@ MEMORIES = (
     ),
     Told(
         "skill",
-        "Is learning German and reads it well enough for contracts.",
-        "my German is good enough to read contracts",
+        "Reads German well enough for contracts, since the years in Berlin.",
+        "since Berlin my German is good enough to read contracts",
         importance=0.4,
         days_ago=80,
     ),
