@@ -157,7 +157,7 @@ class Workflow:
     machine: str
     status: str
     state: str | None
-    """That it is in; None once it ended."""
+    """That it is in, or succeeded in: a machine that was stopped or told no succeeds, too. None where it failed."""
     started_at: float
 
 
@@ -217,7 +217,7 @@ def workflows() -> list[Workflow]:
 
 def _workflow(machine: str, execution: Any) -> Workflow:
     status = str(execution.status)
-    entered = states(execution.execution_arn) if status == "RUNNING" else []
+    entered = states(execution.execution_arn) if status in ("RUNNING", "SUCCEEDED") else []
     state = entered[-1] if entered else None
     return Workflow(execution.name, machine, status, state, execution.start_date.timestamp())
 

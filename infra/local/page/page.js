@@ -63,6 +63,7 @@ function plain(name) {
 function workflowRow({ name, machine, status, state, started_at: started }) {
   const shown = node("span", { className: "state" }, plain(state ?? status.toLowerCase()));
   shown.dataset.status = status;
+  shown.dataset.state = state ?? "";
   const row = named(plain(machine), clock(started));
   row.title = name;
   return [row, shown];
