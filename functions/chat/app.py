@@ -125,6 +125,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,  # it would redirect to whatever host a client names
         responses={"4XX": {"model": Failure}, "5XX": {"model": Failure}},
     )
     app.state.keep_alive_seconds = keep_alive_seconds

@@ -143,6 +143,8 @@ def test_the_same_client_id_of_two_users_names_two_conversations(
     ("method", "path", "expected"),
     [
         ("GET", "/api/nothing", (404, "not_found")),
+        ("GET", "/api/conversations/", (404, "not_found")),
+        ("POST", "/api/chat/", (404, "not_found")),
         ("GET", "/api/chat", (405, "invalid")),
         ("GET", "/api/conversations?limit=0", (422, "invalid")),
         ("GET", "/api/conversations?after=now", (422, "invalid")),
