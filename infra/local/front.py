@@ -12,7 +12,7 @@ import os
 import re
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from html import escape
@@ -22,6 +22,7 @@ import httpx2
 from botocore.exceptions import BotoCoreError, ClientError
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -29,13 +30,15 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from infra.local import aws_function_url
 from infra.local.environment import DEMO_USER, ROOT, Template
 from infra.local.serving import serve
+from qwestly_agent.errors import NotFound, WrongMethod
 
 PAGE = ROOT / "infra" / "local" / "page"
-HOP_BY_HOP = {"connection", "keep-alive", "transfer-encoding", "host", "content-length"}
+HOP_BY_HOP = {b"connection", b"keep-alive", b"transfer-encoding", b"host", b"content-length"}
 PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'",
     "Cache-Control": "no-cache",
@@ -84,10 +87,10 @@ class Front:
         """What AWS itself would not say: outbox, workflows, schedules; and a schedule is fired."""
         if request.method == "POST" and request.headers.get("origin", _origin(request)) != _origin(request):
             return _error(403, "forbidden", "Only this page may do that.")
-        return await self._ask_aws(request, request.url.path.removeprefix("/local/"))
+        return await self._ask_aws(request, request.scope["raw_path"].removeprefix(b"/local/"))
 
     async def mail(self, request: Request) -> Response:
-        answer = await self._ask_aws(request, "outbox")
+        answer = await self._ask_aws(request, b"outbox")
         if answer.status_code != 200:
             return answer
         mails = {mail["id"]: mail for mail in json.loads(bytes(answer.body))["items"]}
@@ -97,11 +100,10 @@ class Front:
         html = mail["html"] or f"<pre>{escape(mail['text'])}</pre>"
         return HTMLResponse(_with_links_in_new_tabs(html), headers=MAIL_HEADERS)
 
-    async def _ask_aws(self, request: Request, path: str) -> Response:
+    async def _ask_aws(self, request: Request, path: bytes) -> Response:
         client: httpx2.AsyncClient = request.state.client
         try:
-            # A schedule that is fired answers once its function did.
-            answer = await client.request(request.method, f"{self.aws_url}/_control/{path}", timeout=None)
+            answer = await client.send(_request(request.method, self.aws_url, b"/_control/" + path))
         except httpx2.TransportError:
             return _gone("The laptop's AWS cannot be reached.")
         return Response(answer.content, answer.status_code, {"Cache-Control": "no-store"}, "application/json")
@@ -119,27 +121,39 @@ class Front:
     async def function_url(self, request: Request) -> Response:
         """The chat function, as its URL answers."""
         client: httpx2.AsyncClient = request.state.client
-        url = httpx2.URL(self.chat_url).join(request.url.path).copy_with(query=request.url.query.encode())
-        passed = client.build_request(
-            request.method, url, headers=self._headers(request), content=await request.body(), timeout=None
-        )
+        scope, body = request.scope, await request.body()
+        query = b"?" + scope["query_string"] if scope["query_string"] else b""
+        passed = _request(request.method, self.chat_url, scope["raw_path"] + query, self._headers(request), body)
         try:
             answer = await client.send(passed, stream=True)
         except httpx2.TransportError:
             return _gone("The chat function cannot be reached.")
-        headers = {name: value for name, value in answer.headers.items() if name.lower() not in HOP_BY_HOP}
-        return StreamingResponse(
-            _bytes_of(answer), answer.status_code, headers, background=BackgroundTask(answer.aclose)
-        )
+        passing = StreamingResponse(_bytes_of(answer), answer.status_code, background=BackgroundTask(answer.aclose))
+        headers = ((name.lower(), value) for name, value in answer.headers.raw)
+        passing.raw_headers = [(name, value) for name, value in headers if name not in HOP_BY_HOP]
+        return passing
 
-    def _headers(self, request: Request) -> dict[str, str]:
+    def _headers(self, request: Request) -> list[tuple[bytes, bytes]]:
         request_id = str(uuid.uuid4())
         deadline = int((time.time() + self.timeout_seconds) * 1000)
-        return {
-            **{name: value for name, value in request.headers.items() if name.lower() not in HOP_BY_HOP},
-            "x-amzn-request-context": json.dumps({"requestId": request_id}),
-            "x-amzn-lambda-context": json.dumps({"request_id": request_id, "deadline": deadline}),
+        told = {
+            b"x-amzn-request-context": {"requestId": request_id},
+            b"x-amzn-lambda-context": {"request_id": request_id, "deadline": deadline},
         }
+        return [
+            *((name, value) for name, value in request.headers.raw if name not in HOP_BY_HOP and name not in told),
+            *((name, json.dumps(value).encode()) for name, value in told.items()),
+        ]
+
+
+def _request(
+    method: str, base_url: str, target: bytes, headers: Sequence[tuple[bytes, bytes]] = (), content: bytes = b""
+) -> httpx2.Request:
+    """Path and query are sent as they are: a URL made of them would be normalized, and has no control characters.
+
+    It may take as long as it takes: a schedule that is fired answers once its function did.
+    """
+    return httpx2.Request(method, base_url, headers=headers, content=content, extensions={"target": target})
 
 
 async def _bytes_of(answer: httpx2.Response) -> AsyncIterator[bytes]:
@@ -159,7 +173,7 @@ def _error(status: int, code: str, sentence: str) -> Response:
 
 
 def _origin(request: Request) -> str:
-    return f"{request.url.scheme}://{request.headers.get('host', '')}"
+    return f"{request.scope['scheme']}://{request.headers.get('host', '')}"
 
 
 def _with_links_in_new_tabs(html: str) -> str:
@@ -185,8 +199,7 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
         expose_headers=cors["ExposeHeaders"],
         max_age=cors["MaxAge"],
     )
-    everything = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", front.page),
             Route("/local/status", front.show_status),
@@ -196,17 +209,36 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Route("/local/workflows", front.show_aws),
             Route("/local/schedules", front.show_aws),
             Route("/local/schedules/{name}", front.show_aws, methods=["POST"]),
-            Route("/approve", front.approve, methods=[*everything, "HEAD", "OPTIONS"]),
-            Route("/approve/{path:path}", front.approve, methods=[*everything, "HEAD", "OPTIONS"]),
-            Route("/healthz", front.function_url, methods=everything),
-            Route("/api/{path:path}", front.function_url, methods=everything),
             Mount("/widget", StaticFiles(directory=ROOT / "widget")),
             Route("/page.js", front.script),
         ],
         # A page elsewhere whose name is made to point here must not be handed anybody's token.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]), answers_cors],
+        exception_handlers={HTTPException: _refuse},
         lifespan=_client,
     )
+    app.router.default = _functions(front)
+    # It would redirect to whatever host a client names.
+    app.router.redirect_slashes = False
+    return app
+
+
+def _functions(front: Front) -> ASGIApp:
+    """Every path that is not the page's own: both functions judge for themselves what they are asked for."""
+
+    async def functions(scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        is_approve = scope["path"] == "/approve" or scope["path"].startswith("/approve/")
+        answer = await (front.approve(request) if is_approve else front.function_url(request))
+        await answer(scope, receive, send)
+
+    return functions
+
+
+async def _refuse(_: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    failure = WrongMethod() if error.status_code == WrongMethod.http_status else NotFound()
+    return _error(failure.http_status, failure.code, failure.message)
 
 
 def main() -> None:

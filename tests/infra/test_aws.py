@@ -673,6 +673,20 @@ def test_a_function_may_answer_with_bytes_or_with_an_object_alone() -> None:
     assert aws_function_url.response_of({"plain": True}).body == b'{"plain":true}'
 
 
+@pytest.mark.parametrize("path", ["/approve/%0a", "/approve/%00", "/approve/a%3Fb%23c", '/approve/a|b"', "/approve/"])
+def test_a_path_reaches_the_approve_function_byte_for_byte(aws: AwsServer, http: httpx2.Client, path: str) -> None:
+    aws.register("tells-its-path", lambda event, context: [event["rawPath"], event["rawQueryString"]])
+    with front_with(aws.url, "tells-its-path") as client:
+        assert client.get("/", extensions={"target": path.encode()}).json() == [path, ""]
+
+
+@pytest.mark.parametrize("name", ["%00", "%01", "%7f", "%0a", "%zz", "x"])
+def test_a_schedule_and_a_mail_of_no_name_are_not_there(http: httpx2.Client, name: str) -> None:
+    for method, kind in (("POST", "schedules"), ("GET", "outbox")):
+        answer = http.request(method, "/", extensions={"target": f"/local/{kind}/{name}".encode()})
+        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+
+
 @pytest.mark.parametrize("path", ["/approve/x", "/local/outbox", "/local/outbox/x", "/local/workflows"])
 def test_an_aws_that_is_gone_is_said_in_the_shape_of_every_error(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"

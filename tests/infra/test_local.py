@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from infra.local import candidate_app, front
 from infra.local.__main__ import CHAT, CannotRun, Stack, is_demo, plan
@@ -351,20 +351,21 @@ class Chat:
     go_on: threading.Event = field(default_factory=threading.Event)
 
     def app(self) -> Starlette:
-        everything = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-        return Starlette(
-            routes=[Route("/api/stream", self.stream), Route("/{path:path}", self.echo, methods=everything)]
-        )
+        app = Starlette(routes=[Route("/api/stream", self.stream)])
+        app.router.default = self.echo
+        return app
 
-    async def echo(self, request: Request) -> Response:
+    async def echo(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
         said = {
             "method": request.method,
             "path": request.scope["raw_path"].decode(),
             "query": request.url.query,
             "body": (await request.body()).decode(),
             "headers": dict(request.headers),
+            "names": request.headers.getlist("x-name"),
         }
-        return JSONResponse(said, 418, {"x-mine": "yes", "Retry-After": "2"})
+        await JSONResponse(said, 418, {"x-mine": "yes", "Retry-After": "2"})(scope, receive, send)
 
     async def stream(self, _: Request) -> Response:
         async def events() -> AsyncIterator[bytes]:
@@ -408,11 +409,36 @@ def test_a_request_reaches_the_function_as_it_was_sent_and_the_answer_the_client
     assert (answer.status_code, answer.headers["x-mine"], answer.headers["retry-after"]) == (418, "yes", "2")
 
 
-@pytest.mark.parametrize("path", ["/api/conversations/a%3Fb%23c", "/api/c/%E2%82%AC"])
-def test_an_escaped_path_arrives_as_it_was_meant(http: httpx2.Client, path: str) -> None:
-    said = http.get(path).json()
-    assert said["path"] == path
-    assert said["query"] == ""
+UNUSUAL = ("a%3Fb%23c", "%E2%82%AC", "%00", "%01", "%7f", "%0a", "%zz", "%", 'a|b<c>"{}^`\\', "%2e%2e/x", "a//b", "a/")
+
+
+@pytest.mark.parametrize(
+    "path", [*(f"/api/{each}" for each in UNUSUAL), "/api", "/healthz%0a", "/nothing", "//evil/api"]
+)
+def test_a_path_reaches_the_function_byte_for_byte(http: httpx2.Client, path: str) -> None:
+    said = http.get("/", extensions={"target": path.encode()}).json()
+    assert (said["path"], said["query"]) == (path, "")
+
+
+def test_a_query_and_headers_reach_the_function_byte_for_byte(http: httpx2.Client) -> None:
+    twice = [(b"X-Name", b"caf\xe9"), (b"X-Name", b"\x80")]
+    request = httpx2.Request("GET", http.base_url, headers=twice, extensions={"target": b'/api/x?q="%00+%C3|'})
+    said = http.send(request).json()
+    assert (said["query"], said["names"]) == ('q="%00+%C3|', ["caf\xe9", "\x80"])
+
+
+@pytest.mark.parametrize("path", ["/widget/%00", "/widget/", f"/widget/{'a' * 300}", "/widget/nothing"])
+def test_what_the_page_does_not_have_is_said_in_the_shape_of_every_error(http: httpx2.Client, path: str) -> None:
+    answer = http.get(path)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+    refused = http.post("/local/status")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (405, "invalid")
+
+
+@pytest.mark.parametrize("path", ["/local/status/", "/page.js/", "/widget", "/api/x/"])
+def test_a_slash_redirects_nobody(http: httpx2.Client, path: str) -> None:
+    answer = http.get(path)
+    assert (answer.status_code, answer.json()["path"]) == (418, path)
 
 
 def test_the_function_is_told_its_request_id_and_deadline_whatever_a_client_claims(http: httpx2.Client) -> None:
@@ -473,8 +499,8 @@ def test_the_page_its_script_and_the_widget_are_of_one_origin(http: httpx2.Clien
     for path in ("/", "/page.js", "/widget/qwestly-chat.js"):
         assert http.get(path).status_code == 200, path
     assert "default-src 'self'" in http.get("/").headers["content-security-policy"]
-    assert http.get("/widget/../template.yaml").status_code == 404
-    assert http.get("/widget/%2e%2e/template.yaml").status_code == 404
+    for path in (b"/widget/../template.yaml", b"/widget/%2e%2e/template.yaml"):
+        assert http.get("/", extensions={"target": path}).status_code == 404
 
 
 def test_the_page_is_told_who_the_user_is_and_what_answers(http: httpx2.Client) -> None:
