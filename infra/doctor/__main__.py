@@ -1,8 +1,8 @@
 """What is right with a stage and what is not, in one table: `python -m infra.doctor [STAGE] [--spend]`.
 
 With a stage of samconfig.toml it takes the settings from the deployed functions; without one, from the environment, and
-looks at nothing in AWS but the references in it. It reads only. `--spend` also makes one smallest request to each
-model, one embedding, and one mail to SES's simulator.
+looks at nothing in AWS but the references in it. It reads only. `--spend` also asks each model for words, for a tool
+call and for a typed answer, and makes one embedding and one mail to SES's simulator.
 
 Exits with 1 where something is wrong. ADMIN_MONGODB_URI names a database user that may list indexes; the functions' own
 may not.
@@ -13,11 +13,12 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 
 from infra.doctor.configuration import check_secrets, check_settings
 from infra.doctor.database import check_database
 from infra.doctor.findings import Check, Finding, look, note, table
-from infra.doctor.models import check_prices, spend_on_embedding, spend_on_mail, spend_on_models
+from infra.doctor.models import QUESTIONS, check_prices, spend_on_embedding, spend_on_mail, spend_on_models
 from infra.doctor.patient import NotThere, Patient
 from infra.doctor.services import (
     check_alarms,
@@ -47,7 +48,7 @@ OF_A_STAGE: Mapping[str, Check] = {
     "alarms": check_alarms,
 }
 SPENDING: Mapping[str, Check] = {
-    "a request": spend_on_models,
+    **{about: partial(spend_on_models, about) for about in QUESTIONS},
     "an embedding": spend_on_embedding,
     "a mail": spend_on_mail,
 }
@@ -74,7 +75,7 @@ def main() -> int:
         prog="python -m infra.doctor", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("stage", nargs="?", default="", help="of samconfig.toml; without it, this environment")
-    parser.add_argument("--spend", action="store_true", help="a request to each model, an embedding, a mail to nobody")
+    parser.add_argument("--spend", action="store_true", help="ask each model, make an embedding, write to nobody")
     arguments = parser.parse_args()
     try:
         findings = asyncio.run(run(arguments.stage, spend=arguments.spend))

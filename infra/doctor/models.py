@@ -1,23 +1,44 @@
 """Models and what they cost; and, where that was asked for, whether each of them answers."""
 
+import math
+from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from textwrap import shorten
+from typing import Any, TypeAlias
 
-from pydantic_ai.direct import model_request
-from pydantic_ai.messages import ModelRequest
-from pydantic_ai.settings import ModelSettings
+from openai import APIConnectionError, APIStatusError, APITimeoutError, OpenAIError
+from pydantic_ai import Agent, AgentRunResult, Tool
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelConnectionError,
+    ModelHTTPError,
+    ModelRequestTimeout,
+    ModelTimeoutError,
+    RunTimedOut,
+)
+from pydantic_ai.messages import ModelResponse, ModelResponsePart, ThinkingPart, ToolCallPart
+from pydantic_ai.models import Model
 
 from infra.doctor.findings import Findings, each_of, right, wrong
 from infra.doctor.patient import Patient
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.spending import Spending, SpendingAlone
 from qwestly_agent.bootstrap import make_embeddings, make_http_client
+from qwestly_agent.cards.drafting import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
+from qwestly_agent.clients.embeddings import DIMENSIONS, MODEL
 from qwestly_agent.clients.mail import Mail
-from qwestly_agent.llm import DEFAULT_MODELS, PRICES, PRICES_NOTED, make_models
+from qwestly_agent.errors import OverBudget
+from qwestly_agent.llm import DEFAULT_MODELS, PRICES, PRICES_NOTED, TierModel, make_models
+from qwestly_agent.one_answer import make_typed_agent
 from qwestly_agent.settings import Settings
+from qwestly_agent.tools import TOOLS
 
 OLDEST_PRICES_DAYS = 90
 SIMULATOR = "success@simulator.amazonses.com"
 """SES takes it like any other address, and nobody reads it."""
-SHORTEST = ModelSettings(max_tokens=16)
-"""Enough for a word, also of a model that thinks before it."""
+ANSWER_SECONDS = 25.0
+"""Shorter than the patience with a check, so that of several models the one is named that does not answer."""
+LONGEST_SAID = 200
 
 
 def names_of(settings: Settings) -> list[str]:
@@ -38,26 +59,94 @@ async def check_prices(patient: Patient) -> Findings:
         yield right("prices", f"were compared with the provider's list on {PRICES_NOTED}")
 
 
-async def spend_on_models(patient: Patient) -> Findings:
+# --- what costs: a request, an embedding, a mail ----------------------------------------------------------------------
+
+
+class NotAnswered(Exception):
+    """The answer is none to what was asked. With a clause for whoever asked."""
+
+
+Answer: TypeAlias = tuple[AgentRunResult[Any], str]
+"""What came back, and what it is in a few words."""
+
+
+async def words(model: Model) -> Answer:
+    """Streamed, as the chat asks."""
+    result = await Agent(model).run("Say: ok", event_stream_handler=_streamed, timeout=ANSWER_SECONDS)
+    return result, f"“{_short(result.output)}”"
+
+
+async def tool_call(model: Model) -> Answer:
+    """With all the tools of the chat: a provider may refuse how one is described. None of them is carried out."""
+    agent = Agent(model, tools=[_without_effect(each) for each in TOOLS])
+    prompt = "What can you do? Look it up with a tool before you answer."
+    result = await agent.run(prompt, event_stream_handler=_streamed, timeout=ANSWER_SECONDS)
+    if not (called := [part.tool_name for part in _said(result) if isinstance(part, ToolCallPart)]):
+        raise NotAnswered("it called no tool")
+    return result, f"called {', '.join(called)}"
+
+
+async def typed_answer(model: Model) -> Answer:
+    """As a section of a card is asked for, where nothing is known."""
+    agent = make_typed_agent(
+        TierModel(model, None), DraftedSection, name="doctor", instructions=INSTRUCTIONS, retries=OUTPUT_RETRIES
+    )
+    spending = SpendingAlone(Spending(math.inf, OverBudget()))
+    result = await agent.run("There is no evidence.", deps=spending, timeout=ANSWER_SECONDS)
+    return result, f"a section with {len(result.output.claims)} claims"
+
+
+QUESTIONS: Mapping[str, Callable[[Model], Awaitable[Answer]]] = {
+    "words": words,
+    "a tool call": tool_call,
+    "a typed answer": typed_answer,
+}
+
+
+async def spend_on_models(about: str, patient: Patient) -> Findings:
+    """One question to each tier's model and to its fallback."""
     settings = patient.settings
     async with make_http_client(settings) as http:
-        tiers = make_models(settings, http).values()
-        models = {model.model_id: model for tier in tiers for model in (tier.model, tier.fallback) if model}
+        tiers = make_models(settings, http)
+        models = {f"{tier} {each.model.model_id}": each.model for tier, each in tiers.items()} | {
+            f"{tier} fallback {each.fallback.model_id}": each.fallback for tier, each in tiers.items() if each.fallback
+        }
 
         async def one(name: str) -> Findings:
-            prompt = [ModelRequest.user_text_prompt("Say: ok")]
-            said = await model_request(models[name], prompt, model_settings=SHORTEST)
-            yield right("a request", f"{name} answers as {said.model_name}")
+            try:
+                result, told = await QUESTIONS[about](models[name])
+            except (AgentRunError, NotAnswered) as error:
+                yield wrong(about, f"{name}: {_why(error, settings)}")
+                return
+            yield right(about, f"{name} answers as {result.response.model_name}: {told}")
+            for problem in _problems(models[name], result):
+                yield wrong(about, f"{name}: {problem}")
 
-        async for finding in each_of("a request", models, one):
+        async for finding in each_of(about, models, one):
             yield finding
+
+
+def _problems(model: Model, result: AgentRunResult[Any]) -> Iterator[str]:
+    """Of an answer that is one."""
+    answered_as = result.response.model_name
+    if answered_as != model.model_name and answered_as not in PRICES:
+        yield f"{answered_as} has no price in llm.py: it counts as the dearest, and no cost is shown"
+    thought = any(isinstance(part, ThinkingPart) for part in _said(result))
+    if (model.settings or {}).get("thinking") is False and (thought or result.usage.details.get("reasoning_tokens")):
+        yield "it thinks, and must not: each answer is late and dearer"
 
 
 async def spend_on_embedding(patient: Patient) -> Findings:
     settings = patient.settings
     async with make_http_client(settings) as http:
-        [vector] = await make_embeddings(settings, http).embed(["ok"])
-        yield right("an embedding", f"{len(vector)} numbers")
+        try:
+            answer = await make_embeddings(settings, http).ask(["ok"])
+        except OpenAIError as error:
+            yield wrong("an embedding", f"{MODEL}: {_why(error, settings)}")
+            return
+    size = len(answer.data[0].embedding)
+    finding = right if size == DIMENSIONS else wrong
+    yield finding("an embedding", f"{MODEL} answers as {answer.model}: {size} numbers of {DIMENSIONS}")
 
 
 async def spend_on_mail(patient: Patient) -> Findings:
@@ -69,3 +158,42 @@ async def spend_on_mail(patient: Patient) -> Findings:
     words = "A mail of the doctor, to nobody."
     await Mail(patient.aws, sender).send(SIMULATOR, words, words, f"<p>{words}</p>")
     yield right("a mail", f"SES took one to {SIMULATOR}")
+
+
+def _why(error: Exception, settings: Settings) -> str:
+    """The provider's own words where it has some: they name what it refuses, and without our keys they tell nothing."""
+    match error:
+        case ModelHTTPError() | APIStatusError():
+            said = error.body.get("message") if isinstance(error.body, dict) else None
+            why = f"answers {error.status_code}" + (f": {said}" if said else "")
+        case RunTimedOut() | ModelTimeoutError() | ModelRequestTimeout() | APITimeoutError():
+            why = "no answer in time"
+        case ModelConnectionError() | APIConnectionError():
+            why = "cannot be reached"
+        case AgentRunError():
+            why = error.message
+        case _:
+            why = str(error)
+    for key in filter(None, (settings.deepseek_api_key, settings.openai_api_key)):
+        why = why.replace(key, "…")
+    return _short(why)
+
+
+def _short(words: str) -> str:
+    return shorten(words, LONGEST_SAID, placeholder="…")
+
+
+def _said(result: AgentRunResult[Any]) -> list[ModelResponsePart]:
+    return [part for each in result.all_messages() if isinstance(each, ModelResponse) for part in each.parts]
+
+
+async def _streamed(_: object, events: AsyncIterable[object]) -> None:
+    async for _event in events:
+        pass
+
+
+def _without_effect(tool: Tool[AgentDeps]) -> Tool:
+    async def nothing(**_: Any) -> str:
+        return "Nothing is stored."
+
+    return Tool.from_schema(nothing, tool.name, tool.description, tool.function_schema.json_schema)

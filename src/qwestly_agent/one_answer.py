@@ -16,7 +16,7 @@ from qwestly_agent.agents.spending import BoundedCost, Spending, SpendingAlone
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.errors import AgentError, OverBudget
-from qwestly_agent.llm import Fallback, Tier
+from qwestly_agent.llm import Fallback, Tier, TierModel
 from qwestly_agent.observability import Event, cause_of, measure_answer
 
 T = TypeVar("T")
@@ -48,16 +48,7 @@ async def one_answer(
     now = house.clock()
     left = house.settings.day_ceiling_usd - await house.usage.spent_today(user_id, now)
     spending = Spending(max(0.0, left), OverBudget())
-    model = house.models[tier]
-    agent = Agent(
-        model.model,
-        name=name,
-        deps_type=SpendingAlone,
-        output_type=output_type,
-        instructions=instructions,
-        retries={"output": retries},
-        capabilities=[BoundedCost(), *([Fallback(model.fallback)] if model.fallback else [])],
-    )
+    agent = make_typed_agent(house.models[tier], output_type, name=name, instructions=instructions, retries=retries)
     try:
         result = await agent.run(prompt, deps=SpendingAlone(spending), timeout=seconds)
     except ExceptionGroup as error:
@@ -67,6 +58,20 @@ async def one_answer(
     finally:
         await _account(house, user_id, spending)
     return result.output
+
+
+def make_typed_agent(
+    model: TierModel, output_type: type[T], *, name: str, instructions: str, retries: int
+) -> Agent[SpendingAlone, T]:
+    return Agent(
+        model.model,
+        name=name,
+        deps_type=SpendingAlone,
+        output_type=output_type,
+        instructions=instructions,
+        retries={"output": retries},
+        capabilities=[BoundedCost(), *([Fallback(model.fallback)] if model.fallback else [])],
+    )
 
 
 _FOR_GOOD = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterError)

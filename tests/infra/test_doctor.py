@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import httpx2
 import pytest
 from moto.sesv2 import urls
 from moto.sesv2.responses import SESV2Response
@@ -22,10 +23,11 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure
 
-from infra.doctor.__main__ import EVERYWHERE, OF_A_STAGE, examine, main
+from infra.doctor.__main__ import EVERYWHERE, OF_A_STAGE, SPENDING, examine, main
 from infra.doctor.database import rights, wanted_rights
-from infra.doctor.findings import Finding, table
+from infra.doctor.findings import Finding, look, table
 from infra.doctor.patient import Patient
+from infra.local import model_server
 from infra.local.aws import AwsServer, definition_of
 from infra.local.environment import FUNCTION, SCHEDULE, Template
 from infra.local.model_server import ModelServer, Reply
@@ -33,6 +35,8 @@ from infra.mongo.__main__ import SAMPLE, apply, atlas_role
 from infra.mongo.indexes import ASSUMED
 from infra.stages import Stage
 from qwestly_agent.bootstrap import look_up
+from qwestly_agent.llm import Tier, TierModel, make_models
+from qwestly_agent.settings import Settings
 from tests.servers import API_SECRET, SECRET, FakeClock, mongo_server
 
 ROOT = Path(__file__).parents[2]
@@ -253,13 +257,19 @@ def test_a_dry_look_asks_no_model_sends_no_mail_and_writes_nothing(deployed: Dep
     assert (model.requests, deployed.aws.outbox, written()) == ([], [], before)
 
 
-def test_where_one_is_willing_to_spend_each_model_is_asked_once_and_nobody_gets_a_mail(
+def test_where_one_is_willing_to_spend_each_model_is_asked_in_each_way_and_nobody_gets_a_mail(
     deployed: Deployed, model: ModelServer
 ) -> None:
     findings = deployed.examined(spend=True)
     assert told(findings, "WRONG") == []
-    asked = sorted(request.json["model"] for request in model.requests)
-    assert asked == ["deepseek-v4-flash", "deepseek-v4-pro", "text-embedding-3-small"]
+    names = [f"{tier} {each.model.model_id}" for tier, each in the_models(deployed).items()]
+    right = told(findings, "right")
+    for name in names:
+        served = name.partition(":")[2]
+        assert [each for each in right if each.startswith(f"words: {name} answers as {served}: “")]
+        assert f"a tool call: {name} answers as {served}: called list_capabilities" in right
+        assert [each for each in right if each.startswith(f"a typed answer: {name} answers as {served}: a section")]
+    assert "an embedding: text-embedding-3-small answers as text-embedding-3-small: 1536 numbers of 1536" in right
     assert [mail.to for mail in deployed.aws.outbox] == ["success@simulator.amazonses.com"]
     deployed.aws.outbox.clear()
 
@@ -534,11 +544,123 @@ def test_alarms_that_nobody_hears_are_told(deployed: Deployed) -> None:
     assert "alarms: nobody is told: AlarmAddress is empty" in told(findings, "note")
 
 
+# --- models that do not answer as they should -------------------------------------------------------------------------
+
+ASKED = ("words", "a tool call", "a typed answer")
+
+
+def the_models(deployed: Deployed, **settings: str) -> dict[Tier, TierModel]:
+    given = {
+        **SECRETS,
+        **deployed.models,
+        "MONGODB_URI": "mongodb://127.0.0.1:9",
+        "MONGODB_DATABASE": "any",
+        **settings,
+    }
+    return make_models(Settings.from_env(given), httpx2.AsyncClient())
+
+
+def asked(deployed: Deployed, **settings: str) -> list[Finding]:
+    """What the models answer, of whom an environment names these."""
+
+    async def asked() -> list[Finding]:
+        given = {**SECRETS, **deployed.models, "MONGODB_URI": NOBODY, "MONGODB_DATABASE": "any", **settings}
+        patient = await Patient.of_environment(given, aws=deployed.client, look_up=look_up)
+        checks = [about for about in SPENDING if about != "a mail"]
+        found = await asyncio.gather(*(look(about, SPENDING[about](patient)) for about in checks))
+        return [finding for each in found for finding in each]
+
+    return asyncio.run(asked())
+
+
 def test_a_model_that_does_not_answer_hides_no_other(deployed: Deployed, model: ModelServer) -> None:
     model.script(Reply(fault=401))
-    findings = deployed.examined(spend=True)
-    assert len(told(findings, "WRONG")) == 1
-    assert len([each for each in told(findings, "right") if each.startswith("a request")]) == 1
+    findings = asked(deployed)
+    [wrong] = told(findings, "WRONG")
+    assert re.fullmatch(r"(words|a .+): (fast|pro) deepseek:\S+: answers 401: The scripted fault 401\.", wrong)
+    assert len(told(findings, "right")) == 2 * len(ASKED)
+
+
+@pytest.mark.parametrize(
+    ("fault", "sentence"),
+    [
+        (Reply(fault=400), "answers 400: The scripted fault 400."),
+        (Reply(fault=404), "answers 404: The scripted fault 404."),
+        (Reply(fault="reset"), "cannot be reached"),
+    ],
+)
+def test_why_a_model_does_not_answer_is_told_of_each_in_a_sentence(
+    deployed: Deployed, model: ModelServer, fault: Reply, sentence: str
+) -> None:
+    model.fault = fault
+    names = [f"{tier} {each.model.model_id}" for tier, each in the_models(deployed).items()]
+    assert sorted(told(asked(deployed), "WRONG")) == sorted(
+        f"{way}: {name}: {sentence}" for way in ASKED for name in names
+    )
+
+
+def test_a_model_that_only_talks_calls_no_tool_and_answers_nothing_typed(
+    deployed: Deployed, model: ModelServer
+) -> None:
+    model.fault = Reply("All is well.")
+    findings = asked(deployed)
+    assert {each.about for each in findings if each.mark == "right"} == {"words", "an embedding"}
+    assert {each.about for each in findings if each.mark == "WRONG"} == {"a tool call", "a typed answer"}
+    assert len([each for each in told(findings, "WRONG") if each.endswith(": it called no tool")]) == 2
+
+
+def test_a_model_that_thinks_where_it_must_not_is_told(
+    deployed: Deployed, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fast = the_models(deployed)["fast"].model.model_id
+    thinks = f"fast {fast}: it thinks, and must not: each answer is late and dearer"
+    model.fault = Reply("ok", usage={"completion_tokens_details": {"reasoning_tokens": 12}})
+    assert f"words: {thinks}" in told(asked(deployed), "WRONG")
+
+    def aloud(turn: Any, swapped: bool) -> list[bytes]:
+        return [model_server._chunk(turn, {"reasoning_content": "Hm."}), *said(turn, swapped)]
+
+    said = model_server._content
+    monkeypatch.setattr(model_server, "_content", aloud)
+    model.fault = Reply("ok")
+    assert f"words: {thinks}" in told(asked(deployed), "WRONG")
+
+
+def test_a_model_that_is_served_by_another_without_a_price_is_told(
+    deployed: Deployed, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = ModelServer._turn
+    monkeypatch.setattr(ModelServer, "_turn", lambda *given: replace(answer(*given), model="of-tomorrow"))
+    findings = asked(deployed)
+    assert {each.about for each in findings if "answers as of-tomorrow" in each.what} == {*ASKED}
+    wrong = told(findings, "WRONG")
+    assert len(wrong) == 2 * len(ASKED)
+    assert all("of-tomorrow has no price in llm.py" in each for each in wrong)
+
+
+def test_a_fallback_is_asked_as_each_tier_would_ask_it(deployed: Deployed, model: ModelServer) -> None:
+    right = told(asked(deployed, MODEL_FALLBACK="openai:of-another-house"), "right")
+    for tier in ("fast", "pro"):
+        said = [each for each in right if f": {tier} fallback openai:of-another-house answers as" in each]
+        assert [each.partition(":")[0] for each in said] == [*ASKED]
+
+
+def test_what_a_provider_says_of_an_embedding_that_it_refuses_is_told(deployed: Deployed, model: ModelServer) -> None:
+    model.embeddings_fault = 401
+    assert told(asked(deployed), "WRONG") == [
+        "an embedding: text-embedding-3-small: answers 401: The scripted fault 401."
+    ]
+
+
+def test_a_key_that_a_provider_repeats_is_not_told(
+    deployed: Deployed, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model.fault = Reply(fault=401)
+    said = f"Your key {SECRETS['DEEPSEEK_API_KEY']} is not valid."
+    monkeypatch.setattr("infra.local.model_server._error", lambda *_: {"error": {"message": said}})
+    found = table(asked(deployed))
+    assert "answers 401: Your key … is not valid." in found
+    assert SECRETS["DEEPSEEK_API_KEY"] not in found
 
 
 def test_of_a_few_documents_none_needs_to_have_every_field(deployed: Deployed) -> None:

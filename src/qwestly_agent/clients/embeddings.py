@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from openai import AsyncOpenAI, OpenAIError
+from openai.types import CreateEmbeddingResponse
 
 from qwestly_agent.errors import Unavailable
 
@@ -29,12 +30,7 @@ class Embeddings:
             return []
         try:
             async with asyncio.timeout(TIMEOUT_SECONDS):
-                answer = await self.client.embeddings.create(
-                    model=MODEL,
-                    dimensions=DIMENSIONS,
-                    input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts],
-                    timeout=ATTEMPT_SECONDS,
-                )
+                answer = await self.ask(texts)
             vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
             sizes = [len(vector) for vector in vectors]
         # The client reads a page or half an object as if it were an answer, and fails on it in its own ways.
@@ -43,3 +39,12 @@ class Embeddings:
         if sizes != [DIMENSIONS] * len(texts):
             raise Unavailable("Search by meaning cannot be reached right now.")
         return vectors
+
+    async def ask(self, texts: Sequence[str]) -> CreateEmbeddingResponse:
+        """The provider's own answer. Raises `OpenAIError`."""
+        return await self.client.embeddings.create(
+            model=MODEL,
+            dimensions=DIMENSIONS,
+            input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts],
+            timeout=ATTEMPT_SECONDS,
+        )
