@@ -52,7 +52,7 @@ bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/res
 doctor: $(VENV)/ready ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
 	@$(BIN)/python -m infra.doctor $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
-smoke: $(VENV)/ready ## walk through a deployed chat as a user who is nobody (STAGE=dev; SPEND=1 lets the model answer)
+smoke: $(VENV)/ready ## walk through a deployed chat as a user who is nobody (STAGE=dev; SPEND=1 has the models answer)
 	@$(BIN)/python -m infra.smoke $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
 help: ## list the targets

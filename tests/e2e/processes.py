@@ -77,12 +77,12 @@ class Process:
         self.popen.send_signal(how)
         return self.wait()
 
-    def wait(self) -> int:
+    def wait(self, seconds: float = END_SECONDS) -> int:
         """The exit code, once it ended by itself and all its words are read."""
         try:
-            code = self.popen.wait(END_SECONDS)
+            code = self.popen.wait(seconds)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"It did not end within {END_SECONDS} seconds: {self.said}")
+            pytest.fail(f"It did not end within {seconds:g} seconds: {self.said}")
         self._reader.join(END_SECONDS)
         return code
 

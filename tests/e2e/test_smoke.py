@@ -10,12 +10,17 @@ import httpx2
 import pytest
 
 from infra.local.aws import AwsServer
-from infra.smoke import LOCAL_ORIGIN, STEPS, Place, Visit, place_of_stage, walk
+from infra.smoke import paths, routes
+from infra.smoke.__main__ import LOCAL_ORIGIN, STEPS, place_of_stage, walk
+from infra.smoke.visit import Failed, Place, Visit
 from infra.stages import Stage
 from tests.e2e.processes import Stack, python, started
 from tests.servers import SECRET
 
 pytestmark = pytest.mark.thorough
+
+WALK_SECONDS = 300
+"""On a machine that has other things to do; alone it is ten."""
 
 
 @dataclass
@@ -43,10 +48,15 @@ def place(stack: Stack) -> Place:
 def test_a_stack_that_works_passes_every_step_and_nothing_is_left_of_the_visit(stack: Stack) -> None:
     arguments = (stack.url, "--spend", "--approve-url", f"{stack.url}/approve")
     with started(*python("infra.smoke", *arguments)) as smoke:
-        assert smoke.wait() == 0, smoke.said
+        assert smoke.wait(WALK_SECONDS) == 0, smoke.said
     assert Walked(True, smoke.said.splitlines()).marks() == dict.fromkeys(STEPS, "ok")
     assert re.search(r"leaving .* documents erased, none left", smoke.said)
+    assert re.search(r"a card .*; asked, and answered with a no", smoke.said)
+    assert len(re.findall(r"\$0\.\d{4}", smoke.said)) >= len(PATHS) + 1
     assert SECRET not in smoke.said
+
+
+PATHS = ("the three tiers", "remember and recall", "a card", "an About section", "a no")
 
 
 def test_nothing_is_spent_unless_it_is_asked_for(stack: Stack, place: Place) -> None:
@@ -58,13 +68,14 @@ def test_nothing_is_spent_unless_it_is_asked_for(stack: Stack, place: Place) -> 
         "its conversation",
         "stop",
         "end",
+        *PATHS,
     }
     assert stack.model("requests") == []
 
 
 def test_what_fails_ends_with_one_and_hides_nothing_that_comes_after_it(stack: Stack) -> None:
     with started(*python("infra.smoke", stack.url, "--origin", "https://other.example")) as smoke:
-        assert smoke.wait() == 1
+        assert smoke.wait(WALK_SECONDS) == 1
     marks = Walked(False, smoke.said.splitlines()).marks()
     assert [name for name, mark in marks.items() if mark == "FAILED"] == ["CORS"]
     assert marks["leaving"] == "ok"
@@ -150,6 +161,94 @@ def test_another_secret_lets_nobody_in(place: Place) -> None:
     seen = walked(Place(place.chat, place.approve, place.origin, "another-secret-of-32-bytes-or-more"))
     assert seen.marks()["memories"] == "FAILED"
     assert any("answers 401, not 200" in line for line in seen.lines)
+
+
+# --- the paths of people ----------------------------------------------------------------------------------------------
+
+
+def test_a_model_that_chooses_otherwise_fails_each_path_with_what_was_expected_and_leaves_nothing(
+    stack: Stack, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "MEMORY_SECONDS", 0)
+    stack.model("fault", text="All is well.")
+    seen = walked(place, spend=True)
+    stack.model("reset", now=True)
+    assert {name for name, mark in seen.marks().items() if mark == "FAILED"} == {*PATHS}
+    for name in PATHS:
+        [line] = [line for line in seen.lines if re.match(rf"FAILED +{name} ", line)]
+        assert "expected" in line
+        assert name == "a card" or "called nothing" in line
+    assert seen.marks()["leaving"] == "ok"
+
+
+@pytest.fixture
+def visit(place: Place) -> Iterator[Visit]:
+    with httpx2.Client(timeout=20) as http:
+        visit = Visit(place, http, spend=True)
+        yield visit
+        routes.leaving(visit)
+
+
+def test_where_too_little_is_known_for_a_card_that_is_its_end_and_no_failure(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "WORK", "I want to lead a team.")
+    assert "; not enough for a card: " in paths.a_card_to_its_question(visit)
+
+
+def test_a_card_that_cannot_be_made_fails_with_what_people_read_of_it(stack: Stack, visit: Visit) -> None:
+    answers = [{}, {}, {}, {}]  # to what is to be remembered, and to the wish
+    stack.model("script", steps=[*answers, *[{"fault": 400}] * 20])
+    with pytest.raises(Failed, match="expected a question; it ended as failed: The language model did not accept"):
+        paths.a_card_to_its_question(visit)
+    stack.model("reset", now=True)
+
+
+def test_a_no_that_is_kept_as_a_yes_is_noticed(place: Place) -> None:
+    class Deaf(Buffering):
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            if request.url.path.endswith("/decision"):
+                return httpx2.Response(200, json={"status": "approved"}, request=request)
+            return super().handle_request(request)
+
+    with httpx2.Client(transport=Deaf(), timeout=20) as http:
+        visit = Visit(place, http, spend=True)
+        with pytest.raises(Failed, match="expected a no to be kept as rejected; it is approved"):
+            paths.a_no(visit)
+        routes.leaving(visit)
+
+
+def test_what_is_changed_despite_a_no_is_noticed(place: Place, stack: Stack) -> None:
+    class Disobedient(Buffering):
+        """Says yes for them where they say no."""
+
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            if not request.url.path.endswith("/decision"):
+                return super().handle_request(request)
+            said = request.content.replace(b"reject", b"approve")
+            headers = {**request.headers, "content-length": str(len(said))}
+            super().handle_request(httpx2.Request(request.method, request.url, headers=headers, content=said))
+            return httpx2.Response(200, json={"status": "rejected"}, request=request)
+
+    with httpx2.Client(transport=Disobedient(), timeout=20) as http:
+        visit = Visit(place, http, spend=True)
+        with pytest.raises(Failed, match="it was changed despite the no"):
+            paths.a_no(visit)
+        routes.leaving(visit)
+
+
+def test_what_is_forgotten_and_still_there_is_noticed(place: Place) -> None:
+    class Faithful(Buffering):
+        def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+            if request.method == "DELETE" and "/api/memories/" in request.url.path:
+                return httpx2.Response(200, json={}, request=request)
+            return super().handle_request(request)
+
+    with httpx2.Client(transport=Faithful(), timeout=20) as http:
+        visit = Visit(place, http, spend=True)
+        with pytest.raises(Failed, match="answers 200, not 404"):
+            paths.remember_and_recall(visit)
+        routes.leaving(visit)
 
 
 # --- where a stage is -------------------------------------------------------------------------------------------------

@@ -1,0 +1,134 @@
+"""A walk through a deployed chat, as a user who is nobody: `python -m infra.smoke URL | STAGE [--spend]`.
+
+With a stage of samconfig.toml the addresses are its stack's outputs, and the secret is read in Parameter Store. With a
+URL the secret is QWESTLY_AGENT_SHARED_SECRET, a value or a reference; `--approve-url` and `--origin` say the rest.
+`--spend` also has the models answer, for some cents: in both protocols, from the three tiers, with something remembered
+and recalled, a card up to its question, an About section, and a change that is asked for and answered with a no.
+
+Prints a line a step with its milliseconds, and what its turns cost; erases what it left, and exits with 1 where a step
+failed.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import httpx2
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra.smoke import paths, routes
+from infra.smoke.visit import Failed, NotTried, Place, Visit
+from infra.stages import NoSuchStage, Stage
+from qwestly_agent.bootstrap import AWS, look_up
+from qwestly_agent.errors import InvalidSettings
+from qwestly_agent.settings import is_reference
+
+PATIENCE_SECONDS = 60.0
+LOCAL_ORIGIN = "http://localhost:3000"
+
+Step: TypeAlias = Callable[[Visit], str | None]
+"""It may have something to say."""
+
+STEPS: Mapping[str, Step] = {
+    "health": routes.health,
+    "401 without a token": routes.nobody_without_a_token,
+    "CORS": routes.preflight,
+    "a turn": routes.a_turn,
+    "a turn of the AI SDK": routes.a_turn_of_the_ai_sdk,
+    "its conversation": routes.its_conversation,
+    "stop": routes.stop,
+    "end": routes.end,
+    "memories": routes.memories,
+    "export": routes.export,
+    "brake on and off": routes.brake,
+    "a wrong link": routes.a_link_that_leads_nowhere,
+    "the three tiers": paths.three_tiers,
+    "remember and recall": paths.remember_and_recall,
+    "a card": paths.a_card_to_its_question,
+    "an About section": paths.an_about_section,
+    "a no": paths.a_no,
+    # Always the last one: it takes away what the others left.
+    "leaving": routes.leaving,
+}
+
+
+def walk(visit: Visit, tell: Callable[[str], None] = print) -> bool:
+    """Whether no step failed."""
+    failures = [name for name, step in STEPS.items() if not _taken(visit, name, step, tell)]
+    return not failures
+
+
+def _taken(visit: Visit, name: str, step: Step, tell: Callable[[str], None]) -> bool:
+    started = time.perf_counter()
+    try:
+        mark, said = "ok", step(visit) or ""
+    except NotTried as why:
+        mark, said = "not tried", str(why)
+    except Failed as why:
+        mark, said = "FAILED", str(why)
+    except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:  # no answer, or one of another shape
+        mark, said = "FAILED", type(error).__name__
+    tell(f"{mark:9}  {name:20}  {(time.perf_counter() - started) * 1000:6.0f} ms  {said}".rstrip())
+    return mark != "FAILED"
+
+
+def place_of_stage(stage: Stage, aws: Callable[[str], Any]) -> Place:
+    [stack] = aws("cloudformation").describe_stacks(StackName=stage.stack)["Stacks"]
+    outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
+    claims = {"aud": stage.parameter("JwtAudience"), "iss": stage.parameter("JwtIssuer")}
+    return Place(
+        chat=outputs["ChatUrl"].rstrip("/"),
+        approve=f"{outputs['ApproveUrl'].rstrip('/')}/approve",
+        origin=stage.parameter("AllowedOrigins").split(",")[0],
+        secret=_current(look_up(f"ssm:{stage.parameter('ConfigurationPath')}/shared-secret")),
+        claims={name: value for name, value in claims.items() if value},
+    )
+
+
+def place_of_url(url: str, approve: str, origin: str, environment: Mapping[str, str]) -> Place:
+    """Raises `InvalidSettings`."""
+    secret = environment.get("QWESTLY_AGENT_SHARED_SECRET", "")
+    if not secret:
+        raise InvalidSettings("Missing in the environment: QWESTLY_AGENT_SHARED_SECRET.")
+    claims = {"aud": environment.get("QWESTLY_JWT_AUDIENCE"), "iss": environment.get("QWESTLY_JWT_ISSUER")}
+    return Place(
+        chat=url.rstrip("/"),
+        approve=approve.rstrip("/"),
+        origin=origin,
+        secret=_current(look_up(secret) if is_reference(secret) else secret),
+        claims={name: value for name, value in claims.items() if value},
+    )
+
+
+def _current(secrets: str) -> str:
+    """The first, where several are accepted."""
+    return secrets.split(",")[0].strip()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.smoke", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("where", help="a URL, or a stage of samconfig.toml")
+    parser.add_argument("--approve-url", default="", help="of the approval pages, with /approve")
+    parser.add_argument("--origin", default=LOCAL_ORIGIN, help=f"of a page that may call it ({LOCAL_ORIGIN})")
+    parser.add_argument("--spend", action="store_true", help="let the models answer, for some cents")
+    given = parser.parse_args()
+    try:
+        if "://" in given.where:
+            place = place_of_url(given.where, given.approve_url, given.origin, os.environ)
+        else:
+            place = place_of_stage(Stage.load(given.where), AWS().client)
+    except (NoSuchStage, InvalidSettings) as error:
+        parser.error(str(error))
+    except (ClientError, BotoCoreError, LookupError) as error:
+        parser.error(f"The stack's outputs cannot be read: {type(error).__name__}")
+    with httpx2.Client(timeout=PATIENCE_SECONDS) as http:
+        return 0 if walk(Visit(place, http, given.spend)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

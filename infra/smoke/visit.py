@@ -1,0 +1,139 @@
+"""A visit to a deployed chat: what it asks by HTTP, and how it tells that something is not as it should be."""
+
+import json
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx2
+import jwt
+
+TOKEN_SECONDS = 300
+
+
+class Failed(Exception):
+    """With a sentence for whoever looks on."""
+
+
+class NotTried(Exception):
+    """Since something before it failed, or was not asked for."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the stage is, and what it demands of a token."""
+
+    chat: str
+    approve: str
+    origin: str
+    secret: str = field(repr=False)
+    claims: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Visit:
+    place: Place
+    http: httpx2.Client
+    spend: bool
+    user_id: str = field(default_factory=lambda: f"smoke|{uuid.uuid4().hex}")
+    conversation_id: str = ""
+
+    def ask(self, method: str, path: str, expected: int = 200, **more: Any) -> Any:
+        """The JSON that is answered. Raises `Failed` for another status."""
+        response = self.http.request(method, f"{self.place.chat}{path}", **{"headers": self.headers, **more})
+        if response.status_code != expected:
+            raise Failed(f"{method} {path} answers {response.status_code}, not {expected}")
+        return response.json()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        now = int(time.time())
+        claims = {"user_id": self.user_id, "iat": now, "exp": now + TOKEN_SECONDS, **self.place.claims}
+        return {"Authorization": f"Bearer {jwt.encode(claims, self.place.secret, algorithm='HS256')}"}
+
+
+def demand(holds: object, otherwise: str) -> None:
+    if not holds:
+        raise Failed(otherwise)
+
+
+# --- a stream ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Event:
+    name: str
+    data: Any
+    piece: int
+    """The number of the piece of the answer in which it came to its end."""
+    seconds: float
+    """Since it was asked."""
+
+
+def streamed(visit: Visit, body: Mapping[str, Any], last: str) -> list[Event]:
+    """What `POST /api/chat` answers. Raises `Failed` unless that ends with `last`, and `NotTried` where nothing may be
+    spent."""
+    if not visit.spend:
+        raise NotTried("it costs some cents: --spend")
+    started = time.perf_counter()
+    with visit.http.stream("POST", f"{visit.place.chat}/api/chat", headers=visit.headers, json=body) as response:
+        if response.status_code != 200:
+            raise Failed(f"it answers {response.status_code}")
+        events = [Event(name, data, piece, time.perf_counter() - started) for name, data, piece in _events(response)]
+    if last not in [each.name for each in events]:
+        ended = " ".join([events[-1].name, json.dumps(events[-1].data)]) if events else "nothing"
+        raise Failed(f"it ended with {ended}, not with {last}")
+    return events
+
+
+def _events(response: httpx2.Response) -> Iterator[tuple[str, Any, int]]:
+    """Each event's name and data, and the number of the piece of the answer in which it came to its end."""
+    rest, name = "", ""
+    for piece, text in enumerate(response.iter_text()):
+        *lines, rest = (rest + text).split("\n")
+        for line in lines:
+            if line.startswith("event: "):
+                name = line.removeprefix("event: ")
+            elif line.startswith("data: {"):
+                data = json.loads(line.removeprefix("data: "))
+                yield name or data["type"], data, piece
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A message and its answer, in a conversation of its own."""
+
+    conversation_id: str
+    events: list[Event]
+
+    @property
+    def content(self) -> str:
+        return self.events[-1].data["content"]
+
+    @property
+    def called(self) -> list[str]:
+        """The names of the tools that were called."""
+        return [each["name"] for each in self.all("tool_call")]
+
+    @property
+    def cost(self) -> str:
+        cost = self.events[-1].data["usage"]["cost_usd"]
+        return "at an unknown price" if cost is None else f"${cost:.4f}"
+
+    def all(self, name: str) -> list[Any]:
+        return [each.data for each in self.events if each.name == name]
+
+    def must_have_called(self, *tools: str) -> None:
+        """And that each of them came to a result."""
+        worked = {each["name"] for each in self.all("tool_result") if each["ok"]}
+        missing = [tool for tool in tools if tool not in worked]
+        told = ", ".join(self.called) or "nothing"
+        demand(not missing, f"expected a result of {', '.join(missing)}; the model called {told}")
+
+
+def say(visit: Visit, message: str) -> Turn:
+    """Raises `Failed` and `NotTried`."""
+    events = streamed(visit, {"message": message}, "done")
+    return Turn(events[0].data["conversation_id"], events)
