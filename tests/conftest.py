@@ -51,7 +51,7 @@ def database_name(mongodb_uri: str) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def _model_server() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+    with ModelServer(more_models=["gpt-4.1-mini"]) as server:  # the fallback of some tests
         yield server
 
 

@@ -1,7 +1,8 @@
 """The scripted model server: stands in for DeepSeek and OpenAI at their wire, on the laptop and in every test.
 
-It answers chat completions and embeddings, with or without `/v1` before the path, records what it was sent, and
-misbehaves when told to. Unless a script says otherwise, `model_brain` decides what is said.
+It answers chat completions and embeddings, with or without `/v1` before the path, records what it was sent, refuses
+what the providers refuse (`_refusal`), and misbehaves when told to. Unless a script says otherwise, `model_brain`
+decides what is said.
 
 In a test `with ModelServer() as server:` starts one on a free port. As a program, `python -m infra.local.model_server
 --port 8001`; the same controls are then routes: GET and DELETE `/_control/requests`, and POST `/_control/script`
@@ -95,6 +96,11 @@ class _Script(TypedDict):
 SCRIPT = TypeAdapter(_Script)
 REPLY_OR_NONE = TypeAdapter[Reply | None](Reply | None)
 STATUS_OR_NONE = TypeAdapter[FaultStatus | None](FaultStatus | None)
+
+CHAT_MODELS = ("deepseek-flash", "deepseek-v4-flash", "deepseek-v4-pro")
+EMBEDDING_MODELS = ("text-embedding-3-small",)
+SERVED_AS: Mapping[str, str] = {"deepseek-v4-flash": "deepseek-flash"}
+"""The name under which a model answers, where it is not the one that was asked: a retired name is served by another."""
 
 HUGE_LINE_BYTES = 10_000_000
 WORDS_A_CHUNK = 3
@@ -328,9 +334,10 @@ ERROR_TYPES = {
 }
 
 
-def _error(status: int, message: str) -> dict[str, Json]:
+def _error(status: int, message: str, code: str | None = None) -> dict[str, Json]:
     """OpenAI's one error shape."""
-    kind, code = ERROR_TYPES.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
+    kind, usual = ERROR_TYPES.get(status, ("server_error" if status >= 500 else "invalid_request_error", None))
+    code = code or usual
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
@@ -342,6 +349,44 @@ def _error_response(status: int, message: str, retry_after: float | None = None)
 async def _http_error(_: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return _error_response(error.status_code, error.detail)
+
+
+# --- what the providers refuse ------------------------------------------------------------------------------------
+
+
+def _unknown_model(name: Json) -> tuple[int, dict[str, Json]]:
+    """As the provider of such a name says it: DeepSeek's 400, or OpenAI's 404."""
+    if _is_deepseek(name):
+        return 400, _error(400, "Model Not Exist", "invalid_request_error")
+    return 404, _error(404, f"The model `{name}` does not exist or you do not have access to it.")
+
+
+def _refusal(body: dict[str, Json]) -> str | None:
+    """Why a provider refuses a request to a model that it knows; None where it does not."""
+    deepseek = _is_deepseek(body.get("model"))
+    if "thinking" in body and not deepseek:
+        return "Unrecognized request argument supplied: thinking"
+    choice = body.get("tool_choice")
+    if choice in (None, "auto", "none"):
+        return None
+    if deepseek and body.get("thinking") != {"type": "disabled"}:  # models think unless told so
+        return "Thinking mode does not support this tool_choice"
+    offered = {tool["function"]["name"] for tool in body.get("tools") or ()}
+    if not offered:
+        return "When using `tool_choice`, `tools` must be set."
+    match choice:
+        case "required":
+            return None
+        case {"type": "function", "function": {"name": name}} if name in offered:
+            return None
+        case {"type": "function", "function": {"name": name}}:
+            return f"Tool choice '{name}' not found in 'tools' parameter."
+        case _:
+            return f"Invalid value: {_compact(choice)} is no `tool_choice`."
+
+
+def _is_deepseek(model: Json) -> bool:
+    return str(model).startswith("deepseek")
 
 
 # --- how it is played ---------------------------------------------------------------------------------------------
@@ -428,9 +473,10 @@ class _Uvicorn(uvicorn.Server):
 class ModelServer:
     """A model server of one's own, as a context manager. It can be started again, on the same port."""
 
-    def __init__(self, *, port: int = 0, chunk_delay: float = 0.0) -> None:
+    def __init__(self, *, port: int = 0, chunk_delay: float = 0.0, more_models: Sequence[str] = ()) -> None:
         self.port = port
         """0 until the start finds a free one."""
+        self._chat_models = (*CHAT_MODELS, *more_models)
         self._chunk_delay = chunk_delay
         self._changed = threading.Condition()
         self._held: set[asyncio.Future[None]] = set()
@@ -442,6 +488,8 @@ class ModelServer:
         self._arrived = 0
         self._script: deque[Reply] = deque()
         self._cache = _PromptCache()
+        self.served_as = SERVED_AS
+        """The names under which models answer, by the names that are asked."""
         self.fault: Reply | None = None
         """Answers every chat request until it is cleared; the script waits meanwhile."""
         self.embeddings_fault: FaultStatus | None = None
@@ -566,7 +614,7 @@ class ModelServer:
 
     async def _models(self, request: Request) -> Response:
         await self._record(request)
-        names = ("deepseek-v4-flash", "deepseek-v4-pro", "text-embedding-3-small")
+        names = (name for name in (*self._chat_models, *EMBEDDING_MODELS) if name not in SERVED_AS)
         models = [{"id": name, "object": "model", "created": CREATED, "owned_by": "scripted"} for name in names]
         return JSONResponse({"object": "list", "data": models})
 
@@ -574,6 +622,11 @@ class ModelServer:
         body = await self._record(request)
         if not isinstance(body, dict) or not _are_messages(body.get("messages")):
             return _error_response(400, "The body must be a JSON object with `messages`.")
+        if body.get("model") not in self._chat_models:
+            status, error = _unknown_model(body.get("model"))
+            return JSONResponse(error, status)
+        if refusal := _refusal(body):
+            return _error_response(400, refusal)
         with self._changed:
             reply = self.fault or (self._script.popleft() if self._script else Reply())
         if isinstance(reply.fault, int):
@@ -613,7 +666,7 @@ class ModelServer:
         said = "".join([*chunks, *(function["name"] + function["arguments"] for function in functions)])
         return _Turn(
             id=f"chatcmpl-{self._next_id()}",
-            model=str(body.get("model")),
+            model=self.served_as.get(body["model"], body["model"]),
             chunks=chunks,
             calls=calls_on_wire,
             finish_reason=_finish_reason(reply, calls),
@@ -636,6 +689,9 @@ class ModelServer:
         body = await self._record(request)
         if self.embeddings_fault is not None:
             return _error_response(self.embeddings_fault, f"The scripted fault {self.embeddings_fault}.")
+        if isinstance(body, dict) and body.get("model") not in EMBEDDING_MODELS:
+            status, error = _unknown_model(body.get("model"))
+            return JSONResponse(error, status)
         given = body.get("input") if isinstance(body, dict) else None
         texts = [given] if isinstance(given, str) else given
         if not isinstance(texts, list) or not texts or not all(isinstance(text, str) and text for text in texts):
@@ -737,12 +793,13 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=8001)
     parser.add_argument("--chunk-delay", type=float, default=0.02, help="seconds between the chunks of an answer")
+    parser.add_argument("--model", action="append", default=[], help="the name of one more chat model; repeatable")
     options = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
         # uvicorn closes everything first, and then raises the signal again for whoever handled it before.
         signal.signal(number, lambda *_: sys.exit(0))
     try:
-        ModelServer(port=options.port, chunk_delay=options.chunk_delay).run()
+        ModelServer(port=options.port, chunk_delay=options.chunk_delay, more_models=options.model).run()
     except (OSError, OverflowError) as error:
         sys.exit(f"The scripted model server cannot listen on port {options.port}: {error}.")
 

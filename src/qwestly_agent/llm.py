@@ -28,18 +28,19 @@ from qwestly_agent.settings import Settings
 Tier: TypeAlias = Literal["fast", "pro"]
 """`fast` routes, extracts and answers; `pro` writes what people read and judge."""
 
-DEFAULT_MODELS: dict[Tier, str] = {"fast": "deepseek:deepseek-v4-flash", "pro": "deepseek:deepseek-v4-pro"}
+DEFAULT_MODELS: dict[Tier, str] = {"fast": "deepseek:deepseek-flash", "pro": "deepseek:deepseek-v4-pro"}
 
 TIER_SETTINGS: dict[Tier, ModelSettings] = {
-    # Thinking would hold the first word back for seconds, and a chat answer rarely gains by it.
+    # No tier thinks: it would hold the first word back for seconds, and while a model thinks, DeepSeek refuses the
+    # forced tool by which a typed answer is asked for.
     "fast": ModelSettings(temperature=0.3, max_tokens=4_000, thinking=False, first_event_timeout=30),
-    "pro": ModelSettings(temperature=0.6, max_tokens=8_000, first_event_timeout=60),
+    "pro": ModelSettings(temperature=0.6, max_tokens=8_000, thinking=False, first_event_timeout=60),
 }
 """`first_event_timeout` holds for both attempts of a streamed request together: a provider that queues us keeps the
 line alive for minutes, so that no time between two bytes would ever tell."""
 
 SILENCE_SECONDS: dict[Tier, float] = {"fast": 60, "pro": 120}
-"""Between two bytes of an answer: a whole one is thought out to its end before the first."""
+"""Between two bytes of an answer: a whole one is written to its end before the first."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Price:
 # bill follows the provider's.
 PRICES_NOTED = date(2026, 11, 21)
 PRICES: dict[str, Price] = {
-    "deepseek-v4-flash": Price(Decimal("0.14"), Decimal("0.0028"), Decimal("0.28")),
-    "deepseek-v4-pro": Price(Decimal("1.74"), Decimal("0.0145"), Decimal("3.48")),
+    "deepseek-flash": Price(Decimal("0.15"), Decimal("0.003"), Decimal("0.60")),
+    "deepseek-v4-pro": Price(Decimal("0.66"), Decimal("0.022"), Decimal("1.98")),
 }
 
 
@@ -173,7 +174,7 @@ def _make_model(name: str, tier: Tier, settings: Settings, http: httpx2.AsyncCli
         silence_seconds=SILENCE_SECONDS[tier],
     )
     provider = _PROVIDERS[provider_name](client)
-    return _ChatModel(model_name, provider=provider, profile=_PROFILE, settings=TIER_SETTINGS[tier])
+    return _ChatModel(model_name, provider=provider, profile=_PROFILES[provider_name], settings=TIER_SETTINGS[tier])
 
 
 _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]] = {
@@ -183,7 +184,12 @@ _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]
 """The client of every provider that speaks the OpenAI wire."""
 
 # Else a stream that a proxy cut, and ended properly, would pass for a whole answer.
-_PROFILE = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+_WHOLE_STREAMS = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+_PROFILES: dict[str, OpenAIModelProfile] = {
+    # DeepSeek's models think unless told so, api-docs.deepseek.com/guides/thinking_mode; OpenAI refuses the field.
+    "deepseek": {**_WHOLE_STREAMS, "openai_chat_thinking_false_body": {"thinking": {"type": "disabled"}}},
+    "openai": _WHOLE_STREAMS,
+}
 
 
 class _ChatModel(OpenAIChatModel):

@@ -78,7 +78,7 @@ def test_the_conversation_is_listed_by_its_first_message_and_read_with_its_steps
     assert [(step["label"], step["ok"]) for step in answered["steps"]] == [("Looking up your profile…", True)]
     receipt = answered["receipt"]
     assert receipt["design"] == "default"
-    assert receipt["models"] == ["deepseek-v4-flash"]
+    assert receipt["models"] == ["deepseek-flash"]
     assert receipt["cost_usd"] > 0
 
 

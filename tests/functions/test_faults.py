@@ -226,7 +226,7 @@ def test_a_provider_that_is_down_gets_two_requests_a_turn(
 
 
 SEARCHES: list[ToolCall] = [{"name": "query_qwestly_docs", "arguments": {"query": word}} for word in ("cards", "plans")]
-FIRST, SECOND = "deepseek-v4-flash", "gpt-4.1-mini"
+FIRST, SECOND = "deepseek-flash", "gpt-4.1-mini"
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,12 @@ def test_what_is_given_empty_is_not_given(name: str) -> None:
     assert parts(plan({name: ""})) == parts(plan({}))
 
 
+def test_the_scripted_model_knows_the_names_of_openai_that_it_is_asked_by() -> None:
+    stack = plan({"MODEL_FAST": "deepseek:deepseek-v4-pro", "MODEL_FALLBACK": "openai:gpt-4.1-mini"})
+    [server] = [part for part in stack.parts if part.name == "model server"]
+    assert [each for each in server.command if each.startswith("--model")] == ["--model=gpt-4.1-mini"]
+
+
 @pytest.mark.parametrize(
     ("given", "gone"),
     [

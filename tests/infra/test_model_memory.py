@@ -9,7 +9,7 @@ import openai
 import pytest
 from pydantic_ai import Agent
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.deepseek import DeepSeekProvider
 
 from infra.local.model_memory import IS_TO_COMPARE, IS_TO_EXTRACT, SEARCH, TOOLS, call_in
 from infra.local.model_server import ModelServer
@@ -35,7 +35,7 @@ def asked(server: ModelServer, instructions: str, output: type[T], prompt: str) 
 
     async def ask() -> T:
         async with openai.AsyncOpenAI(base_url=server.base_url, api_key="sk-test", max_retries=0, timeout=5) as client:
-            model = OpenAIChatModel("deepseek-v4-flash", provider=OpenAIProvider(openai_client=client))
+            model = OpenAIChatModel("deepseek-flash", provider=DeepSeekProvider(openai_client=client))
             return (await Agent(model, instructions=instructions, output_type=output).run(prompt)).output
 
     return asyncio.run(ask())

@@ -37,7 +37,7 @@ ABOUT_ME = {"get_user_profile", "search_user_memories", "query_user_knowledge"}
 
 @pytest.fixture(scope="module")
 def running_server() -> Iterator[ModelServer]:
-    with ModelServer() as server:
+    with ModelServer(more_models=["gpt-5-mini"]) as server:
         yield server
 
 
@@ -88,7 +88,7 @@ def tool(name: str) -> dict[str, Any]:
 
 def chat(http: httpx2.Client, *messages: dict[str, Any], tools: Sequence[str] = (), **more: Any) -> dict[str, Any]:
     offered = {"tools": [tool(name) for name in tools]} if tools else {}
-    body = {"model": "deepseek-v4-flash", "messages": messages, **offered, **more}
+    body = {"model": "deepseek-flash", "messages": messages, **offered, **more}
     response = http.post("/v1/chat/completions", json=body)
     assert response.status_code == 200, response.text
     return response.json()
@@ -263,7 +263,7 @@ def test_an_earlier_message_is_quoted_when_the_user_asks_for_it(http: httpx2.Cli
 def test_a_streamed_answer_is_the_same_as_a_whole_one(server: ModelServer) -> None:
     async def ask(client: openai.AsyncOpenAI) -> tuple[Any, list[Any]]:
         request: dict[str, Any] = {
-            "model": "gpt-test",
+            "model": "gpt-5-mini",
             "messages": [user("Who am I?")],
             "tools": [tool(name) for name in AGENT_TOOLS],
         }
@@ -288,7 +288,7 @@ def test_text_is_streamed_a_few_words_at_a_time_without_usage_unless_asked(serve
 
     async def ask(client: openai.AsyncOpenAI) -> list[str]:
         stream = await client.chat.completions.create(
-            model="m", messages=[{"role": "user", "content": "?"}], stream=True
+            model="deepseek-flash", messages=[{"role": "user", "content": "?"}], stream=True
         )
         return [chunk.choices[0].delta.content async for chunk in stream if chunk.choices[0].delta.content]
 
@@ -297,7 +297,7 @@ def test_text_is_streamed_a_few_words_at_a_time_without_usage_unless_asked(serve
 
 
 def deepseek(client: openai.AsyncOpenAI) -> OpenAIChatModel:
-    return OpenAIChatModel("deepseek-v4-flash", provider=DeepSeekProvider(openai_client=client))
+    return OpenAIChatModel("deepseek-flash", provider=DeepSeekProvider(openai_client=client))
 
 
 def gpt(client: openai.AsyncOpenAI) -> OpenAIChatModel:
@@ -365,20 +365,103 @@ def test_structured_output_is_a_valid_instance_in_the_users_words(
 
 
 def test_a_forced_tool_is_called_whatever_the_words(http: httpx2.Client) -> None:
-    named = {"type": "function", "function": {"name": "list_capabilities"}}
+    def forced(choice: Any, *tools: str) -> set[str]:
+        return called(chat(http, user("Hello"), tools=tools, tool_choice=choice, thinking={"type": "disabled"}))
 
-    assert called(chat(http, user("Hello"), tools=AGENT_TOOLS, tool_choice=named)) == {"list_capabilities"}
-    assert called(chat(http, user("Hello"), tools=["get_user_profile"], tool_choice="required")) == {"get_user_profile"}
+    assert forced(named("list_capabilities"), *AGENT_TOOLS) == {"list_capabilities"}
+    assert forced("required", "get_user_profile") == {"get_user_profile"}
 
 
 def test_deepseeks_paths_without_a_version_work_as_well(http: httpx2.Client, server: ModelServer) -> None:
     body = {"model": "deepseek-v4-pro", "messages": [user("Hello")]}
 
     assert said(http.post("/chat/completions", json=body).json()).startswith("Hello!")
-    assert len(http.post("/embeddings", json={"model": "e", "input": "x"}).json()["data"]) == 1
-    assert http.get("/v1/models").json()["data"][0]["id"] == "deepseek-v4-flash"
+    assert len(http.post("/embeddings", json={"model": "text-embedding-3-small", "input": "x"}).json()["data"]) == 1
+    assert http.get("/v1/models").json()["data"][0]["id"] == "deepseek-flash"
     assert http.get("/healthz").json() == {"status": "ok"}
     assert [request.path for request in server.requests] == ["/chat/completions", "/embeddings", "/v1/models"]
+
+
+# --- what the providers refuse ------------------------------------------------------------------------------------
+
+QUIET = {"thinking": {"type": "disabled"}}
+
+
+def named(function: str) -> dict[str, Any]:
+    return {"type": "function", "function": {"name": function}}
+
+
+@pytest.mark.parametrize(
+    ("more", "status", "why"),
+    [
+        ({"tool_choice": "required"}, 400, "Thinking mode does not support this tool_choice"),
+        ({"tool_choice": named("get_user_profile")}, 400, "Thinking mode does not support this tool_choice"),
+        (
+            {"tool_choice": "required", "thinking": {"type": "enabled"}},
+            400,
+            "Thinking mode does not support this tool_choice",
+        ),
+        (
+            {"tool_choice": "required", "reasoning_effort": "none"},
+            400,
+            "Thinking mode does not support this tool_choice",
+        ),
+        (
+            {"tool_choice": named("delete_user"), **QUIET},
+            400,
+            "Tool choice 'delete_user' not found in 'tools' parameter.",
+        ),
+        ({"tool_choice": "required", "tools": [], **QUIET}, 400, "When using `tool_choice`, `tools` must be set."),
+        ({"tool_choice": 42, **QUIET}, 400, "Invalid value: 42 is no `tool_choice`."),
+        ({"model": "gpt-5-mini", **QUIET}, 400, "Unrecognized request argument supplied: thinking"),
+        ({"model": "deepseek-v5"}, 400, "Model Not Exist"),
+        ({"model": "text-embedding-3-small"}, 404, "The model `text-embedding-3-small` does not exist"),
+        ({"model": "gpt-of-tomorrow"}, 404, "The model `gpt-of-tomorrow` does not exist"),
+        ({"model": None}, 404, "The model `None` does not exist"),
+    ],
+)
+def test_a_request_that_a_provider_refuses_is_refused_and_uses_up_no_script(
+    http: httpx2.Client, server: ModelServer, more: dict[str, Any], status: int, why: str
+) -> None:
+    server.script(Reply("Never said."))
+    tools = [tool("get_user_profile")]
+    body = {"model": "deepseek-flash", "messages": [user("Hello")], "tools": tools, **more}
+
+    response = http.post("/v1/chat/completions", json=body)
+
+    assert response.status_code == status
+    assert response.json()["error"]["message"].startswith(why)
+    assert set(response.json()["error"]) == {"message", "type", "param", "code"}
+    assert said(chat(http, user("?"))) == "Never said."
+
+
+@pytest.mark.parametrize("more", [{}, {"tool_choice": "auto"}, {"tool_choice": "none"}, {"tool_choice": None}])
+def test_a_model_that_thinks_answers_where_no_tool_is_forced(http: httpx2.Client, more: dict[str, Any]) -> None:
+    assert said(chat(http, user("Hello"), tools=["get_user_profile"], **more)).startswith("Hello!")
+
+
+def test_an_embedding_by_a_model_that_is_none_is_refused(http: httpx2.Client) -> None:
+    assert http.post("/v1/embeddings", json={"model": "text-embedding-4", "input": "x"}).status_code == 404
+    assert http.post("/v1/embeddings", json={"model": "deepseek-flash", "input": "x"}).status_code == 400
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_retired_name_is_served_under_that_of_its_successor(http: httpx2.Client, stream: bool) -> None:
+    body = {"model": "deepseek-v4-flash", "messages": [user("Hello")], "stream": stream}
+
+    answer = http.post("/v1/chat/completions", json=body).text
+
+    assert set(re.findall(r'"model":"([^"]*)"', answer)) == {"deepseek-flash"}
+    assert [each["id"] for each in http.get("/v1/models").json()["data"]] == [
+        *("deepseek-flash", "deepseek-v4-pro", "gpt-5-mini", "text-embedding-3-small")
+    ]
+
+
+def test_a_test_may_have_models_answer_under_any_name_until_the_reset(http: httpx2.Client, server: ModelServer) -> None:
+    server.served_as = {"deepseek-flash": "something-new"}
+    assert chat(http, user("Hello"))["model"] == "something-new"
+    server.reset()
+    assert chat(http, user("Hello"))["model"] == "deepseek-flash"
 
 
 # --- embeddings ---------------------------------------------------------------------------------------------------
@@ -404,7 +487,9 @@ def test_embeddings_are_unit_vectors_the_same_in_both_encodings(http: httpx2.Cli
     assert math.isclose(cosine(floats, floats), 1)
     assert base64 == pytest.approx(floats, abs=1e-6)
     assert '"base64"' in server.requests[0].body.decode()
-    answer = http.post("/v1/embeddings", json={"model": "e", "input": "Lead a team", "encoding_format": "base64"})
+    answer = http.post(
+        "/v1/embeddings", json={"model": "text-embedding-3-small", "input": "Lead a team", "encoding_format": "base64"}
+    )
     assert len(answer.json()["data"][0]["embedding"]) == DIMENSIONS * 4 * 4 // 3  # four bytes a number
 
 
@@ -449,7 +534,7 @@ def test_an_empty_input_is_refused_as_the_provider_does(server: ModelServer) -> 
 
 
 def test_each_request_is_recorded_as_it_came_in(http: httpx2.Client, server: ModelServer) -> None:
-    raw = b'{"model": "m",  "messages": [{"role": "user", "content": "Hello"}]}'
+    raw = b'{"model": "deepseek-flash",  "messages": [{"role": "user", "content": "Hello"}]}'
     http.post("/v1/chat/completions", content=raw, headers={"authorization": "Bearer sk-1"})
     http.post("/v1/embeddings", content=b"no json")
 
@@ -475,7 +560,7 @@ def test_waiting_for_a_request_that_does_not_come_ends(server: ModelServer) -> N
 
 
 def test_cached_tokens_are_the_prefix_that_an_earlier_request_had_in_steps_of_64(http: httpx2.Client) -> None:
-    def usage(*messages: dict[str, Any], model: str = "m") -> dict[str, Any]:
+    def usage(*messages: dict[str, Any], model: str = "deepseek-flash") -> dict[str, Any]:
         body = {"model": model, "messages": messages, "tools": [tool("get_user_profile")]}
         return http.post("/v1/chat/completions", json=body).json()["usage"]
 
@@ -495,7 +580,7 @@ def test_cached_tokens_are_the_prefix_that_an_earlier_request_had_in_steps_of_64
         len(longer) // 4 - cached,
     )
     assert usage(user("other"), opening)["prompt_tokens_details"] == {"cached_tokens": 0}
-    assert usage(opening, model="another")["prompt_tokens_details"] == {"cached_tokens": 0}
+    assert usage(opening, model="deepseek-v4-pro")["prompt_tokens_details"] == {"cached_tokens": 0}
 
 
 def test_completion_tokens_count_four_characters_and_a_script_may_say_otherwise(
@@ -556,7 +641,8 @@ def test_everything_can_be_told_over_http(http: httpx2.Client, server: ModelServ
 
 
 def status_of(http: httpx2.Client, route: str = "chat/completions") -> int:
-    return http.post(f"/v1/{route}", json={"model": "m", "messages": [user("?")], "input": "?"}).status_code
+    model = "text-embedding-3-small" if route == "embeddings" else "deepseek-flash"
+    return http.post(f"/v1/{route}", json={"model": model, "messages": [user("?")], "input": "?"}).status_code
 
 
 @pytest.mark.parametrize(
@@ -585,7 +671,7 @@ class Wire:
     """One request on a socket of its own, and the bytes that come back."""
 
     def __init__(self, server: ModelServer, stream: bool = True) -> None:
-        body = json.dumps({"model": "m", "messages": [user("Hello")], "stream": stream}).encode()
+        body = json.dumps({"model": "deepseek-flash", "messages": [user("Hello")], "stream": stream}).encode()
         head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n\r\n"
         self.socket = socket.create_connection(("127.0.0.1", server.port), timeout=5)
         self.socket.sendall(head.encode() + body)
@@ -718,7 +804,7 @@ def test_an_error_status_reaches_the_client_as_its_own_error(
 
 async def say_hello(client: openai.AsyncOpenAI) -> str:
     stream = await client.chat.completions.create(
-        model="m", messages=[{"role": "user", "content": "Hello"}], stream=True
+        model="deepseek-flash", messages=[{"role": "user", "content": "Hello"}], stream=True
     )
     return "".join([chunk.choices[0].delta.content or "" async for chunk in stream])
 
@@ -736,7 +822,9 @@ def test_a_body_that_is_no_answer_comes_with_200(
 ) -> None:
     server.script(Reply(fault=fault))
 
-    response = http.post("/v1/chat/completions", json={"model": "m", "messages": [user("?")], "stream": True})
+    response = http.post(
+        "/v1/chat/completions", json={"model": "deepseek-flash", "messages": [user("?")], "stream": True}
+    )
 
     assert (response.status_code, response.headers["content-type"]) == (200, content_type)
     assert response.text.startswith(body)
@@ -803,7 +891,9 @@ def test_half_a_character_ends_a_response_that_is_whole_as_http(
 ) -> None:
     server.script(Reply(THREE, fault="half_utf8"))
 
-    response = http.post("/v1/chat/completions", json={"model": "m", "messages": [user("?")], "stream": stream})
+    response = http.post(
+        "/v1/chat/completions", json={"model": "deepseek-flash", "messages": [user("?")], "stream": stream}
+    )
 
     assert response.content.endswith(b"\xc3")
     with pytest.raises(UnicodeDecodeError):
@@ -889,7 +979,7 @@ def test_faults_of_a_stream_have_their_like_in_a_whole_answer(
 ) -> None:
     server.script(Reply(THREE, fault=fault))
 
-    response = http.post("/v1/chat/completions", json={"model": "m", "messages": [user("?")]})
+    response = http.post("/v1/chat/completions", json={"model": "deepseek-flash", "messages": [user("?")]})
 
     if fault == "bad_json_line":
         with pytest.raises(json.JSONDecodeError):

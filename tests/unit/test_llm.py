@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import httpx2
 import pytest
 from openai import DefaultAsyncHttpx2Client
+from pydantic import BaseModel
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelAPIError, ModelRequestTimeout, UnexpectedModelBehavior
 from pydantic_ai.usage import RequestUsage
@@ -60,13 +61,13 @@ EITHER_WAY = pytest.mark.parametrize("asking", [ask, ask_streaming], ids=["whole
 
 def test_a_million_tokens_cost_what_the_providers_list_says() -> None:
     million = RequestUsage(input_tokens=1_000_000, output_tokens=1_000_000)
-    assert price_of("deepseek-v4-flash", million) == Decimal("0.42")
-    assert price_of("deepseek-v4-pro", million) == Decimal("5.22")
+    assert price_of("deepseek-flash", million) == Decimal("0.75")
+    assert price_of("deepseek-v4-pro", million) == Decimal("2.64")
 
 
 def test_cached_tokens_are_part_of_the_input_and_cost_a_fiftieth() -> None:
     usage = RequestUsage(input_tokens=1_000_000, cache_read_tokens=900_000)
-    assert price_of("deepseek-v4-flash", usage) == Decimal("0.014") + Decimal("0.00252")
+    assert price_of("deepseek-flash", usage) == Decimal("0.015") + Decimal("0.0027")
 
 
 def test_a_model_without_a_price_is_not_free() -> None:
@@ -78,7 +79,7 @@ def test_a_model_without_a_price_counts_as_the_dearest_towards_a_ceiling() -> No
     usage = RequestUsage(input_tokens=1_000_000, cache_read_tokens=500_000, output_tokens=1_000)
     dearest = max(price.of(usage) for price in PRICES.values())
     assert ceiling_price_of("unheard-of", usage) == ceiling_price_of(None, usage) == dearest
-    assert ceiling_price_of("deepseek-v4-flash", usage) == price_of("deepseek-v4-flash", usage) != dearest
+    assert ceiling_price_of("deepseek-flash", usage) == price_of("deepseek-flash", usage) != dearest
 
 
 def test_an_answer_that_nobody_counted_is_estimated_by_its_characters_with_nothing_cached() -> None:
@@ -93,11 +94,48 @@ def test_each_model_that_is_used_by_default_has_a_price() -> None:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
-    "name", ["deepseek-v4-flash", "unheard-of:model", "deepseek:", ":deepseek-v4-flash", "DeepSeek:deepseek-v4-flash"]
+    "name", ["deepseek-flash", "unheard-of:model", "deepseek:", ":deepseek-flash", "DeepSeek:deepseek-flash"]
 )
 async def test_a_model_of_an_unknown_provider_is_refused_by_name(name: str, http: httpx2.AsyncClient) -> None:
     with pytest.raises(InvalidSettings, match=rf"deepseek.*openai.*{name}"):
         make_models(settings(deepseek_api_key="k", model_fast=name), http)
+
+
+@pytest.mark.anyio
+@EITHER_WAY
+@pytest.mark.parametrize("tier", list(DEFAULT_MODELS))
+async def test_no_tier_thinks_and_what_says_so_stands_before_the_messages(
+    tier: Tier, asking: Asking, model: ModelServer, http: httpx2.AsyncClient
+) -> None:
+    name = DEFAULT_MODELS[tier]
+    await asking(settings(model_base_url=model.base_url, model_fast=name), http)
+    [sent] = [request.json for request in model.requests]
+    assert sent["thinking"] == {"type": "disabled"}
+    assert "reasoning_effort" not in sent
+    assert list(sent)[-1] == "messages"  # or the next request would not begin with this one
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("tier", list(DEFAULT_MODELS))
+async def test_a_typed_answer_is_asked_for_by_a_tool_that_must_be_called(
+    tier: Tier, model: ModelServer, http: httpx2.AsyncClient
+) -> None:
+    tiers = make_models(settings(model_base_url=model.base_url), http)
+    assert (await Agent(tiers[tier].model, output_type=Typed).run("Forty-two")).output == Typed(words="Forty-two")
+    assert model.requests[0].json["tool_choice"] == "required"
+
+
+class Typed(BaseModel):
+    words: str
+
+
+@pytest.mark.anyio
+@EITHER_WAY
+async def test_openai_is_sent_nothing_of_deepseeks_body(
+    asking: Asking, model: ModelServer, http: httpx2.AsyncClient
+) -> None:
+    await asking(settings(model_base_url=model.base_url, model_fast="openai:gpt-4.1-mini"), http)
+    assert "thinking" not in model.requests[0].json
 
 
 @pytest.mark.anyio
@@ -122,7 +160,7 @@ async def test_a_missing_key_is_named_by_its_variable(
 async def test_a_server_of_our_own_choosing_wins_and_needs_no_key(model: ModelServer, http: httpx2.AsyncClient) -> None:
     model.script(Reply(text="From here."))
     assert await ask(settings(model_base_url=model.base_url), http) == "From here."
-    assert model.requests[0].json["model"] == "deepseek-v4-flash"
+    assert model.requests[0].json["model"] == "deepseek-flash"
 
 
 @pytest.mark.anyio
@@ -231,7 +269,7 @@ async def test_the_fallback_is_asked_where_the_first_refuses(
     model.script(*[Reply(fault=503, retry_after=0.001)] * 2, Reply(text="I stand in."))
     given = settings(model_base_url=model.base_url, model_fallback="openai:gpt-4.1-mini")
     assert await asking(given, http) == "I stand in."
-    assert [request.json["model"] for request in model.requests] == [*["deepseek-v4-flash"] * 2, "gpt-4.1-mini"]
+    assert [request.json["model"] for request in model.requests] == [*["deepseek-flash"] * 2, "gpt-4.1-mini"]
 
 
 @pytest.mark.anyio

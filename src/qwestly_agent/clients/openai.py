@@ -32,11 +32,9 @@ class _Client(AsyncOpenAI):
         last one, and whether the cached prefix holds can be read off the wire."""
         options = await super()._prepare_options(options)
         if isinstance(options.json_data, dict) and "messages" in options.json_data:
-            body = dict(options.json_data)
-            options.json_data = {
-                **{name: body[name] for name in body if name != "messages"},
-                "messages": body["messages"],
-            }
+            body = {**options.json_data, **(options.extra_json or {})}
+            messages = body.pop("messages")
+            options.json_data, options.extra_json = {**body, "messages": messages}, None
         return options
 
     async def _send_request(self, request: httpx2.Request, *, stream: bool, **kwargs: Any) -> httpx2.Response:

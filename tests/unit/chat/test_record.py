@@ -26,7 +26,7 @@ CALL = ToolCallPart("get_user_profile", {}, tool_call_id="c1")
 
 
 def answered(
-    model_name: str | None = "deepseek-v4-flash", *, fresh: int = 0, cached: int = 0, said: int = 0
+    model_name: str | None = "deepseek-flash", *, fresh: int = 0, cached: int = 0, said: int = 0
 ) -> ModelResponse:
     usage = RequestUsage(input_tokens=fresh + cached, cache_read_tokens=cached, output_tokens=said)
     return ModelResponse([TextPart("Hi.")], usage=usage, model_name=model_name)
@@ -87,7 +87,7 @@ def test_what_a_model_wrote_is_kept_as_text_that_can_be_stored() -> None:
 
 def test_an_answer_that_its_provider_never_counted_is_estimated() -> None:
     record = record_of()
-    record.keep([answered(fresh=10), ModelResponse([TextPart("word")], model_name="deepseek-v4-flash")], lambda: 4_000)
+    record.keep([answered(fresh=10), ModelResponse([TextPart("word")], model_name="deepseek-flash")], lambda: 4_000)
     assert record.estimated
     assert record.tokens() == {"input_tokens": 1_010, "cached_tokens": 0, "output_tokens": 1}
 
@@ -95,7 +95,7 @@ def test_an_answer_that_its_provider_never_counted_is_estimated() -> None:
 def test_a_model_without_a_price_counts_as_the_dearest_towards_the_ceilings() -> None:
     record = record_of()
     record.messages = [answered("a-model-without-a-price", fresh=1_000_000)]
-    assert record.ceiling_usd() == 1.74
+    assert record.ceiling_usd() == 0.66
 
 
 def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:
@@ -107,7 +107,7 @@ def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:
     ]
     usage = record.usage()
     assert (usage["input_tokens"], usage["cached_tokens"], usage["output_tokens"]) == (3_000, 900, 30)
-    cost = (Decimal(2_100) * Decimal("0.14") + 900 * Decimal("0.0028") + 30 * Decimal("0.28")) / 1_000_000
+    cost = (Decimal(2_100) * Decimal("0.15") + 900 * Decimal("0.003") + 30 * Decimal("0.60")) / 1_000_000
     assert usage["cost_usd"] == float(cost)
 
 

@@ -17,7 +17,7 @@ from openai import APIConnectionError, APITimeoutError, AsyncOpenAI
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.models.openai import OpenAIChatModel
-from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.deepseek import DeepSeekProvider
 
 from infra.local.model_server import Fault, ModelServer, Reply
 from qwestly_agent.chat.failures import failure_of
@@ -491,7 +491,7 @@ class Connected:
     async def stream(self) -> list[str]:
         """What each chunk of an answer says."""
         stream = await self.openai.chat.completions.create(
-            model="m", messages=[{"role": "user", "content": "Hi"}], stream=True
+            model="deepseek-flash", messages=[{"role": "user", "content": "Hi"}], stream=True
         )
         return [chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices]
 
@@ -556,8 +556,8 @@ async def test_what_breaks_in_a_stream_is_told_as_a_model_that_cannot_be_reached
     connected: Connected, model: ModelServer, fault: Fault
 ) -> None:
     model.script(Reply(text=WORDS, fault=fault, fault_after=10))
-    provider = OpenAIProvider(openai_client=connected.openai)
-    agent = Agent(OpenAIChatModel("m", provider=provider))
+    provider = DeepSeekProvider(openai_client=connected.openai)
+    agent = Agent(OpenAIChatModel("deepseek-flash", provider=provider))
     read = ""
 
     async def answer() -> None:
