@@ -639,9 +639,9 @@ def test_a_model_that_is_served_by_another_without_a_price_is_told(
 
 
 def test_a_fallback_is_asked_as_each_tier_would_ask_it(deployed: Deployed, model: ModelServer) -> None:
-    right = told(asked(deployed, MODEL_FALLBACK="openai:of-another-house"), "right")
+    right = told(asked(deployed, MODEL_FALLBACK="openai:gpt-4.1-mini"), "right")
     for tier in ("fast", "pro"):
-        said = [each for each in right if f": {tier} fallback openai:of-another-house answers as" in each]
+        said = [each for each in right if f": {tier} fallback openai:gpt-4.1-mini answers as" in each]
         assert [each.partition(":")[0] for each in said] == [*ASKED]
 
 
