@@ -1,12 +1,15 @@
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, sync_playwright
 
 from tests.widget.backend import RunningBackend, ScriptedBackend
 
+DESK: ViewportSize = {"width": 1100, "height": 720}
+NOON = 1_750_000_000  # seconds; where the virtual clock starts
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = [
     "--headless=new",
@@ -18,6 +21,21 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+class Clock:
+    """The page's time and the backend's, which pass only when a test says so."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.now = NOON
+        # Installed earlier than it is stopped: until it is stopped it runs, and it cannot be stopped in its past.
+        page.clock.install(time=self.now - 3_600)
+        page.clock.pause_at(self.now)
+
+    def run(self, seconds: int) -> None:
+        self.now += seconds
+        self.page.clock.run_for(seconds * 1000)
 
 
 # Not for the whole session: while playwright runs, its event loop counts as running, and asyncio.run() refuses to.
@@ -45,18 +63,46 @@ def backend(running: tuple[str, ScriptedBackend]) -> ScriptedBackend:
     return running[1]
 
 
-@pytest.fixture
-def context(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[BrowserContext]:
-    context = browser.new_context(base_url=running[0], viewport={"width": 1100, "height": 720}, locale="en-GB")
+@contextmanager
+def tab_of(browser: Browser, address: str) -> Iterator[Page]:
+    context = browser.new_context(base_url=address, viewport=DESK, locale="en-GB")
     context.set_default_timeout(5000)
-    yield context
+    yield context.new_page()
     context.close()
 
 
+# A new renderer for each test costs more than most of these tests do.
+
+
+@pytest.fixture(scope="module")
+def shared(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Page]:
+    """One for all tests that let time pass by itself."""
+    with tab_of(browser, running[0]) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def ticking(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Clock]:
+    """One for all tests that move time, which goes on from test to test."""
+    with tab_of(browser, running[0]) as page:
+        yield Clock(page)
+
+
 @pytest.fixture
-def page(context: BrowserContext) -> Iterator[Page]:
-    """The widget on a host page; a script error or a broken content security policy fails the test."""
-    yield from uncomplaining(context)
+def clock(ticking: Clock, backend: ScriptedBackend) -> Clock:
+    backend.now = lambda: ticking.now
+    return ticking
+
+
+@pytest.fixture
+def page(request: pytest.FixtureRequest, backend: ScriptedBackend) -> Iterator[Page]:
+    """As new; where time stands still for a test that asks for the clock. A script error or a broken content security
+    policy fails the test."""
+    moves_time = "clock" in request.fixturenames
+    page: Page = request.getfixturevalue("ticking").page if moves_time else request.getfixturevalue("shared")
+    with uncomplaining(page):
+        yield page
+        leave(page)
 
 
 @pytest.fixture
@@ -65,16 +111,34 @@ def phone(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Pa
     viewport: ViewportSize = {"width": 360, "height": 640}
     context = browser.new_context(base_url=running[0], viewport=viewport, has_touch=True, is_mobile=True)
     context.set_default_timeout(5000)
-    yield from uncomplaining(context)
+    page = context.new_page()
+    with uncomplaining(page):
+        yield page
     context.close()
 
 
-def uncomplaining(context: BrowserContext) -> Iterator[Page]:
-    page = context.new_page()
+def leave(page: Page) -> None:
+    """For a page of the same origin without a widget, which would go on asking in the next test."""
+    page.goto("/local/status")
+    page.evaluate("sessionStorage.clear()")
+    page.set_viewport_size(DESK)
+    page.emulate_media(color_scheme="null", reduced_motion="null")
+    page.mouse.move(0, 0)
+
+
+@contextmanager
+def uncomplaining(page: Page) -> Iterator[None]:
     complaints: list[str] = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.on("console", lambda message: complaints.append(message.text) if is_complaint(message.text) else None)
-    yield page
+
+    def hear(what: Error | ConsoleMessage) -> None:
+        if isinstance(what, Error) or is_complaint(what.text):
+            complaints.append(str(what) if isinstance(what, Error) else what.text)
+
+    page.on("pageerror", hear)
+    page.on("console", hear)
+    yield
+    page.remove_listener("pageerror", hear)
+    page.remove_listener("console", hear)
     assert complaints == []
 
 

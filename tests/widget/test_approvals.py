@@ -3,17 +3,15 @@
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.widget.backend import RUNNING, ScriptedBackend
-from tests.widget.conftest import uncomplaining
+from tests.widget.conftest import Clock, leave
 from tests.widget.test_widget import (
-    Clock,
     Widget,
     answered,
     asked,
@@ -89,62 +87,9 @@ class Card:
         self.button(name).click()
 
 
-# A new renderer for each test costs more than most of these tests do.
-
-
-@contextmanager
-def tab_of(browser: Browser, address: str) -> Iterator[BrowserContext]:
-    context = browser.new_context(base_url=address, viewport={"width": 1100, "height": 720}, locale="en-GB")
-    context.set_default_timeout(5000)
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def shared(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Page]:
-    """One for all tests that let time pass by itself."""
-    with tab_of(browser, running[0]) as context:
-        context.add_init_script("sessionStorage.clear()")
-        yield from uncomplaining(context)
-
-
-@pytest.fixture(scope="module")
-def ticking(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Clock]:
-    """One for all tests that move time, which goes on from test to test."""
-    with tab_of(browser, running[0]) as context:
-        for page in uncomplaining(context):
-            yield Clock(page, running[1])
-
-
 @pytest.fixture
-def clock(ticking: Clock, backend: ScriptedBackend) -> Clock:
-    backend.now = lambda: ticking.now
-    return ticking
-
-
-@pytest.fixture
-def page(clock: Clock) -> Iterator[Page]:
-    """Where time stands still."""
-    yield clock.page
-    leave(clock.page)
-
-
-@pytest.fixture
-def tab(shared: Page, backend: ScriptedBackend) -> Iterator[Page]:
-    """Where time passes by itself."""
-    yield shared
-    leave(shared)
-
-
-def leave(page: Page) -> None:
-    """For a page of the same origin without a widget, which would go on asking in the next test."""
-    page.goto("/local/status")
-    page.evaluate("sessionStorage.clear()")
-
-
-@pytest.fixture
-def widget(tab: Page) -> Widget:
-    return visit(tab)
+def widget(page: Page) -> Widget:
+    return visit(page)
 
 
 def visit(page: Page) -> Widget:
@@ -274,8 +219,8 @@ def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
     ]
 
 
-def test_a_step_that_waits_for_a_person_has_not_failed(tab: Page, backend: ScriptedBackend):
-    widget = visit(tab)
+def test_a_step_that_waits_for_a_person_has_not_failed(page: Page, backend: ScriptedBackend):
+    widget = visit(page)
     view = backend.ask(approval())
     stream = backend.stream("c1").begin().call("1", "Looking…").result("1", ok=False).call("2", "Changing…")
     widget.say("Better")
@@ -286,7 +231,8 @@ def test_a_step_that_waits_for_a_person_has_not_failed(tab: Page, backend: Scrip
     expect(widget.steps.locator("summary")).to_have_text("2 steps, 1 failed")
     step = {"id": "2", "name": "x", "label": "Changing…", "ok": None}
     backend.keep("c1", "Mine", asked("m", "Better"), answered("", steps=[step], approvals=[view]))
-    widget = visit(tab)
+    leave(page)
+    widget = visit(page)
     widget.rows.get_by_role("button", name="Mine").first.click()
     widget.steps.get_by_text("1 step", exact=True).click()
     expect(steps).to_have_text(["Changing… (asked for your approval)"])
@@ -313,12 +259,12 @@ def test_change_asks_what_should_be_different_and_a_reason_has_an_end(
     ],
 )
 def test_what_is_edited_keeps_its_kind_and_is_approved_as_edited(
-    tab: Page, backend: ScriptedBackend, value: Any, typed: str, sent: Any
+    page: Page, backend: ScriptedBackend, value: Any, typed: str, sent: Any
 ):
     backend.keep(
         "c1", "Mine", asked("m", "Hi"), answered("Ho", approvals=[backend.ask(approval(args={"value": value}))])
     )
-    widget = visit(tab)
+    widget = visit(page)
     widget.rows.get_by_role("button", name="Mine").first.click()
     card = Card(widget.log)
     card.press("Edit")
@@ -340,25 +286,25 @@ def test_what_is_edited_keeps_its_kind_and_is_approved_as_edited(
     assert backend.chats() == [{"conversation_id": "c1", "decisions": [decision]}]
 
 
-def test_only_what_a_field_can_hold_is_offered_for_editing(tab: Page, backend: ScriptedBackend):
+def test_only_what_a_field_can_hold_is_offered_for_editing(page: Page, backend: ScriptedBackend):
     schools = [{"school": "ETH", "year": 2011}]
     backend.ask(approval(conversation_id=None, args={"value": schools}))
     backend.ask(approval("ap_2", conversation_id=None, editable=[], preview=NOTHING | {"title": "Delete it"}))
-    widget = visit(tab)
+    widget = visit(page)
     widget.button("Approvals, 2 waiting").click()
     for title in (HEADLINE, "Delete it"):
         expect(Card(widget.page, title).buttons).to_have_text(["Approve", "Change", "Reject"])
 
 
 def test_what_is_sensitive_is_answered_with_yes_or_no_and_is_gone_from_the_card_afterwards(
-    tab: Page, backend: ScriptedBackend
+    page: Page, backend: ScriptedBackend
 ):
     said = "You said: “I have diabetes.”"
     change = {"name": "Fact", "before": None, "after": "Has diabetes", "evidence": [said]}
     title = "Remember something sensitive"
     about = {"kind": "memory", "effect": "draft", "editable": [], "revisable": False, "conversation_id": None}
     view = backend.ask(approval(**about, preview=NOTHING | {"title": title, "changes": [change]}))
-    widget = visit(tab)
+    widget = visit(page)
     widget.button("Approvals, 1 waiting").click()
     card = Card(widget.page, title)
     expect(card.buttons).to_have_text(["Approve", "Reject"])
@@ -373,9 +319,9 @@ def test_what_is_sensitive_is_answered_with_yes_or_no_and_is_gone_from_the_card_
     expect(card.group.get_by_text("diabetes")).to_have_count(0)
 
 
-def test_nothing_is_sent_twice(tab: Page, backend: ScriptedBackend):
+def test_nothing_is_sent_twice(page: Page, backend: ScriptedBackend):
     view = backend.ask(approval(conversation_id=None))
-    widget = visit(tab)
+    widget = visit(page)
     widget.button("Approvals, 1 waiting").click()
     card = Card(widget.page)
     answer = backend.hold(f"POST {DECIDE}")
@@ -511,14 +457,14 @@ def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
     ],
 )
 def test_a_conversation_that_is_read_again_tells_what_became_of_its_questions(
-    tab: Page, backend: ScriptedBackend, more: dict[str, Any], outcome: str
+    page: Page, backend: ScriptedBackend, more: dict[str, Any], outcome: str
 ):
     view = approval(**more)
     decision = asked("m2", "")
     backend.keep(
         "c1", "Mine", asked("m1", "Better"), answered("Shall I?", approvals=[view]), decision, answered("Well.", id="b")
     )
-    widget = visit(tab)
+    widget = visit(page)
     widget.rows.get_by_role("button", name="Mine").first.click()
     card = Card(widget.log)
     expect_decided(card, outcome)
@@ -529,9 +475,9 @@ def test_a_conversation_that_is_read_again_tells_what_became_of_its_questions(
     expect(widget.words).to_have_text("Well.")
 
 
-def test_what_is_left_is_said_as_people_say_it_and_never_as_less_than_was_promised(tab: Page):
-    tab.goto("/local/status")
-    said = tab.evaluate(
+def test_what_is_left_is_said_as_people_say_it_and_never_as_less_than_was_promised(page: Page):
+    page.goto("/local/status")
+    said = page.evaluate(
         """async hours => {
             const { until } = await import("/widget/qwestly-parts.js");
             const now = new Date(2025, 5, 15, 15, 6).getTime() / 1000;
@@ -756,13 +702,13 @@ def test_updates_renew_a_rejected_token(
 # ── the queue ──
 
 
-def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(tab: Page, backend: ScriptedBackend):
+def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page, backend: ScriptedBackend):
     backend.page_size = 2
     for number, conversation in enumerate(["c1", "c2", None], start=1):
         backend.ask(
             approval(f"ap_{number}", conversation_id=conversation, preview=NOTHING | {"title": f"Question {number}"})
         )
-    widget = visit(tab)
+    widget = visit(page)
     queue = widget.page.get_by_role("dialog", name="Waiting for you")
     widget.button("Approvals, 3 waiting").click()
     backend.wait_for(2, "GET", "/api/approvals")
@@ -929,11 +875,11 @@ def test_on_a_phone_a_card_fits_and_its_buttons_can_be_touched(phone: Page, back
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_cards_are_readable_in_light_and_dark(tab: Page, backend: ScriptedBackend, scheme: Any):
-    tab.emulate_media(color_scheme=scheme)
+def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBackend, scheme: Any):
+    page.emulate_media(color_scheme=scheme)
     backend.ask(approval(conversation_id=None, effect="outward", preview=PUBLICATION))
     backend.refuse(423, "braked", "The agent is paused.", on=f"POST {DECIDE}")
-    widget = visit(tab)
+    widget = visit(page)
     widget.button("Approvals, 1 waiting").click()
     card = Card(widget.page, "Publish this card")
     card.press("Reject")

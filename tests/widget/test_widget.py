@@ -11,8 +11,7 @@ from playwright.sync_api import Locator, Page, Request, expect
 from starlette.responses import HTMLResponse, JSONResponse
 
 from tests.widget.backend import ScriptedBackend, Stream, sse
-
-NOON = 1_750_000_000  # seconds; where the virtual clock starts
+from tests.widget.conftest import NOON, Clock
 
 
 class Widget:
@@ -55,27 +54,6 @@ def widget(page: Page, backend: ScriptedBackend) -> Widget:
 def ready(page: Page) -> Widget:
     expect(page.get_by_text("What would you like to work on?")).to_be_visible()
     return Widget(page)
-
-
-class Clock:
-    """The page's time and the backend's, which pass only when a test says so."""
-
-    def __init__(self, page: Page, backend: ScriptedBackend) -> None:
-        self.page = page
-        self.now = NOON
-        backend.now = lambda: self.now
-        # Installed earlier than it is stopped: until it is stopped it runs, and it cannot be stopped in its past.
-        page.clock.install(time=self.now - 3_600)
-        page.clock.pause_at(self.now)
-
-    def run(self, seconds: int) -> None:
-        self.now += seconds
-        self.page.clock.run_for(seconds * 1000)
-
-
-@pytest.fixture
-def clock(page: Page, backend: ScriptedBackend) -> Clock:
-    return Clock(page, backend)
 
 
 def asked(message_id: str, content: str) -> dict[str, Any]:
@@ -769,6 +747,7 @@ def test_a_token_is_used_until_its_last_thirty_seconds(page: Page, backend: Scri
 
 def test_a_conversation_of_a_minute_outlives_tokens_of_ten_seconds(page: Page, backend: ScriptedBackend, clock: Clock):
     backend.token_life = 10
+    began = clock.now
     page.goto("/host")
     widget = ready(page)
     for turn in range(6):
@@ -781,7 +760,7 @@ def test_a_conversation_of_a_minute_outlives_tokens_of_ten_seconds(page: Page, b
         expect(widget.answer.get_by_text(f"Answer {turn}")).to_be_visible()
     expect(widget.said).to_have_count(6)
     expect(widget.retry).to_have_count(0)
-    assert clock.now == NOON + 66
+    assert clock.now == began + 66
     assert backend.tokens_asked > 6
 
 
