@@ -1,7 +1,7 @@
 """The page behind a link in a real browser: of a person, and of a scanner of mail."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import uvicorn
@@ -11,7 +11,7 @@ from functions.approve import pages
 from tests.functions.approving import CARD, World
 from tests.servers import free_port, wait_for_port
 from tests.widget.conftest import browser as browser
-from tests.widget.conftest import is_complaint
+from tests.widget.conftest import tab_of, uncomplaining
 
 pytestmark = pytest.mark.thorough
 
@@ -29,30 +29,34 @@ def address() -> Iterator[str]:
     thread.join()
 
 
+@pytest.fixture(scope="module")
+def shared(browser: Browser, address: str) -> Iterator[Page]:
+    """One for all tests that need no other: a new renderer costs more than most of them do."""
+    with tab_of(browser, address) as page:
+        yield page
+
+
 @pytest.fixture
-def open_link(browser: Browser, world: World, address: str) -> Iterator[Callable[..., Page]]:
-    """Opens the link of a card that waits. What breaks the page's own policy fails the test."""
-    complaints: list[str] = []
-    contexts = []
-
-    def open_link(width: int = 390, **context: bool) -> Page:
-        world.ask(proposal=CARD)
-        contexts.append(browser.new_context(viewport={"width": width, "height": 800}, locale="en-GB", **context))  # type: ignore[arg-type]
-        page = contexts[-1].new_page()
-        page.on("console", lambda message: complaints.append(message.text) if is_complaint(message.text) else None)
-        page.goto(f"{address}/{world.link()}")
-        return page
-
-    yield open_link
-    for context in contexts:
-        context.close()
-    assert complaints == []
+def page(shared: Page, world: World, address: str) -> Iterator[Page]:
+    """Behind the link of a card that waits. What breaks the page's own policy fails the test."""
+    with uncomplaining(shared):
+        yield opened(shared, world, address)
 
 
-def test_a_scanner_that_clicks_and_sends_all_there_is_changes_nothing(
-    open_link: Callable[..., Page], world: World
-) -> None:
-    page = open_link()
+@pytest.fixture
+def page_without_script(browser: Browser, world: World, address: str) -> Iterator[Page]:
+    with tab_of(browser, address, java_script_enabled=False) as page, uncomplaining(page):
+        yield opened(page, world, address)
+
+
+def opened(page: Page, world: World, address: str) -> Page:
+    world.ask(proposal=CARD)
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto(f"{address}/{world.link()}")
+    return page
+
+
+def test_a_scanner_that_clicks_and_sends_all_there_is_changes_nothing(page: Page, world: World) -> None:
     link, before = page.url, world.dump()
     for number in range(page.locator("button, summary, a").count()):
         page.goto(link)
@@ -66,8 +70,8 @@ def test_a_scanner_that_clicks_and_sends_all_there_is_changes_nothing(
     assert world.dump() == before
 
 
-def test_a_person_decides_without_any_script(open_link: Callable[..., Page], world: World) -> None:
-    page = open_link(java_script_enabled=False)
+def test_a_person_decides_without_any_script(page_without_script: Page, world: World) -> None:
+    page = page_without_script
     page.get_by_text("Where this comes from").first.click()
     expect(page.get_by_text("led a team of five")).to_be_visible()
     page.get_by_role("radio", name="Change it").check()
@@ -84,8 +88,7 @@ def test_a_person_decides_without_any_script(open_link: Callable[..., Page], wor
     assert world.approval().status == "revised"
 
 
-def test_it_can_be_decided_by_keys_alone(open_link: Callable[..., Page], world: World) -> None:
-    page = open_link()
+def test_it_can_be_decided_by_keys_alone(page: Page, world: World) -> None:
     for _ in range(10):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.type") == "radio":
@@ -100,12 +103,12 @@ def test_it_can_be_decided_by_keys_alone(open_link: Callable[..., Page], world: 
     assert world.approval().reason == "No, thanks"
 
 
-@pytest.mark.parametrize("width", [320, 390, 1000])
-def test_it_reads_well_at_the_width_of_a_phone_and_of_a_desk(open_link: Callable[..., Page], width: int) -> None:
-    page = open_link(width)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.evaluate("getComputedStyle(document.body).fontSize") == "16px"
-    widest = max(each["width"] for each in (p.bounding_box() for p in page.locator("section").all()) if each)
-    assert widest <= 42 * 16
-    small = [each for each in page.locator("label.choice, button").all() if (each.bounding_box() or {})["height"] < 44]
-    assert small == [], "too small for a finger"
+def test_it_reads_well_at_the_width_of_a_phone_and_of_a_desk(page: Page) -> None:
+    for width in (320, 390, 1000):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert page.evaluate("getComputedStyle(document.body).fontSize") == "16px"
+        wide = "nodes => Math.max(...nodes.map(node => node.getBoundingClientRect().width))"
+        assert page.locator("section").evaluate_all(wide) <= 42 * 16
+        low = "nodes => nodes.filter(node => node.getBoundingClientRect().height < 44).map(node => node.textContent)"
+        assert page.locator("label.choice, button").evaluate_all(low) == [], "too small for a finger"

@@ -2,6 +2,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, sync_playwright
@@ -64,8 +65,8 @@ def backend(running: tuple[str, ScriptedBackend]) -> ScriptedBackend:
 
 
 @contextmanager
-def tab_of(browser: Browser, address: str) -> Iterator[Page]:
-    context = browser.new_context(base_url=address, viewport=DESK, locale="en-GB")
+def tab_of(browser: Browser, address: str, **more: Any) -> Iterator[Page]:
+    context = browser.new_context(**{"base_url": address, "viewport": DESK, "locale": "en-GB"} | more)
     context.set_default_timeout(5000)
     yield context.new_page()
     context.close()
@@ -109,12 +110,9 @@ def page(request: pytest.FixtureRequest, backend: ScriptedBackend) -> Iterator[P
 def phone(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Page]:
     """A page on a small screen that is touched."""
     viewport: ViewportSize = {"width": 360, "height": 640}
-    context = browser.new_context(base_url=running[0], viewport=viewport, has_touch=True, is_mobile=True)
-    context.set_default_timeout(5000)
-    page = context.new_page()
-    with uncomplaining(page):
+    small = tab_of(browser, running[0], viewport=viewport, has_touch=True, is_mobile=True)
+    with small as page, uncomplaining(page):
         yield page
-    context.close()
 
 
 def leave(page: Page) -> None:
