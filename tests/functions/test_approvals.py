@@ -388,6 +388,32 @@ def test_updates_tell_what_waits_and_what_became_of_it(chat: ChatServer, person:
     assert not last["active"]
 
 
+def test_updates_tell_who_comes_anew_of_a_draft_that_failed_until_another_is_begun(
+    chat: ChatServer, person: Client, model: ModelServer
+) -> None:
+    def drafts() -> list[tuple[str, str]]:
+        told = person.get("/api/updates")["items"]
+        return [(each["draft"]["status"], each["draft"]["label"]) for each in told if each["type"] == "draft"]
+
+    # No workflow can be started here.
+    model.script(Reply(tool_calls=[{"name": "generate_qwestly_card", "arguments": {}}]), Reply(text="Sorry."))
+    conversation = person.say("Draft my card").conversation_id
+    assert drafts() == [
+        ("failed", "Your card could not be drafted. Nothing was published. Please ask for it again."),
+    ]
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        kept = mongo[chat.settings.mongodb_database]["agent_drafts"]
+        failed = kept.find_one({"user_id": person.user_id}) or {}
+        assert failed["conversation_id"] == conversation
+        later = {"_id": f"{failed['_id']}_later", "status": "published", "updated_at": failed["updated_at"] + 1}
+        kept.insert_one({**failed, **later})
+        assert drafts() == []
+        kept.delete_one({"_id": later["_id"]})
+        assert len(drafts()) == 1
+        kept.update_one({"_id": failed["_id"]}, {"$set": {"updated_at": failed["updated_at"] - 86_401}})
+    assert drafts() == []
+
+
 def test_a_conversation_reads_again_with_what_it_asked(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")

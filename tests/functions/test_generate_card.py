@@ -131,8 +131,8 @@ def test_a_database_that_is_gone_is_worth_another_try(draft: Draft, monkeypatch:
     [
         ("Braked", "stopped", "Stopped by the brake"),
         ("NotAllowed", "drafted", "Drafted; at your level nothing is published for you"),
-        ("KeyError", "failed", "It could not be finished. Please try again"),
-        ("States.Timeout", "failed", "It could not be finished. Please try again"),
+        ("KeyError", "failed", "Your card could not be drafted. Nothing was published. Please ask for it again."),
+        ("States.Timeout", "failed", "Your card could not be drafted. Nothing was published. Please ask for it again."),
     ],
 )
 def test_how_it_ended_is_told_by_the_kind_of_error_and_never_by_its_words(

@@ -89,3 +89,5 @@ class CheckedCard(_Frozen):
 
 
 EvidenceById = Mapping[str, Evidence]
+
+NOT_DRAFTED = "Your card could not be drafted. Nothing was published. Please ask for it again."

@@ -17,7 +17,7 @@ from qwestly_agent.authority.model import Answer, Approval
 from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.evidence import gather, sections_for, wish
-from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, Section
+from qwestly_agent.cards.model import NOT_DRAFTED, Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import AgentError, Braked, NotFound, OverBudget
@@ -293,10 +293,12 @@ async def _end_of(house: House, draft: Draft, error: str) -> tuple[Literal["fail
         return "stopped", "Stopped by the brake"
     if error == "NotAllowed":
         return "drafted", "Drafted; at your level nothing is published for you"
-    if error in _OF_PUBLISHING and draft.approval_id:
-        approval = await house.approvals.get(draft.user_id, draft.approval_id)
+    approval = await house.approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
+    if error in _OF_PUBLISHING and approval:
         return "failed", approval.outcome or PublishingFailed.sentence
-    return "failed", _SAID.get(error, TRY_AGAIN)
+    # That nothing was published is said only where no yes stands that may have been carried out.
+    nothing_was = approval is None or approval.status in ("pending", "revised", "failed", "changed")
+    return "failed", _SAID.get(error, NOT_DRAFTED if nothing_was else TRY_AGAIN)
 
 
 # --- what a draft holds -----------------------------------------------------------------------------------------------

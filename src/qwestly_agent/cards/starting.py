@@ -7,7 +7,7 @@ from typing import Literal
 from qwestly_agent.authority.brake import unless_braked
 from qwestly_agent.authority.model import digest_of
 from qwestly_agent.bootstrap import FullHouse
-from qwestly_agent.cards.model import LeftOut, Style
+from qwestly_agent.cards.model import NOT_DRAFTED, LeftOut, Style
 from qwestly_agent.errors import Invalid, Unavailable
 from qwestly_agent.stores.drafts import Draft
 
@@ -48,7 +48,7 @@ class Cards:
             await self.house.workflows.start(self.house.settings.card_machine_arn, f"card-{draft.id}", given)
         except Unavailable:
             now = self.house.clock()
-            await self.house.drafts.tell(self.user_id, draft.id, now, status="failed", label="It could not be begun")
+            await self.house.drafts.tell(self.user_id, draft.id, now, status="failed", label=NOT_DRAFTED)
             raise
         return draft
 

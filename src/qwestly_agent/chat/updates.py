@@ -18,6 +18,7 @@ from qwestly_agent.stores.drafts import Draft, DraftStatus
 T = TypeVar("T", Approval, Draft)
 
 MOST_ITEMS = 100
+FAILED_LATELY_SECONDS = 86_400.0
 OVERLAP_SECONDS = 5.0
 """Clocks differ, and writes take their time: what is nearly as old as the cursor is told again."""
 
@@ -69,9 +70,9 @@ class Updates(BaseModel):
 
 
 async def updates(house: House, user_id: str, after: float | None) -> Updates:
-    """Since the cursor; without one, what runs or waits now."""
+    """Since the cursor; without one, what runs or waits now, and the drafts that failed lately and last."""
     if after is None:
-        reading = house.approvals.waiting(user_id, MOST_ITEMS), house.drafts.under_way(user_id, MOST_ITEMS)
+        reading = house.approvals.waiting(user_id, MOST_ITEMS), _drafts_now(house, user_id)
     else:
         reading = (
             _touched(house.approvals.touched_since, user_id, after),
@@ -91,6 +92,16 @@ async def updates(house: House, user_id: str, after: float | None) -> Updates:
     full = [each[-1].updated_at for each in (approvals, drafts) if after is not None and len(each) == MOST_ITEMS]
     cursor = min([*full, max(house.clock(), *(item.at for item in items))])
     return Updates(items=items, cursor=repr(cursor), active=bool(some_wait or some_run))
+
+
+async def _drafts_now(house: House, user_id: str) -> list[Draft]:
+    """Those under way, and of each conversation the one that failed, where none was begun after it."""
+    under_way, lately = await asyncio.gather(
+        house.drafts.under_way(user_id, MOST_ITEMS),
+        house.drafts.touched_since(user_id, house.clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
+    )
+    last = {each.conversation_id: each for each in lately}
+    return [*under_way, *(each for each in last.values() if each.status == "failed")]
 
 
 async def _touched(read: Callable[[str, float, int], Awaitable[list[T]]], user_id: str, after: float) -> list[T]:
