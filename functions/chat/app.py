@@ -30,6 +30,7 @@ from qwestly_agent.authority.view import view_of as approval_view_of
 from qwestly_agent.bodies import BoundedBody
 from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.chat import api_page
+from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.opening import open_turn
 from qwestly_agent.chat.request import POSTED_DEFINITIONS, POSTED_SCHEMA, parse_turn
@@ -255,11 +256,8 @@ async def read_conversation(
 
 
 async def delete_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Deleted:
-    """With its messages, for good."""
-    await house.tool_calls.forget(user_id, conversation_id)
-    await house.approvals.forget_conversation(user_id, conversation_id)
-    await house.extractions.drop(user_id, conversation_id)
-    await house.conversations.delete(user_id, conversation_id)
+    """With its messages, for good. What it asks, and nobody decided, expires."""
+    await delete(house, user_id, conversation_id)
     return Deleted()
 
 

@@ -132,6 +132,25 @@ def test_what_was_not_seen_is_not_decided(chat: ChatServer, person: Client, mode
     assert person.get("/api/approvals")["items"][0]["status"] == "pending"
 
 
+def test_deleting_a_conversation_ends_what_it_asks_and_nothing_else(
+    chat: ChatServer, person: Client, model: ModelServer
+) -> None:
+    with Client(chat.url, f"{person.user_id}-stranger") as stranger:
+        others = [("c1", stranger), ("c2", person)]
+        for conversation_id, user in [*others, ("c1", person)]:
+            model.script(wants(value=f"{HEADLINE} {conversation_id}"))
+            user.say_ai_sdk(conversation_id, user_says("Make me head of product"))
+        [ended] = [each for each in person.get("/api/approvals")["items"] if each["conversation_id"] == "c1"]
+        person.request("DELETE", "/api/conversations/c1").raise_for_status()
+        for conversation_id, user in others:
+            [waits] = user.get("/api/approvals")["items"]
+            assert (waits["conversation_id"], waits["status"]) == (conversation_id, "pending")
+    late = decide(person, ended, "approve").json()
+    assert (late["status"], late["conversation_id"]) == ("expired", None)
+    assert late["outcome"] == "You deleted its conversation. Nothing was done."
+    assert profile_of(chat, person)["headline"] == "Product Manager"
+
+
 def test_an_edit_is_what_is_done(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")

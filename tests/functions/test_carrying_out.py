@@ -62,9 +62,10 @@ from qwestly_agent.bootstrap import House, bootstrap_without_models
 from qwestly_agent.chat.updates import MOST_ITEMS, updates
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import Invalid
+from qwestly_agent.errors import Invalid, NotFound
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.signals import Signals
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until
@@ -370,6 +371,13 @@ async def test_one_killed_while_asking_again_asks_once(stage: Stage, house: Hous
         assert (again.status, again.revises, after.revised_by) == ("pending", after.id, again.id)
         assert again.preview.difference == (f"Headline was “{BEFORE}” and is “Engineer” now.",)
         assert stage.effects_on(after.user_id) == []
+
+
+async def test_what_a_turn_asks_once_its_conversation_is_deleted_waits_for_nobody(house: House, user_id: str) -> None:
+    with pytest.raises(NotFound):
+        await Asking(house, user_id, "run", "deleted").submit(CHANGE, "call", stranger_spoke=False)
+    [approval] = await house.approvals.all(user_id, 10)
+    assert (approval.status, approval.mail_at) == ("expired", None)
 
 
 @pytest.mark.thorough
@@ -870,6 +878,7 @@ async def test_updates_go_on_after_more_than_a_page_at_once(stage: Stage, house:
 
 async def test_a_model_cannot_flood_its_user(stage: Stage, house: House, user_id: str) -> None:
     refused: list[str] = []
+    await house.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", house.clock()), "default")
     for n in range(MOST_WAITING + 5):
         for _ in range(2):
             proposal = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"No. {n}"}, f"{uuid.uuid4()}")

@@ -12,7 +12,9 @@ from qwestly_agent.cards.model import Style
 from qwestly_agent.cards.pipeline import NothingToTell
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.cards.starting import ALIVE_SECONDS, MOST_WAITING, AboutText, Cards
+from qwestly_agent.chat.deletion import delete
 from qwestly_agent.errors import Braked, Invalid, NotFound, Unavailable
+from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import until
 from tests.statemachines.conftest import Person, World
@@ -41,6 +43,16 @@ def test_a_card_is_made_beside_the_conversation_that_wanted_it(ada: Person) -> N
     assert (draft.kind, draft.status, draft.style, draft.conversation_id) == ("card", "running", "concise", "c1")
     asked = ada.is_asked()
     assert (asked.conversation_id, asked.run_id, asked.arguments["content"]["style"]) == ("c1", "run1", "concise")
+
+
+def test_a_card_whose_conversation_is_deleted_is_asked_about_no_longer(ada: Person) -> None:
+    turn = NewTurn("run1", "m1", "Make me a card", ada.world.clock())
+    container.full_house.run(lambda house: house.conversations.create(ada.user_id, "c1", turn, "default"))
+    begins(ada)
+    ada.is_asked()
+    container.full_house.run(lambda house: delete(house, ada.user_id, "c1"))
+    until(lambda: [each.status for each in ada.world.aws.workflows() if ada.draft_id in each.name] == ["SUCCEEDED"])
+    assert (ada.draft().status, ada.draft().conversation_id) == ("expired", None)
 
 
 def test_the_same_wish_twice_makes_one_card(ada: Person, model: ModelServer) -> None:

@@ -16,6 +16,7 @@ from qwestly_agent.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.observability import Event, cause_of
 
 MOST_WAITING = 100
+CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
 
 
 async def settle(
@@ -64,6 +65,16 @@ async def end_empty(house: House, user_id: str) -> None:
             continue
         if expired := await expire(house, approval, house.clock()):
             with suppress(Unavailable):  # then the sweep tells it
+                await tell_execution(house, expired)
+
+
+async def withdraw(house: House, user_id: str, conversation_id: str) -> None:
+    """The questions of a conversation that is deleted: they expire, and executions that wait for them end."""
+    for approval in await house.approvals.of_conversation(user_id, conversation_id, 0):
+        if approval.status != "pending":
+            continue
+        if expired := await expire(house, approval, house.clock(), CONVERSATION_DELETED):
+            with suppress(AgentError):  # then the sweep tells it
                 await tell_execution(house, expired)
 
 

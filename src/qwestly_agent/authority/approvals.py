@@ -191,13 +191,14 @@ async def decide(
             return decided, True
 
 
-async def expire(house: House, before: Approval, now: float) -> Approval | None:
-    """None where it is no longer pending."""
+async def expire(house: House, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
+    """None where it is no longer pending. `outcome` says why, where that is not that its time is over."""
     return await house.approvals.put(
         before,
         before.model_copy(
             update={
                 "status": "expired",
+                "outcome": outcome,
                 "decided_at": now,
                 "decided_by": "nobody",
                 "mail_at": None,

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from qwestly_agent.authority import brake
+from qwestly_agent.authority.answering import withdraw
 from qwestly_agent.authority.approvals import Asker, Proposal, ask, id_of_call, parse
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.gate import Decision, gate
 from qwestly_agent.authority.model import Approval, written
 from qwestly_agent.bootstrap import House
-from qwestly_agent.errors import Invalid
+from qwestly_agent.errors import Invalid, NotFound
 
 REMEMBERED = 50
 MOST_WAITING = 20
@@ -52,6 +53,10 @@ class Asking:
         if decision.answer == "run":
             approval = await carry_out(self.house, self.user_id, approval.id)
             await self.house.approvals.told(approval)  # the call's result says it
+        # Looked for after writing: either we see that it is gone, or whoever deletes it sees what we wrote.
+        elif not await self.house.conversations.exists(self.user_id, self.conversation_id):
+            await withdraw(self.house, self.user_id, self.conversation_id)
+            raise NotFound("The conversation was deleted meanwhile.")
         return decision, approval
 
     async def _bounded(self, proposal: Proposal) -> None:

@@ -211,6 +211,8 @@ def _page(house: House, approval: Approval, status: int = 200, notice: str = "",
 def _outcome(approval: Approval) -> tuple[str, str]:
     yes = "It was allowed at your level" if approval.decided_by == "level" else "You said yes"
     match approval.status:
+        case "expired" if approval.outcome:
+            return "This is not asked any more", approval.outcome
         case "pending" | "expired":
             return "Nobody decided in time", f"The time was over on {moment(approval.expires_at)}. Nothing was done."
         case "rejected":

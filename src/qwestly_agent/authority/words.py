@@ -37,6 +37,8 @@ def news_of(approval: Approval) -> str:
             return f"The user wants {what} otherwise; it is being drafted anew already, so propose nothing.{because}"
         case "revised":
             return f"The user wants {what} otherwise. Propose it anew as they say.{because}"
+        case "expired" if approval.outcome:
+            return f"{what} is not asked any more. {approval.outcome}"
         case "expired":
             return f"Nobody decided on {what} in time, so nothing was done."
         case "approved" | "executing":

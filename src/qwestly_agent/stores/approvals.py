@@ -65,7 +65,7 @@ class Approvals:
         return [_approval(each) async for each in found]
 
     async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Approval]:
-        """The newest first."""
+        """The newest first; no limit is 0."""
         return await self._find({"user_id": user_id, "conversation_id": conversation_id}, limit, None)
 
     async def news(self, user_id: str, conversation_id: str) -> list[Approval]:

@@ -92,6 +92,12 @@ class Drafts:
             if len(left) < len(evidence):
                 await self._set(user_id, each["_id"], {"part_evidence": _kept(left), "flagged": True})
 
+    async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
+        """What is drafted goes on; it belongs to no conversation any more."""
+        await self.database[COLLECTION].update_many(
+            {"user_id": user_id, "conversation_id": conversation_id}, {"$set": {"conversation_id": None}}
+        )
+
     async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Draft]:
         """Without their parts; oldest change first."""
         return await self._find({"user_id": user_id, "updated_at": {"$gte": moment}}, "updated_at", 1, limit)
