@@ -12,7 +12,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: run test test-all check format lock build built deploy bench doctor smoke help
 .DEFAULT_GOAL := help
 
-run: $(VENV)/ready ## start everything on this machine and print one address (PORT=8000)
+run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
 	@$(BIN)/python -m infra.local
 
 test: $(VENV)/ready ## the everyday tests: two minutes
@@ -37,11 +37,12 @@ format: $(VENV)/ready ## format the code
 
 lock: ## resolve the dependencies anew and pin them with their hashes
 	@$(LOCK) pyproject.toml -o requirements/layer.txt
-	@$(LOCK) pyproject.toml --group dev -c requirements/layer.txt -o requirements/dev.txt
+	@$(LOCK) pyproject.toml --group run -c requirements/layer.txt -o requirements/run.txt
+	@$(LOCK) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
 	@$(LOCK) requirements/build.in -o requirements/build.txt
 	@$(LOCK) requirements/checkov.in -o requirements/checkov.txt
 
-build: built $(VENV)/ready ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
+build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
 	@$(BIN)/python -m infra.sizes
 
 built: .venv-sam/ready
@@ -54,10 +55,10 @@ deploy: built ## sam deploy (STAGE=dev)
 bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/results.json and results.svg
 	@$(BIN)/python -m benchmarks
 
-doctor: $(VENV)/ready ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
+doctor: $(VENV)/run ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
 	@$(BIN)/python -m infra.doctor $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
-smoke: $(VENV)/ready ## walk through a deployed chat as a user who is nobody (STAGE=dev; SPEND=1 has the models answer)
+smoke: $(VENV)/run ## walk through a deployed chat as a user who is nobody (STAGE=dev; SPEND=1 has the models answer)
 	@$(BIN)/python -m infra.smoke $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
 help: ## list the targets
@@ -82,10 +83,16 @@ SAM := SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 	@.venv-checkov/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/checkov.txt
 	@touch $@
 
-$(VENV)/ready: requirements/dev.txt
+# What the laptop's stack needs; the tools of the tests and checks come on top of it, with the first of their targets.
+$(VENV)/run: requirements/run.txt
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed: Python 3.11 or later is needed."; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is needed; %s is %d.%d. Try: make PYTHON=python3.13 …" % (sys.executable, *sys.version_info[:2]))'
 	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv"; exit 1; }
-	@echo "Installing into $(VENV), once…"
-	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
+	@echo "Installing what runs into $(VENV), once…"
+	@$(BIN)/python -m pip install --require-hashes -r requirements/run.txt
+	@touch $@
+
+$(VENV)/ready: requirements/dev.txt $(VENV)/run
+	@echo "Installing what tests and checks into $(VENV), once…"
+	@$(BIN)/python -m pip install --require-hashes -r requirements/dev.txt
 	@touch $@

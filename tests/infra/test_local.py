@@ -1,9 +1,11 @@
 """The one-laptop stack: what it starts in place of what, and a front that answers as the function URL does."""
 
+import ast
 import asyncio
 import base64
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
@@ -290,6 +293,33 @@ def test_a_port_that_is_none_is_said_in_one_sentence(port: str) -> None:
     assert refused.returncode == 1
     assert "PORT" in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+# --- what it is installed with ------------------------------------------------------------------------------------
+
+
+def pins(name: str) -> dict[str, str]:
+    """Of a file in requirements/: the version of each distribution."""
+    text = (ROOT / "requirements" / f"{name}.txt").read_text(encoding="utf-8")
+    return dict(re.findall(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==(\S+)", text, re.MULTILINE))
+
+
+def test_each_list_of_requirements_has_that_before_it_at_the_same_versions() -> None:
+    layer, run, dev = pins("layer"), pins("run"), pins("dev")
+    assert layer.items() < run.items() < dev.items()
+
+
+def test_what_the_stack_imports_is_installed_by_make_run() -> None:
+    """The tests' own environment has more: there a missing one would not be missed."""
+    folders = ("src", "functions", "infra/local", "infra/mongo")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    nodes = [node for path in files for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    found = {name.partition(".")[0] for name in names} & packages_distributions().keys()
+    assert {"moto", "yaml", "nx_27017", "fastapi"} <= found
+    brought = {name: {each.lower().replace("_", "-") for each in packages_distributions()[name]} for name in found}
+    assert not [name for name, distributions in brought.items() if not distributions & pins("run").keys()]
 
 
 # --- the candidate app --------------------------------------------------------------------------------------------
