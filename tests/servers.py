@@ -18,8 +18,9 @@ from pydantic_ai import Tool
 from pymongo import MongoClient
 
 from functions.chat.app import create_app
-from infra.local.candidate_app import CandidateAppServer, mint
+from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import DEMO_DATABASE
+from infra.local.tokens import mint
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.make import make_agent
 from qwestly_agent.bootstrap import FullHouse, bootstrap

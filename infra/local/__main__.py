@@ -1,6 +1,8 @@
 """The one-laptop stack: every outside system replaced at its wire, each part a process of its own.
 
 `make run` starts this. What is set in the environment wins, so that a part can be swapped for a real one.
+
+No part outlives this process, however it ends: each watches a pipe of which only this process has the other end.
 """
 
 import contextlib
@@ -12,12 +14,13 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import NoReturn
 
-from infra.local.candidate_app import API_PATH, demanded, mint
 from infra.local.environment import (
+    API_PATH,
     DEMO_DATABASE,
     DEMO_USER,
     ROOT,
@@ -28,14 +31,29 @@ from infra.local.environment import (
     new_secret,
 )
 from infra.local.serving import listen
+from infra.local.tokens import demanded, mint
 from qwestly_agent.settings import is_reference
 
 LOGS = ROOT / ".local" / "logs"
 START_SECONDS = 60
 STOP_SECONDS = 8
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CHAT = "ChatFunction"
-MODEL_SERVER = "model server"
+CHAT_FUNCTION, DATABASE, MODEL_SERVER = "chat function", "database", "model server"
 DEFAULT_PORT = "8000"
+
+TIED = f"""
+exec 3<&0 </dev/null
+{{
+    trap '' TERM
+    read -r _ <&3
+    kill -TERM 0
+    for _ in $(seq {STOP_SECONDS}); do sleep 1; kill -0 $$ || exit; done
+    kill -KILL 0
+}} 2>/dev/null &
+exec 3<&- "$@"
+"""
+"""The shell that becomes a part. It leaves a watcher behind, which ends the part once our end of the pipe is closed."""
 
 
 class CannotRun(Exception):
@@ -58,28 +76,42 @@ class Part:
     def log(self) -> str:
         return str(LOGS.relative_to(ROOT) / f"{self.name.replace(' ', '-')}.log")
 
-    def start(self, environment: Mapping[str, str]) -> None:
+    def start(self, environment: Mapping[str, str], tie: int) -> None:
+        """`tie` is the end of a pipe; with the other end the part ends."""
         (ROOT / self.log).unlink(missing_ok=True)
         self.written = os.open(ROOT / self.log, os.O_RDWR | os.O_CREAT)
         # A session of its own: Ctrl-C reaches us alone, and the parts end in order.
         self.process = subprocess.Popen(
-            self.command,
+            ["/bin/sh", "-c", TIED, self.name, *self.command],
             cwd=ROOT / self.folder,
             env={**environment, "PORT": str(self.port), "AWS_LWA_PORT": str(self.port)},
-            stdin=subprocess.DEVNULL,
+            stdin=tie,
             stdout=self.written,
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
 
     def wait_until_ready(self) -> None:
-        until = time.monotonic() + START_SECONDS
-        while time.monotonic() < until:
+        def answers() -> bool:
             self.check()
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                return
+                return True
+            return False
+
+        self._wait(answers)
+
+    def wait_until_done(self) -> None:
+        """For one that has no port."""
+        self._wait(lambda: self.process is None or self.process.poll() is not None)
+        if self.process and self.process.returncode:
+            raise CannotRun(f"The {self.name} could not be filled: {self.last_words()} (see {self.log})")
+
+    def _wait(self, condition: Callable[[], bool]) -> None:
+        until = time.monotonic() + START_SECONDS
+        while not condition():
+            if time.monotonic() > until:
+                raise CannotRun(f"The {self.name} did not answer within {START_SECONDS} seconds; see {self.log}")
             time.sleep(0.02)
-        raise CannotRun(f"The {self.name} did not answer within {START_SECONDS} seconds; see {self.log}")
 
     def check(self) -> None:
         if self.process and self.process.poll() is not None:
@@ -94,15 +126,16 @@ class Part:
         return next((line.partition(marker)[2] for line in reversed(lines) if marker in line), lines[-1])
 
     def stop(self) -> None:
-        if self.process is None or self.process.poll() is not None:
+        if self.process is None:
             return
         self.process.terminate()
         try:
             self.process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
             print(f"The {self.name} did not end within {STOP_SECONDS} seconds, and is killed; see {self.log}")
-            self.process.kill()
-            self.process.wait()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)  # its watcher, at least
+        self.process.wait()
 
 
 @dataclass
@@ -132,12 +165,12 @@ def plan(given: Mapping[str, str]) -> Stack:
     environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"
     front = Part("page", _port(environment.get("PORT", DEFAULT_PORT)), [])
-    chat = stack.add("chat function", "./run.sh", folder="functions/chat")
+    chat = stack.add(CHAT_FUNCTION, "./run.sh", folder="functions/chat")
     _plan_aws(stack, given, front.port)
     _plan_candidate_app(stack, given)
     models = _plan_models(stack)
     if "MONGODB_URI" not in environment:
-        environment["MONGODB_URI"] = "mongodb://" + stack.add("database", *_module("database"))
+        environment["MONGODB_URI"] = "mongodb://" + stack.add(DATABASE, *_module("database"))
     stack.notes = _notes(stack)
     stack.status = {"user": DEMO_USER, "database": environment["MONGODB_DATABASE"], **models, "notes": stack.notes}
     front.command = [
@@ -220,46 +253,48 @@ def free_port() -> int:
 def run(stack: Stack) -> NoReturn:
     """Until a part ends or somebody ends us. Raises `CannotRun`."""
     LOGS.mkdir(parents=True, exist_ok=True)
-    front = stack.parts[0]
+    front, *behind = stack.parts
     listen(front.port, f"Set another one, as in: PORT={front.port + 1} make run").close()
+    demo = Part("demo user", 0, [sys.executable, "-m", "infra.local.demo"])
+    tie, _ours = os.pipe()
     try:
-        for part in stack.parts:
-            part.start(stack.environment)
-        for part in reversed(stack.parts):
-            part.wait_until_ready()
+        for part in behind:
+            part.start(stack.environment, tie)
         if is_demo(stack):
-            _fill_demo_user(stack)
+            for part in behind:
+                if part.name in (DATABASE, MODEL_SERVER):
+                    part.wait_until_ready()
+            demo.start(stack.environment, tie)
+        for part in reversed(behind):
+            part.wait_until_ready()
         _warm_up(stack)
+        demo.wait_until_done()
+        # Last: whoever is answered at the one address finds everything there.
+        front.start(stack.environment, tie)
+        front.wait_until_ready()
         _announce(stack)
         while True:
             for part in stack.parts:
                 part.check()
             time.sleep(0.2)
     finally:
-        for part in stack.parts:
+        _ignore_signals()
+        for part in (*stack.parts, demo):
             part.stop()
-
-
-def _fill_demo_user(stack: Stack) -> None:
-    filled = subprocess.run(
-        [sys.executable, "-m", "infra.local.demo"], cwd=ROOT, env=stack.environment, capture_output=True, text=True
-    )
-    if filled.returncode:
-        raise CannotRun(f"The demo user could not be filled: {filled.stderr.strip().splitlines()[-1]}")
 
 
 def _warm_up(stack: Stack) -> None:
     """The first question should not wait for the first connection."""
+    [chat] = [part for part in stack.parts if part.name == CHAT_FUNCTION]
     secret = stack.environment["QWESTLY_AGENT_SHARED_SECRET"].split(",")[0].strip()
     token = mint(DEMO_USER, secret, time.time(), **demanded(stack.environment))
     request = urllib.request.Request(
-        f"http://127.0.0.1:{stack.parts[0].port}/api/conversations",
-        headers={"Authorization": f"Bearer {token}"},
+        f"http://127.0.0.1:{chat.port}/api/conversations", headers={"Authorization": f"Bearer {token}"}
     )
     try:
         urllib.request.urlopen(request, timeout=START_SECONDS).close()
     except OSError as error:
-        raise CannotRun(f"The chat function does not answer: {error} (see {stack.parts[1].log})") from None
+        raise CannotRun(f"The chat function does not answer: {error} (see {chat.log})") from None
 
 
 def _announce(stack: Stack) -> None:
@@ -271,8 +306,26 @@ def _announce(stack: Stack) -> None:
     print(f"\nOpen http://127.0.0.1:{stack.parts[0].port}   (Ctrl-C ends it)", flush=True)
 
 
+def _stop_on_signals() -> None:
+    for number in SIGNALS:
+        # A shell starts what is in the background with SIGINT ignored, which nobody asked it for; nohup was asked.
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    _ignore_signals()
+    raise KeyboardInterrupt
+
+
+def _ignore_signals() -> None:
+    """The parts are being ended: told once more, we would leave some of them to their watchers."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def main() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    _stop_on_signals()
     try:
         run(plan(os.environ))
     except KeyboardInterrupt:

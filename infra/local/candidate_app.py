@@ -1,8 +1,5 @@
 """A stub of the candidate app: mints tokens exactly as the real one does, and does what its write API promises.
 
-Tokens: `jsonwebtoken`'s `sign({user_id, email, name}, secret, {expiresIn: '5m'})`: HS256, and a header and claims in
-its order.
-
 The write API is docs/candidate-app-api.yaml, over the database of the stack; it is there where
 `QWESTLY_CANDIDATE_API_SECRET` is set and the database is a local one. It misbehaves when told to: POST
 `/_control/faults` (`{"faults": [Fault, …]}`, one for each request that comes next), POST `/_control/release`, GET and
@@ -44,31 +41,12 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, SafeLoader, is_local
+from infra.local.environment import API_PATH, DEMO_DATABASE, DEMO_USER, ROOT, SafeLoader, is_local
 from infra.local.serving import listen
-
-LIFE_SECONDS = 300
-
-# --- tokens for the page ----------------------------------------------------------------------------------------------
-
-
-def mint(user_id: str, secret: str, now: float, **more: str) -> str:
-    """A token as the candidate app gives its page; `more` are claims such as `aud`."""
-    name = user_id.partition("|")[2] or user_id
-    issued = int(now)
-    claims = {"user_id": user_id, "email": f"{name}@example.com", "name": name.title()}
-    return jwt.encode({**claims, "iat": issued, "exp": issued + LIFE_SECONDS, **more}, secret, algorithm="HS256")
-
-
-def demanded(environment: Mapping[str, str]) -> dict[str, str]:
-    """The claims that the chat function is told to demand."""
-    claims = {"aud": environment.get("QWESTLY_JWT_AUDIENCE"), "iss": environment.get("QWESTLY_JWT_ISSUER")}
-    return {name: value for name, value in claims.items() if value}
-
+from infra.local.tokens import demanded, mint
 
 # --- the write API ----------------------------------------------------------------------------------------------------
 
-API_PATH = "/api/agent/v1"
 CONTRACT = ROOT / "docs" / "candidate-app-api.yaml"
 CANDIDATES, PREFERENCES, CARDS, LINKEDIN = (
     "candidates_enhanced",

@@ -17,6 +17,8 @@ import yaml
 ROOT = Path(__file__).parents[2]
 DEMO_DATABASE = "qwestly_local"
 DEMO_USER = "auth0|demo"
+API_PATH = "/api/agent/v1"
+"""Of the candidate app's write API."""
 SENDER = "Qwestly <agent@qwestly.example>"
 
 REGION, ACCOUNT = "us-east-1", "123456789012"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.processes import Stack, gone, running_stack
+from tests.e2e.processes import Stack, alive, descendants, running_stack
 from tests.servers import mongo_server
 from tests.widget.conftest import browser as browser
 
@@ -20,6 +20,6 @@ def stack_database() -> Iterator[str]:
 def stack(stack_database: str) -> Iterator[Stack]:
     with running_stack(stack_database) as stack:
         yield stack
-        parts = stack.children
+        parts = descendants(stack.process.popen.pid)
         assert stack.process.end(signal.SIGTERM) == 0, stack.process.said
-        assert [pid for pid in parts if not gone(pid)] == []
+        assert alive(parts) == []

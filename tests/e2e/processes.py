@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,9 +16,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from infra.local.environment import DEMO_DATABASE, ROOT, Template
+from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, Template
 from qwestly_agent.settings import is_reference
-from tests.servers import API_SECRET, SECRET, free_port, until, wait_for_port
+from tests.servers import API_SECRET, SECRET, Client, free_port, until, wait_for_port
 
 START_SECONDS = 70
 END_SECONDS = 20
@@ -77,6 +78,11 @@ class Process:
         self.popen.send_signal(how)
         return self.wait()
 
+    def interrupt(self) -> int:
+        """Ctrl-C, again and again until it ended; the exit code."""
+        until(lambda: self.popen.send_signal(signal.SIGINT) or not self.running(), END_SECONDS)
+        return self.wait()
+
     def wait(self, seconds: float = END_SECONDS) -> int:
         """The exit code, once it ended by itself and all its words are read."""
         try:
@@ -116,12 +122,19 @@ class Stack:
     """What `make run` starts."""
 
     process: Process
-    url: str
+    port: int
+    found: Any = None
+    """What the memories were when the address answered first."""
 
     @property
-    def children(self) -> list[int]:
-        found = subprocess.run(["pgrep", "-P", str(self.process.popen.pid)], capture_output=True, text=True)
-        return [int(pid) for pid in found.stdout.split()]
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def answers(self) -> bool:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
+            return True
+        return False
 
     def model(self, control: str, **body: Any) -> Any:
         """Tells the stack's own model server what to do, or asks it what it was sent."""
@@ -138,23 +151,41 @@ class Stack:
 def running_stack(mongodb_uri: str) -> Iterator[Stack]:
     port = free_port()
     with started(*python("infra.local"), PORT=str(port), MONGODB_URI=mongodb_uri) as process:
-        stack = Stack(process, f"http://127.0.0.1:{port}")
+        stack = Stack(process, port)
         try:
-            until(lambda: "Ctrl-C" in process.said or not process.running(), START_SECONDS)
+            until(lambda: stack.answers or not process.running(), START_SECONDS)
             assert process.running(), process.said
+            with Client(stack.url, DEMO_USER) as first:
+                stack.found = first.request("GET", "/api/memories").json()
+            until(lambda: "Ctrl-C" in process.said or not process.running(), START_SECONDS)
             yield stack
         finally:
-            # Its parts have sessions of their own: killed hard, it would leave them behind.
             if process.running():
                 process.end(signal.SIGTERM)
 
 
-def gone(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    return False
+def descendants(pid: int) -> list[int]:
+    """The processes that it started, and those that they did."""
+    table = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True)
+    parents = [tuple(map(int, line.split())) for line in table.stdout.splitlines()]
+    found = [pid]
+    for parent in found:
+        found += [child for child, of in parents if of == parent]
+    return found[1:]
+
+
+def alive(pids: list[int]) -> list[str]:
+    """What runs of these; one that ended and was not asked for its exit code does not run."""
+    table = subprocess.run(["ps", "-A", "-o", "pid=,stat=,args="], capture_output=True, text=True, check=True)
+    found = [line.split(maxsplit=2) for line in table.stdout.splitlines()]
+    return [" ".join(words) for words in found if int(words[0]) in pids and not words[1].startswith("Z")]
+
+
+def kill(pids: list[int]) -> None:
+    """What is left of them."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """What `make run` starts, over HTTP: one origin, the demo question, every event as it happens, and a clean end."""
 
-import signal
 import subprocess
 import time
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ import httpx2
 import pytest
 
 from infra.local.environment import DEMO_USER, ROOT
-from tests.e2e.processes import Stack, gone, running_stack, tool
+from tests.e2e.processes import Stack, alive, descendants, running_stack, tool
 from tests.servers import Client, events_of
 
 pytestmark = pytest.mark.thorough
@@ -24,6 +23,10 @@ def client(stack: Stack) -> Iterator[Client]:
     stack.model("reset", now=True)
     with Client(stack.url, DEMO_USER) as user:
         yield user
+
+
+def test_who_is_answered_at_the_one_address_finds_the_demo_user_there(stack: Stack) -> None:
+    assert "Wants to lead a product team" in str(stack.found)
 
 
 def test_the_one_address_serves_page_widget_health_status_and_token(client: Client) -> None:
@@ -141,11 +144,11 @@ def test_a_second_start_takes_seconds_keeps_what_was_said_and_ends_with_ctrl_c(
         with Client(again.url, DEMO_USER) as user:
             assert user.get(f"/api/conversations/{said}")["messages"][0]["content"] == "Remember this conversation"
             assert user.say(DEMO_QUESTION).text.count("Wants to lead a product team") == 1
-        parts = again.children
+        parts = descendants(again.process.popen.pid)
         assert len(parts) >= 4
-        assert again.process.end(signal.SIGINT) == 0
+        assert again.process.interrupt() == 0
         assert again.process.said.rstrip().endswith("Stopped.")
         assert "Traceback" not in again.process.said
-        assert [pid for pid in parts if not gone(pid)] == []
+        assert alive(parts) == []
         with pytest.raises(httpx2.ConnectError):
             httpx2.get(f"{again.url}/healthz")

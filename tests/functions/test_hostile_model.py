@@ -30,6 +30,7 @@ from pymongo.database import Database
 
 from infra.local import candidate_app, model_server
 from infra.local.candidate_app import CandidateAppServer
+from infra.local.environment import API_PATH
 from infra.local.model_brain import ToolCall, embedding
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.authority.approvals import id_of_call
@@ -653,7 +654,7 @@ class Effects:
         for request in self.requests:
             record = records[request["headers"]["idempotency-key"]]
             body = json.loads(request["body"]) if request["body"] else None
-            path = request["path"].removeprefix(candidate_app.API_PATH)
+            path = request["path"].removeprefix(API_PATH)
             assert (request["method"], path, body) == asked_for(record)
         asked = {request["headers"]["idempotency-key"] for request in self.requests}
         assert {each["key"] for each in done} <= asked

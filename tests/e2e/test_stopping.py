@@ -1,0 +1,70 @@
+"""However the stack is ended, nothing of it is left."""
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.e2e.processes import END_SECONDS, Process, alive, descendants, kill, started, tool
+from tests.servers import free_port, mongo_server, until
+
+PARTS = 4
+"""That start at first, where a database is given."""
+
+
+@dataclass
+class Made:
+    """`make run`, of which every part was started."""
+
+    process: Process
+
+    @property
+    def pids(self) -> list[int]:
+        return descendants(self.process.popen.pid)
+
+    def signal(self, number: signal.Signals) -> None:
+        """As a terminal does: to all that was started in it."""
+        os.killpg(self.process.popen.pid, number)
+
+    def interrupt(self) -> None:
+        """Ctrl-C, again and again."""
+        until(lambda: self.signal(signal.SIGINT) or not self.process.running(), END_SECONDS)
+
+
+WAYS: dict[str, Callable[[Made], object]] = {
+    "Ctrl-C": lambda made: made.signal(signal.SIGINT),
+    "Ctrl-C again and again": Made.interrupt,
+    "the terminal is closed": lambda made: made.signal(signal.SIGHUP),
+    "SIGTERM to all": lambda made: made.signal(signal.SIGTERM),
+    "SIGTERM to make": lambda made: made.process.popen.terminate(),
+    "SIGKILL to the stack": lambda made: os.kill(made.pids[0], signal.SIGKILL),
+}
+
+
+@pytest.fixture(scope="module")
+def mongodb_uri() -> Iterator[str]:
+    with mongo_server() as (uri, _):
+        yield uri
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_nothing_of_a_stack_that_was_ended_is_left(way: str, mongodb_uri: str) -> None:
+    """Started as a script starts what is in the background: with SIGINT ignored."""
+    environment = os.path.dirname(os.path.dirname(sys.executable))
+    command = f"{tool('make', 'it runs the stack')} --old-file={environment}/run run VENV={environment}"
+    with started("sh", "-c", f"trap '' INT; exec {command}", PORT=str(free_port()), MONGODB_URI=mongodb_uri) as process:
+        made = Made(process)
+        until(lambda: len(made.pids) > PARTS or not process.running(), END_SECONDS)
+        assert process.running(), process.said
+        pids = made.pids
+        try:
+            WAYS[way](made)
+            process.wait()
+            until(lambda: not alive(pids), END_SECONDS)
+            assert "Traceback" not in process.said
+        except BaseException:
+            kill(pids)
+            raise
