@@ -64,8 +64,8 @@ class Price:
 # bill follows the provider's.
 PRICES_NOTED = date(2026, 11, 21)
 PRICES: dict[str, Price] = {
-    "deepseek-flash": Price(Decimal("0.15"), Decimal("0.003"), Decimal("0.60")),
-    "deepseek-v4-pro": Price(Decimal("0.66"), Decimal("0.022"), Decimal("1.98")),
+    "deepseek-flash": Price(Decimal("0.14"), Decimal("0.0028"), Decimal("0.28")),
+    "deepseek-v4-pro": Price(Decimal("1.74"), Decimal("0.0145"), Decimal("3.48")),
 }
 
 

@@ -61,13 +61,13 @@ EITHER_WAY = pytest.mark.parametrize("asking", [ask, ask_streaming], ids=["whole
 
 def test_a_million_tokens_cost_what_the_providers_list_says() -> None:
     million = RequestUsage(input_tokens=1_000_000, output_tokens=1_000_000)
-    assert price_of("deepseek-flash", million) == Decimal("0.75")
-    assert price_of("deepseek-v4-pro", million) == Decimal("2.64")
+    assert price_of("deepseek-flash", million) == Decimal("0.42")
+    assert price_of("deepseek-v4-pro", million) == Decimal("5.22")
 
 
 def test_cached_tokens_are_part_of_the_input_and_cost_a_fiftieth() -> None:
     usage = RequestUsage(input_tokens=1_000_000, cache_read_tokens=900_000)
-    assert price_of("deepseek-flash", usage) == Decimal("0.015") + Decimal("0.0027")
+    assert price_of("deepseek-flash", usage) == Decimal("0.014") + Decimal("0.00252")
 
 
 def test_a_model_without_a_price_is_not_free() -> None:

@@ -95,7 +95,7 @@ def test_an_answer_that_its_provider_never_counted_is_estimated() -> None:
 def test_a_model_without_a_price_counts_as_the_dearest_towards_the_ceilings() -> None:
     record = record_of()
     record.messages = [answered("a-model-without-a-price", fresh=1_000_000)]
-    assert record.ceiling_usd() == 0.66
+    assert record.ceiling_usd() == 1.74
 
 
 def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:
@@ -107,7 +107,7 @@ def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:
     ]
     usage = record.usage()
     assert (usage["input_tokens"], usage["cached_tokens"], usage["output_tokens"]) == (3_000, 900, 30)
-    cost = (Decimal(2_100) * Decimal("0.15") + 900 * Decimal("0.003") + 30 * Decimal("0.60")) / 1_000_000
+    cost = (Decimal(2_100) * Decimal("0.14") + 900 * Decimal("0.0028") + 30 * Decimal("0.28")) / 1_000_000
     assert usage["cost_usd"] == float(cost)
 
 
