@@ -103,7 +103,7 @@ def deps_of(record: Record) -> AgentDeps:
         "user_id": "auth0|benchmark",
         "level": "L1",
         "calls": record.calls,
-        "spending": Spending(1.0, OverBudget()),
+        "spending": Spending(1.0, OverBudget(), system_clock()),
         "failure_of": failure_of,
         "clock": system_clock,
         "logger": make_logger("CRITICAL"),

@@ -1,6 +1,7 @@
 """Models and what they cost; and, where that was asked for, whether each of them answers."""
 
 import math
+import time
 from collections.abc import AsyncIterable, Awaitable, Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from textwrap import shorten
@@ -18,6 +19,7 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import ModelResponse, ModelResponsePart, ThinkingPart, ToolCallPart
 from pydantic_ai.models import Model
+from pydantic_ai.usage import RequestUsage
 
 from infra.doctor.findings import Findings, each_of, right, wrong
 from infra.doctor.patient import Patient
@@ -28,7 +30,7 @@ from qwestly_agent.cards.drafting import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSe
 from qwestly_agent.clients.embeddings import DIMENSIONS, MODEL
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.errors import OverBudget
-from qwestly_agent.llm import DEFAULT_MODELS, PRICES, PRICES_NOTED, TierModel, make_models
+from qwestly_agent.llm import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_models, price_of
 from qwestly_agent.one_answer import make_typed_agent
 from qwestly_agent.settings import Settings
 from qwestly_agent.tools import TOOLS
@@ -47,12 +49,13 @@ def names_of(settings: Settings) -> list[str]:
 
 
 async def check_prices(patient: Patient) -> Findings:
+    now = patient.clock()
     for name in names_of(patient.settings):
-        if name.partition(":")[2] in PRICES:
+        if price_of(name, None, RequestUsage(), now) is not None:
             yield right("prices", f"{name} has one")
         else:
-            yield wrong("prices", f"{name} has none in llm.py: it counts as the dearest, and no cost is shown")
-    days = (datetime.fromtimestamp(patient.clock(), UTC).date() - PRICES_NOTED).days
+            yield wrong("prices", f"{name} has none: it counts as the dearest, and no cost is shown")
+    days = (datetime.fromtimestamp(now, UTC).date() - PRICES_NOTED).days
     if days > OLDEST_PRICES_DAYS:
         yield wrong("prices", f"were last compared with the provider's list {days} days ago, on {PRICES_NOTED}")
     else:
@@ -91,7 +94,7 @@ async def typed_answer(model: Model) -> Answer:
     agent = make_typed_agent(
         TierModel(model, None), DraftedSection, name="doctor", instructions=INSTRUCTIONS, retries=OUTPUT_RETRIES
     )
-    spending = SpendingAlone(Spending(math.inf, OverBudget()))
+    spending = SpendingAlone(Spending(math.inf, OverBudget(), time.time()))
     result = await agent.run("There is no evidence.", deps=spending, timeout=ANSWER_SECONDS)
     return result, f"a section with {len(result.output.claims)} claims"
 
@@ -128,9 +131,9 @@ async def spend_on_models(about: str, patient: Patient) -> Findings:
 
 def _problems(model: Model, result: AgentRunResult[Any]) -> Iterator[str]:
     """Of an answer that is one."""
-    answered_as = result.response.model_name
-    if answered_as != model.model_name and answered_as not in PRICES:
-        yield f"{answered_as} has no price in llm.py: it counts as the dearest, and no cost is shown"
+    answered_as = f"{model.system}:{result.response.model_name}"
+    if price_of(answered_as, None, RequestUsage(), time.time()) is None:
+        yield f"{result.response.model_name} has no price that we know: it counts as {model.model_name}, if that has one"
     thought = any(isinstance(part, ThinkingPart) for part in _said(result))
     if (model.settings or {}).get("thinking") is False and (thought or result.usage.details.get("reasoning_tokens")):
         yield "it thinks, and must not: each answer is late and dearer"

@@ -1,13 +1,14 @@
 """Which model does what, with its settings and its price. No other module names a model."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any, Literal, TypeAlias
 
 import httpx2
+from genai_prices import calc_price
 from openai import AsyncOpenAI
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
@@ -43,42 +44,46 @@ SILENCE_SECONDS: dict[Tier, float] = {"fast": 60, "pro": 120}
 """Between two bytes of an answer: a whole one is written to its end before the first."""
 
 
-@dataclass(frozen=True)
-class Price:
-    """US dollars for a million tokens."""
-
-    input: Decimal
-    cached_input: Decimal
-    output: Decimal
-
-    def of(self, usage: RequestUsage) -> Decimal:
-        """What a request cost, in US dollars; cached tokens are part of the input tokens."""
-        # What a provider counts is its own word: no count of it makes an answer cost less than nothing.
-        asked, said = max(0, usage.input_tokens), max(0, usage.output_tokens)
-        cached = min(max(0, usage.cache_read_tokens), asked)
-        millionths = (asked - cached) * self.input + cached * self.cached_input + said * self.output
-        return millionths / 1_000_000
-
-
-# The provider's own list, api-docs.deepseek.com/quick_start/pricing. The library's price table differs from it, and a
-# bill follows the provider's.
 PRICES_NOTED = date(2026, 11, 21)
-PRICES: dict[str, Price] = {
-    "deepseek-flash": Price(Decimal("0.14"), Decimal("0.0028"), Decimal("0.28")),
-    "deepseek-v4-pro": Price(Decimal("1.74"), Decimal("0.0145"), Decimal("3.48")),
-}
+"""When the library's prices of `DEFAULT_MODELS` were last compared with the provider's own list,
+api-docs.deepseek.com/quick_start/pricing."""
+PEAK = datetime(2026, 11, 23, 2, tzinfo=UTC).timestamp()
+"""A moment at which DeepSeek is dearest."""
 
 
-def price_of(model_name: str | None, usage: RequestUsage) -> Decimal | None:
-    """None where we keep no price for the model: unknown is not free."""
-    price = PRICES.get(model_name or "")
-    return price.of(usage) if price else None
+def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal | None:
+    """US dollars for a request that was sent at this time to `provider:name`, by the name under which the model
+    answered, or else by the one that was asked: providers serve models under names of their own choosing. None where
+    neither has a price: unknown is not free."""
+    provider, _, asked = (model_id or "").partition(":")
+    # What a provider counts is its own word: no count of it makes an answer cost less than nothing.
+    sent, said = max(0, usage.input_tokens), max(0, usage.output_tokens)
+    counted = RequestUsage(
+        input_tokens=sent, cache_read_tokens=min(max(0, usage.cache_read_tokens), sent), output_tokens=said
+    )
+    for name in filter(None, (answered, asked)):
+        with suppress(LookupError):
+            moment = _priced_moment(provider, at)
+            return calc_price(counted, name, provider_id=provider, genai_request_timestamp=moment).total_price
+    return None
 
 
-def ceiling_price_of(model_name: str | None, usage: RequestUsage) -> Decimal:
-    """What a request counts towards a ceiling: where we keep no price, that of the dearest model."""
-    price = PRICES.get(model_name or "")
-    return price.of(usage) if price else max(each.of(usage) for each in PRICES.values())
+def _priced_moment(provider: str, at: float) -> datetime:
+    moment = datetime.fromtimestamp(at, UTC)
+    # The library knows DeepSeek's peak hours, but not that they are those of working days.
+    weekend = provider == "deepseek" and moment.weekday() >= SATURDAY
+    return moment.replace(hour=0, minute=0) if weekend else moment
+
+
+SATURDAY = 5
+
+
+def ceiling_price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal:
+    """What a request counts towards a ceiling: where it has no price, that of the dearest of our models."""
+    price = price_of(model_id, answered, usage, at)
+    if price is not None:
+        return price
+    return max(price_of(name, None, usage, PEAK) or Decimal(0) for name in DEFAULT_MODELS.values())
 
 
 CHARACTERS_A_TOKEN = 4

@@ -47,7 +47,7 @@ async def one_answer(
     """
     now = house.clock()
     left = house.settings.day_ceiling_usd - await house.usage.spent_today(user_id, now)
-    spending = Spending(max(0.0, left), OverBudget())
+    spending = Spending(max(0.0, left), OverBudget(), now)
     agent = make_typed_agent(house.models[tier], output_type, name=name, instructions=instructions, retries=retries)
     try:
         result = await agent.run(prompt, deps=SpendingAlone(spending), timeout=seconds)

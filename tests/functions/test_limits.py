@@ -17,7 +17,8 @@ from tests.servers import ChatServer, Client, FakeClock, until, user_says
 CALL: ToolCall = {"name": "query_qwestly_docs", "arguments": {"query": "prices"}}
 USAGE = {"prompt_tokens": 100_000, "completion_tokens": 50_000, "total_tokens": 150_000, "prompt_cache_hit_tokens": 0,
          "prompt_tokens_details": {"cached_tokens": 0}}  # fmt: skip
-USAGE_USD = 0.1 * 0.14 + 0.05 * 0.28
+USAGE_USD = 0.1 * 0.30 + 0.05 * 1.20
+"""At the moment of `FakeClock`, a Friday at 08:00 UTC: in peak hours."""
 
 
 @contextmanager
@@ -163,7 +164,7 @@ def test_what_is_left_of_the_day_is_all_that_a_turn_may_cost(
 
 def test_costs_add_up_by_answer_conversation_and_day(chat: ChatServer, client: Client, model: ModelServer) -> None:
     cached = {**USAGE, "prompt_cache_hit_tokens": 90_000, "prompt_tokens_details": {"cached_tokens": 90_000}}
-    cached_usd = 0.01 * 0.14 + 0.09 * 0.0028 + 0.05 * 0.28
+    cached_usd = 0.01 * 0.30 + 0.09 * 0.006 + 0.05 * 1.20
     model.script(Reply(text="One.", usage=USAGE), Reply(text="Two.", usage=cached))
     with limited(chat, client) as user:
         first = user.say("Hello")

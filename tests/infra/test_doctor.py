@@ -394,7 +394,7 @@ def old_prices(deployed: Deployed) -> Iterator[list[str]]:
 
 def a_model_without_a_price(deployed: Deployed) -> Iterator[list[str]]:
     deployed.set("ChatFunction", MODEL_FAST="openai:gpt-of-tomorrow")
-    yield ["prices: openai:gpt-of-tomorrow has none in llm.py: it counts as the dearest, and no cost is shown"]
+    yield ["prices: openai:gpt-of-tomorrow has none: it counts as the dearest, and no cost is shown"]
     deployed.set("ChatFunction")
 
 
@@ -649,7 +649,7 @@ def test_a_model_that_is_served_by_another_without_a_price_is_told(
     assert {each.about for each in findings if "answers as of-tomorrow" in each.what} == {*ASKED}
     wrong = told(findings, "WRONG")
     assert len(wrong) == 2 * len(ASKED)
-    assert all("of-tomorrow has no price in llm.py" in each for each in wrong)
+    assert all("of-tomorrow has no price that we know" in each for each in wrong)
 
 
 def test_a_fallback_is_asked_as_each_tier_would_ask_it(deployed: Deployed, model: ModelServer) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import datetime
 from decimal import Decimal
 from typing import Any, TypeAlias
 
@@ -17,7 +18,6 @@ from infra.local.model_server import Fault, ModelServer, Reply
 from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.llm import (
     DEFAULT_MODELS,
-    PRICES,
     PROVIDER_ADDRESSES,
     TIER_SETTINGS,
     Fallback,
@@ -59,27 +59,83 @@ Asking: TypeAlias = Callable[[Settings, httpx2.AsyncClient], Awaitable[str]]
 EITHER_WAY = pytest.mark.parametrize("asking", [ask, ask_streaming], ids=["whole", "streamed"])
 
 
-def test_a_million_tokens_cost_what_the_providers_list_says() -> None:
-    million = RequestUsage(input_tokens=1_000_000, output_tokens=1_000_000)
-    assert price_of("deepseek-flash", million) == Decimal("0.42")
-    assert price_of("deepseek-v4-pro", million) == Decimal("5.22")
+MILLION = 1_000_000
+PAGE = {
+    "deepseek:deepseek-flash": ((0.15, 0.003, 0.60), (0.30, 0.006, 1.20)),
+    "deepseek:deepseek-v4-flash": ((0.15, 0.003, 0.60), (0.30, 0.006, 1.20)),
+    "deepseek:deepseek-v4-pro": ((0.66, 0.022, 1.98), (1.32, 0.044, 3.96)),
+}
+"""The provider's own list of November 2026, off-peak and peak: US dollars for a million tokens of input, of cached
+input and of output. Peak is on working days, 01:00 to 04:00 and 06:00 to 10:00 UTC."""
 
 
-def test_cached_tokens_are_part_of_the_input_and_cost_a_fiftieth() -> None:
-    usage = RequestUsage(input_tokens=1_000_000, cache_read_tokens=900_000)
-    assert price_of("deepseek-flash", usage) == Decimal("0.014") + Decimal("0.00252")
+def when(text: str) -> float:
+    return datetime.fromisoformat(f"{text}:00+00:00").timestamp()
 
 
-def test_a_model_without_a_price_is_not_free() -> None:
-    assert price_of("unheard-of", RequestUsage(input_tokens=1)) is None
-    assert price_of(None, RequestUsage(input_tokens=1)) is None
+OFF_PEAK, IN_PEAK = when("2026-11-23 00:30"), when("2026-11-23 02:00")
 
 
-def test_a_model_without_a_price_counts_as_the_dearest_towards_a_ceiling() -> None:
-    usage = RequestUsage(input_tokens=1_000_000, cache_read_tokens=500_000, output_tokens=1_000)
-    dearest = max(price.of(usage) for price in PRICES.values())
-    assert ceiling_price_of("unheard-of", usage) == ceiling_price_of(None, usage) == dearest
-    assert ceiling_price_of("deepseek-flash", usage) == price_of("deepseek-flash", usage) != dearest
+@pytest.mark.parametrize("name", PAGE)
+@pytest.mark.parametrize(
+    ("at", "peak"),
+    [
+        ("2026-11-23 00:59", False),  # a Monday
+        ("2026-11-23 01:00", True),
+        ("2026-11-23 03:59", True),
+        ("2026-11-23 04:00", False),
+        ("2026-11-23 06:00", True),
+        ("2026-11-27 09:59", True),
+        ("2026-11-27 10:00", False),
+        ("2026-11-28 02:00", False),  # a Saturday
+        ("2026-11-29 02:00", False),
+        ("2026-11-29 09:59", False),
+        ("2026-11-30 02:00", True),
+    ],
+)
+def test_a_request_costs_what_the_providers_list_says_for_its_hour_and_day(name: str, at: str, peak: bool) -> None:
+    usages = (
+        RequestUsage(input_tokens=MILLION),
+        RequestUsage(input_tokens=MILLION, cache_read_tokens=MILLION),
+        RequestUsage(output_tokens=MILLION),
+    )
+    prices = tuple(float(price_of(name, None, usage, when(at)) or 0) for usage in usages)
+    assert prices == pytest.approx(PAGE[name][peak], rel=0.01)
+
+
+def test_the_name_that_answered_counts_and_the_one_that_was_asked_where_nobody_knows_it() -> None:
+    usage = RequestUsage(input_tokens=MILLION, output_tokens=MILLION)
+    flash, pro = "deepseek:deepseek-flash", "deepseek:deepseek-v4-pro"
+    dearer = price_of(pro, None, usage, OFF_PEAK)
+    assert price_of(flash, "deepseek-v4-pro", usage, OFF_PEAK) == dearer
+    assert price_of(pro, "a-name-of-their-own", usage, OFF_PEAK) == dearer
+    assert price_of(pro, None, usage, OFF_PEAK) == price_of(pro, "", usage, OFF_PEAK) == dearer
+
+
+def test_a_model_of_openai_costs_the_same_at_any_hour() -> None:
+    usage, name = RequestUsage(input_tokens=MILLION), "openai:gpt-4.1-mini"
+    assert price_of(name, None, usage, OFF_PEAK) == price_of(name, None, usage, IN_PEAK) == Decimal("0.4")
+
+
+def test_what_a_provider_cannot_have_counted_costs_no_less_than_nothing() -> None:
+    usage = RequestUsage(input_tokens=-5, cache_read_tokens=7, output_tokens=-1)
+    assert price_of("deepseek:deepseek-flash", None, usage, OFF_PEAK) == 0
+
+
+@pytest.mark.parametrize("name", ["deepseek:unheard-of", "openai:unheard-of", "unheard-of:deepseek-flash", "", None])
+def test_a_model_without_a_price_is_not_free(name: str | None) -> None:
+    assert price_of(name, "unheard-of", RequestUsage(input_tokens=1), OFF_PEAK) is None
+
+
+def test_a_model_without_a_price_counts_as_the_dearest_of_ours_towards_a_ceiling() -> None:
+    usage = RequestUsage(input_tokens=MILLION, cache_read_tokens=MILLION // 2, output_tokens=1_000)
+    dearest = price_of("deepseek:deepseek-v4-pro", None, usage, IN_PEAK)
+    assert dearest is not None
+    assert ceiling_price_of("openai:unheard-of", None, usage, OFF_PEAK) == dearest
+    assert ceiling_price_of(None, "unheard-of", usage, OFF_PEAK) == dearest
+    flash = ceiling_price_of("deepseek:deepseek-flash", "deepseek-flash", usage, OFF_PEAK)
+    assert flash == price_of("deepseek:deepseek-flash", None, usage, OFF_PEAK)
+    assert flash < dearest
 
 
 def test_an_answer_that_nobody_counted_is_estimated_by_its_characters_with_nothing_cached() -> None:
@@ -89,7 +145,7 @@ def test_an_answer_that_nobody_counted_is_estimated_by_its_characters_with_nothi
 
 
 def test_each_model_that_is_used_by_default_has_a_price() -> None:
-    assert {name.partition(":")[2] for name in DEFAULT_MODELS.values()} <= PRICES.keys()
+    assert set(DEFAULT_MODELS.values()) <= PAGE.keys()
 
 
 @pytest.mark.anyio

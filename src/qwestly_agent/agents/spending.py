@@ -17,6 +17,8 @@ class Spending:
     ceiling_usd: float
     over: OverBudget
     """What the user is told at the ceiling."""
+    at: float
+    """When the run began: its requests are priced as of then."""
     spent_usd: float = 0.0
     last_request: ModelRequestContext | None = None
 
@@ -32,11 +34,12 @@ class Spending:
         said = ModelMessagesTypeAdapter.dump_json(self.last_request.messages)
         return len(said) + sum(len(part.content) for part in instructions)
 
-    def add(self, response: ModelResponse) -> None:
+    def add(self, model_id: str, response: ModelResponse) -> None:
+        """`model_id` is `provider:name` of the model that was asked."""
         usage = response.usage
         if not is_counted(usage):
             usage = estimated_usage(self.prompt_characters(), len(response.text or ""))
-        self.spent_usd += float(ceiling_price_of(response.model_name, usage))
+        self.spent_usd += float(ceiling_price_of(model_id, response.model_name, usage, self.at))
 
 
 class HasSpending(Protocol):
@@ -68,8 +71,8 @@ class BoundedCost(AbstractCapability[HasSpending]):
         self,
         ctx: RunContext[HasSpending],
         *,
-        request_context: ModelRequestContext,  # noqa: ARG002
+        request_context: ModelRequestContext,
         response: ModelResponse,
     ) -> ModelResponse:
-        ctx.deps.spending.add(response)
+        ctx.deps.spending.add(request_context.model.model_id, response)
         return response

@@ -98,14 +98,22 @@ class Record:
         }
 
     def usage(self) -> dict[str, Any]:
-        """Tokens and cost in US dollars; no cost where one of the models has no price."""
-        prices = [price_of(response.model_name, response.usage) for response in self._responses()]
+        """Tokens and cost in US dollars, as of when the turn began; no cost where one of the models has no price."""
+        prices = [
+            price_of(response.model_id, response.model_name, response.usage, self.started_at)
+            for response in self._responses()
+        ]
         cost = None if None in prices else float(sum((price for price in prices if price), Decimal(0)))
         return {**self.tokens(), "cost_usd": cost}
 
     def ceiling_usd(self) -> float:
         """What it counts towards the ceilings."""
-        return float(sum(ceiling_price_of(response.model_name, response.usage) for response in self._responses()))
+        return float(
+            sum(
+                ceiling_price_of(response.model_id, response.model_name, response.usage, self.started_at)
+                for response in self._responses()
+            )
+        )
 
     def receipt(self, *, design: str, prompt_version: str, ended_at: float) -> dict[str, Any]:
         first = self.first_text_at

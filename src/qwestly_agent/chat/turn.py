@@ -70,13 +70,14 @@ class Turn:
     """What was answered before, where this message was answered already."""
 
     def __post_init__(self) -> None:
-        self.record = Record(started_at=self.claim.turn.started_at)
+        started_at = self.claim.turn.started_at
+        self.record = Record(started_at)
         settings = self.house.settings
         today = max(0.0, settings.day_ceiling_usd - self.load.spent_today_usd)
         self.spending = (
-            Spending(today, OverBudget())
+            Spending(today, OverBudget(), started_at)
             if today < settings.turn_ceiling_usd
-            else Spending(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK))
+            else Spending(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK), started_at)
         )
         self.remembering = Remembering(
             self.house, self.claim.user_id, self.claim.conversation_id, self.message_id, self.text

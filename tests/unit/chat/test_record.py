@@ -29,7 +29,7 @@ def answered(
     model_name: str | None = "deepseek-flash", *, fresh: int = 0, cached: int = 0, said: int = 0
 ) -> ModelResponse:
     usage = RequestUsage(input_tokens=fresh + cached, cache_read_tokens=cached, output_tokens=said)
-    return ModelResponse([TextPart("Hi.")], usage=usage, model_name=model_name)
+    return ModelResponse([TextPart("Hi.")], usage=usage, model_name=model_name, model_id=f"deepseek:{model_name}")
 
 
 def record_of(*events: Any) -> Record:
@@ -95,7 +95,7 @@ def test_an_answer_that_its_provider_never_counted_is_estimated() -> None:
 def test_a_model_without_a_price_counts_as_the_dearest_towards_the_ceilings() -> None:
     record = record_of()
     record.messages = [answered("a-model-without-a-price", fresh=1_000_000)]
-    assert record.ceiling_usd() == 1.74
+    assert record.ceiling_usd() == 1.32
 
 
 def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:
@@ -107,7 +107,7 @@ def test_tokens_and_cost_of_all_model_calls_are_added_up() -> None:
     ]
     usage = record.usage()
     assert (usage["input_tokens"], usage["cached_tokens"], usage["output_tokens"]) == (3_000, 900, 30)
-    cost = (Decimal(2_100) * Decimal("0.14") + 900 * Decimal("0.0028") + 30 * Decimal("0.28")) / 1_000_000
+    cost = (Decimal(2_100) * Decimal("0.15") + 900 * Decimal("0.003") + 30 * Decimal("0.60")) / 1_000_000
     assert usage["cost_usd"] == float(cost)
 
 

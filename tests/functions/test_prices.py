@@ -1,0 +1,99 @@
+"""What is recorded as the cost of an answer, beside the provider's price list."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.bootstrap import bootstrap
+from qwestly_agent.one_answer import one_answer
+from tests.servers import ChatServer, Client, FakeClock, settings_for
+
+RENAMED = {"deepseek-flash": "deepseek-v4.1-flash-1017", "deepseek-v4-pro": "another-name"}
+FLASH = (0.15, 0.003, 0.60), (0.30, 0.006, 1.20)
+PRO = (0.66, 0.022, 1.98), (1.32, 0.044, 3.96)
+"""Off-peak and peak: US dollars for a million tokens of input, of cached input and of output, by the provider's list of
+November 2026."""
+
+MOMENTS = pytest.mark.parametrize(
+    ("moment", "peak"),
+    [
+        ("2026-11-23 02:00", True),
+        ("2026-11-23 05:00", False),
+        ("2026-11-25 09:30", True),
+        ("2026-11-29 02:00", False),  # a Sunday
+    ],
+)
+
+
+def clock_at(moment: str) -> FakeClock:
+    return FakeClock(datetime.fromisoformat(f"{moment}:00+00:00").timestamp())
+
+
+def usd(prices: tuple[float, float, float], usage: Mapping[str, Any]) -> float:
+    fresh = usage["input_tokens"] - usage["cached_tokens"]
+    counts = fresh, usage["cached_tokens"], usage["output_tokens"]
+    return sum(count * price for count, price in zip(counts, prices, strict=True)) / 1_000_000
+
+
+@pytest.fixture(params=[False, True], ids=["as asked", "renamed"])
+def names(request: pytest.FixtureRequest, model: ModelServer) -> None:
+    if request.param:
+        model.served_as = RENAMED
+
+
+@MOMENTS
+@pytest.mark.usefixtures("names")
+def test_an_answer_costs_what_the_list_says_whatever_the_model_calls_itself(
+    chat: ChatServer, client: Client, moment: str, peak: bool
+) -> None:
+    clock = clock_at(moment)
+    with (
+        ChatServer(chat.settings, clock=clock) as server,
+        Client(server.url, client.user_id, clock=clock) as user,
+    ):
+        answers = [user.say("What do we know about me?")]
+        answers.append(user.say("What are my goals?", answers[0].conversation_id))
+        receipts = [
+            message["receipt"]
+            for message in user.get(f"/api/conversations/{answers[0].conversation_id}")["messages"]
+            if message["role"] == "assistant"
+        ]
+    assert receipts[1]["cached_tokens"] > 0
+    for receipt in receipts:
+        assert receipt["cost_usd"] == pytest.approx(usd(FLASH[peak], receipt), rel=0.01)
+
+
+class Words(BaseModel):
+    words: str
+
+
+TYPED = Reply(
+    tool_calls=[{"name": "final_result", "arguments": {"words": "Yes."}}],
+    usage={
+        "prompt_tokens": 100_000,
+        "completion_tokens": 50_000,
+        "total_tokens": 150_000,
+        "prompt_tokens_details": {"cached_tokens": 90_000},
+    },
+)
+COUNTED = {"input_tokens": 100_000, "cached_tokens": 90_000, "output_tokens": 50_000}
+
+
+@MOMENTS
+@pytest.mark.anyio
+@pytest.mark.usefixtures("names")
+async def test_a_typed_answer_counts_towards_the_day_what_the_list_says(
+    model: ModelServer, mongodb_uri: str, database_name: str, moment: str, peak: bool
+) -> None:
+    model.script(TYPED)
+    house = await bootstrap(settings_for(mongodb_uri, model.base_url, database_name), clock=clock_at(moment))
+    try:
+        await one_answer(house, "u1", "pro", Words, "Well?", name="a", instructions="", seconds=20, retries=0)
+        spent = await house.usage.spent_today("u1", house.clock())
+    finally:
+        await house.close()
+    assert spent == pytest.approx(usd(PRO[peak], COUNTED), rel=0.01)
