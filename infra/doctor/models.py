@@ -133,7 +133,7 @@ def _problems(model: Model, result: AgentRunResult[Any]) -> Iterator[str]:
     """Of an answer that is one."""
     answered_as = f"{model.system}:{result.response.model_name}"
     if price_of(answered_as, None, RequestUsage(), time.time()) is None:
-        yield f"{result.response.model_name} has no price that we know: it counts as {model.model_name}, if that has one"
+        yield f"{result.response.model_name} has no price that we know: it counts as {model.model_name}"
     thought = any(isinstance(part, ThinkingPart) for part in _said(result))
     if (model.settings or {}).get("thinking") is False and (thought or result.usage.details.get("reasoning_tokens")):
         yield "it thinks, and must not: each answer is late and dearer"
