@@ -373,6 +373,7 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
 
 async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
+    await talk.house.usage.enter(talk.user_id, "run", talk.clock())
     await talk.house.usage.spend(talk.user_id, {"cost_usd": 1.5}, talk.clock())
     with pytest.raises(Exception, match="budget"):
         await talk.is_read()

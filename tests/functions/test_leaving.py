@@ -1,13 +1,17 @@
 """A user takes along what we keep about them, or has it erased."""
 
+import asyncio
 import json
+import threading
 import uuid
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
+from pymongo import AsyncMongoClient, MongoClient
 from pymongo.database import Database
 from pymongo.errors import ServerSelectionTimeoutError
 
@@ -16,10 +20,13 @@ from infra.mongo.indexes import INDEXES
 from qwestly_agent.leaving import erase
 from qwestly_agent.stores import docs, knowledge
 from qwestly_agent.stores.belongings import COLLECTIONS
+from qwestly_agent.stores.conversations import Claim, Conversations
 from qwestly_agent.stores.search import to_binary
+from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.usage import Load, Usage
 from tests.functions.approving import ONE, TWO, World
 from tests.mongo_rule import ACTIONS
-from tests.servers import USER, ChatServer, Client
+from tests.servers import USER, ChatServer, Client, until
 
 OURS = {name for name, actions in ACTIONS.items() if "insert" in actions} - {docs.COLLECTION}
 
@@ -132,6 +139,92 @@ def test_a_turn_under_way_is_stopped_and_writes_nothing_afterwards(
         client.request("DELETE", "/api/me")
         *_, last = events
     assert (last.name, last.data["code"]) == ("error", "braked")
+    assert counted(database, client.user_id) == Counter()
+
+
+@contextmanager
+def held(monkeypatch: pytest.MonkeyPatch, store: type, name: str) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """A method of a store that waits before it does anything: whether it was called, and that it may go on."""
+    method, called, go = getattr(store, name), threading.Event(), threading.Event()
+
+    async def waiting(*given: Any, **named: Any) -> Any:
+        called.set()
+        await asyncio.to_thread(go.wait)
+        return await method(*given, **named)
+
+    monkeypatch.setattr(store, name, waiting)
+    try:
+        yield called, go
+    finally:
+        go.set()
+
+
+def test_a_turn_that_the_brake_refuses_has_left_before_it_is_answered(
+    client: Client, monkeypatch: pytest.MonkeyPatch, database: Database[dict[str, Any]]
+) -> None:
+    client.request("POST", "/api/brake")
+    withdraw, withdrawn = Conversations.withdraw, threading.Event()
+
+    async def noted(store: Conversations, claim: Claim) -> None:
+        await withdraw(store, claim)
+        withdrawn.set()
+
+    monkeypatch.setattr(Conversations, "withdraw", noted)
+    with ThreadPoolExecutor() as pool, held(monkeypatch, Usage, "enter") as (_, go):
+        refused = pool.submit(client.request, "POST", "/api/chat", json={"message": "Hello"})
+        assert withdrawn.wait(10)
+        go.set()
+        assert refused.result().status_code == 423
+    [usage] = database["agent_usage"].find({"user_id": client.user_id})
+    assert (usage["recent"], usage["running"]) == ([], {})
+    client.request("DELETE", "/api/me")
+    assert counted(database, client.user_id) == Counter()
+
+
+@pytest.mark.parametrize(("store", "name"), [(Usage, "settle"), (ToolCalls, "add"), (Conversations, "finish")])
+def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
+    client: Client,
+    model: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    database: Database[dict[str, Any]],
+    store: type,
+    name: str,
+) -> None:
+    running, looks = Conversations.running, list[float]()
+
+    async def looked(conversations: Conversations, user_id: str, now: float) -> set[str]:
+        looks.append(now)
+        return await running(conversations, user_id, now)
+
+    monkeypatch.setattr(Conversations, "running", looked)
+    model.script(Reply(tool_calls=[{"name": "list_capabilities", "arguments": {}}]), Reply(text="Much."))
+    with ThreadPoolExecutor() as pool, held(monkeypatch, store, name) as (called, go):
+        said = pool.submit(client.post, {"message": "What can you do?"})
+        assert called.wait(10)
+        with Client(client.url, client.user_id) as elsewhere:
+            erased = pool.submit(elsewhere.request, "DELETE", "/api/me")
+            until(lambda: erased.done() or len(looks) > 4)
+            assert not erased.done()
+            go.set()
+            assert erased.result().status_code == 200
+            said.result()
+    assert counted(database, client.user_id) == Counter()
+
+
+def test_what_ends_after_its_user_was_erased_leaves_no_account(
+    client: Client, chat: ChatServer, database: Database[dict[str, Any]]
+) -> None:
+    client.say("Hello")
+    client.request("DELETE", "/api/me")
+    usage = Usage(AsyncMongoClient(chat.settings.mongodb_uri)[chat.settings.mongodb_database])
+
+    async def account() -> None:
+        now = chat.clock()
+        await usage.spend(client.user_id, {"cost_usd": 0.01}, now)
+        await usage.settle(client.user_id, "run", {"cost_usd": 0.01}, Load({}, (), 0.0), now)
+        await usage.database.client.close()
+
+    asyncio.run(account())
     assert counted(database, client.user_id) == Counter()
 
 

@@ -267,6 +267,7 @@ def test_a_level_that_falls_while_it_is_drafted_ends_it_as_drafted(ada: Person, 
 
 
 def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: ModelServer) -> None:
+    world.run(lambda house: house.usage.enter(ada.user_id, "run", house.clock()))
     world.run(lambda house: house.usage.spend(ada.user_id, {"cost_usd": 1.0}, house.clock()))
     ada.wants_a_card()
     assert ada.outcome() == ("FAILED", "failed")

@@ -66,10 +66,9 @@ async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadli
         started_at=house.clock(),
     )
     conversation_id = request.conversation_id or house.new_id()
+    entering = asyncio.ensure_future(house.usage.enter(user_id, turn.run_id, turn.started_at))
     reading = asyncio.gather(
-        _read_said(house, user_id, conversation_id, request),
-        _read_known(house, user_id, conversation_id),
-        house.usage.enter(user_id, turn.run_id, turn.started_at),
+        _read_said(house, user_id, conversation_id, request), _read_known(house, user_id, conversation_id), entering
     )
     try:
         claim = await _claim(house, user_id, conversation_id, turn, request)
@@ -78,7 +77,7 @@ async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadli
         # connection. The driver's own timeout bounds them.
         await asyncio.gather(reading, return_exceptions=True)
         with pymongo.timeout(LAST_TRY_SECONDS):
-            await _tried(house, _leaving(house, user_id, turn))
+            await _tried(house, _leave(house, user_id, turn, entering))
         raise
     try:
         said, known, load = await reading
@@ -86,13 +85,13 @@ async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadli
         approvals = await _approvals(house, claim, request, known.news, where)
         return await _prepare(house, claim, request, said, known, load, approvals, deadline)
     except (Invalid, Changed, NotFound, TooManyTurns, OverBudget, Braked):
-        await asyncio.gather(house.conversations.withdraw(claim), _leaving(house, user_id, turn))
+        await asyncio.gather(house.conversations.withdraw(claim), _leave(house, user_id, turn, entering))
         raise
     except BaseException:
         # The user's message stays in the claim, and the next turn finds it there.
         with pymongo.timeout(LAST_TRY_SECONDS):
             abandoning = house.conversations.abandon(claim)
-            await _tried(house, abandoning, _leaving(house, user_id, turn))
+            await _tried(house, abandoning, _leave(house, user_id, turn, entering))
         raise
 
 
@@ -102,8 +101,9 @@ async def _tried(house: FullHouse, *what: Coroutine[Any, Any, None]) -> None:
             house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
 
-def _leaving(house: FullHouse, user_id: str, turn: NewTurn) -> Coroutine[Any, Any, None]:
-    return house.usage.leave(user_id, turn.run_id, turn.started_at)
+async def _leave(house: FullHouse, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
+    await asyncio.wait([entering])  # which could otherwise come after it, and stay
+    await house.usage.leave(user_id, turn.run_id, turn.started_at)
 
 
 async def _claim(house: FullHouse, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest) -> Claim:

@@ -181,16 +181,18 @@ class Turn:
         self.house.logger.warning(Event.TURN_FAILED, extra={"code": self.record.error.code, **cause_of(error)})
 
     async def _keep(self) -> None:
-        """Record the turn and what it cost, and let go of the conversation."""
+        """Record the turn and what it cost, and let go of the conversation: last, for whoever erases its user waits for
+        that."""
         now = self.house.clock()
         receipt = self.record.receipt(design=self.design.name, prompt_version=self.design.prompt_version, ended_at=now)
         self.house.logger.info(Event.TURN_ENDED, extra={"status": self.record.status, **receipt})
         measure_turn(self.record.status, receipt, Counter(call.outcome for call in self.record.calls.made.values()))
         # A database that has just failed is asked once more, but not for long: somebody waits for the error.
         with pymongo.timeout(LAST_TRY_SECONDS) if isinstance(self.record.error, Unavailable) else nullcontext():
-            kept, _ = await asyncio.gather(self._record(now, receipt), self._account(now))
-            await self._audit(kept)
+            await asyncio.gather(self._account(now), self._audit())
+            kept = await self._record(now, receipt)
         if not kept:
+            await self._forget_audit()
             self.house.logger.warning(Event.LEASE_LOST)
             self.record.error = self.record.error or ConversationBusy(WENT_ON_ELSEWHERE)
 
@@ -211,12 +213,20 @@ class Turn:
         except PyMongoError as error:
             self.house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
-    async def _audit(self, kept: bool) -> None:
-        """Which tools were called; but of a conversation that was deleted meanwhile nothing is kept."""
+    async def _audit(self) -> None:
+        """Which tools were called."""
         house, claim = self.house, self.claim
         try:
-            if kept or await house.conversations.exists(claim.user_id, claim.conversation_id):
-                await house.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit())
+            await house.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit())
+        except PyMongoError as error:
+            house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+
+    async def _forget_audit(self) -> None:
+        """Of a conversation that was deleted meanwhile nothing is kept."""
+        house, claim = self.house, self.claim
+        try:
+            if not await house.conversations.exists(claim.user_id, claim.conversation_id):
+                await house.tool_calls.forget(claim.user_id, claim.conversation_id)
         except PyMongoError as error:
             house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 

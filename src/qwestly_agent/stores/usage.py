@@ -74,21 +74,12 @@ class Usage:
         return _spent(found or {}, now)
 
     async def spend(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
-        """Outside of turns: added to the same day."""
-        if not await self._add(user_id, amounts, now):
-            try:
-                first = {"days": {_day(now): dict(amounts)}}
-                await self.database[COLLECTION].insert_one({"_id": user_id, "user_id": user_id, **first, **_keep(now)})
-            except DuplicateKeyError:  # something else of theirs came first, this very moment
-                await self._add(user_id, amounts, now)
-
-    async def _add(self, user_id: str, amounts: Mapping[str, float], now: float) -> bool:
-        """False for a user of whom nothing is kept."""
+        """Outside of turns: added to the same day. Only a turn begins a user's document: what ends after its user was
+        erased leaves nothing."""
         counted = {f"days.{_day(now)}.{name}": amount for name, amount in amounts.items()}
-        added = await self.database[COLLECTION].update_one(
+        await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _keep(now)}
         )
-        return bool(added.matched_count)
 
     async def release(self, user_id: str, run_ids: Collection[str]) -> None:
         """Runs that no process runs any more."""

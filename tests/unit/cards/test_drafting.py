@@ -134,6 +134,7 @@ async def test_only_what_may_pass_is_worth_another_try(
 
 
 async def test_nothing_is_asked_of_a_model_once_the_day_is_used_up(house: FullHouse, model: ModelServer) -> None:
+    await house.usage.enter("u1", "run", house.clock())
     await house.usage.spend("u1", {"cost_usd": 1.0}, house.clock())
     with pytest.raises(OverBudget):
         await written(house, "u1", ORDER)
@@ -141,6 +142,7 @@ async def test_nothing_is_asked_of_a_model_once_the_day_is_used_up(house: FullHo
 
 
 async def test_what_failed_is_paid_for_as_well(house: FullHouse, model: ModelServer) -> None:
+    await house.usage.enter("u1", "run", house.clock())
     model.script(*[says({"text": "", "evidence": []})] * 5)
     with pytest.raises(ModelUnavailable):
         await written(house, "u1", ORDER)
