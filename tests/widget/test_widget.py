@@ -1417,15 +1417,16 @@ def test_light_and_dark_follow_the_system_with_enough_contrast(page: Page, backe
     assert [contrast(text) for text in texts if contrast(text) < 4.5] == []
 
 
-def contrast(text: Locator) -> float:
-    colours = text.evaluate("""node => {
-        const colour = getComputedStyle(node).color;
+def contrast(text: Locator, part: str | None = None) -> float:
+    find = """(node, part) => {
+        const colour = getComputedStyle(node, part).color;
         const host = document.querySelector("qwestly-chat");
         for (let at = node; at; at = at.parentElement ?? host) {
             const { backgroundColor } = getComputedStyle(at);
             if (backgroundColor !== "rgba(0, 0, 0, 0)") return [colour, backgroundColor];
         }
-    }""")
+    }"""
+    colours = text.evaluate(find, part)
     darker, lighter = sorted(luminance(colour) for colour in colours)
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -1468,6 +1469,14 @@ def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backe
     widget.button("What do we know about me?").click()
     expect(widget.words).to_have_text("A lot.")
     assert backend.chats()[0]["message"] == "What do we know about me?"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_hint_in_the_local_pages_search_can_be_read(page: Page, scheme: Any):
+    page.emulate_media(color_scheme=scheme)
+    page.goto("/")
+    ready(page)
+    assert contrast(page.locator("#search"), "::placeholder") >= 4.5
 
 
 def test_the_local_page_switches_the_user(page: Page, backend: ScriptedBackend):
