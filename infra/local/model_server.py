@@ -46,15 +46,16 @@ from infra.local.model_brain import Json, ToolCall, embedding, think
 FaultStatus: TypeAlias = Literal[400, 401, 402, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504]
 Fault: TypeAlias = (
     FaultStatus
-    | Literal["refuse_body", "html", "bad_json", "slow", "reset"]
+    | Literal["content_risk", "refuse_body", "html", "bad_json", "slow", "reset"]
     | Literal["cut", "cut_mid_line", "half_utf8", "no_finish", "reset_midway", "stall", "error_in_stream"]
     | Literal["bad_json_line", "other_shape", "empty_choices", "huge_line", "other_lines"]
     | Literal["no_done", "length", "content_filter", "swapped_indices", "bad_tool_arguments", "unknown_tool"]
 )
 """What goes wrong with an answer.
 
-Instead of it: an error status; `refuse_body` (200 and nothing), `html` (200 and a page), `bad_json` (200 and half an
-object); `slow` (not a byte before the release); `reset` (TCP reset).
+Instead of it: an error status; `content_risk` (DeepSeek's 400 for what it does not want to read); `refuse_body` (200
+and nothing), `html` (200 and a page), `bad_json` (200 and half an object); `slow` (not a byte before the release);
+`reset` (TCP reset).
 
 After `fault_after` chunks of the content (where the answer is not streamed: after half of the body): `cut` (the
 connection closes), `cut_mid_line`, `reset_midway` (TCP reset), `half_utf8` and `no_finish` (the response ends, whole as
@@ -629,6 +630,8 @@ class ModelServer:
             return _error_response(400, refusal)
         with self._changed:
             reply = self.fault or (self._script.popleft() if self._script else Reply())
+        if reply.fault == "content_risk":
+            return JSONResponse(_error(400, "Content Exists Risk", "invalid_request_error"), 400)
         if isinstance(reply.fault, int):
             return _error_response(reply.fault, f"The scripted fault {reply.fault}.", reply.retry_after)
         streams = bool(body.get("stream"))

@@ -18,7 +18,7 @@ from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.observability import make_logger
+from qwestly_agent.observability import make_logger, measure_refusal
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
@@ -133,7 +133,7 @@ async def bootstrap(
         **vars(house),
         docs=Docs.of(database),
         tool_calls=ToolCalls(database),
-        embeddings=make_embeddings(settings, http),
+        embeddings=make_embeddings(settings, http, measure_refusal),
         models=models,
         agents={name: design.build(models) for name, design in DESIGNS.items()},
         running=Running(house.signals, house.conversations, clock, house.logger),
@@ -229,7 +229,9 @@ def make_http_client(settings: Settings) -> httpx2.AsyncClient:
     )
 
 
-def make_embeddings(settings: Settings, http: httpx2.AsyncClient) -> "Embeddings":
+def make_embeddings(
+    settings: Settings, http: httpx2.AsyncClient, note_refusal: Callable[[str, int], None] | None = None
+) -> "Embeddings":
     from qwestly_agent.clients.embeddings import LONGEST_WAIT_SECONDS, Embeddings
     from qwestly_agent.clients.openai import PROVIDER_ADDRESSES, make_openai_client
 
@@ -240,7 +242,7 @@ def make_embeddings(settings: Settings, http: httpx2.AsyncClient) -> "Embeddings
         http=http,
         longest_wait_seconds=LONGEST_WAIT_SECONDS,
     )
-    return Embeddings(client)
+    return Embeddings(client, note_refusal)
 
 
 def look_up(reference: str, aws: AWS | None = None) -> str:

@@ -95,5 +95,13 @@ class DataGone(Unavailable):
     sentence = "Your data cannot be reached right now. Please try again in a moment."
 
 
+class ModelRefused(Unavailable):
+    """A provider refuses whatever we ask of it: our key, our bill, a model's name, the shape of our requests. To ask
+    again helps nobody until that is mended."""
+
+    code = "model_unavailable"
+    sentence = "A language model is not available to us right now. We have to mend this."
+
+
 class Internal(AgentError):
     """The base class's own code, sentence and status, for what nobody foresaw."""

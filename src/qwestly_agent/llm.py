@@ -1,5 +1,6 @@
 """Which model does what, with its settings and its price. No other module names a model."""
 
+import re
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -12,7 +13,18 @@ from genai_prices import calc_price
 from openai import AsyncOpenAI
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.exceptions import FallbackExceptionGroup, ModelAPIError, RetryModelRequest, UnexpectedModelBehavior
+from pydantic_ai.exceptions import (
+    FallbackExceptionGroup,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRequestRejectedError,
+    RetryModelRequest,
+    UnexpectedModelBehavior,
+)
 from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, ModelResponseStreamEvent
 from pydantic_ai.models import Model, ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
@@ -24,6 +36,7 @@ from pydantic_ai.usage import RequestUsage
 
 from qwestly_agent.clients.openai import PROVIDER_ADDRESSES, make_openai_client
 from qwestly_agent.errors import InvalidSettings
+from qwestly_agent.observability import measure_refusal
 from qwestly_agent.settings import Settings
 
 Tier: TypeAlias = Literal["fast", "pro"]
@@ -148,6 +161,51 @@ class Fallback(AbstractCapability[Any]):
             raise FallbackExceptionGroup("Both models failed.", [self._failure, error])
         self._failure = error
         raise RetryModelRequest(self.model)
+
+
+class Refusals(AbstractCapability[Any]):
+    """Counts the requests by whose refusal a provider refuses everybody, also where a fallback answers instead."""
+
+    async def on_model_request_error(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002
+        *,
+        request_context: ModelRequestContext,
+        error: Exception,
+    ) -> ModelResponse:
+        if refuses_everybody(error):
+            status = error.status_code if isinstance(error, ModelHTTPError) else None
+            measure_refusal(request_context.model.model_id, status)
+        raise error
+
+
+def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
+    """What an agent needs to ask this model. The last one is told first of a request that failed."""
+    return [*([Fallback(model.fallback)] if model.fallback else []), Refusals()]
+
+
+def refuses_everybody(error: BaseException) -> bool:
+    """Whether a provider refuses whatever we ask: our key, our bill, the model's name, the shape of our requests.
+
+    What it refuses because of what one conversation says is told apart by the code and the words of its error alone:
+    the status is 400 for either, and DeepSeek's code is the same for a model that does not exist.
+    """
+    match error:
+        case ModelContextWindowExceededError():
+            return False
+        case ModelQuotaExceededError() | ModelAuthenticationError() | ModelNotFoundError():
+            return True
+        case ModelRequestRejectedError():
+            return not _OF_WHAT_IS_SAID.search(f"{error.provider_error_code} {error.message}")
+        case _:
+            return False
+
+
+_OF_WHAT_IS_SAID = re.compile(
+    r"content exists risk"  # DeepSeek
+    r"|\b(?:content_filter|content_policy_violation|invalid_prompt|string_above_max_length)\b|usage policy",  # OpenAI
+    re.IGNORECASE,
+)
 
 
 def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:

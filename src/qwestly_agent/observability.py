@@ -138,6 +138,15 @@ def measure_answer(cost_usd: float) -> None:
     metrics.flush_metrics()
 
 
+def measure_refusal(model: str, status: int | None) -> None:
+    """A provider refuses whatever we ask of this model, `provider:name`, with this status."""
+    metrics = _metrics()
+    metrics.add_metric("ModelRefused", MetricUnit.Count, 1)
+    metrics.add_metadata("model", model)
+    metrics.add_metadata("status", status)
+    metrics.flush_metrics()
+
+
 def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool) -> None:
     """What waits for somebody, every minute: silence means that nobody looks after it."""
     metrics = _metrics()

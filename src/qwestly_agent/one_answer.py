@@ -15,15 +15,15 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.agents.spending import BoundedCost, Spending, SpendingAlone
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.chat.failures import failure_of
-from qwestly_agent.errors import AgentError, OverBudget
-from qwestly_agent.llm import Fallback, Tier, TierModel
+from qwestly_agent.errors import AgentError, ModelRefused, OverBudget
+from qwestly_agent.llm import Tier, TierModel, capabilities_of, refuses_everybody
 from qwestly_agent.observability import Event, cause_of, measure_answer
 
 T = TypeVar("T")
 
 
-class ModelRefused(AgentError):
-    """It helps nobody to ask it again."""
+class ContentRefused(AgentError):
+    """A model does not take what it is asked about; to ask again helps nobody."""
 
     code, http_status, sentence = "model_unavailable", 503, "The language model did not accept this."
 
@@ -43,7 +43,7 @@ async def one_answer(
     """What the model answered, unchecked. What it cost counts, also where it failed.
 
     `retries` are for an answer of another shape. Raises `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` where
-    it may help to ask again, and `ModelRefused`.
+    it may help to ask again, `ModelRefused` where a provider refuses us, and `ContentRefused` where it refuses this.
     """
     now = house.clock()
     left = house.settings.day_ceiling_usd - await house.usage.spent_today(user_id, now)
@@ -70,7 +70,7 @@ def make_typed_agent(
         output_type=output_type,
         instructions=instructions,
         retries={"output": retries},
-        capabilities=[BoundedCost(), *([Fallback(model.fallback)] if model.fallback else [])],
+        capabilities=[BoundedCost(), *capabilities_of(model)],
     )
 
 
@@ -79,7 +79,9 @@ _FOR_GOOD = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterEr
 
 def _failure(error: Exception) -> AgentError:
     causes = error.exceptions if isinstance(error, FallbackExceptionGroup) else (error,)
-    return ModelRefused() if all(isinstance(each, _FOR_GOOD) for each in causes) else failure_of(error)
+    if not all(isinstance(each, _FOR_GOOD) for each in causes):
+        return failure_of(error)
+    return ModelRefused() if any(map(refuses_everybody, causes)) else ContentRefused()
 
 
 async def _account(house: FullHouse, user_id: str, spending: Spending) -> None:

@@ -257,7 +257,7 @@ def test_a_page_that_hangs_up_stops_nothing(chat_page: UseChat, client: Client, 
 
 
 def test_a_model_that_fails_is_an_error_with_our_sentence(chat_page: UseChat, model: ModelServer) -> None:
-    model.script(Reply(fault=400))
+    model.script(Reply(fault="content_risk"))
     seen = chat_page.say("Hello")
     assert seen.status == "error"
     assert seen.error is not None

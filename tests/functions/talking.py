@@ -91,9 +91,9 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(mongodb_uri: str, database: str, model: ModelServer) -> AsyncIterator[Talk]:
+async def talking(mongodb_uri: str, database: str, model: ModelServer, **settings: Any) -> AsyncIterator[Talk]:
     clock = FakeClock()
-    house = await bootstrap(settings_for(mongodb_uri, model.base_url, database, log_level="CRITICAL"), clock=clock)
+    house = await bootstrap(settings_for(mongodb_uri, model.base_url, database, **settings), clock=clock)
     try:
         for collection, indexes in INDEXES.items():
             await house.mongo[database][collection].create_indexes(indexes)

@@ -1,18 +1,19 @@
 """What CloudWatch is told of a turn, of what else a model is asked, and of what waits."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from infra.local.model_brain import ToolCall
-from infra.local.model_server import ModelServer, Reply
+from infra.local.model_server import Fault, ModelServer, Reply
 from qwestly_agent.authority.model import EVERYBODY
-from qwestly_agent.errors import AgentError
+from qwestly_agent.errors import AgentError, ModelRefused
 from tests.functions.approving import HOUR, ONE, TWO, World
 from tests.functions.talking import talking
 from tests.functions.test_approve_sweep import decided
-from tests.servers import Client
+from tests.servers import ChatServer, Client
 
 STACK = "qwestly-agent-test"
 
@@ -59,6 +60,52 @@ def test_a_turn_that_failed_counts_as_one(
     line = metrics_of(capsys.readouterr().out)
     assert (line["Turns"], line["FailedTurns"]) == ([1], [1])
     assert "FirstTextLatency" not in line
+
+
+@pytest.mark.parametrize(("fault", "counted"), [(400, 1), (401, 1), (402, 1), (404, 1), ("content_risk", 0), (500, 0)])
+def test_a_refusal_that_concerns_everybody_is_counted_with_its_model(
+    client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str], fault: Fault, counted: int
+) -> None:
+    model.script(*[Reply(fault=fault)] * 2)
+    client.say("Hello")
+    refusals = refusals_in(capsys.readouterr().out)
+    assert [(each["ModelRefused"], each["service"]) for each in refusals] == [([1], STACK)] * counted
+    assert [(each["model"], each["status"]) for each in refusals] == [("deepseek:deepseek-flash", fault)] * counted
+
+
+def test_a_refusal_is_counted_also_where_another_provider_answers(
+    chat: ChatServer, client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = replace(chat.settings, model_fallback="openai:gpt-4.1-mini")
+    model.script(Reply(fault=401), Reply(text="Here I am."))
+    with ChatServer(settings) as server, Client(server.url, client.user_id) as user:
+        assert user.say("Hello").text == "Here I am."
+    [refusal] = refusals_in(capsys.readouterr().out)
+    assert refusal["model"] == "deepseek:deepseek-flash"
+
+
+@pytest.mark.anyio
+async def test_a_refusal_of_what_is_asked_outside_a_turn_is_counted_too(
+    model: ModelServer, mongodb_uri: str, database_name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with talking(mongodb_uri, database_name, model) as talk:
+        await talk.says("I live in Lisbon.")
+        model.fault = Reply(fault=401)
+        with pytest.raises(ModelRefused):
+            await talk.falls_silent()
+        model.fault, model.embeddings_fault = None, 403
+        talk.clock.advance(3_600)
+        with pytest.raises(ModelRefused):
+            await talk.falls_silent()
+    refusals = refusals_in(capsys.readouterr().out)
+    assert [(each["model"], each["status"]) for each in refusals] == [
+        ("deepseek:deepseek-flash", 401),
+        ("openai:text-embedding-3-small", 403),
+    ]
+
+
+def refusals_in(written: str) -> list[dict[str, Any]]:
+    return [line for line in _lines(written) if "ModelRefused" in line]
 
 
 @pytest.mark.anyio

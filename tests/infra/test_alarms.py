@@ -11,6 +11,7 @@ from qwestly_agent.observability import (
     measure_answer,
     measure_consolidation,
     measure_extraction,
+    measure_refusal,
     measure_turn,
     measure_waiting,
 )
@@ -42,6 +43,7 @@ def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     measure_extraction(["add"], 0, {"not_said": 1})
     measure_consolidation(1, 1, 1, 0, 0)
     measure_answer(0.1)
+    measure_refusal("deepseek:deepseek-flash", 401)
     measure_waiting(1, False)
     return set(_declared(capsys.readouterr().out))
 
@@ -132,6 +134,11 @@ def test_what_lies_in_a_queue_and_what_an_alarm_says_is_encrypted() -> None:
     assert all(topic["KmsMasterKeyId"] == {"Ref": "AlarmsKey"} for topic in resources("AWS::SNS::Topic").values())
     speakers = resources("AWS::KMS::Key")["AlarmsKey"]["KeyPolicy"]["Statement"][1]
     assert speakers["Principal"] == {"Service": "cloudwatch.amazonaws.com"}, "AWS's own key would not let it in"
+
+
+def test_one_refusal_that_concerns_everybody_rings() -> None:
+    alarm = ALARMS["ModelRefused"]
+    assert (alarm["MetricName"], alarm["Statistic"], alarm["Threshold"]) == ("ModelRefused", "Sum", 0)
 
 
 def test_a_slow_turn_rings_long_before_its_deadline() -> None:

@@ -11,14 +11,14 @@ import pytest
 from pymongo.errors import AutoReconnect
 
 from infra.local.aws_functions import Handler
-from infra.local.model_server import ModelServer, Reply
+from infra.local.model_server import FaultStatus, ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
 from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import Decision, decide, expire
 from qwestly_agent.authority.model import Approval, Verb
 from qwestly_agent.bootstrap import FullHouse
-from qwestly_agent.errors import Braked, Internal, ModelUnavailable, NotFound, OverBudget
+from qwestly_agent.errors import Braked, Internal, ModelRefused, ModelUnavailable, NotFound, OverBudget
 from qwestly_agent.memory import pipeline
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
@@ -153,13 +153,15 @@ def test_after_ten_minutes_of_silence_what_was_said_is_remembered(ada: Speaker, 
     assert ada.remembered() == ["Lives in Lisbon.", "Speaks German."]
     assert states == [
         *("which", "sweep", "read_conversations", *READ),
-        *("ask_people", "anything_sensitive", "nothing_to_ask", "done"),
+        *("ask_people", "anything_sensitive", "nothing_to_ask", "find_refused", "any_refused", "done"),
     ]
 
 
 def test_where_nobody_fell_silent_nothing_is_read(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.")
-    assert ends(world, world.aws.start(MACHINE)) == ["which", "sweep", "read_conversations", "ask_people", "done"]
+    assert ends(world, world.aws.start(MACHINE)) == [
+        *("which", "sweep", "read_conversations", "ask_people", "find_refused", "any_refused", "done")
+    ]
     assert ada.remembered() == []
 
 
@@ -218,7 +220,7 @@ def test_what_is_sensitive_waits_and_is_kept_after_a_yes(ada: Speaker, world: Wo
     assert ada.remembered() == ["Lives in Lisbon."]
     assert len(ada.remembered("proposed")) == 1
     ada.decides("approve")
-    assert ends(world, execution)[-4:] == ["anything_sensitive", "ask_approval", "keep_approved", "done"]
+    assert ends(world, execution)[-5:-2] == ["ask_approval", "keep_approved", "find_refused"]
     assert ada.asked().status == "done"
     assert ada.statuses() == {"active": 2}
     assert "diabetes" not in str([*ada.documents("agent_approvals"), *ada.documents("agent_extractions")])
@@ -402,6 +404,62 @@ def test_where_it_stays_away_the_conversation_is_read_later(ada: Speaker, world:
     model.fault = None
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 404])
+def test_a_provider_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
+    ada: Speaker, world: World, model: ModelServer, status: FaultStatus
+) -> None:
+    ada.says("I live in Lisbon.")
+    model.fault = Reply(fault=status)
+    for _ in range(len(pipeline.TRY_AGAIN_SECONDS) + 2):
+        assert refused(world, silence(world))
+        world.clock.advance(pipeline.POSTPONED_SECONDS)
+    assert ada.conversation()["extract_attempts"] == 0
+    assert len(model.requests) == len(pipeline.TRY_AGAIN_SECONDS) + 2, "it is asked once an hour"
+    model.fault = None
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+def test_a_provider_of_vectors_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
+    ada: Speaker, world: World, model: ModelServer
+) -> None:
+    ada.says("I live in Lisbon.")
+    model.embeddings_fault = 401
+    assert refused(world, silence(world))
+    assert ada.conversation()["extract_attempts"] == 0
+    model.embeddings_fault = None
+    world.clock.advance(pipeline.POSTPONED_SECONDS)
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+def test_a_conversation_that_a_provider_does_not_want_to_read_is_its_own_fault(
+    ada: Speaker, world: World, model: ModelServer
+) -> None:
+    ada.says("I live in Lisbon.")
+    model.fault = Reply(fault="content_risk")
+    assert "set_back" in ends(world, silence(world))
+    assert ada.conversation()["extract_attempts"] == 1
+
+
+def test_what_was_read_of_others_is_asked_about_before_a_refusal_fails_the_execution(
+    ada: Speaker, bob: Speaker, world: World
+) -> None:
+    ada.says("I live in Lisbon.")
+    bob.says(SECRET)
+    wrapped, _ = failing(ada, ModelRefused())
+    with world.instead_of("extract", wrapped, FOLDER):
+        execution = silence(world)
+        bob.decides("approve")
+        assert refused(world, execution)
+    assert bob.statuses() == {"active": 1}
+
+
+def refused(world: World, execution: str) -> bool:
+    outcome = world.aws.outcome(execution)
+    return (outcome.status, outcome.error, outcome.states[-1]) == ("FAILED", "ModelRefused", "model_refused")
 
 
 def test_a_database_that_is_gone_for_a_moment_costs_nothing(

@@ -387,6 +387,13 @@ def test_a_model_that_refuses_us_ends_it_with_a_sentence(ada: Person, model: Mod
     model.fault = Reply(fault=401)
     ada.wants_a_card()
     assert ada.outcome() == ("FAILED", "failed")
+    assert ada.draft().label.startswith("The language model is not available to us right now")
+
+
+def test_a_model_that_does_not_want_to_read_this_ends_it_with_a_sentence(ada: Person, model: ModelServer) -> None:
+    model.fault = Reply(fault="content_risk")
+    ada.wants_a_card()
+    assert ada.outcome() == ("FAILED", "failed")
     assert ada.draft().label.startswith("The language model did not accept this")
 
 

@@ -7,7 +7,7 @@ from pydantic_ai import Agent, DeferredToolRequests, Tool
 from qwestly_agent.agents.base import AgentDeps, ChatAgent
 from qwestly_agent.agents.bounds import BoundedTools, FencedData
 from qwestly_agent.agents.spending import BoundedCost
-from qwestly_agent.llm import Fallback, TierModel
+from qwestly_agent.llm import TierModel, capabilities_of
 from qwestly_agent.tools.calls import MOST_CALLS
 
 
@@ -26,6 +26,6 @@ def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequenc
             BoundedTools(),
             BoundedCost(),
             FencedData(),
-            *([Fallback(model.fallback)] if model.fallback else []),
+            *capabilities_of(model),
         ],
     )

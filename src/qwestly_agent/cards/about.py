@@ -18,8 +18,8 @@ LONGEST_CHARACTERS = 2_600
 
 
 async def write_about(house: FullHouse, draft: Draft, style: Style) -> CheckedCard:
-    """What of it is supported, kept as that draft. Raises `NothingToTell`, `NothingSupported`, `OverBudget` and
-    `ModelUnavailable`."""
+    """What of it is supported, kept as that draft. Raises `NothingToTell`, `NothingSupported` and what
+    `one_answer` raises."""
     found = {each.evidence.id: each.evidence for each in await gather(house, draft.user_id)}
     if not any(item.publishable for item in found.values()):
         raise NothingToTell

@@ -74,8 +74,7 @@ class Order:
 
 
 async def draft_section(house: FullHouse, step: Step) -> Step:
-    """One section, for this round and attempt. Raises `OverBudget`, `ModelUnavailable` where it may help to ask again,
-    and `ModelRefused`."""
+    """One section, for this round and attempt. Raises what `one_answer` raises."""
     return await run_state(house, step.user_id, _draft_section(house, step), **step.labels)
 
 

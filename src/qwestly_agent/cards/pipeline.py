@@ -267,7 +267,8 @@ _SAID: Mapping[str, str] = {
     "OverBudget": OverBudget.sentence,
     "ModelUnavailable": "The language model could not be reached. Please try again later",
     "DeadlineExceeded": "The language model took too long. Please try again later",
-    "ModelRefused": "The language model did not accept this. Please tell us, so that we can mend it",
+    "ModelRefused": "The language model is not available to us right now. We have to mend this; please try again later",
+    "ContentRefused": "The language model did not accept this. Please tell us, so that we can mend it",
 }
 """To the user, by the kind of what was raised."""
 _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")

@@ -8,10 +8,7 @@ from openai import OpenAIError
 from pydantic_ai.exceptions import (
     ContentFilterError,
     ModelAPIError,
-    ModelAuthenticationError,
     ModelContextWindowExceededError,
-    ModelNotFoundError,
-    ModelQuotaExceededError,
     ModelRateLimitError,
     ModelRequestRejectedError,
     ModelRequestTimeout,
@@ -26,6 +23,7 @@ from pymongo.errors import ConnectionFailure, NetworkTimeout, PyMongoError
 
 from qwestly_agent.clock import duration
 from qwestly_agent.errors import AgentError, DataGone, DeadlineExceeded, Internal, ModelUnavailable, Unavailable
+from qwestly_agent.llm import refuses_everybody
 
 KEPT = "Your message is kept"
 DOWN = f"The language model cannot be reached right now. {KEPT}; please try again {{when}}."
@@ -72,12 +70,12 @@ def failure_of(error: BaseException, *, spoke: bool = False) -> AgentError:
 
 
 def _of_the_model(error: Exception, spoke: bool) -> ModelUnavailable:
+    if refuses_everybody(error):
+        return ModelUnavailable(NOT_FOR_US)
     wait = error.retry_after if isinstance(error, ModelAPIError) else None
     match error:
         case ModelRateLimitError():
             return _later(BUSY, wait)
-        case ModelQuotaExceededError() | ModelAuthenticationError() | ModelNotFoundError():
-            return ModelUnavailable(NOT_FOR_US)
         case ModelContextWindowExceededError():
             return ModelUnavailable(TOO_LONG_A_CONVERSATION)
         case ModelRequestRejectedError():

@@ -28,8 +28,8 @@ PICKED_SECONDS = 1_800.0
 TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
 """After each attempt that failed; after the last one it is set aside."""
 POSTPONED_SECONDS = 3_600.0
-"""What is nobody's fault, the brake or a day's budget, is no attempt."""
-_NOBODYS_FAULT = ("Braked", "OverBudget")
+"""What is no fault of the conversation, the brake, a day's budget or a provider that refuses us, is no attempt."""
+_NOT_ITS_FAULT = ("Braked", "OverBudget", "ModelRefused")
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class Step(BaseModel):
     approval_id: str | None = None
     decided: "Decided | None" = Field(default=None, exclude=True)
     error: "Failure | None" = Field(default=None, exclude=True)
-    end: Literal["kept", "rejected", "expired", "later", "set_aside", "gone"] | None = None
+    end: Literal["kept", "rejected", "expired", "later", "refused", "set_aside", "gone"] | None = None
 
     @property
     def out(self) -> dict[str, Any]:
@@ -157,11 +157,12 @@ async def _set_back(house: House, step: Step) -> Step:
         reading = await house.conversations.reading(step.user_id, step.conversation_id)
     except NotFound:  # its user deleted it
         return step.model_copy(update={"end": "gone"})
-    if cause in _NOBODYS_FAULT:
+    if cause in _NOT_ITS_FAULT:
         await house.conversations.set_back(
             step.user_id, step.conversation_id, now + POSTPONED_SECONDS, reading.attempts
         )
-        return step.model_copy(update={"end": "later"})
+        # Of what concerns everybody the execution tells by failing.
+        return step.model_copy(update={"end": "refused" if cause == "ModelRefused" else "later"})
     attempts = reading.attempts + 1
     if attempts <= len(TRY_AGAIN_SECONDS):
         due_at = now + TRY_AGAIN_SECONDS[attempts - 1]

@@ -11,8 +11,8 @@ from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.cards.drafting import LONGEST_CLAIM, Order, written
 from qwestly_agent.cards.model import Claim, Evidence, Section
 from qwestly_agent.cards.outline import CARD
-from qwestly_agent.errors import ModelUnavailable, OverBudget
-from qwestly_agent.one_answer import ModelRefused
+from qwestly_agent.errors import ModelRefused, ModelUnavailable, OverBudget
+from qwestly_agent.one_answer import ContentRefused
 from tests.servers import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -121,7 +121,15 @@ async def test_no_section_has_more_claims_than_were_asked_for(house: FullHouse, 
 
 
 @pytest.mark.parametrize(
-    ("fault", "raised"), [("bad_json", ModelUnavailable), (401, ModelRefused), (400, ModelRefused), (402, ModelRefused)]
+    ("fault", "raised"),
+    [
+        ("bad_json", ModelUnavailable),
+        (401, ModelRefused),
+        (400, ModelRefused),
+        (402, ModelRefused),
+        ("content_risk", ContentRefused),
+        ("content_filter", ContentRefused),
+    ],
 )
 async def test_only_what_may_pass_is_worth_another_try(
     house: FullHouse, model: ModelServer, fault: Any, raised: type[Exception]

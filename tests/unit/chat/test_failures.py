@@ -74,12 +74,17 @@ def test_a_failure_has_a_cause_and_a_sentence_without_internals(error: Exception
         assert KEY not in failure.message
 
 
+CONTENT_RISK = ModelHTTPError.for_category(
+    ModelRequestRejectedError, status_code=400, model_name="m", body={"message": "Content Exists Risk"}
+)
+
 BEFORE_AND_AFTER: list[tuple[Exception, str, str]] = [
     (http(ModelRateLimitError, 429), BUSY, BUSY),
     (http(ModelQuotaExceededError, 402), failures.NOT_FOR_US, failures.NOT_FOR_US),
     (http(ModelAuthenticationError, 401), failures.NOT_FOR_US, failures.NOT_FOR_US),
     (http(ModelNotFoundError, 404), failures.NOT_FOR_US, failures.NOT_FOR_US),
-    (http(ModelRequestRejectedError, 400), failures.REFUSED, failures.REFUSED),
+    (http(ModelRequestRejectedError, 400), failures.NOT_FOR_US, failures.NOT_FOR_US),
+    (CONTENT_RISK, failures.REFUSED, failures.REFUSED),
     (
         http(ModelContextWindowExceededError, 400),
         failures.TOO_LONG_A_CONVERSATION,

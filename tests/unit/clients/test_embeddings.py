@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
 
-from infra.local.model_server import ModelServer
+from infra.local.model_server import FaultStatus, ModelServer
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.clients.embeddings import (
     ATTEMPT_SECONDS,
@@ -19,7 +19,7 @@ from qwestly_agent.clients.embeddings import (
     TIMEOUT_SECONDS,
     Embeddings,
 )
-from qwestly_agent.errors import Unavailable
+from qwestly_agent.errors import ModelRefused, Unavailable
 from qwestly_agent.tools.base import TIMEOUT_SECONDS as TOOL_SECONDS
 from tests.servers import free_port, settings_for
 
@@ -83,6 +83,19 @@ async def test_a_provider_that_refuses_is_unavailable(
     with pytest.raises(Unavailable) as refused:
         await embeddings.embed(["trains"])
     assert "fault" not in refused.value.message
+
+
+@pytest.mark.parametrize(("status", "ours"), [(401, True), (402, True), (403, True), (404, True), (400, False)])
+async def test_what_a_provider_refuses_whatever_it_is_asked_is_noted(
+    model: ModelServer, http: httpx2.AsyncClient, status: FaultStatus, ours: bool
+) -> None:
+    noted: list[tuple[str, int]] = []
+    embeddings = make_embeddings(settings_for("", model.base_url), http, lambda *refused: noted.append(refused))
+    model.embeddings_fault = status
+    with pytest.raises(Unavailable) as refused:
+        await embeddings.embed(["trains"])
+    assert isinstance(refused.value, ModelRefused) is ours
+    assert noted == ([(f"openai:{MODEL}", status)] if ours else [])
 
 
 async def test_a_provider_that_is_gone_is_unavailable(http: httpx2.AsyncClient) -> None:
