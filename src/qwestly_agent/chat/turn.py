@@ -3,7 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -188,9 +188,10 @@ class Turn:
         self.house.logger.info(Event.TURN_ENDED, extra={"status": self.record.status, **receipt})
         measure_turn(self.record.status, receipt, Counter(call.outcome for call in self.record.calls.made.values()))
         # A database that has just failed is asked once more, but not for long: somebody waits for the error.
-        with pymongo.timeout(LAST_TRY_SECONDS) if isinstance(self.record.error, Unavailable) else nullcontext():
-            await asyncio.gather(self._account(now), self._audit())
-            kept = await self._record(now, receipt)
+        with _briefly(isinstance(self.record.error, Unavailable)):
+            written = await asyncio.gather(self._account(now), self._audit())
+            with _briefly(not all(written)):
+                kept = await self._record(now, receipt)
         if not kept:
             await self._forget_audit()
             self.house.logger.warning(Event.LEASE_LOST)
@@ -205,21 +206,25 @@ class Turn:
             self.house.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
             return await self._finish(self._messages(now, self.record.words_alone(), {}), now)
 
-    async def _account(self, now: float) -> None:
-        """What it cost. The answer does not fail by it."""
+    async def _account(self, now: float) -> bool:
+        """What it cost; false where that cannot be written. The answer does not fail by it."""
         spent = {**self.record.tokens(), "cost_usd": self.record.ceiling_usd()}
         try:
             await self.house.usage.settle(self.claim.user_id, self.run_id, spent, self.load, now)
         except PyMongoError as error:
             self.house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            return False
+        return True
 
-    async def _audit(self) -> None:
-        """Which tools were called."""
+    async def _audit(self) -> bool:
+        """Which tools were called; false where that cannot be written."""
         house, claim = self.house, self.claim
         try:
             await house.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit())
         except PyMongoError as error:
             house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            return False
+        return True
 
     async def _forget_audit(self) -> None:
         """Of a conversation that was deleted meanwhile nothing is kept."""
@@ -304,3 +309,7 @@ class Turn:
 
     def _window_from(self) -> int:
         return window_start(self.history, self.claim.window_from)
+
+
+def _briefly(it_failed: bool) -> AbstractContextManager[object]:
+    return pymongo.timeout(LAST_TRY_SECONDS) if it_failed else nullcontext()
