@@ -454,8 +454,8 @@ class Liar:
         ids = [*[each["_id"] for each in self.chance.sample(others, min(2, len(others)))], f"ap_{uuid.uuid4().hex}"]
         digests = {each["_id"]: each["args_digest"] for each in others}
         for each in ids:
-            answer = {"decision": self.chance.choice(["approve", "edit"]), "args_digest": digests.get(each, "0" * 64)}
-            answer |= {"args": {"value": "Owned"}}
+            words = self.chance.choice([{"decision": "approve"}, {"decision": "edit", "args": {"value": "Owned"}}])
+            answer = {**words, "args_digest": digests.get(each, "0" * 64)}
             path = f"/api/approvals/{each}/decision"
             assert user.request("POST", path, json=answer).status_code == 404
             plain = {"conversation_id": conversation_id, "decisions": [{"approval_id": each, **answer}]}

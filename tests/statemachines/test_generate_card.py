@@ -276,6 +276,7 @@ def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: 
 
 
 def test_what_drafting_costs_counts_towards_the_day(ada: Person, world: World) -> None:
+    world.run(lambda house: house.usage.enter(ada.user_id, "run", house.clock()))
     ada.wants_a_card()
     ada.is_asked()
     assert world.run(lambda house: house.usage.spent_today(ada.user_id, house.clock())) > 0.0005
