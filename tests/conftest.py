@@ -2,9 +2,10 @@
 
 import uuid
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 
 import pytest
+from botocore.loaders import create_loader
 from pymongo import AsyncMongoClient, MongoClient
 
 from infra.local.candidate_app import CandidateAppServer
@@ -17,6 +18,14 @@ from tests.servers import API_SECRET, ChatServer, Client, mongo_server, settings
 @pytest.fixture(scope="session")
 def anyio_backend() -> str:
     return "asyncio"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _descriptions_of_aws() -> Iterator[None]:
+    """Read once, and not once a client: a process of the product makes each client once, and here hundreds are made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("botocore.session.create_loader", cache(create_loader))
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
