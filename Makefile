@@ -69,6 +69,10 @@ LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashe
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
 SAM := SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
+# pip says what it does, line by line, but not while it compiles, which it does on one processor.
+INSTALL = $(BIN)/python -m pip install --no-compile --require-hashes
+COMPILE = echo "Compiling…"; $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+
 # Of its own: the SAM CLI pins an older boto3. Its list is complete, and pip's resolver refuses one of its extras.
 .venv-sam/ready: requirements/build.txt
 	@$(PYTHON) -m venv .venv-sam
@@ -89,10 +93,12 @@ $(VENV)/run: requirements/run.txt
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is needed; %s is %d.%d. Try: make PYTHON=python3.13 …" % (sys.executable, *sys.version_info[:2]))'
 	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv"; exit 1; }
 	@echo "Installing what runs into $(VENV), once…"
-	@$(BIN)/python -m pip install --require-hashes -r requirements/run.txt
+	@$(INSTALL) -r requirements/run.txt
+	@$(COMPILE)
 	@touch $@
 
 $(VENV)/ready: requirements/dev.txt $(VENV)/run
 	@echo "Installing what tests and checks into $(VENV), once…"
-	@$(BIN)/python -m pip install --require-hashes -r requirements/dev.txt
+	@$(INSTALL) -r requirements/dev.txt
+	@$(COMPILE)
 	@touch $@
