@@ -8,6 +8,8 @@ TESTS_AT_ONCE ?= 2
 PYTEST = $(BIN)/python -m pytest --numprocesses $(TESTS_AT_ONCE) --dist loadfile
 export PYTHONPATH := src:.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Where a machine sets it, each of hundreds of processes would compile our own code anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test test-all check format lock build built deploy bench doctor smoke help
 .DEFAULT_GOAL := help

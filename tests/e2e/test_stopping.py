@@ -11,6 +11,8 @@ import pytest
 from tests.e2e.processes import END_SECONDS, Process, alive, descendants, kill, started, tool
 from tests.servers import free_port, mongo_server, until
 
+pytestmark = pytest.mark.thorough
+
 PARTS = 4
 """That start at first, where a database is given."""
 

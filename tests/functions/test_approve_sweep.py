@@ -196,6 +196,7 @@ def test_an_effect_nobody_knows_the_outcome_of_is_asked_after_and_done_once(worl
     assert world.database["candidates_enhanced"].find_one({"user_id": USER})["version"] == 1  # type: ignore[index]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("verb", ["approve", "reject", "revise"])
 def test_an_execution_that_was_not_told_is_told(world: World, execution: Callable[[], str], verb: str) -> None:
     started = execution()

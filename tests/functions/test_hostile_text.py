@@ -113,6 +113,7 @@ def as_read(text: str) -> str:
     return unicodedata.normalize("NFKC", UNSEEN.sub("", text)).casefold()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_hostile_text_is_quoted_and_nothing_around_it_changes(
     chat: ChatServer, model: ModelServer, database: Stored, attack: str

@@ -374,6 +374,7 @@ def failing_once(kind: str, section: str = "") -> Callable[[Handler], Handler]:
     return wrapped
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["ModelUnavailable", "Lambda.Unknown", "Sandbox.Timedout"])
 def test_a_section_that_fails_once_is_drafted_again_alone(
     maya: Person, world: World, model: ModelServer, kind: str

@@ -194,6 +194,7 @@ def import_doors(*doors: Path) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 def test_importing_the_doors_opens_nothing_and_reads_no_clock() -> None:
     assert import_doors(*DOORS) == {"opened": [], "asked": [], "threads": 1}
 

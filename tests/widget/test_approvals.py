@@ -187,6 +187,7 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
     expect(card.buttons).to_have_count(4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("button", "words", "posted", "outcome"),
     [
@@ -250,6 +251,7 @@ def test_change_asks_what_should_be_different_and_a_reason_has_an_end(
     assert len(backend.chats()) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("value", "typed", "sent"),
     [
@@ -335,6 +337,7 @@ def test_nothing_is_sent_twice(page: Page, backend: ScriptedBackend):
     assert len(backend.asked("POST", DECIDE)) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["a turn runs", "the conversation is busy elsewhere", "the day's limit is reached"])
 def test_where_no_turn_can_be_had_a_decision_takes_its_own_route(
     widget: Widget, backend: ScriptedBackend, card: Card, where: str
@@ -384,6 +387,7 @@ def be_unreachable(backend: ScriptedBackend, page: Page) -> str:
     return "Qwestly cannot be reached. Check your connection and try again."
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fail", [be_braked, be_unreachable])
 def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
     widget: Widget, backend: ScriptedBackend, card: Card, fail: Callable[[ScriptedBackend, Page], str]
@@ -432,6 +436,7 @@ def test_an_answer_that_breaks_off_after_the_decision_leaves_it_decided(
 # ── between turns ──
 
 
+@pytest.mark.thorough
 def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -448,6 +453,7 @@ def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
     expect(page.locator("qwestly-chat .spoken[aria-live]")).to_contain_text(f"{HEADLINE}: Approved · done")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("more", "outcome"),
     [
@@ -532,6 +538,7 @@ def test_words_begun_at_a_card_outlive_polls_and_readings(
     expect(card.words).to_have_value("Half a thought")
 
 
+@pytest.mark.thorough
 def test_what_was_read_before_a_decision_does_not_undo_it(widget: Widget, backend: ScriptedBackend, card: Card):
     pending = backend.approvals["ap_1"]
     backend.stream("c1").begin().done("Fine.")
@@ -618,6 +625,7 @@ def hide(page: Page, hidden: bool) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_updates_are_asked_every_2_s_where_something_runs_and_is_looked_at_and_else_every_30(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -651,6 +659,7 @@ def test_updates_are_asked_every_2_s_where_something_runs_and_is_looked_at_and_e
     assert polls(backend)[-1] == "after=7"
 
 
+@pytest.mark.thorough
 def test_updates_are_never_asked_two_at_a_time_and_less_often_while_they_fail(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -874,6 +883,7 @@ def test_on_a_phone_a_card_fits_and_its_buttons_can_be_touched(phone: Page, back
     assert_no_sideways_scrolling(widget)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBackend, scheme: Any):
     page.emulate_media(color_scheme=scheme)

@@ -304,6 +304,7 @@ def be_unreachable(backend: ScriptedBackend, page: Page) -> str:
     return "Qwestly cannot be reached. Check your connection and try again."
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fail",
     [
@@ -349,6 +350,7 @@ def test_a_partial_answer_stays_readable_beside_its_error(widget: Widget, backen
     expect(widget.answer.get_by_text("Half an ans")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_stream_that_falls_silent_is_given_up(page: Page, backend: ScriptedBackend, clock: Clock):
     page.goto("/host")
     widget = ready(page)
@@ -502,6 +504,7 @@ def fail(stream: Stream) -> None:
     stream.error("internal", "Sorry.")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("words", "end", "shown"),
     [("Half", stop, True), ("Half", fail, True), ("", stop, False), ("", fail, False), ("Half", Stream.cut, False)],
@@ -626,6 +629,7 @@ def test_a_judgement_that_cannot_be_kept_is_withdrawn_and_said(judged: Widget, b
     expect(judged.answer.get_by_text("Thank you.")).to_be_visible()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("first", ["is kept", "fails"])
 def test_quick_clicks_end_in_the_last_one_and_are_posted_in_turn(judged: Widget, backend: ScriptedBackend, first: str):
     held = backend.hold(f"POST {FEEDBACK}")
@@ -686,6 +690,7 @@ def test_thumbs_are_quiet_on_earlier_answers_until_they_are_looked_at(judged: Wi
     expect(first.get_by_role("button", name="Not helpful")).to_have_css("opacity", "0")
 
 
+@pytest.mark.thorough
 def test_on_a_phone_thumbs_are_always_seen_and_large_enough_to_touch(phone: Page, backend: ScriptedBackend):
     first = [asked("m1", "Hi"), answered("Ho\n\n" * 40, id="a1")]
     kept = [*first, asked("m2", "Who am I?"), answered("Ada.", "stopped", id="a2")]
@@ -745,6 +750,7 @@ def test_a_token_is_used_until_its_last_thirty_seconds(page: Page, backend: Scri
         assert backend.tokens_asked == tokens
 
 
+@pytest.mark.thorough
 def test_a_conversation_of_a_minute_outlives_tokens_of_ten_seconds(page: Page, backend: ScriptedBackend, clock: Clock):
     backend.token_life = 10
     began = clock.now
@@ -870,6 +876,7 @@ def test_a_turn_that_still_runs_after_a_reload_is_followed_to_its_end(
     assert len(backend.asked("GET", "/api/conversations/c1")) == count
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("messages", "sentence"),
     [
@@ -1390,6 +1397,7 @@ def assert_no_sideways_scrolling(widget: Widget) -> None:
     assert widget.log.evaluate("node => node.scrollWidth - node.clientWidth") == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_light_and_dark_follow_the_system_with_enough_contrast(page: Page, backend: ScriptedBackend, scheme: Any):
     page.emulate_media(color_scheme=scheme)
@@ -1518,6 +1526,7 @@ def a_round(page: Page) -> Iterator[None]:
     page.evaluate("fetch('/local/status').then(response => response.json())")
 
 
+@pytest.mark.thorough
 def test_the_local_page_shows_workflows_as_they_run_and_mail_as_it_comes(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
@@ -1592,6 +1601,7 @@ def test_the_local_page_asks_for_nothing_while_it_is_not_looked_at(
     assert len(backend.asked("GET", "/local/outbox")) == before + 1
 
 
+@pytest.mark.thorough
 def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Page, backend: ScriptedBackend):
     backend.local["outbox"] = [MAIL | {"subject": "w" * 200}]
     backend.local["workflows"] = [WORKFLOW | {"status": "RUNNING", "state": "S" * 80, "machine": "m" * 80}]
