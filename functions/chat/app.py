@@ -43,6 +43,7 @@ from qwestly_agent.chat.view import (
     Failure,
     FeedbackBody,
     FeedbackGiven,
+    Made,
     UIConversation,
     list_of,
     ui_view_of,
@@ -65,8 +66,8 @@ LARGEST_BODY_BYTES = 6 * 1024 * 1024
 """What Lambda itself lets through; a client of the AI SDK posts its whole history."""
 FUNCTION_TIMEOUT_SECONDS = 300
 """As in template.yaml, for where no adapter tells the deadline."""
-MOST_APPROVALS = 200
-"""Of a conversation, shown with it."""
+MOST_MADE = 200
+"""Approvals, and drafts, of a conversation, shown with it."""
 RESERVE_SECONDS = 10
 """Kept back from the deadline for recording what was said."""
 
@@ -247,12 +248,13 @@ async def read_conversation(
 ) -> ConversationView | UIConversation:
     """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
     conversation = await house.conversations.get(user_id, conversation_id)
-    said, approvals = await asyncio.gather(
+    said, approvals, drafts = await asyncio.gather(
         house.conversations.recent(user_id, conversation_id, limit + 1, before),
-        house.approvals.of_conversation(user_id, conversation_id, MOST_APPROVALS),
+        house.approvals.of_conversation(user_id, conversation_id, MOST_MADE),
+        house.drafts.of_conversation(user_id, conversation_id, MOST_MADE),
     )
     view = ui_view_of if form == "ui" else view_of
-    return view(conversation, said, approvals, limit, before, house.clock())
+    return view(conversation, said, Made(approvals, drafts), limit, before, house.clock())
 
 
 async def delete_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Deleted:

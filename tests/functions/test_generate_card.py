@@ -143,6 +143,17 @@ def test_how_it_ended_is_told_by_the_kind_of_error_and_never_by_its_words(
     assert (kept(draft).status, kept(draft).label) == (end, label)
 
 
+@pytest.mark.parametrize(("error", "news"), [("KeyError", True), ("Braked", False), ("NotAllowed", False)])
+def test_only_what_failed_is_to_be_told_in_the_conversation_that_wanted_it(
+    draft: Draft, error: str, news: bool
+) -> None:
+    wanted = draft.model_copy(update={"id": f"{draft.id}_wanted", "conversation_id": "c1"})
+    container.house.run(lambda house: house.drafts.add(wanted))
+    for each in (draft, wanted):
+        call("note_end", each, error={"Error": error})
+    assert (kept(draft).news, kept(wanted).news) == (False, news)
+
+
 def test_a_draft_that_was_deleted_meanwhile_rings_no_alarm(draft: Draft) -> None:
     gone = draft.model_copy(update={"id": "draft_gone"})
     assert call("note_end", gone, error={"Error": "NotFound"})["end"] == "stopped"

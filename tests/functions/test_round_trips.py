@@ -11,9 +11,9 @@ import pytest
 from infra.local.model_server import ModelServer
 from tests.servers import ChatServer, Client, free_port, until
 
-COMMANDS_BEFORE_THE_MODEL = 11
+COMMANDS_BEFORE_THE_MODEL = 12
 """The claim, what was said lately, the posted message, the profile, the memories, when one was withdrawn,
-the level, what became of approvals, two brakes, the load."""
+the level, what became of approvals, what failed of drafts, two brakes, the load."""
 
 
 @dataclass

@@ -285,7 +285,7 @@ async def _note_end(house: House, step: Step) -> Step:
     except NotFound:  # its user deleted it: nobody to tell, and nothing to mend
         return step.model_copy(update={"end": "stopped"})
     end, label = await _end_of(house, draft, step.error.kind if step.error else "")
-    await _tell(house, step, status=end, label=label)
+    await _tell(house, step, status=end, label=label, news=end == "failed" and draft.conversation_id is not None)
     return step.model_copy(update={"end": end})
 
 

@@ -4,15 +4,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic_ai.framing import wrap
+from pydantic_ai.messages import CapabilityEvent
 
 from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import Decision
 from qwestly_agent.authority.model import Approval
 from qwestly_agent.authority.words import news_of
 from qwestly_agent.bootstrap import House
+from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.request import Decided
 from qwestly_agent.errors import Changed, NotFound
 from qwestly_agent.fences import APPROVAL_NEWS
+from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text import quoted
 
 
@@ -31,6 +34,8 @@ class Approvals:
     settled: tuple[Settled, ...]
     news: Sequence[Approval]
     """What its model is told."""
+    failed: Sequence[Draft] = ()
+    """What was drafted beside the conversation and failed: its user and its model are told."""
 
 
 async def settle_all(
@@ -62,8 +67,17 @@ async def settle_all(
     return tuple(settled)
 
 
-def note_of(news: Sequence[Approval]) -> str:
-    return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(news_of(each))}" for each in news)) if news else ""
+@dataclass(kw_only=True)
+class DraftFailed(CapabilityEvent, namespace="qwestly"):
+    draft: DraftView
+
+
+def note_of(approvals: Approvals) -> str:
+    lines = [news_of(each) for each in approvals.news]
+    lines += [
+        f"The {each.kind} that was being drafted ({each.id}) failed: “{each.label}”." for each in approvals.failed
+    ]
+    return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(line)}" for line in lines)) if lines else ""
 
 
 def nothing_new(settled: Sequence[Settled]) -> Changed:

@@ -33,7 +33,10 @@ from qwestly_agent.errors import (
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.stores.conversations import Claim, Message, NewTurn
+from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.usage import Load
+
+MOST_DRAFTS_TOLD = 5
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,8 @@ class _Known:
     level: Level
     news: list[Approval]
     """Of approvals, what the model was not told."""
+    failed: list[Draft]
+    """Of drafts, those that failed, which it was not told either."""
 
 
 async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
@@ -82,7 +87,7 @@ async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadli
     try:
         said, known, load = await reading
         await admit(house, user_id, load, turn.started_at)
-        approvals = await _approvals(house, claim, request, known.news, where)
+        approvals = replace(await _approvals(house, claim, request, known.news, where), failed=known.failed)
         return await _prepare(house, claim, request, said, known, load, approvals, deadline)
     except (Invalid, Changed, NotFound, TooManyTurns, OverBudget, Braked):
         await asyncio.gather(house.conversations.withdraw(claim), _leave(house, user_id, turn, entering))
@@ -133,15 +138,18 @@ async def _read_said(house: FullHouse, user_id: str, conversation_id: str, reque
 
 async def _read_known(house: FullHouse, user_id: str, conversation_id: str) -> _Known:
     """Raises `Braked`."""
-    profile, memories, last_withdrawn, level, news, *_ = await asyncio.gather(
+    profile, memories, last_withdrawn, level, (news, failed), _ = await asyncio.gather(
         house.profiles.summary(user_id),
         house.memories.most_salient(user_id, MEMORIES_LIMIT),
         house.memories.last_withdrawn(user_id),
         house.autonomy.level(user_id),
-        house.approvals.news(user_id, conversation_id),
+        asyncio.gather(
+            house.approvals.news(user_id, conversation_id),
+            house.drafts.news(user_id, conversation_id, MOST_DRAFTS_TOLD),
+        ),
         brake.check(house.signals, user_id),
     )
-    return _Known(profile, memories, last_withdrawn, level, news)
+    return _Known(profile, memories, last_withdrawn, level, news, failed)
 
 
 async def _approvals(

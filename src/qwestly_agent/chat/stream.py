@@ -38,6 +38,7 @@ from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.bounds import Asked, Decided, Progress
 from qwestly_agent.authority.view import ApprovalView
 from qwestly_agent.chat.failures import failure_of
+from qwestly_agent.chat.news import DraftFailed
 from qwestly_agent.chat.record import step_of
 from qwestly_agent.chat.request import Protocol
 from qwestly_agent.chat.turn import Turn
@@ -125,6 +126,8 @@ def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, A
             return [("progress", {"label": event.label})]
         case Asked():
             return [("approval_required", event.approval.model_dump(mode="json"))]
+        case DraftFailed():
+            return [("progress", {"label": f"Your {event.draft.kind}: {event.draft.label}"})]
         case Decided():
             return [("approval_decided", event.approval.model_dump(mode="json"))]
         case _:
@@ -167,6 +170,8 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
                     for chunk in _answer_at(event.call_id, event.approval, event.said_yes):
                         yield chunk
                 yield _approval(event.approval)
+            case DraftFailed(draft=draft):
+                yield DataChunk(type="data-draft", id=draft.draft_id, data=draft.model_dump(mode="json"))
             case _:
                 pass
 

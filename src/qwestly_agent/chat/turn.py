@@ -23,8 +23,9 @@ from qwestly_agent.authority.view import view_of
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.starting import Cards
 from qwestly_agent.chat.context import Context
+from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.failures import cut_answer, failure_of
-from qwestly_agent.chat.news import Approvals, note_of
+from qwestly_agent.chat.news import Approvals, DraftFailed, note_of
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.running import WENT_ON_ELSEWHERE, Watched
 from qwestly_agent.chat.shown import shown, shown_message
@@ -86,7 +87,7 @@ class Turn:
         self.answer_id = f"msg_{self.answer_run_id}"
         earlier = self.replaced[0].note if self.replaced else ""
         # What a turn that is made again had told stands nowhere else.
-        self.note = "\n\n".join(filter(None, (earlier, note_of(self.approvals.news))))
+        self.note = "\n\n".join(filter(None, (earlier, note_of(self.approvals))))
 
     @property
     def run_id(self) -> str:
@@ -107,6 +108,8 @@ class Turn:
             decided = settled.decided
             said_yes = decided.verb in ("approve", "edit")
             yield Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
+        for draft in self.approvals.failed:
+            yield DraftFailed(draft=draft_view_of(draft))
         cancellation = CancellationToken()
         with self.house.running.watching(self.claim, cancellation.cancel) as watched:
             try:
@@ -250,7 +253,10 @@ class Turn:
             await self._withhold_forgotten()
         if kept and not nothing_new:
             # The note is in the conversation now, and so in every prompt that follows.
-            await asyncio.gather(*(self.house.approvals.told(each) for each in self.approvals.news))
+            await asyncio.gather(
+                *(self.house.approvals.told(each) for each in self.approvals.news),
+                *(self.house.drafts.told(self.claim.user_id, each.id) for each in self.approvals.failed),
+            )
         return kept
 
     async def _withhold_forgotten(self) -> None:

@@ -13,7 +13,9 @@ from qwestly_agent.authority.brake import Standing, standing
 from qwestly_agent.authority.model import Approval
 from qwestly_agent.authority.view import ApprovalView, view_of
 from qwestly_agent.bootstrap import House
-from qwestly_agent.stores.drafts import Draft, DraftStatus
+from qwestly_agent.chat.draft_view import DraftView
+from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.stores.drafts import Draft
 
 T = TypeVar("T", Approval, Draft)
 
@@ -21,19 +23,6 @@ MOST_ITEMS = 100
 FAILED_LATELY_SECONDS = 86_400.0
 OVERLAP_SECONDS = 5.0
 """Clocks differ, and writes take their time: what is nearly as old as the cursor is told again."""
-
-
-class DraftView(BaseModel):
-    draft_id: str
-    kind: Literal["card", "about"]
-    style: str
-    status: DraftStatus
-    label: str
-    """What people read of it, as "Drafting 3 of 6 sections"."""
-    conversation_id: str | None
-    approval_id: str | None
-    flagged: bool
-    """Whether it rests on something that its user had forgotten since."""
 
 
 class ApprovalUpdate(BaseModel):
@@ -84,7 +73,7 @@ async def updates(house: House, user_id: str, after: float | None) -> Updates:
     )
     items: list[Update] = [
         *(ApprovalUpdate(id=each.id, at=each.updated_at, approval=view_of(each)) for each in approvals),
-        *(DraftUpdate(id=each.id, at=each.updated_at, draft=_view(each)) for each in drafts),
+        *(DraftUpdate(id=each.id, at=each.updated_at, draft=draft_view_of(each)) for each in drafts),
         BrakeUpdate(at=brake.since or 0.0, brake=brake),
     ]
     items.sort(key=lambda item: item.at)
@@ -109,7 +98,3 @@ async def _touched(read: Callable[[str, float, int], Awaitable[list[T]]], user_i
     # A page of nothing but what may have been told before would come for ever.
     stands = len(found) == MOST_ITEMS and found[-1].updated_at <= after
     return await read(user_id, after, MOST_ITEMS) if stands else found
-
-
-def _view(draft: Draft) -> DraftView:
-    return DraftView(draft_id=draft.id, **draft.model_dump(include=DraftView.model_fields.keys() - {"draft_id"}))

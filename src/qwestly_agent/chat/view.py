@@ -1,8 +1,9 @@
 """Conversations as the API shows them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
@@ -11,6 +12,8 @@ from qwestly_agent.authority.approvals import id_of_call
 from qwestly_agent.authority.model import Approval, Level
 from qwestly_agent.authority.view import ApprovalView
 from qwestly_agent.authority.view import view_of as approval_view_of
+from qwestly_agent.chat.draft_view import DraftView
+from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.stream import SDK_VERSION
 from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.clock import to_datetime
@@ -24,8 +27,11 @@ from qwestly_agent.stores.conversations import (
     unfinished_turns,
     user_message,
 )
+from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
 from qwestly_agent.text import well_formed
+
+T = TypeVar("T", Approval, Draft)
 
 
 class ConversationSummary(BaseModel):
@@ -56,6 +62,8 @@ class MessageView(BaseModel):
     feedback: Feedback | None = None
     approvals: list[ApprovalView] = []
     """What this answer asked the user for, as it stands now."""
+    drafts: list[DraftView] = []
+    """What this answer began beside the conversation, as it stands now."""
 
 
 class ConversationView(ConversationSummary):
@@ -107,6 +115,14 @@ class Failure(BaseModel):
     error: ErrorDetail
 
 
+@dataclass(frozen=True)
+class Made:
+    """By a conversation's answers; the newest first."""
+
+    approvals: Sequence[Approval]
+    drafts: Sequence[Draft]
+
+
 def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
     """Of conversations read with one more than `limit`, which tells whether there are more."""
     items = found[:limit]
@@ -120,16 +136,16 @@ def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationLi
 def view_of(
     conversation: Document,
     said: Sequence[Message],
-    approvals: Sequence[Approval],
+    made: Made,
     limit: int,
     before: int | None,
     now: float,
 ) -> ConversationView:
-    """Of messages read with one more than `limit`, the newest ones before `before`; approvals the newest first."""
+    """Of messages read with one more than `limit`, the newest ones before `before`."""
     return ConversationView(
         **_summary(conversation, now),
         design=conversation["design"],
-        messages=[_message_view(message, approvals) for message in _page(conversation, said, limit, before, now)],
+        messages=[_message_view(message, made) for message in _page(conversation, said, limit, before, now)],
         next=_earlier(said, limit),
     )
 
@@ -137,13 +153,13 @@ def view_of(
 def ui_view_of(
     conversation: Document,
     said: Sequence[Message],
-    approvals: Sequence[Approval],
+    made: Made,
     limit: int,
     before: int | None,
     now: float,
 ) -> UIConversation:
     page = _page(conversation, said, limit, before, now)
-    messages = [_ui_message(each, approvals) for each in page if each.role == "assistant" or each.content]
+    messages = [_ui_message(each, made) for each in page if each.role == "assistant" or each.content]
     title = conversation.get("title", "")
     return UIConversation(id=conversation["id"], title=title, messages=messages, next=_earlier(said, limit))
 
@@ -174,18 +190,19 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
     return page + [user_message(turn, 0, status) for turn in unfinished if turn.text is not None]
 
 
-def _message_view(message: Message, approvals: Sequence[Approval]) -> MessageView:
+def _message_view(message: Message, made: Made) -> MessageView:
     shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
-    asked = [approval_view_of(each) for each in _asked_by(message, approvals)]
-    return MessageView(**shown, error=message.error, feedback=message.feedback, approvals=asked)
+    asked = [approval_view_of(each) for each in _of_answer(message, made.approvals)]
+    begun = [draft_view_of(each) for each in _of_answer(message, made.drafts)]
+    return MessageView(**shown, error=message.error, feedback=message.feedback, approvals=asked, drafts=begun)
 
 
-def _asked_by(message: Message, approvals: Sequence[Approval]) -> list[Approval]:
+def _of_answer(message: Message, made: Sequence[T]) -> list[T]:
     """Oldest first."""
-    return [each for each in reversed(approvals) if message.role == "assistant" and each.run_id == message.run_id]
+    return [each for each in reversed(made) if message.role == "assistant" and each.run_id == message.run_id]
 
 
-def _ui_message(message: Message, approvals: Sequence[Approval]) -> dict[str, Any]:
+def _ui_message(message: Message, made: Made) -> dict[str, Any]:
     """An AI SDK `UIMessage`, with the calls and results of an answer as its parts."""
     if message.role == "user":
         parts: list[Any] = [{"type": "text", "text": message.content}]
@@ -194,13 +211,17 @@ def _ui_message(message: Message, approvals: Sequence[Approval]) -> dict[str, An
         parts = [
             part.model_dump(mode="json", by_alias=True, exclude_none=True) for each in dumped for part in each.parts
         ]
-        asked = _asked_by(message, approvals)
+        asked = _of_answer(message, made.approvals)
         for each in asked:
             if each.status == "pending" and each.answer == "ask":
                 _make_answerable(parts, each)
         parts += [
             {"type": "data-approval", "id": each.id, "data": approval_view_of(each).model_dump(mode="json")}
             for each in asked
+        ]
+        parts += [
+            {"type": "data-draft", "id": each.id, "data": draft_view_of(each).model_dump(mode="json")}
+            for each in _of_answer(message, made.drafts)
         ]
     return {"id": message.id, "role": message.role, "parts": parts}
 

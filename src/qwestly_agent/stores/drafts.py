@@ -40,6 +40,8 @@ class Draft(BaseModel):
     """Grows each time a person asks for a change."""
     approval_id: str | None = None
     """Of the question that waits, or was answered last."""
+    news: bool = False
+    """Whether it failed, and the conversation that wanted it was not told."""
     flagged: bool = False
     """Whether it rests on something that its user had forgotten since."""
     created_at: float
@@ -101,6 +103,20 @@ class Drafts:
     async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Draft]:
         """Without their parts; oldest change first."""
         return await self._find({"user_id": user_id, "updated_at": {"$gte": moment}}, "updated_at", 1, limit)
+
+    async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
+        """Without their parts; the newest first."""
+        query = {"user_id": user_id, "conversation_id": conversation_id}
+        return await self._find(query, "created_at", -1, limit)
+
+    async def news(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
+        """Without their parts; those of this conversation that failed, and that it was not told of; oldest first."""
+        query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
+        return await self._find(query, "updated_at", 1, limit)
+
+    async def told(self, user_id: str, draft_id: str) -> None:
+        """Its conversation knows that it failed."""
+        await self.database[COLLECTION].update_one({"_id": draft_id, "user_id": user_id}, {"$set": {"news": False}})
 
     async def under_way(self, user_id: str, limit: int) -> list[Draft]:
         """Without their parts; those that run or wait, the newest first."""

@@ -1,0 +1,24 @@
+"""A draft as the API shows it: what it is, how far it is, and why it failed."""
+
+from typing import Literal
+
+from pydantic import BaseModel
+
+from qwestly_agent.stores.drafts import Draft, DraftStatus
+
+
+class DraftView(BaseModel):
+    draft_id: str
+    kind: Literal["card", "about"]
+    style: str
+    status: DraftStatus
+    label: str
+    """What people read of it, as "Drafting 3 of 6 sections"; of one that failed, why."""
+    conversation_id: str | None
+    approval_id: str | None
+    flagged: bool
+    """Whether it rests on something that its user had forgotten since."""
+
+
+def view_of(draft: Draft) -> DraftView:
+    return DraftView(draft_id=draft.id, **draft.model_dump(include=DraftView.model_fields.keys() - {"draft_id"}))
