@@ -156,10 +156,10 @@ async def decide(
     `where` is what the audit shall know of its origin. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` where the
     person saw something else.
     """
-    if decision.args and decision.decision != "edit":
-        raise Invalid("Other arguments belong to an edit. Nothing was decided.")
     while True:
         before = await house.approvals.get(user_id, approval_id)
+        if decision.args and decision.decision != "edit":
+            raise Invalid("Other arguments belong to an edit. Nothing was decided.")
         if before.status != "pending":
             return before, False
         await brake.check(house.signals, user_id)
