@@ -16,7 +16,7 @@ from qwestly_agent.fences import BEFORE, EVIDENCE, WISH
 from qwestly_agent.one_answer import one_answer
 from qwestly_agent.states import run_state
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.text import quoted, well_formed
+from qwestly_agent.text import quoted, visible, well_formed
 
 SECONDS = 150.0
 """For one section, thought and fallback included; the function has half a minute more."""
@@ -171,4 +171,4 @@ def _section(outlined: Outlined, drafted: DraftedSection) -> Section:
 
 def _cleaned(text: str) -> str:
     """One line without anything that nobody sees, and without a link, wherever it is shown."""
-    return " ".join(safe_text(well_formed(text), ()).split())
+    return safe_text(" ".join(visible(well_formed(text)).split()), ())

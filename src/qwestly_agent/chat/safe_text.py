@@ -2,7 +2,8 @@
 
 An answer is rendered as Markdown or, by a careless client, as HTML, and an image or a link to a stranger's server would
 carry off what the model knows. So where a link, an image, a definition or a tag would begin, one space is put in: a
-person can still read all of it, and no renderer makes anything of it. What may begin is a list of what is allowed,
+person can still read all of it, and no renderer makes anything of it. Between the text and the address of a link one
+that does not break follows: Showdown reads a link across all others. What may begin is a list of what is allowed,
 since user names, entities, escapes and Unicode lead around any list of what is not.
 
 Characters that nobody sees are dropped first, so that none hides a beginning. An answer comes in pieces: what stands at
@@ -24,6 +25,8 @@ _AFTER_WWW = "(?<=(?i:www))"
 _AFTER_MAIL = "(?:(?<=(?i:mailto))|(?<=(?i:xmpp)))"
 _LONGEST_BEFORE = len("mailto")
 
+_MOST_BLANKS = 200
+"""Between the text of a link and its address; where there are more, the two are parted whatever follows."""
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # An autolink goes on to the next blank: `https://good)@evil`, `https://good。evil`. So nothing may follow a host
 # but the marks that end a sentence, a quotation or an emphasis.
@@ -85,6 +88,8 @@ def _put(begin: re.Match[str]) -> str:
             return begin[0]
         case "line_end":
             return "\n"
+        case "before_address":
+            return "] \u00a0"
         case _:
             return begin[0] + " "
 
@@ -107,7 +112,8 @@ def _patterns(hosts: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
           | {_AFTER_WWW} [.]{whole_host}
         )
       | \]\( {https}://{host}\)             # a link as well; the space after it ends what an autolink would read
-      | \] (?=[(:])
+      | (?P<before_address> \] (?: [ \t]{{0,{_MOST_BLANKS}}} (?=\() | [ \t]{{{_MOST_BLANKS}}} ) )
+      | \] (?=:)
       | < (?=[A-Za-z/!?])
       | & (?={_ENTITY};)
       | :\\?/\\?/ (?!{_END})                # remark reads past backslashes, as it does past entities
@@ -116,6 +122,7 @@ def _patterns(hosts: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
     )"""
     undecided = rf"""(?={_TRIGGER})(?:
         \r | < | &[#0-9A-Za-z]{{0,9}}
+      | \][ \t]{{0,{_MOST_BLANKS}}}
       | \] (?: \( (?: {_ADDRESS} | {https}:/? | {https}://{host_so_far}
                     | {https}://{host} (?:[/?#]{_ADDRESS} | \){_MARKS}) ) )?
       | :\\?/?\\? | :\\?/\\?/{_MARKS}

@@ -104,7 +104,7 @@ async def test_what_a_model_writes_is_cleaned_before_it_is_kept(house: FullHouse
     )
     section = await written(house, "u1", ORDER)
     [text] = [each.text for each in section.claims]
-    assert text == "Coaches a [chess] (https:// evil.example) club."
+    assert text == "Coaches a [chess] \u00a0(https:// evil.example) club."
     assert section.heading == "Summary"
 
 

