@@ -68,6 +68,23 @@ def quoted(text: str) -> str:
     return _TAG.sub("‹", visible(text))
 
 
+_LINKED = re.compile(
+    r"""(?x)
+    (?<=[^\s.。．｡]) (?=[.。．｡][^\W\d_]{2})           # the dot before the last part of a name
+    | (?<![\d.]) \d{1,3} (?:\.\d{1,3}){2} (?=\.\d)    # three of the four numbers of an address
+    | @ (?=\S)                                         # somebody's mailbox
+    | (?<=[A-Za-z]) : (?=\S)                           # a scheme
+    | (?: // | \\\\ ) (?=\S)                           # a path in a network
+    """
+)
+
+
+def unlinked(text: str) -> str:
+    """With a space in what mail programs make a link of by themselves: a name with a dot, an address, a scheme, a path
+    in a network."""
+    return _LINKED.sub(lambda found: f"{found[0]} ", text)
+
+
 _SECRETS = re.compile(
     r"""(?xis)
     (?P<name>

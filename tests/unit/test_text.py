@@ -1,8 +1,12 @@
 """Text as it may be stored, shown to a model, or audited."""
 
-import pytest
+import re
 
-from qwestly_agent.text import masked, visible, well_formed
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qwestly_agent.text import masked, unlinked, visible, well_formed
 
 
 @pytest.mark.parametrize(
@@ -49,3 +53,57 @@ def test_what_people_write_stays(text: str) -> None:
 def test_half_of_a_pair_becomes_the_replacement_character() -> None:
     assert well_formed("a\ud83d") == "a\ufffd"
     assert well_formed("\ud83d\ude00") == "😀"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Look at evil.example now", "Look at evil .example now"),
+        ("evil.co.uk/x.html?q=1", "evil .co .uk/x .html?q=1"),
+        ("write to ana@example.com", "write to ana@ example .com"),
+        ("https://evil.example:8080", "https: // evil .example: 8080"),
+        ("//evil.example", "// evil .example"),
+        ("tel:+491234, javascript:x, file:x", "tel: +491234, javascript: x, file: x"),
+        ("http://10.0.0.1/x", "http: // 10.0.0 .1/x"),
+        ("пример.рф, a。com, xn--a.xn--p1ai", "пример .рф, a 。com, xn--a .xn--p1ai"),
+        (r"\\host\share", r"\\ host\share"),
+    ],
+)
+def test_what_mail_programs_link_by_themselves_is_parted(text: str, shown: str) -> None:
+    assert unlinked(text) == shown
+
+
+@pytest.mark.parametrize(
+    "text", ["Led 3.5 of 10, v1.2, i.e. two. And …", "10:30: a U.S. firm... and R&D", "a / b, 1/2"]
+)
+def test_ordinary_words_are_left_alone(text: str) -> None:
+    assert unlinked(text) == text
+
+
+PIECES = [
+    "a",
+    "b",
+    ".com",
+    ".",
+    "。",
+    "@",
+    ":",
+    "//",
+    "\\",
+    "10.0.0.1",
+    "1",
+    "é",
+    "рф",
+    "www.",
+    "https://",
+    "_",
+    "-",
+    " ",
+]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=2)))
+def test_nothing_is_left_that_is_linked_by_itself(words: list[str]) -> None:
+    text = unlinked("".join(words))
+    assert not re.search(r"[^\s.。．｡][.。．｡][^\W\d_]{2}|@\S|[A-Za-z]:\S|//\S|\\\\\S", text)
+    assert unlinked(text) == text

@@ -16,7 +16,7 @@ from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import Braked, Unavailable
 from qwestly_agent.observability import Event, cause_of
-from qwestly_agent.text import visible
+from qwestly_agent.text import unlinked, visible
 
 MOST_ATTEMPTS = 5
 """For first mail and reminder together."""
@@ -76,7 +76,7 @@ def message_of(approval: Approval, base_url: str, token: str | None, now: float)
         "most": CLAIMS_SHOWN,
     }
     subject = f"{'Reminder' if reminder else 'Please decide'}: {approval.preview.title}"
-    subject = shortly(visible(subject), LONGEST_SUBJECT_CHARACTERS)
+    subject = shortly(unlinked(visible(subject)), LONGEST_SUBJECT_CHARACTERS)
     return subject, render("mail.txt", **given), render("mail.html", **given)
 
 

@@ -58,6 +58,21 @@ def test_the_only_link_and_the_only_such_block_in_it_are_ours() -> None:
     assert text.count("\nLook at all of it and decide") == 1
 
 
+def test_no_name_or_address_in_it_is_linked_by_a_mail_program() -> None:
+    evil = "see evil.example/x or ana@evil.example"
+    claims = (ShownClaim(text=evil),)
+    preview = Preview(
+        title=f"Delete {evil}",
+        changes=(Change(name=evil, before=evil, after=evil),),
+        sections=(ShownSection(heading=evil, claims=claims),),
+        difference=(evil,),
+    )
+    for body in message_of(approval(preview=preview), "https://x.test/approve", TOKEN, NOW):
+        without_ours = body.replace(f"https://x.test/approve/{TOKEN}", "")
+        assert "evil .example/x" in body.casefold()
+        assert not re.search(r"(?i)evil\.|@evil", without_ours)
+
+
 def test_from_half_of_the_time_on_it_is_a_reminder() -> None:
     subject, text, _ = message_of(approval(), "https://x.test/approve/", TOKEN, NOW + 24 * 3600)
     assert subject == "Reminder: Change your headline"

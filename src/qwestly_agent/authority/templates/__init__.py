@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from qwestly_agent.chat.safe_text import safe_text
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.text import visible
+from qwestly_agent.text import unlinked, visible
 
 FOLDER = Path(__file__).parent
 
@@ -48,7 +48,8 @@ def _environment() -> Environment:
     )
     environment.filters["moment"] = moment
     # Mail programs make links of what looks like one: in a mail, the only link is ours.
-    environment.filters["shortly"] = lambda text, most: safe_text(shortly(text, most), ())
+    environment.filters["shortly"] = lambda text, most: unlinked(safe_text(shortly(text, most), ()))
+    environment.filters["unlinked"] = unlinked
     environment.globals["style"] = Markup(_style())  # noqa: S704 -- ours
     return environment
 
