@@ -1,5 +1,6 @@
 """What tests share. Nothing here reaches beyond loopback, and no model answers but the scripted one."""
 
+import ssl
 import uuid
 from collections.abc import Iterator
 from functools import cache, partial
@@ -21,10 +22,12 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _descriptions_of_aws() -> Iterator[None]:
-    """Read once, and not once a client: a process of the product makes each client once, and here hundreds are made."""
+def _read_once() -> Iterator[None]:
+    """What each client of AWS and of HTTP reads anew: a process of the product makes one of them, and here hundreds are
+    made. A quarter of the time of all tests went into it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("botocore.session.create_loader", cache(create_loader))
+        patch.setattr("ssl.create_default_context", cache(ssl.create_default_context))
         yield
 
 

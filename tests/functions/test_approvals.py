@@ -162,6 +162,7 @@ def test_an_edit_is_what_is_done(chat: ChatServer, person: Client, model: ModelS
     assert "Director of Product" in user_prompts(model)[-1]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "args", [None, {}, {"field": "location"}, {"value": ["a"]}, {"value": ""}, {"value": "x" * 301}, {"more": 1}]
 )

@@ -106,6 +106,7 @@ def test_a_state_that_is_delivered_again_asks_once_and_the_newest_token_counts(w
     assert "second" not in str(world.dump())
 
 
+@pytest.mark.thorough
 def test_a_state_that_is_delivered_again_after_the_decision_is_answered_at_once(world: World) -> None:
     level(world, "L2")
     approval_id = world.request(task_token="first")["approval_id"]

@@ -476,6 +476,7 @@ async def test_what_never_arrived_is_sent_again_under_the_same_key(stage: Stage,
 # --- many at once -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("before", ["approved", "unknown", "executing"])
 async def test_of_twenty_at_once_one_does_it(stage: Stage, house: House, user_id: str, before: Status) -> None:
     approval = await decided(house, await asked(house, user_id))
@@ -864,6 +865,7 @@ async def test_one_that_was_swept_up_and_had_changed_does_not_either(stage: Stag
     assert (await house.drafts.get(user_id, approval.draft_id or "")).status == "drafted"
 
 
+@pytest.mark.thorough
 async def test_updates_go_on_after_more_than_a_page_at_once(stage: Stage, house: House, user_id: str) -> None:
     cursor, seen = repr(stage.clock() - 1), set[str]()
     for _ in range(MOST_ITEMS + 20):

@@ -514,6 +514,7 @@ async def test_a_run_that_nobody_knows_cannot_be_taken_back(ada: Someone, somebo
             await someone.takes_back(run_id)
 
 
+@pytest.mark.thorough
 async def test_a_run_that_died_halfway_can_be_taken_back_and_is_not_gone_on_with(
     somebody: Callable[[], Someone],
 ) -> None:

@@ -175,7 +175,12 @@ ENDINGS = (
 
 
 @pytest.mark.parametrize(
-    ("name", "protocol"), [*((name, "ai_sdk") for name in CASES), *((name, "plain") for name in ENDINGS)]
+    ("name", "protocol"),
+    [
+        *((name, "ai_sdk") for name in ENDINGS),
+        *(pytest.param(name, "ai_sdk", marks=pytest.mark.thorough) for name in CASES if name not in ENDINGS),
+        *(pytest.param(name, "plain", marks=pytest.mark.thorough) for name in ENDINGS),
+    ],
 )
 def test_a_fault_ends_the_turn_once_in_time_and_in_our_words_and_the_next_turn_is_answered(
     faulty: ChatServer, model: ModelServer, name: str, protocol: Protocol
@@ -214,6 +219,7 @@ SLOW_CASES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", SLOW_CASES.values(), ids=list(SLOW_CASES))
 def test_a_provider_that_is_silent_is_given_up_long_before_the_deadline(
     impatient: ChatServer, model: ModelServer, case: Case

@@ -627,6 +627,7 @@ async def test_a_name_at_the_beginning_of_a_line_of_what_a_tool_said_is_in_no_pr
     assert await messages.count_documents({"withheld": True}) == 2
 
 
+@pytest.mark.thorough
 async def test_much_that_is_forgotten_at_once_is_looked_for_in_pieces(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

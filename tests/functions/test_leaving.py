@@ -181,6 +181,7 @@ def test_a_turn_that_the_brake_refuses_has_left_before_it_is_answered(
     assert counted(database, client.user_id) == Counter()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("store", "name"), [(Usage, "settle"), (ToolCalls, "add"), (Conversations, "finish")])
 def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
     client: Client,

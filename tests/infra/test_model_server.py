@@ -1073,6 +1073,7 @@ def test_a_port_that_is_taken_is_said_in_one_sentence(server: ModelServer) -> No
     assert re.fullmatch(rf"The scripted model server cannot listen on port {server.port}: .*in use.*\n", errors)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_ends_the_program_quietly_even_while_it_holds_an_answer(number: signal.Signals) -> None:
     with started_program("--port", "0", "--chunk-delay", "0") as program:

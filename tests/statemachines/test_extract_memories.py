@@ -190,6 +190,7 @@ def test_many_conversations_are_read_in_one_run(ada: Speaker, bob: Speaker, worl
     assert bob.remembered() == ["Speaks German."]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", [*READ])
 def test_a_state_that_is_delivered_twice_remembers_once(ada: Speaker, world: World, state: str) -> None:
     def twice(own: Handler) -> Handler:
@@ -334,6 +335,7 @@ def test_what_cannot_be_kept_here_ends_nobody_elses_wait(ada: Speaker, bob: Spea
 # --- when it goes wrong -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", [*READ])
 def test_a_conversation_that_cannot_be_read_fails_alone_and_is_read_later(
     ada: Speaker, bob: Speaker, world: World, state: str
@@ -406,6 +408,7 @@ def test_where_it_stays_away_the_conversation_is_read_later(ada: Speaker, world:
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404])
 def test_a_provider_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
     ada: Speaker, world: World, model: ModelServer, status: FaultStatus

@@ -220,6 +220,7 @@ def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
     ]
 
 
+@pytest.mark.thorough
 def test_a_step_that_waits_for_a_person_has_not_failed(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     view = backend.ask(approval())
@@ -239,6 +240,7 @@ def test_a_step_that_waits_for_a_person_has_not_failed(page: Page, backend: Scri
     expect(steps).to_have_text(["Changing… (asked for your approval)"])
 
 
+@pytest.mark.thorough
 def test_change_asks_what_should_be_different_and_a_reason_has_an_end(
     widget: Widget, backend: ScriptedBackend, card: Card
 ):
@@ -298,6 +300,7 @@ def test_only_what_a_field_can_hold_is_offered_for_editing(page: Page, backend: 
         expect(Card(widget.page, title).buttons).to_have_text(["Approve", "Change", "Reject"])
 
 
+@pytest.mark.thorough
 def test_what_is_sensitive_is_answered_with_yes_or_no_and_is_gone_from_the_card_afterwards(
     page: Page, backend: ScriptedBackend
 ):
@@ -360,6 +363,7 @@ def test_where_no_turn_can_be_had_a_decision_takes_its_own_route(
     expect(widget.retry).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_what_was_changed_meanwhile_is_said_and_shown_anew(widget: Widget, backend: ScriptedBackend, card: Card):
     now = approval(args_digest="b" * 64, preview=NOTHING | {"changes": [CHANGE | {"after": "Principal"}]})
     backend.approvals["ap_1"] = now
@@ -405,6 +409,7 @@ def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
     expect_decided(card, "You said no")
 
 
+@pytest.mark.thorough
 def test_who_decides_after_somebody_else_sees_the_first_outcome(widget: Widget, backend: ScriptedBackend, card: Card):
     # Another record in its place: an update that is on its way tells of it as it was.
     backend.approvals["ap_1"] = {**backend.approvals["ap_1"], "status": "rejected", "decided_by": "link"}
@@ -415,6 +420,7 @@ def test_who_decides_after_somebody_else_sees_the_first_outcome(widget: Widget, 
     expect(card.group).to_have_attribute("aria-busy", "false")
 
 
+@pytest.mark.thorough
 def test_a_decision_about_what_is_gone_says_so(widget: Widget, backend: ScriptedBackend, card: Card):
     backend.approvals.clear()
     card.press("Approve")
@@ -423,6 +429,7 @@ def test_a_decision_about_what_is_gone_says_so(widget: Widget, backend: Scripted
     expect(widget.said).to_have_text(["Better"])
 
 
+@pytest.mark.thorough
 def test_an_answer_that_breaks_off_after_the_decision_leaves_it_decided(
     widget: Widget, backend: ScriptedBackend, card: Card
 ):
@@ -506,6 +513,7 @@ def test_what_is_left_is_said_as_people_say_it_and_never_as_less_than_was_promis
     ]
 
 
+@pytest.mark.thorough
 def test_what_changed_after_the_yes_says_so_and_is_asked_anew_below(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -522,6 +530,7 @@ def test_what_changed_after_the_yes_says_so_and_is_asked_anew_below(
     expect(second.buttons).to_have_count(4)
 
 
+@pytest.mark.thorough
 def test_words_begun_at_a_card_outlive_polls_and_readings(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -555,6 +564,7 @@ def draft(backend: ScriptedBackend, label: str, **more: Any) -> None:
     backend.happen("draft", more.get("draft_id", "d1"), item | more)
 
 
+@pytest.mark.thorough
 def test_a_draft_has_one_quiet_line_that_is_replaced_in_place(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -594,6 +604,7 @@ def test_a_draft_that_fails_says_so_where_its_line_was_aloud_and_after_a_reload(
     expect(page.locator("qwestly-chat .spoken[aria-live]")).to_be_empty()
 
 
+@pytest.mark.thorough
 def test_a_draft_that_fails_before_it_was_seen_says_so_until_another_is_begun(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -711,6 +722,7 @@ def test_updates_renew_a_rejected_token(
 # ── the queue ──
 
 
+@pytest.mark.thorough
 def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page, backend: ScriptedBackend):
     backend.page_size = 2
     for number, conversation in enumerate(["c1", "c2", None], start=1):
@@ -737,6 +749,7 @@ def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page
     expect(queue.get_by_role("heading", level=3)).to_have_text(["Question 1", "Question 3"])
 
 
+@pytest.mark.thorough
 def test_what_is_newly_asked_enters_the_open_queue_and_an_empty_one_says_so(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -759,6 +772,7 @@ def test_a_queue_that_cannot_be_read_says_so(widget: Widget, backend: ScriptedBa
     expect(widget.page.get_by_text("Not all of it could be read. The database is away.")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_escape_in_the_queue_stops_no_turn(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("Once upon")
     widget.say("Tell me")
@@ -813,6 +827,7 @@ def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widg
     expect(widget.box).to_have_attribute("placeholder", "Write a message…")
 
 
+@pytest.mark.thorough
 def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -835,6 +850,7 @@ def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
 # ── people ──
 
 
+@pytest.mark.thorough
 def test_a_card_can_be_decided_with_the_keyboard(widget: Widget, backend: ScriptedBackend, card: Card):
     keyboard = widget.page.keyboard
     card.words.focus()
@@ -851,6 +867,7 @@ def test_a_card_can_be_decided_with_the_keyboard(widget: Widget, backend: Script
     assert focused(widget.page) != "New conversation", "the next Tab goes on from the card"
 
 
+@pytest.mark.thorough
 def test_on_a_phone_a_card_fits_and_its_buttons_can_be_touched(phone: Page, backend: ScriptedBackend):
     long = "w" * 300
     claims = [{"text": long, "evidence": [long], "confirmed": True}]

@@ -96,6 +96,7 @@ def test_a_spinner_then_steps_then_growing_text_are_seen_in_that_order(widget: W
     expect(widget.steps.get_by_text("Looking up your profile…")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_what_the_server_calls_progress_is_a_note_among_the_steps(widget: Widget, backend: ScriptedBackend):
     sentence = "Searching your documents is not available for this answer."
     stream = backend.stream()
@@ -130,6 +131,7 @@ EXPLAINED = [
 ]
 
 
+@pytest.mark.thorough
 def test_a_step_says_how_long_it_took_and_why_it_failed(widget: Widget, backend: ScriptedBackend):
     steps = [{"effect": "read", "arguments": {}, "problem": None} | step for step in STEPS]
     backend.keep("c1", "Earlier", asked("m1", "Who am I?"), answered("Ada.", steps=steps))
@@ -142,6 +144,7 @@ def test_a_step_says_how_long_it_took_and_why_it_failed(widget: Widget, backend:
     assert len(backend.asked("GET", "/api/conversations/c1")) == 1, "known from the first reading"
 
 
+@pytest.mark.thorough
 def test_what_the_stream_did_not_tell_of_its_steps_is_read_when_they_are_opened(
     widget: Widget, backend: ScriptedBackend
 ):
@@ -193,6 +196,7 @@ def test_an_event_of_a_later_version_is_ignored(widget: Widget, backend: Scripte
     expect(widget.retry).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_the_second_message_names_the_conversation_of_the_first(widget: Widget, backend: ScriptedBackend):
     backend.stream("c7").begin().done("One")
     widget.say("First")
@@ -211,6 +215,7 @@ def test_the_second_message_names_the_conversation_of_the_first(widget: Widget, 
 # ── stopping ──
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["the button", "Escape"])
 def test_stop_asks_the_server_and_reads_on_until_it_ends(widget: Widget, backend: ScriptedBackend, how: str):
     stream = backend.stream("c1")
@@ -234,6 +239,7 @@ def test_stop_asks_the_server_and_reads_on_until_it_ends(widget: Widget, backend
     assert len(backend.asked("POST", "/api/conversations/c1/stop")) == 1
 
 
+@pytest.mark.thorough
 def test_a_stop_before_the_turn_has_begun_is_sent_once_it_has(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1")
     widget.say("Wait, no")
@@ -256,6 +262,7 @@ def test_a_stop_that_fails_is_said_and_can_be_repeated(widget: Widget, backend: 
     backend.wait_for(2, "POST", "/api/conversations/c1/stop")
 
 
+@pytest.mark.thorough
 def test_a_double_click_on_send_does_not_stop(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.box.fill("Hello")
@@ -368,6 +375,7 @@ def test_a_stream_that_falls_silent_is_given_up(page: Page, backend: ScriptedBac
     expect(widget.retry).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_busy_conversation_is_waited_for_as_long_as_asked(page: Page, backend: ScriptedBackend, clock: Clock):
     page.goto("/host")
     widget = ready(page)
@@ -382,6 +390,7 @@ def test_a_busy_conversation_is_waited_for_as_long_as_asked(page: Page, backend:
     assert len({body["message_id"] for body in backend.chats()}) == 1
 
 
+@pytest.mark.thorough
 def test_a_conversation_that_stays_busy_is_shown_with_a_retry(page: Page, backend: ScriptedBackend, clock: Clock):
     page.goto("/host")
     widget = ready(page)
@@ -396,6 +405,7 @@ def test_a_conversation_that_stays_busy_is_shown_with_a_retry(page: Page, backen
     assert len(backend.chats()) == 2
 
 
+@pytest.mark.thorough
 def test_waiting_for_a_busy_conversation_can_be_stopped(page: Page, backend: ScriptedBackend, clock: Clock):
     page.goto("/host")
     widget = ready(page)
@@ -408,6 +418,7 @@ def test_waiting_for_a_busy_conversation_can_be_stopped(page: Page, backend: Scr
     assert not [call for call in backend.calls if call.path.endswith("/stop")], "it would stop the other tab's turn"
 
 
+@pytest.mark.thorough
 def test_only_the_last_of_the_kept_messages_can_be_retried(widget: Widget, backend: ScriptedBackend):
     fail_with_an_event(backend, widget.page)
     widget.say("First")
@@ -427,6 +438,7 @@ def test_a_spent_budget_is_said_and_the_message_goes_back_to_the_box(widget: Wid
     expect(widget.retry).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_budget_that_is_spent_during_an_answer_offers_no_retry(widget: Widget, backend: ScriptedBackend):
     sentence = "Today's budget is used up."
     backend.stream("c1").begin().text("Half").error("over_budget", sentence)
@@ -442,6 +454,7 @@ def test_a_budget_that_is_spent_during_an_answer_offers_no_retry(widget: Widget,
     expect(widget.retry).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_too_many_turns_are_said_in_the_servers_words_and_can_be_retried(widget: Widget, backend: ScriptedBackend):
     backend.refuse(429, "too_many_turns", "Three answers are under way already.", retry_after="20")
     widget.say("Who am I?")
@@ -474,6 +487,7 @@ def expect_pressed(widget: Widget, thumb: str | None) -> None:
     expect(widget.down).to_have_attribute("aria-pressed", str(thumb == "down").lower())
 
 
+@pytest.mark.thorough
 def test_an_answer_can_be_judged_once_it_has_ended_and_the_judgement_taken_back(
     widget: Widget, backend: ScriptedBackend
 ):
@@ -520,6 +534,7 @@ def test_words_that_the_server_has_ended_can_be_judged(
     expect(widget.up).to_be_visible(visible=shown)
 
 
+@pytest.mark.thorough
 def test_a_retried_answer_is_judged_for_itself(widget: Widget, backend: ScriptedBackend):
     fail(backend.stream("c1").begin().text("You"))
     widget.say("Who am I?")
@@ -535,6 +550,7 @@ def test_a_retried_answer_is_judged_for_itself(widget: Widget, backend: Scripted
     assert backend.wait_for(1, "POST", "/api/messages/msg_run_2/feedback")[0].body == {"thumb": "down"}
 
 
+@pytest.mark.thorough
 def test_a_judgement_survives_a_reload(judged: Widget, backend: ScriptedBackend):
     judged.up.click()
     posted(backend, 1)
@@ -546,6 +562,7 @@ def test_a_judgement_survives_a_reload(judged: Widget, backend: ScriptedBackend)
     assert posted(backend, 2)[1:] == [{"thumb": None}]
 
 
+@pytest.mark.thorough
 def test_after_a_thumb_down_a_person_may_say_what_was_wrong(judged: Widget, backend: ScriptedBackend):
     judged.up.click()
     expect(judged.wrong).to_be_hidden()
@@ -570,6 +587,7 @@ def test_after_a_thumb_down_a_person_may_say_what_was_wrong(judged: Widget, back
     expect(judged.wrong).to_have_value("")
 
 
+@pytest.mark.thorough
 def test_what_was_wrong_is_said_in_two_thousand_characters_at_most(judged: Widget, backend: ScriptedBackend):
     judged.down.click()
     posted(backend, 1)
@@ -585,6 +603,7 @@ def test_what_was_wrong_is_said_in_two_thousand_characters_at_most(judged: Widge
     assert posted(backend, 2)[1:] == [{"thumb": "down", "words": "🦉" * 2_000}]
 
 
+@pytest.mark.thorough
 def test_escape_closes_the_field_alone_and_keeps_its_words(judged: Widget, backend: ScriptedBackend):
     first = judged.page.get_by_role("group", name="Qwestly").first
     down = first.get_by_role("button", name="Not helpful")
@@ -607,6 +626,7 @@ def test_escape_closes_the_field_alone_and_keeps_its_words(judged: Widget, backe
     assert not backend.asked("POST", "/api/conversations/c1/stop")
 
 
+@pytest.mark.thorough
 def test_a_judgement_that_cannot_be_kept_is_withdrawn_and_said(judged: Widget, backend: ScriptedBackend):
     backend.refuse(503, "unavailable", "The database is away.", on=f"POST {FEEDBACK}")
     judged.down.click()
@@ -649,6 +669,7 @@ def test_quick_clicks_end_in_the_last_one_and_are_posted_in_turn(judged: Widget,
     expect(judged.answer.get_by_text("Not saved.")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_what_is_pressed_or_typed_outlives_a_reading_that_began_before(judged: Widget, backend: ScriptedBackend):
     kept = [asked("m1", "Who am I?"), answered("You are Ada.", id="msg_run_1", feedback=None)]
     held = backend.hold("GET /api/conversations/c1")
@@ -667,6 +688,7 @@ def test_what_is_pressed_or_typed_outlives_a_reading_that_began_before(judged: W
     expect(judged.button("Not helpful")).to_have_attribute("aria-pressed", "true")
 
 
+@pytest.mark.thorough
 def test_thumbs_are_quiet_on_earlier_answers_until_they_are_looked_at(judged: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().done("Still Ada.")
     judged.say("And now?")
@@ -720,6 +742,7 @@ def smallest_side(button: Locator) -> float:
 # ── tokens ──
 
 
+@pytest.mark.thorough
 def test_a_rejected_token_is_replaced_once_and_the_call_repeated(widget: Widget, backend: ScriptedBackend):
     backend.rejected.add(backend.calls[-1].token)
     backend.stream().begin().done("Hi")
@@ -729,6 +752,7 @@ def test_a_rejected_token_is_replaced_once_and_the_call_repeated(widget: Widget,
     assert backend.tokens_asked == 2
 
 
+@pytest.mark.thorough
 def test_a_second_rejection_is_shown_and_the_message_kept(widget: Widget, backend: ScriptedBackend):
     backend.refuse(401, "unauthorized", "Please sign in again.")
     backend.refuse(401, "unauthorized", "Please sign in again.")
@@ -738,6 +762,7 @@ def test_a_second_rejection_is_shown_and_the_message_kept(widget: Widget, backen
     assert len(backend.chats()) == 2
 
 
+@pytest.mark.thorough
 def test_a_token_is_used_until_its_last_thirty_seconds(page: Page, backend: ScriptedBackend, clock: Clock):
     page.goto("/host")
     widget = ready(page)
@@ -770,6 +795,7 @@ def test_a_conversation_of_a_minute_outlives_tokens_of_ten_seconds(page: Page, b
     assert backend.tokens_asked > 6
 
 
+@pytest.mark.thorough
 def test_calls_at_the_same_time_share_one_token(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier", asked("m1", "Hello"), answered("Hi"))
     page.goto("/host")
@@ -807,6 +833,7 @@ def test_a_page_can_hand_in_a_function_instead_of_an_address(page: Page, backend
     assert page.evaluate("window.asked") == 1
 
 
+@pytest.mark.thorough
 def test_a_token_that_cannot_be_had_loses_no_message(widget: Widget, backend: ScriptedBackend):
     backend.rejected.add(backend.calls[-1].token)
     widget.page.route("**/token", lambda route: route.abort(), times=1)
@@ -848,6 +875,7 @@ def test_a_reload_continues_the_conversation(widget: Widget, backend: ScriptedBa
     assert backend.chats()[-1]["conversation_id"] == "c1"
 
 
+@pytest.mark.thorough
 def test_a_turn_that_still_runs_after_a_reload_is_followed_to_its_end(
     page: Page, backend: ScriptedBackend, clock: Clock
 ):
@@ -899,6 +927,7 @@ def test_an_unfinished_turn_of_an_earlier_visit_can_be_retried(
     assert backend.chats() == [{"message": "Who am I?", "message_id": "m1", "conversation_id": "c1"}]
 
 
+@pytest.mark.thorough
 def test_conversations_are_listed_opened_and_left(page: Page, backend: ScriptedBackend):
     for number in range(3):
         backend.keep(f"c{number}", f"Talk {number}", asked("m", f"Question {number}"), answered(f"Answer {number}"))
@@ -934,6 +963,7 @@ def test_a_list_that_cannot_be_read_says_so_and_can_be_asked_again(page: Page, b
     expect(page.get_by_text("The database is away.")).to_be_hidden()
 
 
+@pytest.mark.thorough
 def test_a_conversation_that_cannot_be_read_can_be_asked_for_again(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
     page.goto("/host")
@@ -950,6 +980,7 @@ def test_a_conversation_that_cannot_be_read_can_be_asked_for_again(page: Page, b
     expect(widget.send).to_be_enabled()
 
 
+@pytest.mark.thorough
 def test_deleting_asks_first_and_then_starts_anew(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
     page.goto("/host")
@@ -1004,6 +1035,7 @@ def test_leaving_a_running_turn_lets_it_run_and_coming_back_finds_it(page: Page,
     expect(widget.answer.get_by_text("Once upon a time.")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_turn_that_was_left_before_it_began_does_not_take_the_view_back(widget: Widget, backend: ScriptedBackend):
     left = backend.stream("c1")
     widget.say("Wait, something else")
@@ -1044,6 +1076,7 @@ def test_a_draft_is_kept_while_an_answer_streams_and_is_not_sent(widget: Widget,
     assert len(backend.chats()) == 1
 
 
+@pytest.mark.thorough
 def test_a_message_that_is_refused_as_written_returns_to_the_box(widget: Widget, backend: ScriptedBackend):
     held = backend.stream()
     widget.say("Attached: cv.pdf")
@@ -1057,6 +1090,7 @@ def test_a_message_that_is_refused_as_written_returns_to_the_box(widget: Widget,
     expect(widget.notice).to_be_hidden()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("leave", ["a new conversation", "a reload"])
 def test_a_message_that_was_never_accepted_is_not_left_behind(widget: Widget, backend: ScriptedBackend, leave: str):
     be_unavailable(backend, widget.page)
@@ -1071,6 +1105,7 @@ def test_a_message_that_was_never_accepted_is_not_left_behind(widget: Widget, ba
     expect(widget.box).to_have_value("Precious words\n\nand a draft")
 
 
+@pytest.mark.thorough
 def test_a_message_to_a_conversation_that_is_gone_starts_a_new_one(widget: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().done("One")
     widget.say("First")
@@ -1085,6 +1120,7 @@ def test_a_message_to_a_conversation_that_is_gone_starts_a_new_one(widget: Widge
     assert "conversation_id" not in backend.chats()[-1]
 
 
+@pytest.mark.thorough
 def test_a_conversation_that_moved_on_is_read_again(widget: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().error("internal", "Sorry.")
     widget.say("First")
@@ -1165,6 +1201,7 @@ let a = "<b>";
 Last"""
 
 
+@pytest.mark.thorough
 def test_markdown_is_shown_the_same_whole_or_in_pieces(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream().begin()
     for character in MARKDOWN:
@@ -1188,6 +1225,7 @@ def test_markdown_is_shown_the_same_whole_or_in_pieces(widget: Widget, backend: 
     assert content.evaluate("node => node.innerHTML") == pieces
 
 
+@pytest.mark.thorough
 def test_no_words_take_the_browser_long(widget: Widget, backend: ScriptedBackend):
     units = ["**a ", "*a", "_a ", "[", "[a](", "`a``", "- [a]( ", "***", "# ", "  ", "https://a.", "1. "]
     words = [unit * 8_000 for unit in units] + [mark + "a" * 8_000 for mark in ("*", "**", "_", "`", "[", "# ")]
@@ -1201,6 +1239,7 @@ def test_no_words_take_the_browser_long(widget: Widget, backend: ScriptedBackend
 # ── people ──
 
 
+@pytest.mark.thorough
 def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier", asked("m", "Hello"), answered("Hi"))
     page.goto("/host")
@@ -1344,6 +1383,7 @@ def test_assistive_technology_finds_the_parts_by_role_and_name(widget: Widget, b
     """)
 
 
+@pytest.mark.thorough
 def test_the_view_follows_the_text_only_for_a_reader_at_the_bottom(widget: Widget, backend: ScriptedBackend):
     long = "\n\n".join(f"Paragraph {number}" for number in range(60))
     stream = backend.stream().begin().text(long)
@@ -1360,6 +1400,7 @@ def test_the_view_follows_the_text_only_for_a_reader_at_the_bottom(widget: Widge
     expect(widget.answer.get_by_text("Really")).to_be_in_viewport()
 
 
+@pytest.mark.thorough
 def test_on_a_phone_nothing_scrolls_sideways_and_the_list_is_a_drawer(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "A title that is much longer than any telephone is wide, " * 3, asked("m", "x" * 300))
     page.set_viewport_size({"width": 360, "height": 640})
@@ -1467,6 +1508,7 @@ def test_who_asks_for_less_motion_gets_none(widget: Widget, backend: ScriptedBac
 # ── the local stack's page ──
 
 
+@pytest.mark.thorough
 def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backend: ScriptedBackend):
     page.goto("/")
     widget = ready(page)
@@ -1479,6 +1521,7 @@ def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backe
     assert backend.chats()[0]["message"] == "What do we know about me?"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_hint_in_the_local_pages_search_can_be_read(page: Page, scheme: Any):
     page.emulate_media(color_scheme=scheme)
@@ -1487,6 +1530,7 @@ def test_the_hint_in_the_local_pages_search_can_be_read(page: Page, scheme: Any)
     assert contrast(page.locator("#search"), "::placeholder") >= 4.5
 
 
+@pytest.mark.thorough
 def test_the_local_page_switches_the_user(page: Page, backend: ScriptedBackend):
     page.goto("/")
     ready(page)
@@ -1559,6 +1603,7 @@ def test_the_local_page_shows_workflows_as_they_run_and_mail_as_it_comes(
     assert backstage.evaluate("window.hacked") is None
 
 
+@pytest.mark.thorough
 def test_the_local_page_runs_a_schedule_now_and_says_how_it_went(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
@@ -1576,6 +1621,7 @@ def test_the_local_page_runs_a_schedule_now_and_says_how_it_went(
     expect(backstage.get_by_text(re.compile("Sweep conversations could not be run: .* answered 502"))).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_a_part_of_the_local_page_that_cannot_be_read_says_so_until_it_can(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
@@ -1588,6 +1634,7 @@ def test_a_part_of_the_local_page_that_cannot_be_read_says_so_until_it_can(
     expect(backstage.get_by_text("No mail yet.")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_the_local_page_asks_for_nothing_while_it_is_not_looked_at(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):

@@ -263,6 +263,7 @@ def test_only_what_is_undecided_is_held_back() -> None:
 STARTS = ["](", "](https://", "](https://qwestly.com/", "https://", "https://qwestly.com", "&#", "www.", "mailto"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("more", ["a", ".", "-", "a.", ")", "]", "0"])
 def test_what_is_held_back_is_bounded(start: str, more: str) -> None:

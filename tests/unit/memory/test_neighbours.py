@@ -89,6 +89,7 @@ def test_nearly_all_that_brute_force_finds_is_found(number: int, alike: float) -
     assert len(found) >= 0.99 * len(exact)
 
 
+@pytest.mark.thorough
 def test_what_a_person_says_all_the_time_does_not_hide_what_they_say_twice() -> None:
     number = 4_000
     vectors, new = with_twins(strangers(number, alike=0.9), 800, most_noise=0.1), np.ones(number, np.bool_)
@@ -97,6 +98,7 @@ def test_what_a_person_says_all_the_time_does_not_hide_what_they_say_twice() -> 
     assert len({pair[:2] for pair in near(vectors, new, 0.99)}) >= 0.99 * len(exact)
 
 
+@pytest.mark.thorough
 def test_the_same_memories_have_the_same_neighbours_each_time() -> None:
     # So low that many are missed: others each time, if chance had a say in it.
     vectors, new = with_twins(strangers(4_000), 1_600, most_noise=1.1), np.ones(4_000, np.bool_)
@@ -105,6 +107,7 @@ def test_the_same_memories_have_the_same_neighbours_each_time() -> None:
     assert list(near(vectors, new, 0.7)) == found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", [BITS, BITS + 200], ids=["few", "many"])
 def test_what_was_looked_at_is_compared_with_what_is_new_and_with_nothing_else(number: int) -> None:
     vectors, new = with_twins(strangers(2_000), 1_000), np.zeros(2_000, np.bool_)
