@@ -159,6 +159,7 @@ def test_under_the_brake_nothing_is_mailed_and_after_it_everything(world: World)
     assert len(world.aws.outbox) == 1
 
 
+@pytest.mark.thorough
 def test_two_sweeps_at_once_mail_and_expire_once(world: World) -> None:
     for number in range(10):
         world.ask(f"ap_{number:032}")

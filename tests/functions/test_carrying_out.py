@@ -878,6 +878,7 @@ async def test_updates_go_on_after_more_than_a_page_at_once(stage: Stage, house:
     assert len(seen) == MOST_ITEMS + 20
 
 
+@pytest.mark.thorough
 async def test_a_model_cannot_flood_its_user(stage: Stage, house: House, user_id: str) -> None:
     refused: list[str] = []
     await house.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", house.clock()), "default")

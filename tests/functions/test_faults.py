@@ -246,6 +246,7 @@ SEARCHES: list[ToolCall] = [{"name": "query_qwestly_docs", "arguments": {"query"
 FIRST, SECOND = "deepseek-flash", "gpt-4.1-mini"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("replies", "asked", "end"),
     [

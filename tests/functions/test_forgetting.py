@@ -207,6 +207,7 @@ async def test_it_is_withdrawn_until_after_the_last_write(talk: Talk, monkeypatc
 # --- and is not learnt again ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("said", "content"),
     [
@@ -226,6 +227,7 @@ async def test_what_was_forgotten_is_not_learnt_again_in_other_words(talk: Talk,
     assert await talk.remembered() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("wish", "first", "said", "content"),
     [
@@ -343,6 +345,7 @@ async def test_the_message_that_forgets_teaches_nothing(talk: Talk) -> None:
 # --- by whom ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text",
     [
@@ -386,6 +389,7 @@ async def test_nothing_is_forgotten_that_its_user_does_not_name(talk: Talk, text
     assert len(await talk.remembered()) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "text",
     [
@@ -556,6 +560,7 @@ def last_prompt(talk: Talk) -> str:
     return json.dumps(talk.asked("/chat/completions")[-1].json, ensure_ascii=False)
 
 
+@pytest.mark.thorough
 async def test_no_prompt_holds_what_was_forgotten_until_it_is_asked_for_again(talk: Talk, mongodb_uri: str) -> None:
     with chatting(talk, mongodb_uri) as client:
         one = client.say("I worked at Acme as a nurse until 2019.").conversation_id
@@ -577,6 +582,7 @@ async def test_no_prompt_holds_what_was_forgotten_until_it_is_asked_for_again(ta
         assert "Worked at Acme." in last_prompt(talk)
 
 
+@pytest.mark.thorough
 async def test_asked_later_the_agent_knows_what_holds_since_when_and_what_was_before(
     talk: Talk, mongodb_uri: str
 ) -> None:
@@ -595,6 +601,7 @@ async def test_asked_later_the_agent_knows_what_holds_since_when_and_what_was_be
         assert "Before that: “Lives in Berlin.”" in answer
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("content", "told"),
     [

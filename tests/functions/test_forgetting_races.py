@@ -117,6 +117,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
     assert "user_memories" not in await kept_of(talk, "Acme")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("states", [1, 2, 3])
 @pytest.mark.parametrize("leaves", [True, False], ids=["erased", "deleted"])
 async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: Talk, states: int, leaves: bool) -> None:

@@ -219,6 +219,7 @@ def test_what_would_carry_something_off_is_shown_dead_wherever_it_is_split(
         check_dead(events, user)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ai_sdk", [False, True], ids=["plain", "AI SDK"])
 def test_a_model_that_obeys_the_text_achieves_nothing(
     chat: ChatServer, model: ModelServer, database: Stored, ai_sdk: bool

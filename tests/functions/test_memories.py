@@ -158,6 +158,7 @@ def test_a_correction_takes_the_place_of_what_was_wrong(client: Client, model: M
     assert (superseded["id"], superseded["superseded_by"]) == (older, answer["id"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "body",
     [{}, {"content": ""}, {"content": "   "}, {"content": "…"}, {"content": "x" * 301}, {"content": 7}, "no object",

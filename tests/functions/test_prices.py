@@ -45,6 +45,7 @@ def names(request: pytest.FixtureRequest, model: ModelServer) -> None:
         model.served_as = RENAMED
 
 
+@pytest.mark.thorough
 @MOMENTS
 @pytest.mark.usefixtures("names")
 def test_an_answer_costs_what_the_list_says_whatever_the_model_calls_itself(

@@ -76,6 +76,7 @@ def test_a_tool_without_an_effect_stops_the_start(chat: ChatServer) -> None:
         make_agent("default", model, instructions="", tools=[Tool(echo)])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "arguments", ["{}", '{"words": 7}', '{"words": "x", "user_id": "somebody else"}', '{"words": "unclo', "[]", "7"]
 )
@@ -415,6 +416,7 @@ def test_what_a_user_pastes_opens_no_fence(client: Client, model: ModelServer) -
 # --- what a reviewer found ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_an_ai_sdk_client_sees_one_id_a_call_however_the_provider_numbers_them(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:

@@ -138,6 +138,7 @@ def test_what_is_given_wins(name: str, value: str) -> None:
     assert plan({name: value}).environment[name] == value
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", GIVEN)
 def test_what_is_given_empty_is_not_given(name: str) -> None:
     assert parts(plan({name: ""})) == parts(plan({}))

@@ -100,6 +100,7 @@ def test_ingest_tells_what_it_did(run: Run, tmp_path: Path) -> None:
     assert run("ingest", str(folder)).stdout == "0 sections added, 0 removed, 2 unchanged.\n"
 
 
+@pytest.mark.thorough
 def test_a_folder_that_is_not_there_is_a_failure_in_one_sentence(run: Run, tmp_path: Path) -> None:
     failed = run("ingest", str(tmp_path / "nowhere"))
     assert failed.returncode != 0
@@ -107,11 +108,13 @@ def test_a_folder_that_is_not_there_is_a_failure_in_one_sentence(run: Run, tmp_p
     assert "Traceback" not in failed.stderr
 
 
+@pytest.mark.thorough
 def test_what_is_missing_in_the_environment_is_said_in_one_sentence(run: Run) -> None:
     failed = run("check", MONGODB_URI="")
     assert (failed.returncode, failed.stderr) == (1, "Missing in the environment: MONGODB_URI.\n")
 
 
+@pytest.mark.thorough
 def test_secrets_that_are_not_there_yet_do_not_keep_indexes_from_being_made(run: Run) -> None:
     later = "ssm:/qwestly-agent/dev/candidate-api-secret"
     applied = run("apply", QWESTLY_CANDIDATE_API_SECRET=later, QWESTLY_AGENT_SHARED_SECRET=later)

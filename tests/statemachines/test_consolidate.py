@@ -98,6 +98,7 @@ def test_run_twice_it_changes_nothing(world: World) -> None:
     assert everything(world) == before
 
 
+@pytest.mark.thorough
 def test_a_night_that_is_started_twice_is_one_run(world: World) -> None:
     ada = has_told(world, "Knows Python, Go and Rust", "Knows Go, Python and Rust", "Knows Rust, Go and Python")
     for _ in range(2):
@@ -149,6 +150,7 @@ def failing(user_id: str, error: Exception, times: int = 99) -> Callable[[Handle
     return of
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", ["plan", "apply"])
 def test_one_who_fails_stops_nobody_and_rings_the_alarm_once_all_had_their_turn(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, state: str

@@ -266,6 +266,7 @@ def test_a_yes_in_the_last_second_counts_though_the_wait_timed_out(ada: Speaker,
     assert ada.statuses() == {"active": 1}
 
 
+@pytest.mark.thorough
 def test_nobodys_silence_holds_up_anybody_else(ada: Speaker, bob: Speaker, world: World) -> None:
     ada.says(SECRET)
     ada.says("I speak German.", conversation_id="c2")
@@ -398,6 +399,7 @@ def test_a_model_that_cannot_be_reached_is_asked_again(ada: Speaker, world: Worl
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.thorough
 def test_where_it_stays_away_the_conversation_is_read_later(ada: Speaker, world: World, model: ModelServer) -> None:
     ada.says("I live in Lisbon.")
     model.fault = Reply(fault=503)
@@ -447,6 +449,7 @@ def test_a_conversation_that_a_provider_does_not_want_to_read_is_its_own_fault(
     assert ada.conversation()["extract_attempts"] == 1
 
 
+@pytest.mark.thorough
 def test_what_was_read_of_others_is_asked_about_before_a_refusal_fails_the_execution(
     ada: Speaker, bob: Speaker, world: World
 ) -> None:
@@ -482,6 +485,7 @@ def test_a_database_that_is_gone_for_a_moment_costs_nothing(
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.thorough
 def test_where_not_even_that_can_be_noted_the_others_are_read_and_it_is_due_again(
     ada: Speaker, bob: Speaker, world: World
 ) -> None:
@@ -519,6 +523,7 @@ def test_what_was_said_stands_in_no_execution(ada: Speaker, world: World) -> Non
     assert not [word for word in ("Lisbon", "diabetes") if word in str(history)]
 
 
+@pytest.mark.thorough
 def test_what_passes_from_state_to_state_stays_small(ada: Speaker, world: World) -> None:
     sizes: list[int] = []
 

@@ -94,6 +94,7 @@ def test_a_no_publishes_nothing_and_is_no_failure(ada: Person) -> None:
     assert not ada.publications()
 
 
+@pytest.mark.thorough
 def test_twice_otherwise_and_then_yes_publishes_the_third_version(maya: Person) -> None:
     maya.wants_a_card()
     first = maya.is_asked()
@@ -111,6 +112,7 @@ def test_twice_otherwise_and_then_yes_publishes_the_third_version(maya: Person) 
     assert [each.status for each in maya.approvals()] == ["revised", "revised", "done"]
 
 
+@pytest.mark.thorough
 def test_what_rests_on_a_persons_note_is_marked_as_confirmed(maya: Person) -> None:
     maya.wants_a_card()
     maya.is_asked()
@@ -121,6 +123,7 @@ def test_what_rests_on_a_persons_note_is_marked_as_confirmed(maya: Person) -> No
     assert noted.evidence == ("your note: “Please mention that I coach a chess club.”",)
 
 
+@pytest.mark.thorough
 def test_after_three_changes_it_is_said_that_it_cannot_be_changed_and_the_question_still_waits(ada: Person) -> None:
     ada.wants_a_card()
     for times in range(1, 4):
@@ -491,6 +494,7 @@ def test_publishing_that_is_refused_ends_as_failed_and_the_record_says_so(ada: P
     assert (ada.draft().status, ada.draft().label) == ("failed", record.outcome)
 
 
+@pytest.mark.thorough
 def test_an_outcome_that_stays_unknown_ends_as_failed_and_the_record_goes_on(ada: Person, world: World) -> None:
     ada.wants_a_card()
     ada.is_asked()

@@ -38,6 +38,7 @@ def executions(person: Person) -> int:
     return len([each for each in person.world.aws.workflows() if each.name == f"card-{person.draft_id}"])
 
 
+@pytest.mark.thorough
 def test_a_card_is_made_beside_the_conversation_that_wanted_it(ada: Person) -> None:
     draft = begins(ada)
     assert (draft.kind, draft.status, draft.style, draft.conversation_id) == ("card", "running", "concise", "c1")

@@ -225,6 +225,7 @@ def test_a_token_with_padding_is_refused_though_its_signature_is_right(places: t
         user_of(padded(*places))
 
 
+@pytest.mark.thorough
 @given(st.data())
 @settings(max_examples=500)
 def test_a_good_token_with_anything_else_in_it_is_unauthorized(data: st.DataObject) -> None:

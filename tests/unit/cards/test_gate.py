@@ -95,6 +95,7 @@ def _numbers_in(text: str) -> list[re.Match[str]]:
     return list(re.finditer(r"(?<![\w.,-])\d+(?:[.,]\d+)*", text))
 
 
+@pytest.mark.thorough
 @given(st.data())
 def test_a_number_ten_times_too_big_is_refused_wherever_it_stands(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from([case for case in TRUE if _numbers_in(case.claim.text)]))

@@ -176,6 +176,7 @@ def test_where_no_host_is_allowed_every_address_is_text(hosts: list[str]) -> Non
     )
 
 
+@pytest.mark.thorough
 @given(TEXTS, st.lists(st.integers(min_value=0)))
 @settings(max_examples=300)
 @example("[x](https://qwestly.com?)a", [24])

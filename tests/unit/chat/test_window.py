@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelRequest, ModelResponse, TextPart, UserPromptPart
@@ -43,6 +44,7 @@ def conversation(turns: Sequence[int]) -> Iterator[tuple[list[Message], list[Mes
 TURNS = st.lists(st.sampled_from([2, 2, 2, 1]), min_size=30, max_size=80)
 
 
+@pytest.mark.thorough
 @given(TURNS)
 def test_it_holds_at_least_the_last_fifteen_and_at_most_forty_five(turns: list[int]) -> None:
     for said, window, _ in conversation(turns):
@@ -50,11 +52,13 @@ def test_it_holds_at_least_the_last_fifteen_and_at_most_forty_five(turns: list[i
         assert window == said[len(said) - len(window) :]
 
 
+@pytest.mark.thorough
 @given(TURNS)
 def test_it_begins_with_something_that_the_user_said(turns: list[int]) -> None:
     assert {window[0].role for _, window, _ in conversation(turns) if window} == {"user"}
 
 
+@pytest.mark.thorough
 @given(TURNS)
 def test_it_is_cut_only_when_it_has_grown_full_and_stays_put_between_cuts(turns: list[int]) -> None:
     previous: list[Message] = []

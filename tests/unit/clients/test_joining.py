@@ -259,6 +259,7 @@ BLOCKS = st.one_of(
 )
 
 
+@pytest.mark.thorough
 @given(st.lists(BLOCKS, max_size=12), st.lists(st.integers(1, 400)), st.sampled_from([b"", b"data: {", b"data: x\r"]))
 def test_no_text_is_lost_and_nothing_changes_its_place(blocks: list[bytes], cuts: list[int], rest: bytes) -> None:
     body = b"".join(blocks) + rest
@@ -357,6 +358,7 @@ async def test_a_line_that_is_too_long_ends_the_stream_after_the_text_before_it(
     assert provider.closed
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("window_seconds", [0, NEVER_ENDS])
 async def test_a_stream_that_is_too_long_ends_though_nobody_reads_it(window_seconds: float) -> None:
     word = says("x" * 4_000)

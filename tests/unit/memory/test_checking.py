@@ -420,6 +420,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 @pytest.mark.parametrize("quote", ["a " * 298 + "b", "I am a surgeon at Acme"])
 def test_no_text_keeps_it_busy(text: str, quote: str) -> None:
