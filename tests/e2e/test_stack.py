@@ -1,9 +1,7 @@
 """What `make run` starts, over HTTP: one origin, the demo question, every event as it happens, and a clean end."""
 
 import subprocess
-import time
 from collections.abc import Iterator
-from statistics import median
 
 import httpx2
 import pytest
@@ -83,16 +81,12 @@ def test_how_qwestly_works_is_answered_from_its_documentation(client: Client) ->
     assert "card" in answer.text.lower()
 
 
-def test_the_first_event_comes_within_100_milliseconds(client: Client) -> None:
-    conversation_id = client.say("Hello").conversation_id
-    waits = []
-    for _ in range(9):
-        started = time.perf_counter()
-        with client.open({"message": "Hello again", "conversation_id": conversation_id}) as events:
-            assert next(events).name == "conversation"
-            waits.append(time.perf_counter() - started)
-            assert list(events)[-1].name == "done"
-    assert median(waits) < 0.1, [f"{wait * 1000:.0f} ms" for wait in waits]
+def test_the_first_event_does_not_wait_for_the_model(stack: Stack, client: Client) -> None:
+    stack.model("script", steps=[{"text": "Hello.", "hold_after": 0}])
+    with client.open({"message": "Hello again"}) as events:
+        assert next(events).name == "conversation"
+        stack.release()
+        assert list(events)[-1].name == "done"
 
 
 def test_events_come_one_by_one_through_the_one_origin(stack: Stack, client: Client) -> None:
@@ -134,13 +128,9 @@ def test_cors_is_answered_as_the_function_url_answers_it(client: Client) -> None
     assert "access-control-allow-origin" not in stranger.headers
 
 
-def test_a_second_start_takes_seconds_keeps_what_was_said_and_ends_with_ctrl_c(
-    client: Client, stack_database: str
-) -> None:
+def test_a_second_start_keeps_what_was_said_and_ends_with_ctrl_c(client: Client, stack_database: str) -> None:
     said = client.say("Remember this conversation").conversation_id
-    started = time.monotonic()
     with running_stack(stack_database) as again:
-        assert time.monotonic() - started < 15
         with Client(again.url, DEMO_USER) as user:
             assert user.get(f"/api/conversations/{said}")["messages"][0]["content"] == "Remember this conversation"
             assert user.say(DEMO_QUESTION).text.count("Wants to lead a product team") == 1
