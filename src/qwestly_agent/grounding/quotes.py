@@ -1,0 +1,97 @@
+"""Look 1: the quoted words stand in their source.
+
+White space, case, quotation marks and Unicode compatibility (NFKC) make no difference; anything else does. A quote that
+begins or ends inside a word is no quote: "Porto" does not stand in "Portofino".
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from qwestly_agent.grounding.model import Quote, Source
+
+QUOTATION_MARKS = "\"'`´‘’‚‛“”„‟«»‹›′″＂＇"
+_TO_ONE_MARK = str.maketrans(dict.fromkeys(QUOTATION_MARKS, "'"))
+_EDGES = f" \t\r\n{QUOTATION_MARKS}"
+_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
+AROUND_CHARACTERS = 240
+"""Of a quote's sentence, before and behind it."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A quote in its source: `source.text[start:end]`."""
+
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        return self.source.text[self.start : self.end]
+
+    @property
+    def sentence(self) -> str:
+        """The sentences or lines that the quote stands in, whole where they are short."""
+        ends = [0, *(end for mark in _SENTENCE_END.finditer(self.source.text) for end in mark.span())]
+        ends.append(len(self.source.text))
+        first = max((end for end in ends if end <= self.start), default=0)
+        last = min((end for end in ends if end >= self.end), default=len(self.source.text))
+        first, last = max(first, self.start - AROUND_CHARACTERS), min(last, self.end + AROUND_CHARACTERS)
+        return self.source.text[first:last].strip()
+
+
+def find_quote(quote: Quote, sources: Mapping[str, Source]) -> Found | None:
+    """Where the quote stands in the source that it names; None where it does not."""
+    source = sources.get(quote.source)
+    span = find_span(quote.text, source.text) if source else None
+    return Found(source, *span) if source and span else None
+
+
+def find_span(words: str, text: str) -> tuple[int, int] | None:
+    """Start and end of the first place in the text where the words stand whole."""
+    wanted, _ = _folded(words.strip(_EDGES))
+    folded, origins = _folded(text)
+    at = folded.find(wanted) if wanted else -1
+    while at >= 0:
+        end = at + len(wanted)
+        if not _cuts_a_word(folded, at) and not _cuts_a_word(folded, end):
+            return origins[at][0], origins[end - 1][1]
+        at = folded.find(wanted, at + 1)
+    return None
+
+
+def same_text(one: str, other: str) -> bool:
+    return _folded(one.strip(_EDGES))[0] == _folded(other.strip(_EDGES))[0]
+
+
+def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
+    """The text as it is compared, and for each character of it where it begins and ends in the original."""
+    characters: list[str] = []
+    origins: list[tuple[int, int]] = []
+    for start, end in _clusters(text):
+        for character in unicodedata.normalize("NFKC", text[start:end]).translate(_TO_ONE_MARK).casefold():
+            if character.isspace():
+                if characters and characters[-1] == " ":
+                    origins[-1] = (origins[-1][0], end)
+                    continue
+                character = " "
+            characters.append(character)
+            origins.append((start, end))
+    return "".join(characters), origins
+
+
+def _clusters(text: str) -> list[tuple[int, int]]:
+    """Each character with the combining marks behind it: NFKC composes them."""
+    starts = [i for i, character in enumerate(text) if i == 0 or not unicodedata.combining(character)]
+    return list(zip(starts, [*starts[1:], len(text)], strict=True)) if text else []
+
+
+def _cuts_a_word(text: str, at: int) -> bool:
+    if not 0 < at < len(text):
+        return False
+    before, behind = text[at - 1], text[at]
+    # Scripts without case or blanks between words (Chinese, Japanese, Thai) have no word that code could cut.
+    spaced = "Lo" not in (unicodedata.category(before), unicodedata.category(behind))
+    return spaced and before.isalnum() and behind.isalnum()

@@ -1,0 +1,151 @@
+"""Look 2: the figures of a statement against those of its quotes."""
+
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from infra.local.environment import SafeLoader
+from qwestly_agent.grounding.facts import Facts, check_facts
+from qwestly_agent.grounding.figures import figures
+from qwestly_agent.grounding.model import Quote, Source, Statement
+from qwestly_agent.grounding.quotes import find_quote
+
+TODAY = date(2026, 11, 22)
+CLAIMS = sorted((Path(__file__).parents[3] / "evals" / "claims").glob("*.yaml"))
+
+
+def facts(statement: str, quote: str, language: str = "en", source: str = "", **fields: str) -> Facts:
+    given_source = Source(id="s", text=source or quote, language=language, fields=fields)
+    found = find_quote(Quote(source="s", text=quote), {"s": given_source})
+    assert found
+    return check_facts(Statement(text=statement, language=language), [found], TODAY)
+
+
+@pytest.mark.parametrize(
+    ("statement", "quote", "language"),
+    [
+        ("Budget of €80,000", "budget 80k €", "en"),
+        ("Budget von 1.200 €", "1200 Euro Budget", "de"),
+        ("Sales of R$ 3,500", "vendas de R$ 3,5 mil", "pt"),
+        ("Led twenty-one people", "team of 21", "en"),
+        ("A 12-month project", "took 1 year", "en"),
+        ("Ninety-minute classes", "Kurse 1h30", "en"),
+        ("Since March 2019", "since 03/2019", "en"),
+        ("In 2019", "since March 2019", "en"),
+        ("July 2017", "july '17", "en"),
+        ("In the band from 2016 to 2019", "2016–19", "en"),
+        ("From April 2012", "Apr – Jul 2012", "en"),
+        ("Hauls 2,000 kg", "hauls 2 t", "en"),
+        ("Ventes de 1 200 €", "1 200 € de ventes", "fr"),
+        ("Paid £2.1m", "£2,100,000", "en"),
+    ],
+)
+def test_the_same_figure_in_another_form_is_the_same(statement: str, quote: str, language: str) -> None:
+    assert facts(statement, quote, language) == Facts((), (), ())
+
+
+@pytest.mark.parametrize(
+    ("statement", "quote"),
+    [
+        ("Budget of €90,000", "budget 80k €"),
+        ("Budget of $80,000", "budget 80k €"),
+        ("Lifts 5 kg", "lifts 5 lbs"),
+        ("Worked 5 years", "worked 5 months"),
+        ("Cut waste by 53 %", "cut waste by 35 %"),
+        ("Since April 2019", "since March 2019"),
+        ("Since March 2019", "since 2019"),
+        ("Led 80 people", "led 800 people"),
+        ("12,000 orders a minute", "12,000 orders per hour"),
+        ("Fell to 3 %", "from 8 % to 5 %"),
+    ],
+)
+def test_another_figure_date_or_unit_is_missed(statement: str, quote: str) -> None:
+    assert facts(statement, quote).missing
+
+
+@pytest.mark.parametrize(
+    ("statement", "quote", "step"),
+    [
+        ("Cut waste by 35 %", "waste went 80k -> 52k", "80k → 52k: −35 %"),
+        ("Runs five shops", "3 shops, then 2 more", "3 + 2 = five"),
+        ("There for three years", "2016 to 2019", "2016 → 2019: three years"),
+        ("There for ten years", "since 2016", "2016 → today: ten years"),
+        ("Up eight percentage points", "88 to 96 pct", "96 pct − 88 = eight percentage points"),
+        ("Earned €5,400 a year", "€450 a month", "€450 × 12 = €5,400"),
+        ("€67,200 of it was funded", "cost €168,000, 40 % of it funded", "40 % of €168,000 = €67,200"),
+    ],
+)
+def test_one_step_of_arithmetic_is_named(statement: str, quote: str, step: str) -> None:
+    assert facts(statement, quote) == Facts((), (step,), ())
+
+
+@pytest.mark.parametrize(
+    ("statement", "quote", "language"),
+    [
+        ("Saved €500,000", "saved half a million euros", "en"),
+        ("Zwei Jahre dort", "zweieinhalb Jahre dort", "de"),
+        ("In 2021", "in twenty twenty-one", "en"),
+        ("Douze entretiens", "une douzaine d’entretiens", "fr"),
+    ],
+)
+def test_what_code_cannot_read_whole_is_left_to_the_judge_and_said(statement: str, quote: str, language: str) -> None:
+    found = facts(statement, quote, language)
+    assert found.missing == ()
+    assert found.unread
+
+
+def test_a_quote_that_cuts_a_figure_does_not_hold_it() -> None:
+    assert facts("Led 80 people", "led 80", source="led 80,000 people").missing
+
+
+def test_what_stands_beside_the_quote_is_to_be_quoted_too() -> None:
+    [why] = facts("Led 8 people in Leeds", "in Leeds", source="Led 8 people in Leeds").missing
+    assert why == "“8” stands beside its quotes and not in them: quote it too."
+
+
+def test_the_fields_of_a_quoted_source_are_known() -> None:
+    assert facts("Cook from 2016 to 2019", "Cook", **{"from": "2016", "to": "2019-04"}) == Facts((), (), ())
+
+
+@given(
+    st.text(alphabet="0125 '’,.%$€-–:/#+kmhJuly and half ten zwei a\n½", max_size=40),
+    st.sampled_from(["en", "de", "fr", ""]),
+)
+@example("July '17", "en")
+@example("'22, 60 covers", "en")
+def test_no_text_raises(text: str, language: str) -> None:
+    for figure in figures(text, language):
+        assert 0 <= figure.start < figure.end <= len(text)
+    source = Source(id="s", text=f"x {text} x", language=language)
+    quote = find_quote(Quote(source="s", text=f"x {text} x"), {"s": source})
+    assert quote
+    check_facts(Statement(text=f"{text} 5 years", language=language), [quote], TODAY)
+
+
+@given(st.integers(2, 10**9), st.sampled_from(["en", "de", "es", "fr", "pt"]))
+def test_a_number_is_itself_with_and_without_groups(number: int, language: str) -> None:
+    for grouped in (f"{number:,}", f"{number:,}".replace(",", "."), f"{number:,}".replace(",", "\u202f")):
+        assert facts(f"x {number} x", f"x {grouped} x", language) == Facts((), (), ())
+
+
+def test_every_quote_of_the_claims_is_found_and_no_claim_raises() -> None:
+    for person in people():
+        sources = {each["id"]: source_of(each) for each in person["sources"]}
+        for claim in person["claims"]:
+            quotes = [find_quote(Quote(**quote), sources) for quote in claim["quotes"]]
+            assert None not in quotes, claim
+            check_facts(Statement(text=claim["text"], language=claim["language"]), [q for q in quotes if q], TODAY)
+
+
+def people() -> list[dict[str, Any]]:
+    return [person for file in CLAIMS for person in yaml.load(file.read_text(encoding="utf-8"), SafeLoader)]
+
+
+def source_of(given_source: dict[str, Any]) -> Source:
+    fields = {name: str(given_source[name]) for name in ("employer", "title", "from", "to") if name in given_source}
+    return Source(id=given_source["id"], text=given_source["text"], language=given_source["language"], fields=fields)

@@ -1,0 +1,57 @@
+"""Look 1: what counts as the words of a source."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from qwestly_agent.grounding.model import Quote, Source
+from qwestly_agent.grounding.quotes import find_quote, find_span
+
+CHAT = Source(id="s1", text="i run the bar at “Night Owl”.\nMoved  to Porto in 2019! Dad’s café was next door")
+
+
+@pytest.mark.parametrize(
+    ("quote", "stands"),
+    [
+        ("I run the bar", "i run the bar"),
+        ('at "night owl"', "at “Night Owl"),
+        ("moved to porto", "Moved  to Porto"),
+        ("“Dad's cafe\u0301 was next door”", "Dad’s café was next door"),
+        ("bar at “Night Owl”. Moved", "bar at “Night Owl”.\nMoved"),
+    ],
+)
+def test_case_blanks_quotation_marks_and_compatibility_make_no_difference(quote: str, stands: str) -> None:
+    found = find_quote(Quote(source="s1", text=quote), {"s1": CHAT})
+    assert found
+    assert found.text == stands
+
+
+@pytest.mark.parametrize("quote", ["I ran the bar", "the ba", "orto in 2019", "in 201", "", "  ", "“”", "bar … Owl"])
+def test_other_words_and_parts_of_words_do_not_stand_there(quote: str) -> None:
+    assert find_quote(Quote(source="s1", text=quote), {"s1": CHAT}) is None
+
+
+def test_a_source_that_is_not_there_holds_nothing() -> None:
+    assert find_quote(Quote(source="s2", text="i run the bar"), {"s1": CHAT}) is None
+
+
+def test_the_sentence_of_a_quote_is_shown_whole() -> None:
+    found = find_quote(Quote(source="s1", text="porto"), {"s1": CHAT})
+    assert found
+    assert found.sentence == "Moved  to Porto in 2019!"
+
+
+def test_a_script_without_blanks_has_no_words_to_cut() -> None:
+    assert find_span("東京で働", "私は東京で働いています")
+
+
+@given(st.text(max_size=60), st.integers(0, 60), st.integers(0, 60))
+def test_whatever_is_cut_out_of_a_text_is_found_or_refused(text: str, start: int, end: int) -> None:
+    span = find_span(text[start:end], text)
+    assert span is None or 0 <= span[0] < span[1] <= len(text)
+
+
+@given(st.text(min_size=1, max_size=60))
+def test_a_whole_text_stands_in_itself(text: str) -> None:
+    words = text.strip(" \t\r\n\"'`´‘’‚‛“”„‟«»‹›′″＂＇")
+    assert find_span(text, text) or not words.strip() or find_span(words, text) is None
