@@ -267,8 +267,9 @@ def run(stack: Stack) -> NoReturn:
             demo.start(stack.environment, tie)
         for part in reversed(behind):
             part.wait_until_ready()
-        _warm_up(stack)
+        # Before the chat is asked: of a database that is not there this one says which.
         demo.wait_until_done()
+        _warm_up(stack)
         # Last: whoever is answered at the one address finds everything there.
         front.start(stack.environment, tie)
         front.wait_until_ready()

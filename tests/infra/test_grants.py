@@ -264,7 +264,7 @@ def everything_happens(world: World) -> None:
         person.decides_in_the_chat(person.is_asked())
         world.all_executions_end()
         person.client.say("I live in Lisbon.")
-    world.model.fault = Reply(fault=400)
+    world.model.fault = Reply(fault="content_risk")
     world.clock.advance(SILENCE_SECONDS)
     assert world.runs_to_its_end("ExtractMemoriesMachine") == "SUCCEEDED"
     world.remembers_the_same_twice()
