@@ -17,7 +17,7 @@ run: $(VENV)/run ## start everything on this machine and print one address (PORT
 	@$(BIN)/python -m infra.local
 
 test: $(VENV)/ready ## the everyday tests: two minutes
-	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),60) $(PYTEST) $(or $(TESTS_AT_ONCE),3) -m "not thorough"
+	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),40) $(PYTEST) $(or $(TESTS_AT_ONCE),3) -m "not thorough"
 	@echo "make test-all adds: the running stack and its page, the built layer, kills, races, crowds and thousands of hostile calls."
 
 test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)

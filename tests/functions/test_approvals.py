@@ -176,6 +176,7 @@ def test_what_cannot_be_edited_changes_nothing(
     assert person.get("/api/approvals")["items"][0]["args"]["value"] == HEADLINE
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by_chat", [False, True], ids=["in the queue", "in the chat"])
 @pytest.mark.parametrize("decision", ["approve", "revise", "reject"])
 def test_arguments_with_another_answer_than_an_edit_are_refused(
@@ -321,6 +322,7 @@ def test_a_refusal_of_the_candidate_app_is_told(
     assert decided["outcome"].startswith("It was refused, and nothing was done:")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "arguments",
     [

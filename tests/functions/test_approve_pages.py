@@ -72,6 +72,7 @@ def test_a_yes_is_carried_out_at_once(world: World, token: str) -> None:
     assert approval.audit[2].endswith(f"approve by link link {hash_of(token)[:8]} from 203.0.113.7")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("decision", "status", "said"),
     [("reject", "rejected", "You said no"), ("revise", "revised", "You asked for something else")],
@@ -178,6 +179,7 @@ TAMPERED: list[Callable[[str], str]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_link_that_is_none_says_so_and_does_nothing(world: World, token: str, method: str) -> None:
     digest, before = world.digest_of(token), world.dump()
@@ -284,6 +286,7 @@ SECURITY = {
 }
 
 
+@pytest.mark.thorough
 def test_every_answer_may_be_kept_framed_and_told_to_nobody(world: World, token: str) -> None:
     answers = [
         world.get(token),
@@ -325,6 +328,7 @@ def test_five_hundred_answers_at_once_are_one_and_all_are_told_the_same(world: W
     assert world.approval().told_execution
 
 
+@pytest.mark.thorough
 def test_of_two_different_answers_at_once_all_are_told_the_first(world: World) -> None:
     ask_with_task_token(world)
     token = world.link()
@@ -391,6 +395,7 @@ def test_who_asks_too_often_waits(world: World, token: str, monkeypatch: pytest.
     assert world.get(token).status == 200
 
 
+@pytest.mark.thorough
 def test_who_guesses_links_is_stopped_soon_and_alone(world: World, token: str) -> None:
     statuses = [world.get(f"{number:043}", source="198.51.100.1").status for number in range(60)]
     assert statuses == sorted(statuses)

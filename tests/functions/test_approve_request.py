@@ -83,6 +83,7 @@ def test_the_execution_waits_until_its_user_says_yes_by_the_link(world: World) -
     assert outcome.output == {"approval_id": approval_id, "status": "approved"}
 
 
+@pytest.mark.thorough
 def test_what_is_asked_in_the_chat_is_mailed_only_if_nobody_answers_there(world: World) -> None:
     world.request(task_token="first")
     assert world.approval(waiting(world)).answer == "ask"
@@ -94,6 +95,7 @@ def test_what_is_asked_in_the_chat_is_mailed_only_if_nobody_answers_there(world:
     assert len(world.aws.outbox) == 1
 
 
+@pytest.mark.thorough
 def test_a_state_that_is_delivered_again_asks_once_and_the_newest_token_counts(world: World) -> None:
     level(world, "L2")
     first = world.request(task_token="first")
@@ -118,6 +120,7 @@ def test_a_state_that_is_delivered_again_after_the_decision_is_answered_at_once(
     assert world.run(lambda house: house.drafts.get(USER, "draft_1")).status == "rejected"
 
 
+@pytest.mark.thorough
 def test_another_round_is_another_question(world: World) -> None:
     first = world.request(task_token="first")["approval_id"]
     world.run(lambda house: house.drafts.tell(USER, "draft_1", house.clock(), round=2))
@@ -127,6 +130,7 @@ def test_another_round_is_another_question(world: World) -> None:
     assert world.approval(second).revised_by == third
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("chosen", "end"), [("L0", "Drafted"), ("L1", "Stopped")])
 def test_nothing_is_asked_where_it_is_not_allowed_or_braked(world: World, chosen: Level, end: str) -> None:
     level(world, chosen)
@@ -193,6 +197,7 @@ def test_at_each_level_it_is_asked_and_mailed_without_what_it_is_about(world: Wo
     assert SECRETS[0] in world.get(world.link(approval.id)).text
 
 
+@pytest.mark.thorough
 def test_a_no_and_no_answer_leave_nothing_of_it_also_where_the_execution_is_gone(world: World) -> None:
     for batch in ("batch_1", "batch_2"):
         approval_id = world.request_memories(world.proposed(SECRETS[0]), batch_id=batch)["approval_id"]
@@ -207,6 +212,7 @@ def test_a_no_and_no_answer_leave_nothing_of_it_also_where_the_execution_is_gone
         assert list(world.statuses().values()) == ["forgotten"], "nobody waits by this token"
 
 
+@pytest.mark.thorough
 def test_delivered_twice_it_asks_once_also_after_the_decision(world: World) -> None:
     ids = world.proposed(*SECRETS)
     first = world.request_memories(ids)
@@ -220,6 +226,7 @@ def test_delivered_twice_it_asks_once_also_after_the_decision(world: World) -> N
     assert kept_texts(world) == []
 
 
+@pytest.mark.thorough
 def test_what_is_forgotten_before_the_decision_is_shown_no_more_and_not_kept(world: World) -> None:
     ids = world.proposed(*SECRETS)
     approval_id = world.request_memories(ids)["approval_id"]
@@ -293,6 +300,7 @@ def test_a_process_that_dies_while_it_keeps_them_leaves_what_the_sweep_does(worl
     assert not world.candidate_app.api.requests
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("decision", ["revise", "edit"])
 def test_it_is_answered_with_yes_or_no_and_nothing_between(world: World, decision: Verb) -> None:
     approval_id = world.request_memories(world.proposed(SECRETS[0]))["approval_id"]

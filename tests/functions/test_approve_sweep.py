@@ -210,6 +210,7 @@ def test_an_execution_that_was_not_told_is_told(world: World, execution: Callabl
     assert world.wire.calls["send_task_success"] == 1
 
 
+@pytest.mark.thorough
 def test_what_its_execution_was_told_of_is_its_own_affair_for_five_minutes(
     world: World, execution: Callable[[], str]
 ) -> None:

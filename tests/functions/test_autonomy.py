@@ -136,6 +136,7 @@ def test_a_level_lowered_during_the_turn_holds_for_what_it_then_calls(
         assert user.get("/api/approvals?state=all")["items"] == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrong", ["a result", "another effect"])
 def test_a_tool_that_performs_by_itself_what_it_should_propose_gets_nowhere(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, wrong: str

@@ -112,6 +112,7 @@ def test_no_token_pulls_everybodys_brake(chat: ChatServer, client: Client) -> No
     assert client.get("/api/brake")["everybody"] is False
 
 
+@pytest.mark.thorough
 def test_what_a_dead_process_holds_is_told_as_not_stopped_only_until_its_lease_is_over(
     chat: ChatServer, client: Client
 ) -> None:
@@ -240,6 +241,7 @@ def test_once_it_is_pulled_no_effect_begins_while_fifty_streams_run(
         user.request("DELETE", "/api/brake")
 
 
+@pytest.mark.thorough
 def test_an_effect_that_cannot_be_stopped_is_named_and_what_it_would_do_next_is_not_done(
     chat: ChatServer,
     client: Client,

@@ -622,6 +622,7 @@ async def gone(*_: Any) -> Any:
     raise ServerSelectionTimeoutError("The database is gone.")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unreadable", [(Signals, "check_brake"), (Autonomy, "level")], ids=["the brake", "the level"])
 @pytest.mark.parametrize("before", ["approved", "unknown"])
 async def test_what_nobody_can_tell_is_allowed_is_not_done(

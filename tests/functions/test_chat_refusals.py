@@ -48,6 +48,7 @@ FORGED_TOKENS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", FORGED_TOKENS)
 def test_a_token_that_is_not_the_candidate_apps_is_refused(chat: ChatServer, kind: str) -> None:
     headers = {"Authorization": f"Bearer {FORGED_TOKENS[kind]()}"}
@@ -105,6 +106,7 @@ ROUTES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("chunked", [False, True], ids=["with its length", "chunked"])
 @pytest.mark.parametrize(("method", "path"), ROUTES, ids=[" ".join(route) for route in ROUTES])
 def test_six_megabytes_are_too_long_for_every_route(client: Client, method: str, path: str, chunked: bool) -> None:
@@ -189,6 +191,7 @@ def test_an_ai_sdk_error_is_a_sentence_and_not_the_providers_words(client: Clien
     assert events[-2].data["errorText"].startswith("The language model is not available to us")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("halves", [["Half \ud83d", " only"], ["\ud83d", "\ude00 ok"], ["\ud83d\ude00 ok"]])
 def test_half_a_character_from_the_model_breaks_no_stream_and_loses_no_answer(
     client: Client, model: ModelServer, halves: list[str]
@@ -248,6 +251,7 @@ def test_a_memory_that_cannot_be_read_costs_nobody_a_turn(client: Client, chat: 
     assert "Likes trains." in model.requests[-1].body.decode()
 
 
+@pytest.mark.thorough
 def test_no_log_line_holds_what_somebody_said(
     chat: ChatServer, client: Client, model: ModelServer, capfd: pytest.CaptureFixture[str]
 ) -> None:

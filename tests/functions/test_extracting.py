@@ -63,6 +63,7 @@ async def test_a_conversation_that_says_nothing_new_costs_no_second_call(talk: T
     assert (await talk.memory("Lives in Lisbon.")).count == 2
 
 
+@pytest.mark.thorough
 async def test_extracted_five_times_a_conversation_adds_nothing_after_the_first(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.", "I was diagnosed with diabetes in 2019.")
     await talk.falls_silent()
@@ -241,6 +242,7 @@ async def test_what_changed_takes_the_place_of_what_was(talk: Talk) -> None:
     ]
 
 
+@pytest.mark.thorough
 async def test_who_moves_back_lives_there_again(talk: Talk) -> None:
     for number, city in enumerate(("Berlin", "Lisbon", "Berlin", "Lisbon")):
         await talk.says(f"I moved to {city}.", conversation_id=f"c{number}")
@@ -259,6 +261,7 @@ async def test_what_changed_within_one_conversation_did_too(talk: Talk) -> None:
     assert (between.superseded_by, before.superseded_by) == (now.id, between.id)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("verdict", ["reinforce", "skip"])
 async def test_a_model_cannot_make_one_fact_of_two(talk: Talk, verdict: str) -> None:
     await talk.says("I worked at Acme until 2019.")
@@ -350,6 +353,7 @@ async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> No
     assert await talk.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.thorough
 async def test_a_provider_that_is_down_loses_nothing(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*[Reply(fault=500)] * 2)
@@ -359,6 +363,7 @@ async def test_a_provider_that_is_down_loses_nothing(talk: Talk) -> None:
     assert await talk.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.thorough
 async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     step = await reading.extract(talk.house, Step(user_id=talk.user_id, conversation_id="c1"))

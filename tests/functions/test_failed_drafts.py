@@ -61,6 +61,7 @@ def test_a_failed_card_is_told_outside_of_turns(client: Client, fails: Fails) ->
     assert item == {"type": "draft", "id": draft.id, "at": draft.updated_at, "draft": shown(draft)}
 
 
+@pytest.mark.thorough
 def test_a_failed_card_stands_in_the_conversation_at_the_answer_that_began_it(client: Client, fails: Fails) -> None:
     begun = client.say("Hello")
     draft = fails(begun.conversation_id, run_id=begun.events[0].data["run_id"])

@@ -293,6 +293,7 @@ def test_of_two_providers_that_both_fail_the_one_is_told_that_may_soon_be_there_
         assert user.say("Hello").last.data["message"] == failures.BUSY.format(when="in 2 minutes")
 
 
+@pytest.mark.thorough
 def test_nothing_that_a_failed_provider_said_is_kept(doubled: ChatServer, model: ModelServer) -> None:
     model.script(*GOES_DOWN[:2], LOOKS_UP, Reply(HALF))
     with a_user_of(doubled) as user, MongoClient(doubled.settings.mongodb_uri) as mongo:

@@ -54,6 +54,7 @@ def test_only_ones_own_answers_can_be_rated(chat: ChatServer, client: Client) ->
     assert shown(client, "chat-1") is None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "body",
     [

@@ -54,6 +54,7 @@ async def put(talk: Talk, content: str, quote: str = "") -> str:
 # --- what is left -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_what_is_left_of_it_says_nothing(talk: Talk) -> None:
     await talk.says("I worked at Acme as a nurse until 2019.", "I live in Lisbon.")
     await talk.falls_silent()
@@ -116,6 +117,7 @@ async def test_a_draft_that_rests_on_it_is_flagged_and_goes_on_without(talk: Tal
     assert not other.flagged
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("quote", "left"),
     [
@@ -283,6 +285,7 @@ async def test_but_something_else_is(talk: Talk, said: str) -> None:
     assert len(await talk.remembered()) == 1
 
 
+@pytest.mark.thorough
 async def test_whoever_asks_for_it_has_it_remembered_again(talk: Talk) -> None:
     await talk.says("I worked at Acme as a nurse until 2019.")
     await talk.falls_silent()
@@ -303,6 +306,7 @@ async def test_other_matters_of_the_same_name_stay_forgotten(talk: Talk) -> None
     assert tombstone["hash"] == hash_of("Was sued by Acme in 2018.")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("text", "content"),
     [

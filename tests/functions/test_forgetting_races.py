@@ -36,6 +36,7 @@ async def acme(talk: Talk) -> str:
     return (await talk.memory("Worked at Acme as a nurse until 2019.")).id
 
 
+@pytest.mark.thorough
 async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     with chatting(talk, mongodb_uri) as client:
@@ -51,6 +52,7 @@ async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(t
         assert "Acme" not in last_prompt(talk)
 
 
+@pytest.mark.thorough
 async def test_what_is_said_right_after_it_was_forgotten_is_not_withheld(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     with chatting(talk, mongodb_uri) as client:
@@ -91,6 +93,7 @@ async def test_a_forgotten_exchange_is_not_made_again(talk: Talk, mongodb_uri: s
         assert events[-1].name == "[DONE]"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("late", [False, True], ids=["before it is stored", "while it is stored"])
 async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, late: bool
@@ -187,6 +190,7 @@ async def test_a_no_takes_away_only_what_still_waits(talk: Talk) -> None:
 # --- the grey zone ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("before", "said", "content"),
     [

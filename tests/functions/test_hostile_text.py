@@ -130,6 +130,7 @@ def test_hostile_text_is_quoted_and_nothing_around_it_changes(
         assert not UNSEEN.search(text)
 
 
+@pytest.mark.thorough
 def test_hostile_text_is_the_same_data_in_the_next_prompt(
     chat: ChatServer, model: ModelServer, database: Stored
 ) -> None:

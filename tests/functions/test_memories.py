@@ -81,6 +81,7 @@ def test_a_search_puts_the_best_first_and_shows_the_parts_of_its_score(client: C
     assert [page["items"], rest["items"], rest["next"]] == [found[:1], found[1:], None]
 
 
+@pytest.mark.thorough
 def test_a_search_goes_by_words_where_meaning_cannot_be_had(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON, TRAINS)
     model.embeddings_fault = 503

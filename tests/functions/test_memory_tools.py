@@ -69,6 +69,7 @@ def test_asked_to_forget_something_the_agent_forgets_it_and_says_what_stays(clie
     assert "stays in our conversations until you delete them" in answer.text
 
 
+@pytest.mark.thorough
 def test_after_forgetting_no_prompt_holds_it_until_it_is_to_be_remembered_again(
     client: Client, model: ModelServer
 ) -> None:
@@ -83,6 +84,7 @@ def test_after_forgetting_no_prompt_holds_it_until_it_is_to_be_remembered_again(
     assert "Acme" in instructions_of(model)
 
 
+@pytest.mark.thorough
 def test_told_that_something_is_wrong_the_agent_corrects_it_and_knows_what_was_before(client: Client) -> None:
     client.say("Remember that I live in Berlin.")
     answer = client.say("That you think I live in Berlin is wrong, I live in Lisbon.")

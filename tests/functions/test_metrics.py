@@ -62,6 +62,7 @@ def test_a_turn_that_failed_counts_as_one(
     assert "FirstTextLatency" not in line
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("fault", "counted"), [(400, 1), (401, 1), (402, 1), (404, 1), ("content_risk", 0), (500, 0)])
 def test_a_refusal_that_concerns_everybody_is_counted_with_its_model(
     client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str], fault: Fault, counted: int

@@ -49,6 +49,7 @@ async def test_conversations_are_read_and_compared(model: ModelServer, mongodb_u
         assert forced == ["required"] * 3
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 async def test_a_model_that_its_provider_does_not_know_is_told_to_us_and_is_nobodys_wording(
     chat: ChatServer, client: Client, model: ModelServer, mongodb_uri: str, database_name: str

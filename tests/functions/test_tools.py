@@ -119,6 +119,7 @@ def test_a_result_that_is_too_long_is_cut_and_says_so(chat: ChatServer, client: 
     assert "the first 500 of 50,011 characters" in told
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("error", "told"),
     [
@@ -186,6 +187,7 @@ def test_what_the_agent_can_do_is_told_in_whole_sentences(client: Client, model:
     assert [line for line in what.values() if not re.fullmatch(r"[A-Z].*\.", line)] == []
 
 
+@pytest.mark.thorough
 def test_calls_that_a_provider_gives_one_id_are_told_apart(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:

@@ -165,6 +165,7 @@ def test_what_nothing_is_substituted_for_in_a_definition_is_refused(template: Te
 # --- functions ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_an_invocation_calls_the_handler_of_the_template(aws: AwsServer) -> None:
     error, answer = invoked(aws, ONE, Payload=b'{"a": 1}')
     assert error is None
@@ -673,6 +674,7 @@ def test_a_function_may_answer_with_bytes_or_with_an_object_alone() -> None:
     assert aws_function_url.response_of({"plain": True}).body == b'{"plain":true}'
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/approve/%0a", "/approve/%00", "/approve/a%3Fb%23c", '/approve/a|b"', "/approve/"])
 def test_a_path_reaches_the_approve_function_byte_for_byte(aws: AwsServer, http: httpx2.Client, path: str) -> None:
     aws.register("tells-its-path", lambda event, context: [event["rawPath"], event["rawQueryString"]])
@@ -687,6 +689,7 @@ def test_a_schedule_and_a_mail_of_no_name_are_not_there(http: httpx2.Client, nam
         assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/approve/x", "/local/outbox", "/local/outbox/x", "/local/workflows"])
 def test_an_aws_that_is_gone_is_said_in_the_shape_of_every_error(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"

@@ -265,6 +265,7 @@ def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_look
     assert {each.about for each in findings if each.mark == "note"} == {"vector indexes", "role"}
 
 
+@pytest.mark.thorough
 def test_where_one_is_willing_to_spend_each_model_is_asked_in_each_way_and_nobody_gets_a_mail(
     deployed: Deployed, model: ModelServer
 ) -> None:
@@ -596,6 +597,7 @@ def test_a_model_that_does_not_answer_hides_no_other(deployed: Deployed, model: 
     assert len(told(findings, "right")) == 2 * len(ASKED)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("fault", "sentence"),
     [

@@ -150,6 +150,7 @@ def test_the_scripted_model_knows_the_names_of_openai_that_it_is_asked_by() -> N
     assert [each for each in server.command if each.startswith("--model")] == ["--model=gpt-4.1-mini"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("given", "gone"),
     [
@@ -288,6 +289,7 @@ def test_a_port_that_is_taken_is_said_in_one_sentence() -> None:
     assert refused.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("port", ["eight thousand", "70000"])
 def test_a_port_that_is_none_is_said_in_one_sentence(port: str) -> None:
     refused = start(PORT=port)
@@ -552,6 +554,7 @@ def test_the_page_gets_its_token_from_the_candidate_app(http: httpx2.Client) -> 
     assert answer.headers["cache-control"] == "no-store"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/api/conversations", "/healthz", "/local/token"])
 def test_what_is_gone_is_said_in_the_shape_of_every_error(path: str) -> None:
     nowhere = f"http://127.0.0.1:{free_port()}"

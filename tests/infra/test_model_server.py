@@ -1065,6 +1065,7 @@ def started_program(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.thorough
 def test_a_port_that_is_taken_is_said_in_one_sentence(server: ModelServer) -> None:
     with started_program("--port", str(server.port)) as program:
         output, errors = program.communicate(timeout=10)

@@ -169,6 +169,7 @@ def test_who_calls_a_model_has_a_snapshot_with_the_agent_in_it() -> None:
     assert not [name for name, each in with_snapshot.items() if agent_comes_with([module_of(each)]) is None]
 
 
+@pytest.mark.thorough
 def test_no_door_without_a_snapshot_imports_the_agent() -> None:
     others = [module_of(each) for each in FUNCTIONS.values() if "SnapStart" not in each]
     assert agent_comes_with(others) is None, "seconds at a cold start"

@@ -114,6 +114,7 @@ def test_nobody_who_told_nothing_new_is_looked_at(world: World) -> None:
     assert "plan" not in ended.states
 
 
+@pytest.mark.thorough
 def test_more_users_than_fit_into_a_page_have_all_their_turn(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +127,7 @@ def test_more_users_than_fit_into_a_page_have_all_their_turn(
     assert metrics()["ConsolidatedUsers"] == 5
 
 
+@pytest.mark.thorough
 def test_no_more_users_than_an_executions_history_has_room_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consolidation, "USERS_AT_ONCE", 2)
     monkeypatch.setattr(consolidation, "MOST_USERS", 4)
@@ -166,6 +168,7 @@ def test_one_who_fails_stops_nobody_and_rings_the_alarm_once_all_had_their_turn(
     assert merged(world, users[0]) == 1
 
 
+@pytest.mark.thorough
 def test_what_the_next_night_makes_up_for_rings_no_alarm(world: World, metrics: Metrics) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
     with world.instead_of("plan", failing(users[0], Unavailable()), "consolidate"):
@@ -176,6 +179,7 @@ def test_what_the_next_night_makes_up_for_rings_no_alarm(world: World, metrics: 
     assert merged(world, users[0]) == 1
 
 
+@pytest.mark.thorough
 def test_what_would_fail_every_night_rings_it_for_one_among_many(world: World) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
     with world.instead_of("plan", failing(users[0], Internal()), "consolidate"):
@@ -200,6 +204,7 @@ def test_what_passes_by_is_tried_again(world: World) -> None:
 Exited = type("Runtime.ExitError", (Exception,), {})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", ["find_users", "plan", "apply", "sum_up"])
 def test_a_state_that_is_delivered_twice_does_nothing_twice(world: World, state: str) -> None:
     ada, deliveries = has_told(world, *SAME), []

@@ -213,6 +213,7 @@ def test_a_state_that_is_delivered_twice_remembers_once(ada: Speaker, world: Wor
 # --- what is sensitive ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_what_is_sensitive_waits_and_is_kept_after_a_yes(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.", SECRET)
     execution = silence(world)
@@ -227,6 +228,7 @@ def test_what_is_sensitive_waits_and_is_kept_after_a_yes(ada: Speaker, world: Wo
     assert "diabetes" not in str([*ada.documents("agent_approvals"), *ada.documents("agent_extractions")])
 
 
+@pytest.mark.thorough
 def test_after_a_no_nothing_of_it_is_left_and_nobody_is_asked_again(ada: Speaker, world: World) -> None:
     ada.says(SECRET)
     execution = silence(world)
@@ -240,6 +242,7 @@ def test_after_a_no_nothing_of_it_is_left_and_nobody_is_asked_again(ada: Speaker
     assert ada.statuses() == {"forgotten": 1}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("swept", [False, True])
 def test_where_nobody_decides_in_a_week_it_is_as_if_it_had_not_been_found(
     ada: Speaker, world: World, swept: bool
@@ -295,6 +298,7 @@ def test_what_is_asked_under_the_brake_is_asked_later(ada: Speaker, world: World
     assert ada.statuses() == {"active": 1}
 
 
+@pytest.mark.thorough
 def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
     ada: Speaker, bob: Speaker, world: World
 ) -> None:
@@ -354,6 +358,7 @@ def test_a_conversation_that_cannot_be_read_fails_alone_and_is_read_later(
     assert ada.conversation()["extract_attempts"] == 0
 
 
+@pytest.mark.thorough
 def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cause(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.")
     wrapped, handed = failing(ada, Internal())
@@ -366,6 +371,7 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
     assert aside[2]["cause"] == "Internal"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("cause", [Braked, OverBudget])
 def test_what_is_nobodys_fault_is_set_back_at_once_and_counts_as_no_try(
     ada: Speaker, world: World, cause: type[Exception]
@@ -389,6 +395,7 @@ def test_under_the_brake_no_model_is_asked(ada: Speaker, world: World, model: Mo
     assert ada.remembered() == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", ["extract", "reconcile"])
 def test_a_model_that_cannot_be_reached_is_asked_again(ada: Speaker, world: World, state: str) -> None:
     ada.says("I live in Lisbon.")
@@ -427,6 +434,7 @@ def test_a_provider_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.thorough
 def test_a_provider_of_vectors_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
     ada: Speaker, world: World, model: ModelServer
 ) -> None:
@@ -514,6 +522,7 @@ def test_a_sweep_that_fails_rings_the_alarm(ada: Speaker, world: World) -> None:
     assert (outcome.status, outcome.error, outcome.states[-1]) == ("FAILED", "Internal", "failed")
 
 
+@pytest.mark.thorough
 def test_what_was_said_stands_in_no_execution(ada: Speaker, world: World) -> None:
     ada.says("I live in Lisbon.", SECRET)
     execution = silence(world)

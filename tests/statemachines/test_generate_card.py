@@ -53,6 +53,7 @@ def test_a_card_is_drafted_and_published_once_its_person_says_yes(maya: Person) 
     assert path_of(maya) == [*DRAFTED, "ask_approval", "read_decision", "decision", "publish", "outcome", "published"]
 
 
+@pytest.mark.thorough
 def test_a_headline_is_shown_and_published_whole_or_not_at_all(maya: Person, world: World) -> None:
     long = "Senior Product Manager at Northwind Pay" + ", Senior Product Manager" * 12
 
@@ -140,6 +141,7 @@ def test_after_three_changes_it_is_said_that_it_cannot_be_changed_and_the_questi
     assert ada.draft().round == 4
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("swept", [False, True])
 def test_nobody_decides_in_a_week(ada: Person, world: World, swept: bool) -> None:
     ada.wants_a_card()
@@ -190,6 +192,7 @@ def test_whatever_a_model_invents_is_left_out_and_said(maya: Person) -> None:
     assert path_of(maya).count("draft_sections") == 3
 
 
+@pytest.mark.thorough
 def test_what_failed_is_drafted_again_with_the_reasons_word_for_word(
     maya: Person, world: World, model: ModelServer
 ) -> None:
@@ -315,6 +318,7 @@ def test_no_state_begins_under_the_brake(ada: Person, world: World, state: str) 
     assert not ada.approvals()
 
 
+@pytest.mark.thorough
 def test_what_waits_goes_on_waiting_under_the_brake(ada: Person) -> None:
     ada.wants_a_card()
     ada.is_asked()
@@ -427,6 +431,7 @@ def test_a_state_that_is_delivered_twice_does_no_harm_and_pays_no_model_twice(
     assert ada.publications() == 1
 
 
+@pytest.mark.thorough
 def test_a_question_whose_delivery_died_is_asked_once(ada: Person, world: World) -> None:
     deliveries: list[str] = []
 
@@ -457,6 +462,7 @@ def test_an_execution_of_another_version_goes_on(ada: Person) -> None:
 # --- the effect -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_card_that_changed_meanwhile_is_asked_about_again_with_the_difference(ada: Person, world: World) -> None:
     ada.wants_a_card()
     first = ada.is_asked()
@@ -471,6 +477,7 @@ def test_a_card_that_changed_meanwhile_is_asked_about_again_with_the_difference(
     assert ada.published() == second.arguments["content"]
 
 
+@pytest.mark.thorough
 def test_an_outcome_that_nobody_knows_is_asked_after_and_not_repeated(ada: Person, world: World) -> None:
     ada.wants_a_card()
     ada.is_asked()
@@ -481,6 +488,7 @@ def test_an_outcome_that_nobody_knows_is_asked_after_and_not_repeated(ada: Perso
     assert ada.publications() == 1
 
 
+@pytest.mark.thorough
 def test_publishing_that_is_refused_ends_as_failed_and_the_record_says_so(ada: Person, world: World) -> None:
     ada.wants_a_card()
     ada.is_asked()

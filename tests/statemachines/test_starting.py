@@ -46,6 +46,7 @@ def test_a_card_is_made_beside_the_conversation_that_wanted_it(ada: Person) -> N
     assert (asked.conversation_id, asked.run_id, asked.arguments["content"]["style"]) == ("c1", "run1", "concise")
 
 
+@pytest.mark.thorough
 def test_a_card_whose_conversation_is_deleted_is_asked_about_no_longer(ada: Person) -> None:
     turn = NewTurn("run1", "m1", "Make me a card", ada.world.clock())
     container.full_house.run(lambda house: house.conversations.create(ada.user_id, "c1", turn, "default"))
@@ -56,6 +57,7 @@ def test_a_card_whose_conversation_is_deleted_is_asked_about_no_longer(ada: Pers
     assert (ada.draft().status, ada.draft().conversation_id) == ("expired", None)
 
 
+@pytest.mark.thorough
 def test_the_same_wish_twice_makes_one_card(ada: Person, model: ModelServer) -> None:
     model.fault = Reply(hold_after=0)
     first = begins(ada)

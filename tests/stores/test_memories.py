@@ -163,6 +163,7 @@ async def test_the_same_is_stored_once_whoever_stores_it_at_the_same_moment(memo
     assert sum(stored) == 1
 
 
+@pytest.mark.thorough
 async def test_a_session_start_reads_the_same_with_a_hundred_memories_and_with_thousands(
     memories: Memories, database: AsyncDatabase[Document], replies: Replies
 ) -> None:
@@ -178,6 +179,7 @@ async def test_a_session_start_reads_the_same_with_a_hundred_memories_and_with_t
     assert read[0][0] == 20
 
 
+@pytest.mark.thorough
 async def test_one_memory_among_thousands_of_others_is_found_and_theirs_are_not_read(
     memories: Memories,
     database: AsyncDatabase[Document],

@@ -96,6 +96,7 @@ async def test_a_user_nobody_has_heard_of_has_an_empty_profile(
     assert await profiles.full(USER) == {}
 
 
+@pytest.mark.thorough
 async def test_a_career_of_a_hundred_jobs_is_told_by_its_latest(
     profiles: Profiles, database: AsyncDatabase[Document]
 ) -> None:

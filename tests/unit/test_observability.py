@@ -75,6 +75,7 @@ def test_words_in_place_of_an_event_are_not_logged(logger: Logger, written: Line
     assert "hunter2" not in json.dumps(written())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", [None, 400], ids=["answered", "failed"])
 def test_a_turn_writes_its_id_and_its_receipt_but_nothing_that_was_said(
     written: Lines, model: ModelServer, mongodb_uri: str, database_name: str, fault: Any

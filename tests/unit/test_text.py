@@ -102,6 +102,7 @@ PIECES = [
 ]
 
 
+@pytest.mark.thorough
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=2)))
 def test_nothing_is_left_that_is_linked_by_itself(words: list[str]) -> None:
     text = unlinked("".join(words))

@@ -856,6 +856,7 @@ def test_the_token_is_kept_in_memory_only(widget: Widget, backend: ScriptedBacke
 # ── conversations ──
 
 
+@pytest.mark.thorough
 def test_a_reload_continues_the_conversation(widget: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().done("You are Ada.")
     widget.say("Who am I?")
@@ -1496,6 +1497,7 @@ def test_a_page_can_choose_colours_and_scheme(widget: Widget):
     assert chat.evaluate(background) == "rgb(1, 2, 3)"
 
 
+@pytest.mark.thorough
 def test_who_asks_for_less_motion_gets_none(widget: Widget, backend: ScriptedBackend):
     widget.page.emulate_media(reduced_motion="reduce")
     backend.stream()

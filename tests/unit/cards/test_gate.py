@@ -80,6 +80,7 @@ def test_the_sample_is_as_large_as_was_promised() -> None:
     assert all(lie.text != lie.case.claim.text for lie in FALSE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", TRUE, ids=lambda case: case.claim.text)
 def test_what_is_true_is_not_refused(case: Case) -> None:
     assert check_claim(case.claim, case.evidence, TODAY).missing == ()
@@ -105,6 +106,7 @@ def test_a_number_ten_times_too_big_is_refused_wherever_it_stands(data: st.DataO
     assert check_claim(case.claim.model_copy(update={"text": text}), case.evidence, TODAY).missing
 
 
+@pytest.mark.thorough
 @given(st.data())
 def test_a_name_that_nobody_told_is_refused_wherever_it_stands(data: st.DataObject) -> None:
     case = data.draw(st.sampled_from(TRUE))
@@ -337,6 +339,7 @@ def test_a_claim_whose_check_fails_is_left_out_alone(monkeypatch: pytest.MonkeyP
     assert "Leeds" not in logged
 
 
+@pytest.mark.thorough
 def test_the_same_claim_gets_the_same_verdict_each_time() -> None:
     once = [check_claim(case.claim, case.evidence, TODAY) for case in TRUE]
     assert once == [check_claim(case.claim, case.evidence, TODAY) for case in TRUE]

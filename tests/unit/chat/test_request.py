@@ -200,6 +200,7 @@ ANYTHING = st.recursive(
 KEYS = st.sampled_from(["id", "messages", "message", "trigger", "messageId", "message_id", "conversation_id"])
 
 
+@pytest.mark.thorough
 @given(st.one_of(st.binary(max_size=60), st.dictionaries(KEYS, ANYTHING).map(lambda body: json.dumps(body).encode())))
 @example(b"null")
 @example(b'{"messages": NaN}')

@@ -188,6 +188,7 @@ def test_how_a_text_is_cut_makes_no_difference(text: str, cuts: list[int]) -> No
     assert "".join(in_pieces(text)) == safe_text(text, HOSTS)
 
 
+@pytest.mark.thorough
 @given(TEXTS)
 @settings(max_examples=300)
 @example("mailto://evil.example")

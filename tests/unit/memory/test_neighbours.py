@@ -117,6 +117,7 @@ def test_what_was_looked_at_is_compared_with_what_is_new_and_with_nothing_else(n
     assert found == {pair for pair in everybody if new[list(pair)].any()} < everybody
 
 
+@pytest.mark.thorough
 def test_a_crowd_that_is_all_alike_is_not_compared_each_with_each() -> None:
     number = 3_000
     vectors = with_twins(strangers(number, alike=0.99), 1)
