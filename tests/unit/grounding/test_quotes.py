@@ -51,7 +51,6 @@ def test_whatever_is_cut_out_of_a_text_is_found_or_refused(text: str, start: int
     assert span is None or 0 <= span[0] < span[1] <= len(text)
 
 
-@given(st.text(min_size=1, max_size=60))
+@given(st.text(alphabet="abé '“”\n", max_size=30))
 def test_a_whole_text_stands_in_itself(text: str) -> None:
-    words = text.strip(" \t\r\n\"'`´‘’‚‛“”„‟«»‹›′″＂＇")
-    assert find_span(text, text) or not words.strip() or find_span(words, text) is None
+    assert (find_span(text, text) is None) == (not text.strip(" '“”\n"))
