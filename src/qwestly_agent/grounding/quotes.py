@@ -62,10 +62,6 @@ def find_span(words: str, text: str) -> tuple[int, int] | None:
     return None
 
 
-def same_text(one: str, other: str) -> bool:
-    return _folded(one.strip(_EDGES))[0] == _folded(other.strip(_EDGES))[0]
-
-
 def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
     """The text as it is compared, and for each character of it where it begins and ends in the original."""
     characters: list[str] = []
