@@ -11,10 +11,14 @@ const PAGE = 100; // records of one reading
 
 // ── What happens between turns ──────────────────────────────────────────────────────────────────────────────────────
 
-/** Asks again and again what is new, never twice at a time. `take` is given the items of each answer. */
+/**
+ * Asks again and again what is new, never twice at a time: often while something runs or `watched` says that somebody
+ * looks on. `take` is given the items of each answer.
+ */
 export class Updates {
   #read;
   #take;
+  #watched;
   #cursor = null;
   #active = false;
   #failures = 0;
@@ -23,9 +27,10 @@ export class Updates {
   #stopped = false;
   #timer;
 
-  constructor(read, take) {
+  constructor(read, take, watched) {
     this.#read = read;
     this.#take = take;
+    this.#watched = watched;
     document.addEventListener("visibilitychange", this.#look);
     this.now();
   }
@@ -79,7 +84,7 @@ export class Updates {
   }
 
   get #delay() {
-    const usual = this.#active && !document.hidden ? OFTEN_MS : SELDOM_MS;
+    const usual = (this.#active || this.#watched()) && !document.hidden ? OFTEN_MS : SELDOM_MS;
     return Math.max(usual, Math.min(OFTEN_MS * 2 ** this.#failures, SELDOM_MS));
   }
 }

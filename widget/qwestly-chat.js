@@ -1162,12 +1162,14 @@ class QwestlyChat extends HTMLElement {
 
   /** Opens the queue of everything that waits for a decision. */
   showApprovals() {
-    if (this.#backend && !this.#queue.element.open) this.#queue.open(this.#approvals);
+    if (!this.#backend || this.#queue.element.open) return;
+    this.#queue.open(this.#approvals);
+    this.#updates.now();
   }
 
   #watch(backend) {
     const read = (query) => backend.json("GET", `/api/updates${query}`);
-    this.#updates = new Updates(read, (items, first) => this.#take(items, first));
+    this.#updates = new Updates(read, (items, first) => this.#take(items, first), () => this.#queue.element.open);
     this.#showWaiting();
   }
 

@@ -758,6 +758,8 @@ def test_what_is_newly_asked_enters_the_open_queue_and_an_empty_one_says_so(
     widget.button("Approvals").click()
     queue = page.get_by_role("dialog", name="Waiting for you")
     expect(queue.get_by_text("Nothing waits for you.")).to_be_visible()
+    backend.active = False  # nothing runs: what was proposed at night is asked now
+    clock.run(2)
     backend.ask(approval(conversation_id="c2"))
     clock.run(2)
     expect(Card(queue).buttons).to_have_count(4)
