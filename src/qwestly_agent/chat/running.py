@@ -4,10 +4,11 @@ One task serves all of them. It lives while any turn runs, so that an idle conta
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from aws_lambda_powertools import Logger
@@ -101,17 +102,18 @@ class Running:
         runs_of: dict[str, list[str]] = {}
         for run_id, watched in self._turns.items():
             runs_of.setdefault(watched.claim.user_id, []).append(run_id)
-        everybody = self._heed(self.signals.check_brake(EVERYBODY), list(self._turns))
-        await asyncio.gather(everybody, *(self._heed(self._stop(user, runs), runs) for user, runs in runs_of.items()))
+        everybody = self._heed(partial(self.signals.check_brake, EVERYBODY), list(self._turns))
+        each = (self._heed(partial(self._stop, user, runs), runs) for user, runs in runs_of.items())
+        await asyncio.gather(everybody, *each)
 
     async def _stop(self, user_id: str, run_ids: list[str]) -> None:
         for run_id in await self.signals.stopped(user_id, run_ids) & self._turns.keys():
             self._turns[run_id].stop()
 
-    async def _heed(self, reading: Coroutine[Any, Any, None], run_ids: list[str]) -> None:
+    async def _heed(self, read: Callable[[], Awaitable[None]], run_ids: list[str]) -> None:
         """What signals cannot be read for does not run."""
         try:
-            await reading
+            await read()
         except (Braked, PyMongoError) as error:
             if isinstance(error, PyMongoError):
                 self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))

@@ -1,6 +1,7 @@
 """What runs in a process heeds its signals, and does not run where they cannot be read."""
 
 import asyncio
+import gc
 from typing import Any
 
 import pytest
@@ -56,3 +57,20 @@ async def test_a_turn_ends_as_its_signals_say(
         await asyncio.wait_for(cancelled.wait(), 5)
     assert watched.stopped is (error is None)
     assert watched.error is None if error is None else isinstance(watched.error, error)
+
+
+async def test_what_watches_can_end_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "POLL_SECONDS", 0)
+    claim = Claim(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
+    for moments in range(10):
+        watcher = Running(Signals(set()), object(), FakeClock(), make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
+        before = asyncio.all_tasks()
+        with watcher.watching(claim, lambda: None):
+            for _ in range(moments):
+                await asyncio.sleep(0)
+            begun = asyncio.all_tasks() - before
+            assert begun
+            for task in begun:
+                task.cancel()
+            await asyncio.gather(*begun, return_exceptions=True)
+    gc.collect()  # a coroutine that nobody awaited tells so now
