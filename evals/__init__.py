@@ -1,0 +1,1 @@
+"""Measures what judges truth against claims that people labelled."""

@@ -1,0 +1,94 @@
+"""The labelled claims, as what is asked about them: sources, a statement, and whether it is true."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import yaml
+
+from infra.local.environment import SafeLoader
+from qwestly_agent.grounding.model import Quote, Source, Statement
+
+FOLDER = Path(__file__).parent / "claims"
+TODAY = date(2026, 11, 22)
+"""The day that the labels hold on: "for six years" is true of it."""
+
+Half: TypeAlias = Literal["tuned", "kept", "old"]
+"""Tuned on · kept aside, for the end · from the rules that were replaced: tuned on too, and reported apart."""
+
+TRUE_KINDS = ("paraphrase", "format", "arithmetic", "translation", "merge")
+EXACT_KINDS = ("digit", "date", "unit", "currency", "percent")
+MEANING_KINDS = (
+    "negation", "direction", "person", "employer", "tense", "rank", "scope", "cause", "praise", "merged", "certainty",
+    "invention",
+)  # fmt: skip
+FIELDS = ("employer", "title", "from", "to", "degree", "school")
+_TRUST = {
+    "user_said": "user_said",
+    "transcript": "user_said",
+    "resume": "user_document",
+    "employment": "tool",
+    "education": "tool",
+    "external": "external",
+    "inferred": "inferred",
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """One claim about one person."""
+
+    person: str
+    trade: str
+    half: Half
+    sources: Mapping[str, Source]
+    statement: Statement
+    true: bool
+    kind: str
+    why: str
+    """Why it is false; empty where it is true."""
+
+
+def load(folder: Path = FOLDER) -> list[Case]:
+    """All claims of the folder's files, in the order in which they stand."""
+    return [case for file in sorted(folder.glob("*.yaml")) for case in _of_file(file)]
+
+
+def _of_file(file: Path) -> Iterator[Case]:
+    people = yaml.load(file.read_text(encoding="utf-8"), SafeLoader)  # noqa: S506
+    for index, person in enumerate(people):
+        half: Half = "old" if file.name.startswith("old-") else "kept" if index % 2 else "tuned"
+        sources = {given["id"]: _source(given) for given in person["sources"]}
+        for claim in person["claims"]:
+            yield Case(
+                person=person["person"],
+                trade=person["trade"],
+                half=half,
+                sources=sources,
+                statement=_statement(claim),
+                true=claim["label"],
+                kind=claim["kind"],
+                why=claim.get("why", ""),
+            )
+
+
+def _source(given: Mapping[str, Any]) -> Source:
+    return Source(
+        id=given["id"],
+        text=given["text"],
+        trust=_TRUST[given["kind"]],
+        language=language_of(given),
+        fields={name: str(given[name]) for name in FIELDS if name in given},
+    )
+
+
+def _statement(claim: Mapping[str, Any]) -> Statement:
+    quotes = tuple(Quote(**quote) for quote in claim["quotes"])
+    return Statement(text=claim["text"], quotes=quotes, language=language_of(claim))
+
+
+def language_of(given: Mapping[str, Any]) -> str:
+    """The language that somebody labelled. In production nobody labels evidence: replace this to measure that."""
+    return given["language"]
