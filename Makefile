@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all check format lock build built deploy bench doctor smoke help
+.PHONY: run test test-all check format lock build built deploy bench evals doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
@@ -55,6 +55,9 @@ deploy: built ## sam deploy (STAGE=dev)
 
 bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/results.json and results.svg
 	@$(BIN)/python -m benchmarks
+
+evals: $(VENV)/run ## ask the labelled claims: what is refused that is true, what passes that is not (KEEP=1 keeps the figures)
+	@$(BIN)/python -m evals $(if $(KEEP),--keep)
 
 doctor: $(VENV)/run ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
 	@$(BIN)/python -m infra.doctor $(or $(STAGE),dev) $(if $(SPEND),--spend)
