@@ -234,12 +234,27 @@ const showChange = ({ name, before, after, evidence = [] }) =>
     evidence.length ? element("dd", { class: "from" }, showEvidence(evidence)) : "",
   );
 
-function showClaim({ text, evidence = [], confirmed }) {
+function showClaim({ text, quotes = [], arithmetic = [], confirmed, unchecked }) {
   const claim = element("li", {}, text);
   if (confirmed) claim.append(" ", element("span", { class: "confirmed" }, "Confirmed by you"));
-  if (evidence.length) claim.append(showEvidence(evidence));
+  if (unchecked) claim.append(" ", element("span", { class: "unchecked" }, "Not checked by a second reader"));
+  if (quotes.length) claim.append(showQuotes(quotes, arithmetic));
   return claim;
 }
+
+/** Each quote in its sentence, and how figures follow from those that are quoted. */
+const showQuotes = (quotes, arithmetic) =>
+  element(
+    "details",
+    {},
+    element("summary", {}, `Evidence (${quotes.length})`),
+    element(
+      "ul",
+      {},
+      ...quotes.map(({ source, before, quote, after }) => element("li", {}, `${source}: “`, before, element("mark", {}, quote), after, "”")),
+      ...arithmetic.map((step) => element("li", {}, step)),
+    ),
+  );
 
 const showSection = ({ heading, claims }) =>
   element("div", { class: "section" }, element("h4", {}, heading), element("ul", {}, ...claims.map(showClaim)));
@@ -659,7 +674,9 @@ APPROVAL_STYLES.replaceSync(`
 .change ins { text-decoration: none; }
 .change .from { padding: 0; border: 0; background: none; }
 .section { display: grid; gap: .3rem; }
-.confirmed { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
+.approval mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: inherit; }
+.confirmed, .unchecked { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
+.unchecked { border-style: dashed; }
 .answering { display: grid; gap: .6rem; }
 .answering .box { padding: .1rem .9rem; border-radius: 1.1rem; }
 .answering .box textarea { margin-block: .3rem; font-size: .95rem; }

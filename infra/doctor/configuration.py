@@ -8,7 +8,7 @@ from infra.local.environment import FUNCTION
 from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.settings import MINIMUM_SECRET_BYTES, Settings
 
-MAY_BE_EMPTY = {"QWESTLY_JWT_AUDIENCE", "QWESTLY_JWT_ISSUER", "MODEL_FALLBACK"}
+MAY_BE_EMPTY = {"QWESTLY_JWT_AUDIENCE", "QWESTLY_JWT_ISSUER", "MODEL_FALLBACK", "MODEL_JUDGE"}
 SIGNING = {"QWESTLY_AGENT_SHARED_SECRET", "QWESTLY_CANDIDATE_API_SECRET"}
 KEYS = {"DEEPSEEK_API_KEY", "OPENAI_API_KEY"}
 NEEDED_HERE = ("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")

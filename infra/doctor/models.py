@@ -45,7 +45,7 @@ LONGEST_SAID = 200
 
 def names_of(settings: Settings) -> list[str]:
     fast, pro = settings.model_fast or DEFAULT_MODELS["fast"], settings.model_pro or DEFAULT_MODELS["pro"]
-    return sorted({fast, pro, *([settings.model_fallback] if settings.model_fallback else [])})
+    return sorted({fast, pro, *filter(None, (settings.model_fallback, settings.model_judge))})
 
 
 async def check_prices(patient: Patient) -> Findings:

@@ -222,7 +222,7 @@ def _plan_models(stack: Stack) -> dict[str, str]:
         answers[what] = environment.get(address) or real
         if address not in environment and key not in environment:
             server = next((f"127.0.0.1:{part.port}" for part in stack.parts if part.name == MODEL_SERVER), "")
-            asked = (environment.get(name, "") for name in ("MODEL_FAST", "MODEL_PRO", "MODEL_FALLBACK"))
+            asked = (environment.get(name, "") for name in ("MODEL_FAST", "MODEL_PRO", "MODEL_FALLBACK", "MODEL_JUDGE"))
             names = [name.removeprefix("openai:") for name in asked if name.startswith("openai:")]
             more = [f"--model={name}" for name in names]  # it knows DeepSeek's names, and no other
             server = server or stack.add(MODEL_SERVER, *_module("model_server"), *more)

@@ -10,7 +10,7 @@ from typing import Any, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict  # the only one that pydantic reads before Python 3.12
 
-from infra.local import model_memory, model_wishes, model_writer
+from infra.local import model_judge, model_memory, model_wishes, model_writer
 
 Json: TypeAlias = Any
 Message: TypeAlias = Mapping[str, Json]
@@ -121,17 +121,19 @@ def think(body: Mapping[str, Json]) -> Thought:
     if wanted:
         return Thought(tool_calls=[_call(tools[name], words) for name in wanted])
     if (output := _output_tool(body, tools)) is not None:
-        return Thought(tool_calls=[_final(output, _instructions(body), said[0]) or _call(output, words)])
+        corrections = "\n".join(_text(message) for message in messages[1:])
+        return Thought(tool_calls=[_final(output, _instructions(body), said[0], corrections) or _call(output, words)])
     if (schema := _output_schema(body)) is not None:
         return Thought(json.dumps(instance(schema, words), ensure_ascii=False))
     return Thought(_fused(messages) if _answered(messages) else _plain_answer(plain, said))
 
 
-def _final(output: Tool, asked: str, words: str) -> ToolCall | None:
+def _final(output: Tool, asked: str, words: str, corrections: str) -> ToolCall | None:
     """The answer to a request of one of our own writers and readers."""
     if asked.startswith(model_writer.IS_ASKED):
-        return {"name": output["name"], "arguments": model_writer.section(words)}
+        return {"name": output["name"], "arguments": model_writer.answer(words, corrections)}
     for begins, read in (
+        (model_judge.IS_ASKED, model_judge.verdicts_on),
         (model_memory.IS_TO_EXTRACT, model_memory.found_in),
         (model_memory.IS_TO_COMPARE, model_memory.verdicts_on),
     ):

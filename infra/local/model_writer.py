@@ -1,6 +1,6 @@
 """What the scripted model writes when it is asked for a section of a career document: what the evidence in the request
-says, put together by rule. Told to exaggerate (by whoever, in a wish or in the evidence) it invents; told then what was
-refused, it takes that back, unless it was told to insist."""
+says, put together by rule, with its quotes. Told to exaggerate (by whoever, in a wish or in the evidence) it invents;
+sent back, it takes that back, unless it was told to insist."""
 
 import html
 import re
@@ -14,20 +14,33 @@ _WISH = re.compile(r"<wish>(?P<text>.*?)</wish>", re.DOTALL)
 _SECTION = re.compile(r"Section “(\w+)”")
 _MENTION = re.compile(r"mention (?:that )?(?:I )?(?P<what>[^.]+)", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
-_REFUSED = "This of it was refused"
+_SENT_BACK = ("answer it whole again", "the second reader refused these claims")
+_REFUSED = re.compile(r"(?:^|>)(?P<number>\d+)\. ", re.MULTILINE)
+_TIME = re.compile(r"(?P<start>\d{4}(?:-\d\d)?) – .*|\d{4}(?:-\d\d)?")
 _MOST = {"headline": 1, "summary": 4, "skills": 6, "education": 6, "preferences": 5, "about": 8}
 
 Claim = dict[str, Any]
 
 
-def section(words: str) -> dict[str, Any]:
-    """Heading and claims, for the user's message of such a request."""
+def answer(words: str, corrections: str) -> dict[str, Any]:
+    """Heading and claims, for the user's message of such a request; `corrections` are what it was told since."""
+    told = words.lower()
+    asked_again = any(each in words or each in corrections for each in _SENT_BACK)
+    exaggerates = "exaggerate" in told and (not asked_again or "insist" in told)
+    if _SENT_BACK[1] in words:  # it has nothing to say instead
+        _, _, refused = words.partition(_SENT_BACK[1])
+        lies = section(words, exaggerates=exaggerates)["claims"] if exaggerates else []
+        numbers = [int(match["number"]) for match in _REFUSED.finditer(refused)]
+        return {"claims": [{**lie, "number": number} for number, lie in zip(numbers, lies, strict=False)]}
+    return section(words, exaggerates=exaggerates)
+
+
+def section(words: str, *, exaggerates: bool) -> dict[str, Any]:
     found = _SECTION.search(words)
     kind = found[1] if found else "summary"
     evidence = {match["id"]: html.unescape(match["text"]) for match in _EVIDENCE.finditer(words)}
     claims = list(_claims(kind, evidence))
-    told = words.lower()
-    if "exaggerate" in told and (_REFUSED not in words or "insist" in told):
+    if exaggerates:
         claims = [*_lies(kind, evidence), *claims]
     if kind in ("summary", "about"):
         claims += _mentioned(words, evidence)
@@ -37,51 +50,55 @@ def section(words: str) -> dict[str, Any]:
 def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
     match kind:
         case "headline":
-            yield from (_claim(f"{_role(text)}", name) for name, text in _of(evidence, "employment"))
+            for name, text in _of(evidence, "employment"):
+                yield _claim(_role(text), name, text.splitlines()[0])
         case "summary" | "about":
             for name, text in _of(evidence, "profile"):
                 yield from (_claim(line, name) for line in text.splitlines() if ":" not in line)
         case "experience":
             for name, text in _of(evidence, "employment"):
                 role, *more = text.splitlines()
-                yield _claim(f"{_role(role)}, {more.pop()}" if more else _role(role), name)
+                time = more.pop(0) if more and _TIME.fullmatch(more[0]) else ""
+                yield _claim(f"{_role(role)}, {time}" if time else _role(role), name, f"{role}\n{time}".strip())
                 yield from (_claim(line, name) for line in more)
         case "achievements":
             for name, text in [*_of(evidence, "document"), *_of(evidence, "memory")]:
                 yield from (_claim(sentence, name) for sentence in _sentences(text) if _counts(sentence))
         case "skills":
-            yield from (_claim(text.replace("Skills:", "Skilled in"), name) for name, text in _of(evidence, "skills"))
+            for name, text in _of(evidence, "skills"):
+                yield _claim(text.replace("Skills:", "Skilled in"), name, text)
         case "education":
             yield from (_claim(text.splitlines()[0], name) for name, text in _of(evidence, "education"))
         case "preferences":
             for name, text in _of(evidence, "preferences"):
-                yield from (_claim(line.replace(":", "", 1), name) for line in text.splitlines())
+                yield from (_claim(line.replace(":", "", 1), name, line) for line in text.splitlines())
 
 
 def _lies(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
+    """Each with quotes that exist, and do not say it."""
     stints = _of(evidence, "employment")
-    name, role, start = ("employment:1", "Engineer", "2021")
-    if stints:
-        name, role, start = stints[0][0], _role(stints[0][1]), stints[0][1].splitlines()[-1][:4]
     match kind:
         case "experience":
-            yield _claim("Senior Product Manager at Globex", name)
-            yield _claim(f"{role} since {int(start) - 5}", name)
+            for name, text in stints[:1]:
+                role, time = text.splitlines()[0], text.splitlines()[1][:4]
+                yield _claim("Senior Product Manager at Globex", name, role)
+                yield _claim(f"{_role(text)} since {int(time) - 5}", name, "\n".join(text.splitlines()[:2]))
         case "achievements":
             for each, text in [*_of(evidence, "memory"), *_of(evidence, "document")]:
                 for sentence in filter(_counts, _sentences(text)):
-                    yield _claim(_NUMBER.sub(r"\g<0>0", sentence, count=1), each)
+                    yield _claim(_NUMBER.sub(r"\g<0>0", sentence, count=1), each, sentence)
                     return
         case "skills":
-            yield from (_claim("Skilled in Kubernetes and Rust", each) for each, _ in _of(evidence, "skills"))
+            yield from (_claim("Skilled in Kubernetes and Rust", each, text) for each, text in _of(evidence, "skills"))
         case "education":
-            yield from (_claim("PhD in Economics, University of Lagos", each) for each, _ in _of(evidence, "education"))
+            for each, text in _of(evidence, "education"):
+                yield _claim("PhD in Economics, University of Lagos", each, text)
 
 
 def _mentioned(words: str, evidence: Mapping[str, str]) -> list[Claim]:
     notes = _of(evidence, "person")
     wishes = [found["what"].strip() for wish in _WISH.findall(words) if (found := _MENTION.search(html.unescape(wish)))]
-    return [_claim(what[:1].upper() + what[1:], notes[-1][0]) for what in wishes[-1:] if notes]
+    return [_claim(what[:1].upper() + what[1:], notes[-1][0], what) for what in wishes[-1:] if notes]
 
 
 def _of(evidence: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
@@ -103,5 +120,6 @@ def _counts(sentence: str) -> bool:
     return bool(_NUMBER.search(sentence)) and len(sentence.split()) > 4
 
 
-def _claim(text: str, name: str) -> Claim:
-    return {"text": text.strip()[:400], "evidence": [name]}
+def _claim(text: str, name: str, quote: str = "") -> Claim:
+    """Where it says no other, its own words are the quote."""
+    return {"text": text.strip()[:400], "quotes": [{"source": name, "text": (quote or text).strip()[:600]}]}

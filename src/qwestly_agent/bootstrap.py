@@ -91,6 +91,8 @@ class FullHouse(House):
     tool_calls: ToolCalls
     embeddings: "Embeddings"
     models: "dict[Tier, TierModel]"
+    judges: "dict[Tier, TierModel]"
+    """By the tier whose statements they judge."""
     agents: "dict[str, ChatAgent]"
     running: "Running"
 
@@ -120,13 +122,13 @@ async def bootstrap(
     # Here and not above: a command, or a door that calls no model, does without what takes longest to import.
     from qwestly_agent.agents.registry import DESIGNS, find_design
     from qwestly_agent.chat.running import Running
-    from qwestly_agent.llm import make_models
+    from qwestly_agent.llm import make_judges, make_models
 
     aws = AWS()
     settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
     find_design(settings.agent_design)
     http = make_http_client(settings)
-    models = make_models(settings, http)
+    models, judges = make_models(settings, http), make_judges(settings, http)
     house = _house(settings, http, aws, clock, new_id)
     database = house.mongo[settings.mongodb_database]
     return FullHouse(
@@ -135,6 +137,7 @@ async def bootstrap(
         tool_calls=ToolCalls(database),
         embeddings=make_embeddings(settings, http, measure_refusal),
         models=models,
+        judges=judges,
         agents={name: design.build(models) for name, design in DESIGNS.items()},
         running=Running(house.signals, house.conversations, clock, house.logger),
     )

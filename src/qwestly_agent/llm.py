@@ -52,6 +52,7 @@ TIER_SETTINGS: dict[Tier, ModelSettings] = {
 }
 """`first_event_timeout` holds for both attempts of a streamed request together: a provider that queues us keeps the
 line alive for minutes, so that no time between two bytes would ever tell."""
+JUDGE_SETTINGS = ModelSettings(temperature=0, max_tokens=6_000, thinking=False)
 
 SILENCE_SECONDS: dict[Tier, float] = {"fast": 60, "pro": 120}
 """Between two bytes of an answer: a whole one is written to its end before the first."""
@@ -224,7 +225,29 @@ def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, Tier
     }
 
 
-def _make_model(name: str, tier: Tier, settings: Settings, http: httpx2.AsyncClient) -> Model:
+def make_judges(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:
+    """The model that judges what a tier wrote, by that tier: the other tier's, or that of `MODEL_JUDGE`.
+
+    It has no fallback, which may have written in the writer's place. Raises `InvalidSettings` where a writer would
+    judge itself.
+    """
+    names = {tier: getattr(settings, f"model_{tier}") or name for tier, name in DEFAULT_MODELS.items()}
+    others: dict[Tier, Tier] = {"fast": "pro", "pro": "fast"}
+    judges: dict[Tier, TierModel] = {}
+    for writer, other in others.items():
+        judge = settings.model_judge or names[other]
+        if judge in (names[writer], settings.model_fallback):
+            raise InvalidSettings(
+                f"{judge} writes, so it cannot judge what was written. Set MODEL_JUDGE to another model than "
+                "MODEL_FAST, MODEL_PRO and MODEL_FALLBACK."
+            )
+        judges[writer] = TierModel(_make_model(judge, other, settings, http, JUDGE_SETTINGS), None)
+    return judges
+
+
+def _make_model(
+    name: str, tier: Tier, settings: Settings, http: httpx2.AsyncClient, its: ModelSettings | None = None
+) -> Model:
     provider_name, _, model_name = name.partition(":")
     keys: dict[str, str] = {"deepseek": settings.deepseek_api_key, "openai": settings.openai_api_key}
     if provider_name not in keys or not model_name:
@@ -237,7 +260,9 @@ def _make_model(name: str, tier: Tier, settings: Settings, http: httpx2.AsyncCli
         silence_seconds=SILENCE_SECONDS[tier],
     )
     provider = _PROVIDERS[provider_name](client)
-    return _ChatModel(model_name, provider=provider, profile=_PROFILES[provider_name], settings=TIER_SETTINGS[tier])
+    return _ChatModel(
+        model_name, provider=provider, profile=_PROFILES[provider_name], settings=its or TIER_SETTINGS[tier]
+    )
 
 
 _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]] = {

@@ -1,8 +1,9 @@
 """One typed answer of a model, for a state that asks once: what it costs counts towards its user's day."""
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from pydantic_ai import Agent
+from pydantic_ai import Agent, RunContext
 from pydantic_ai.exceptions import (
     AgentRunError,
     ContentFilterError,
@@ -16,7 +17,7 @@ from qwestly_agent.agents.spending import BoundedCost, Spending, SpendingAlone
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.errors import AgentError, ModelRefused, OverBudget
-from qwestly_agent.llm import Tier, TierModel, capabilities_of, refuses_everybody
+from qwestly_agent.llm import TierModel, capabilities_of, refuses_everybody
 from qwestly_agent.observability import Event, cause_of, measure_answer
 
 T = TypeVar("T")
@@ -31,7 +32,7 @@ class ContentRefused(AgentError):
 async def one_answer(
     house: FullHouse,
     user_id: str,
-    tier: Tier,
+    model: TierModel,
     output_type: type[T],
     prompt: str,
     *,
@@ -39,16 +40,20 @@ async def one_answer(
     instructions: str,
     seconds: float,
     retries: int,
+    validate: Callable[[RunContext[Any], T], T] | None = None,
 ) -> T:
-    """What the model answered, unchecked. What it cost counts, also where it failed.
+    """What the model answered, as `validate` lets it pass. What it cost counts, also where it failed.
 
-    `retries` are for an answer of another shape. Raises `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` where
-    it may help to ask again, `ModelRefused` where a provider refuses us, and `ContentRefused` where it refuses this.
+    `retries` are for an answer of another shape, and for one that `validate` sends back by `ModelRetry`. Raises
+    `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` where it may help to ask again, `ModelRefused` where a
+    provider refuses us, and `ContentRefused` where it refuses this.
     """
     now = house.clock()
     left = house.settings.day_ceiling_usd - await house.usage.spent_today(user_id, now)
     spending = Spending(max(0.0, left), OverBudget(), now)
-    agent = make_typed_agent(house.models[tier], output_type, name=name, instructions=instructions, retries=retries)
+    agent = make_typed_agent(model, output_type, name=name, instructions=instructions, retries=retries)
+    if validate:
+        agent.output_validator(validate)
     try:
         result = await agent.run(prompt, deps=SpendingAlone(spending), timeout=seconds)
     except ExceptionGroup as error:

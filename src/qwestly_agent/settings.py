@@ -49,6 +49,8 @@ class Settings:
     """`provider:name`, in place of the model that writes what people read and judge."""
     model_fallback: str = ""
     """`provider:name`, asked where the first provider cannot answer; empty for none."""
+    model_judge: str = ""
+    """`provider:name`, in place of the other tier's model, by which what one tier wrote is judged."""
     agent_design: str = "default"
     """The design of new conversations."""
     link_hosts: str = "qwestly.com"

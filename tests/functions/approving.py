@@ -24,11 +24,12 @@ from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
 from qwestly_agent.authority.acts import DELETE_CARD, PUBLISH_CARD, UPDATE_PROFILE_FIELD
 from qwestly_agent.authority.approvals import Asker, Proposal, ask
-from qwestly_agent.authority.model import Answer, Approval, Preview, ShownClaim, ShownLeftOut, ShownSection
+from qwestly_agent.authority.model import Answer, Approval, Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
 from qwestly_agent.bootstrap import AWS, House, bootstrap_without_models
 from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.grounding.model import Quote
 from qwestly_agent.memory.model import Memory, Source
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import API_SECRET, USER, FakeClock, settings_for
@@ -271,6 +272,8 @@ HEADLINE = Proposal(
     {"field": "headline", "value": "Head of Product"},
     rationale="You said on Monday that you lead the product group now.",
 )
+LED = "led a team of five"
+TEAM = ShownQuote(source="résumé.pdf", before="I ", quote=LED, after=" at Acme.")
 CARD = Proposal(
     PUBLISH_CARD,
     {
@@ -288,8 +291,8 @@ CARD = Proposal(
             ShownSection(
                 heading="Experience",
                 claims=(
-                    ShownClaim(text="Led a team of five at Acme.", evidence=("résumé.pdf: “led a team of five”",)),
-                    ShownClaim(text="Speaks Portuguese.", evidence=("your note",), confirmed=True),
+                    ShownClaim(text="Led a team of five at Acme.", quotes=(TEAM,), arithmetic=("2 + 3 = five",)),
+                    ShownClaim(text="Speaks Portuguese.", confirmed=True, unchecked=True),
                 ),
             ),
         ),
@@ -309,10 +312,9 @@ CHECKED = CheckedCard(
             Section(
                 kind="experience",
                 heading="Experience",
-                claims=(Claim(text="Led a team of five at Acme.", evidence=("document:1",)),),
+                claims=(Claim(text="Led a team of five at Acme.", quotes=(Quote(source="document:1", text=LED),)),),
             ),
         ),
     ),
     left_out=(),
-    confirmed=(),
 )

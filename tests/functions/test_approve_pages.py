@@ -51,7 +51,13 @@ def test_a_card_is_shown_with_its_evidence_and_with_what_was_left_out(world: Wor
     world.ask(proposal=CARD)
     shown = world.get(world.link()).text
     assert "<summary>Where this comes from (1)</summary>" in shown
-    for said in ("résumé.pdf: “led a team of five”", "rests on your own words", "No cited source says 2019."):
+    assert "<li>résumé.pdf: “I <mark>led a team of five</mark> at Acme.”</li>" in shown
+    for said in (
+        "<li>2 + 3 = five</li>",
+        "not checked by a second reader",
+        "rests on your own words",
+        "No cited source says 2019.",
+    ):
         assert said in shown
 
 

@@ -94,7 +94,9 @@ async def test_a_typed_answer_counts_towards_the_day_what_the_list_says(
     house = await bootstrap(settings_for(mongodb_uri, model.base_url, database_name), clock=clock_at(moment))
     try:
         await house.usage.enter("u1", "run", house.clock())
-        await one_answer(house, "u1", "pro", Words, "Well?", name="a", instructions="", seconds=20, retries=0)
+        await one_answer(
+            house, "u1", house.models["pro"], Words, "Well?", name="a", instructions="", seconds=20, retries=0
+        )
         spent = await house.usage.spent_today("u1", house.clock())
     finally:
         await house.close()

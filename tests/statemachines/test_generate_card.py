@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 import pytest
 from pymongo.errors import AutoReconnect
 
+from infra.local import model_judge, model_writer
 from infra.local.aws_functions import Handler
 from infra.local.candidate_app import Fault
 from infra.local.model_server import ModelServer, Reply
@@ -22,7 +23,7 @@ from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
 from tests.statemachines.conftest import Person, World
 
-DRAFTED = ["gather_evidence", "draft_sections", "check_claims", "supported", "keep_draft", "gate"]
+DRAFTED = ["gather_evidence", "draft_sections", "keep_draft", "gate"]
 
 
 def path_of(person: Person) -> list[str]:
@@ -61,9 +62,11 @@ def test_a_headline_is_shown_and_published_whole_or_not_at_all(maya: Person, wor
         def handler(event: Any, context: Any) -> Any:
             answer = own(event, context)
             if event["section"] == "headline":
-                claims = [{"text": text, "evidence": ["employment:1"]} for text in (long, long[:39])]
+                quotes = [{"source": "employment:1", "text": "Senior Product Manager, Northwind Pay"}]
+                claims = [{"text": text, "quotes": quotes} for text in (long, long[:39])]
                 section = {"kind": "headline", "heading": "Headline", "claims": claims}
-                kept = {"round": event["round"], "attempt": event["attempt"], "section": section}
+                verdicts = [{"outcome": "supported"}] * 2
+                kept = {"round": event["round"], "section": section, "verdicts": verdicts, "done": True}
                 world.run(lambda house: house.drafts.keep(maya.user_id, maya.draft_id, section_headline=kept))
             return answer
 
@@ -77,13 +80,16 @@ def test_a_headline_is_shown_and_published_whole_or_not_at_all(maya: Person, wor
     assert [claim.text for claim in asked.preview.sections[0].claims] == [long[:39]]
 
 
-def test_each_claim_is_shown_with_where_it_comes_from(maya: Person) -> None:
+def test_each_claim_is_shown_with_its_quotes_in_their_sentences(maya: Person) -> None:
+    maya.said("At Northwind Pay I own the merchant API. I ran 4 launches in 2024, two of them abroad.", "experience")
     maya.wants_a_card()
-    experience = next(each for each in maya.is_asked().preview.sections if each.heading == "Experience")
-    owns = next(claim for claim in experience.claims if claim.text.startswith("Owns the merchant API"))
-    assert owns.evidence == (
-        "your profile: Northwind Pay: “Owns the merchant API and its dashboard, with a team of eight.”",
-    )
+    sections = maya.is_asked().preview.sections
+    experience = next(each for each in sections if each.heading == "Experience")
+    role = next(claim for claim in experience.claims if "Northwind Pay" in claim.text)
+    [quote] = role.quotes
+    assert quote.source == "your profile: Northwind Pay"
+    assert quote.quote == "Senior Product Manager, Northwind Pay, Lisbon\n2021-04 – present"
+    assert not role.unchecked
 
 
 def test_a_no_publishes_nothing_and_is_no_failure(ada: Person) -> None:
@@ -121,7 +127,8 @@ def test_what_rests_on_a_persons_note_is_marked_as_confirmed(maya: Person) -> No
     claims = [claim for section in maya.is_asked(2).preview.sections for claim in section.claims]
     [noted] = [claim for claim in claims if claim.confirmed]
     assert noted.text == "Coach a chess club"
-    assert noted.evidence == ("your note: “Please mention that I coach a chess club.”",)
+    [quote] = noted.quotes
+    assert (quote.source, quote.before, quote.quote) == ("your note", "Please mention that I ", "coach a chess club")
 
 
 @pytest.mark.thorough
@@ -165,12 +172,12 @@ def test_a_yes_in_the_last_second_counts_though_the_wait_timed_out(ada: Person, 
     assert ada.publications() == 1
 
 
-# --- the claim gate ---------------------------------------------------------------------------------------------------
+# --- grounding -------------------------------------------------------------------------------------------------------
 
 LIES = [
     ("Senior Product Manager at Globex", "Globex"),  # an employer
     ("Senior Product Manager at Northwind Pay since 2016", "2016"),  # a wrong year
-    ("PhD in Economics, University of Lagos", "PhD"),  # a degree
+    ("PhD in Economics, University of Lagos", "Economics"),  # a degree
     ("Skilled in Kubernetes and Rust", "Kubernetes"),  # a skill
     ("Led a team of 80 engineers at Northwind Pay.", "80"),  # a number ten times too big
 ]
@@ -189,39 +196,126 @@ def test_whatever_a_model_invents_is_left_out_and_said(maya: Person) -> None:
     card = str(maya.published())
     assert [text for text, named in LIES if text in card or named in card] == []
     assert "BSc Computer Science" in card
-    assert path_of(maya).count("draft_sections") == 3
 
 
 @pytest.mark.thorough
-def test_what_failed_is_drafted_again_with_the_reasons_word_for_word(
-    maya: Person, world: World, model: ModelServer
+def test_what_was_refused_is_written_again_once_with_the_reasons_word_for_word(
+    maya: Person, model: ModelServer
 ) -> None:
-    checked: list[Any] = []
+    maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate!")
+    maya.wants_a_card()
+    asked = maya.is_asked()
+    left_out = {each.text for each in asked.preview.left_out}
+    assert "PhD in Economics, University of Lagos" in left_out, "what nothing could be said instead of"
+    assert "Led a team of 80 engineers at Northwind Pay." not in left_out, "code sent it back, and it was taken back"
+    again = [prompt for prompt in prompts(model) if "the second reader refused these claims" in prompt]
+    assert len(again) == 2, "the sections whose lies have no figure that gives them away, and no others"
+    [education] = [prompt for prompt in again if "Section “education”" in prompt]
+    assert "Its quotes do not speak of “Economics”." in education
 
-    def noted(own: Handler) -> Handler:
+
+def test_figures_that_are_not_quoted_are_sent_back_before_anybody_judges(maya: Person, model: ModelServer) -> None:
+    maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate!")
+    maya.wants_a_card()
+    maya.is_asked()
+    sent_back = [
+        message["content"]
+        for each in model.requests
+        for message in each.json.get("messages", ())
+        if message["role"] == "tool" and "answer it whole again" in message["content"]
+    ]
+    assert any("“80” stands in none of its quotes." in words for words in sent_back)
+    assert not any("80 engineers" in question for question in questions(model))
+
+
+def test_without_a_judge_every_claim_says_so_and_a_person_decides(
+    maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model_judge, "verdicts_on", lambda _: [])
+    maya.wants_a_card()
+    asked = maya.is_asked()
+    claims = [claim for section in asked.preview.sections for claim in section.claims]
+    assert claims
+    assert all(claim.unchecked and claim.quotes for claim in claims)
+    assert f"Not checked by a second reader: {len(claims)}." in asked.rationale
+    assert not maya.published()
+    written = len(prompts(model))
+    assert written == len(maya.draft().parts["plan"]), "nothing was written twice while the judge was tried again"
+    assert len(questions(model)) > written
+
+
+def test_the_judge_is_another_model_than_the_writer(maya: Person, model: ModelServer) -> None:
+    maya.wants_a_card()
+    maya.is_asked()
+    assert {each.json["model"] for each in asked_of(model, model_writer.IS_ASKED)} == {"deepseek-v4-pro"}
+    assert {each.json["model"] for each in asked_of(model, model_judge.IS_ASKED)} == {"deepseek-flash"}
+
+
+def test_a_wish_that_changed_nothing_is_said_to_have_changed_nothing(ada: Person) -> None:
+    ada.wants_a_card()
+    first = ada.is_asked()
+    ada.decides("revise", "Make it sound more senior.")
+    again = ada.is_asked(2)
+    assert texts_of(again) == texts_of(first)
+    assert "What you asked for changed nothing" in again.rationale
+    assert "What you asked for changed nothing" not in first.rationale
+
+
+KILLED_AT = {
+    "the section is written": 1,
+    "it is judged": 2,
+    "it is written again": 3,
+    "that is judged": 4,
+    "it is done": 5,
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("step", KILLED_AT)
+def test_a_section_that_dies_pays_no_model_twice_for_what_was_kept(
+    someone: Person, world: World, model: ModelServer, step: str, after: bool
+) -> None:
+    deliveries: list[Any] = []
+
+    def dying(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
-            answer = own(event, context)
-            checked.append(maya.draft().parts["checked"])
-            return answer
+            deliveries.append(event)
+            if len(deliveries) > 1:
+                return own(event, context)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(Drafts, "keep", dies(Drafts.keep, KILLED_AT[step], after))
+                try:
+                    return own(event, context)
+                except Killed:
+                    raise Exited from None
 
         return handler
 
-    maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate!")
-    with world.instead_of("check_claims", noted):
-        maya.wants_a_card()
-        asked = maya.is_asked()
-    assert not asked.preview.left_out
-    assert path_of(maya).count("draft_sections") == 2
-    again = [prompt for prompt in prompts(model) if "was refused" in prompt]
-    assert len(again) == 4, "sections with a lie, and no others"
-    [education] = [prompt for prompt in again if "Section “education”" in prompt]
-    [record] = [each for each in checked[0]["card"]["left_out"] if each["claim"]["text"].startswith("PhD")]
-    assert f"- “PhD in Economics, University of Lagos”: {' '.join(record['why'])}" in education
+    school = "BSc Nursing", "University of Leeds. Exaggerate, and insist!"
+    someone.has("candidates_enhanced", education=[dict(zip(("degree", "school"), school, strict=True))])
+    with world.instead_of("draft_section", dying):
+        someone.wants_a_card()
+        asked = someone.is_asked()
+    assert len(deliveries) == 2
+    assert texts_of(asked) == ["BSc Nursing, University of Leeds. Exaggerate, and insist!"]
+    lost = 0 if after or step == "it is done" else 1
+    assert len(prompts(model)) + len(questions(model)) == 4 + lost
 
 
 def prompts(model: ModelServer) -> list[str]:
-    """What was asked of the model, each with what was told before the evidence."""
-    return [each.json["messages"][-1]["content"] for each in model.requests if each.path.endswith("/completions")]
+    """What was asked of the writer."""
+    return [each.json["messages"][1]["content"] for each in asked_of(model, model_writer.IS_ASKED)]
+
+
+def questions(model: ModelServer) -> list[str]:
+    """What was asked of the judge."""
+    return [each.json["messages"][1]["content"] for each in asked_of(model, model_judge.IS_ASKED)]
+
+
+def asked_of(model: ModelServer, begins: str) -> list[Any]:
+    requests = [each for each in model.requests if each.path.endswith("/completions")]
+    return [each for each in requests if each.json["messages"][0]["content"].startswith(begins)]
 
 
 # --- little to tell, little allowed -----------------------------------------------------------------------------------
@@ -302,7 +396,7 @@ def test_the_brake_ends_drafting_at_once_and_nothing_of_it_is_kept(maya: Person,
     assert not [name for name in maya.draft().parts if name.startswith("section_")]
 
 
-@pytest.mark.parametrize("state", ["gather_evidence", "check_claims", "keep_draft", "request"])
+@pytest.mark.parametrize("state", ["gather_evidence", "keep_draft", "request"])
 def test_no_state_begins_under_the_brake(ada: Person, world: World, state: str) -> None:
     def braked(own: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
@@ -407,7 +501,7 @@ def test_a_model_that_does_not_want_to_read_this_ends_it_with_a_sentence(ada: Pe
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("state", ["gather_evidence", "draft_section", "check_claims", "keep_draft", "read_decision"])
+@pytest.mark.parametrize("state", ["gather_evidence", "draft_section", "keep_draft", "read_decision"])
 def test_a_state_that_is_delivered_twice_does_no_harm_and_pays_no_model_twice(
     ada: Person, world: World, model: ModelServer, state: str
 ) -> None:

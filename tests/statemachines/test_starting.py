@@ -2,6 +2,7 @@
 
 import uuid
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -20,14 +21,14 @@ from tests.servers import until
 from tests.statemachines.conftest import Person, World
 
 
-def begins(person: Person, style: Style = "concise", run: str = "run1") -> Draft:
-    draft = container.full_house.run(lambda house: Cards(house, person.user_id, run, "c1").start(style))
+def begins(person: Person, style: Style = "concise", run: str = "run1", wish: str = "") -> Draft:
+    draft = container.full_house.run(lambda house: Cards(house, person.user_id, run, "c1").start(style, wish))
     person.draft_id = draft.id
     return draft
 
 
-def about(person: Person) -> AboutText:
-    return container.full_house.run(lambda house: Cards(house, person.user_id, "run1", "c1").about("story"))
+def about(person: Person, wish: str = "") -> AboutText:
+    return container.full_house.run(lambda house: Cards(house, person.user_id, "run1", "c1").about("story", wish))
 
 
 def drafts_of(person: Person) -> list[Draft]:
@@ -104,7 +105,7 @@ def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: 
     async def begin(house: FullHouse) -> None:
         nowhere = replace(house, settings=replace(house.settings, card_machine_arn="arn:aws:states:none"))
         with pytest.raises(Unavailable):
-            await Cards(nowhere, ada.user_id, "run1", "c1").start("standard")
+            await Cards(nowhere, ada.user_id, "run1", "c1").start("standard", "")
         [draft] = await house.drafts.all(ada.user_id, 10)
         assert draft.status == "failed"
 
@@ -124,16 +125,20 @@ def test_an_about_section_is_written_from_evidence_and_kept(maya: Person) -> Non
 def test_what_an_about_section_invents_is_written_again_once_and_then_left_out(
     maya: Person, model: ModelServer
 ) -> None:
-    lie = {"text": "Won the Nobel Prize in 2019.", "evidence": ["profile"]}
-    truth = {"text": "11 years of experience", "evidence": ["profile"]}
-    call = {"name": "final_result", "arguments": {"claims": [lie, truth]}}
-    model.script(Reply(tool_calls=[call]), Reply(tool_calls=[call]), Reply(tool_calls=[call]))  # type: ignore[list-item]
+    quotes = [{"source": "profile", "text": "11 years of experience"}]
+    lie, truth = ({"text": text, "quotes": quotes} for text in ("Won the Nobel Prize.", "11 years of experience"))
+    written_first: Any = {"name": "final_result", "arguments": {"claims": [lie, truth]}}
+    verdicts: Any = [{"id": 0, "supported": False, "why": "No prize is told of."}]
+    yes: Any = {"id": 1, "supported": True, "span": "11 years of experience"}
+    judged: Any = {"name": "final_result", "arguments": {"verdicts": [*verdicts, yes]}}
+    again: Any = {"name": "final_result", "arguments": {"claims": [{**lie, "number": 0}]}}
+    judged_again: Any = {"name": "final_result", "arguments": {"verdicts": verdicts}}
+    model.script(*(Reply(tool_calls=[call]) for call in (written_first, judged, again, judged_again)))
     written = about(maya)
     assert written.text == "11 years of experience"
     [left_out] = written.left_out
-    assert left_out.claim.text == lie["text"]
-    assert "2019" in " ".join(left_out.why)
-    assert len([each for each in model.requests if each.path.endswith("/completions")]) == 2
+    assert (left_out.claim.text, left_out.why) == (lie["text"], ("No prize is told of.",))
+    assert len([each for each in model.requests if each.path.endswith("/completions")]) == 4
 
 
 def test_nothing_can_be_written_about_somebody_unknown(someone: Person, model: ModelServer) -> None:

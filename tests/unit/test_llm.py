@@ -24,6 +24,7 @@ from qwestly_agent.llm import (
     Tier,
     ceiling_price_of,
     estimated_usage,
+    make_judges,
     make_models,
     price_of,
 )
@@ -338,3 +339,38 @@ async def test_the_fallback_is_asked_at_its_own_address_with_its_own_key_where_t
     given = settings(deepseek_api_key="sk-deepseek", openai_api_key="sk-openai", model_fallback="openai:gpt-4.1-mini")
     assert await ask(given, http) == "I stand in."
     assert model.requests[0].authorization == "Bearer sk-openai"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("given", "judges"),
+    [
+        ({}, {"pro": "deepseek:deepseek-flash", "fast": "deepseek:deepseek-v4-pro"}),
+        ({"model_judge": "openai:gpt-5"}, {"pro": "openai:gpt-5", "fast": "openai:gpt-5"}),
+        ({"model_fallback": "openai:gpt-5"}, {"pro": "deepseek:deepseek-flash", "fast": "deepseek:deepseek-v4-pro"}),
+    ],
+)
+async def test_what_a_tier_wrote_another_model_judges_without_a_fallback(
+    given: dict[str, str], judges: dict[str, str], http: httpx2.AsyncClient
+) -> None:
+    made = make_judges(settings(deepseek_api_key="k", openai_api_key="k", **given), http)
+    assert {tier: each.model.model_id for tier, each in made.items()} == judges
+    assert all(each.fallback is None for each in made.values())
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"model_judge": "deepseek:deepseek-v4-pro"},
+        {"model_judge": "deepseek:deepseek-flash"},
+        {"model_fast": "deepseek:deepseek-v4-pro"},
+        {"model_judge": "openai:gpt-5", "model_fallback": "openai:gpt-5"},
+        {"model_fallback": "deepseek:deepseek-flash"},
+    ],
+)
+async def test_a_writer_that_would_judge_itself_is_refused_at_the_start(
+    given: dict[str, str], http: httpx2.AsyncClient
+) -> None:
+    with pytest.raises(InvalidSettings, match="MODEL_JUDGE"):
+        make_judges(settings(deepseek_api_key="k", openai_api_key="k", **given), http)

@@ -34,8 +34,13 @@ PUBLICATION = {
         {
             "heading": "Experience",
             "claims": [
-                {"text": "Led a team of five.", "evidence": ["résumé.pdf: “led a team of five”"], "confirmed": False},
-                {"text": "Cut failures <i>by half</i>.", "evidence": [], "confirmed": True},
+                {
+                    "text": "Led a team of five.",
+                    "quotes": [{"source": "résumé.pdf", "before": "I ", "quote": "led a team of five", "after": "."}],
+                    "arithmetic": ["2 + 3 = five"],
+                    "unchecked": True,
+                },
+                {"text": "Cut failures <i>by half</i>.", "quotes": [], "confirmed": True},
             ],
         }
     ],
@@ -157,7 +162,7 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
             - heading "Experience" [level=4]
             - list:
               - listitem:
-                - text: Led a team of five.
+                - text: Led a team of five. Not checked by a second reader
                 - group: Evidence (1)
               - listitem: Cut failures <i>by half</i>. Confirmed by you
             - heading "Left out" [level=4]
@@ -176,7 +181,10 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
     expect(widget.box).to_be_focused()
     expect(card.group.get_by_text("résumé.pdf")).to_be_hidden()
     card.group.get_by_text("Evidence (1)").click()
-    expect(card.group.get_by_text("résumé.pdf: “led a team of five”")).to_be_visible()
+    expect(card.group.get_by_text("résumé.pdf: “I led a team of five.”")).to_be_visible()
+    expect(card.group.locator("mark")).to_have_text("led a team of five")
+    expect(card.group.get_by_text("2 + 3 = five")).to_be_visible()
+    expect(card.group.get_by_text("Not checked by a second reader")).to_be_visible()
     looks = "nodes => nodes.map(getComputedStyle).map(style => style.color + style.background + style.fontWeight)"
     assert len(set(card.buttons.evaluate_all(looks))) == 1
     expect(widget.page.locator("qwestly-chat .spoken[aria-live]")).to_have_text(
@@ -872,7 +880,8 @@ def test_a_card_can_be_decided_with_the_keyboard(widget: Widget, backend: Script
 @pytest.mark.thorough
 def test_on_a_phone_a_card_fits_and_its_buttons_can_be_touched(phone: Page, backend: ScriptedBackend):
     long = "w" * 300
-    claims = [{"text": long, "evidence": [long], "confirmed": True}]
+    quote = {"source": long, "before": long, "quote": long, "after": long}
+    claims = [{"text": long, "quotes": [quote], "arithmetic": [long], "confirmed": True, "unchecked": True}]
     preview = {
         "title": long,
         "changes": [{"name": long, "before": long, "after": long}],

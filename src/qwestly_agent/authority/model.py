@@ -41,12 +41,25 @@ class Change(_Frozen):
     """Sources, as a person reads them."""
 
 
+class ShownQuote(_Frozen):
+    source: str
+    """As a person reads it: "résumé.pdf"."""
+    before: str
+    quote: str
+    """Verbatim."""
+    after: str
+    """The rest of its sentence."""
+
+
 class ShownClaim(_Frozen):
     text: str
-    evidence: tuple[str, ...] = ()
-    """Sources, as a person reads them."""
+    quotes: tuple[ShownQuote, ...] = ()
+    arithmetic: tuple[str, ...] = ()
+    """How its figures follow from those that are quoted."""
     confirmed: bool = False
     """Whether it rests on what a person wrote or confirmed for this."""
+    unchecked: bool = False
+    """Whether nobody but its person can say yet if it means what its quotes mean."""
 
 
 class ShownSection(_Frozen):

@@ -1,14 +1,13 @@
 """Everything that may be said of a user, with where it comes from, and which sections it speaks for."""
 
 import asyncio
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
 from qwestly_agent.bootstrap import House
-from qwestly_agent.cards.model import Evidence, Fields, Trust
+from qwestly_agent.cards.model import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.cards.outline import (
     ACHIEVEMENTS,
     CARD,
@@ -19,6 +18,8 @@ from qwestly_agent.cards.outline import (
     SKILLS,
     SUMMARY,
 )
+from qwestly_agent.grounding.language import language_of
+from qwestly_agent.grounding.model import Source
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.stores.knowledge import Passage
 from qwestly_agent.text import visible
@@ -53,6 +54,8 @@ experiência formação esperienza istruzione
 class Found:
     evidence: Evidence
     speaks_for: frozenset[str]
+    is_preference: bool = False
+    """Whether it may say how they want to be written of."""
 
 
 async def gather(house: House, user_id: str) -> list[Found]:
@@ -72,26 +75,33 @@ def sections_for(found: Sequence[Found]) -> tuple[str, ...]:
     return tuple(kind for kind in CARD if kind in spoken_for)
 
 
-_TAKES_BACK = re.compile(
-    r"\?|n['’]t\b|\b(?:(?:remov|delet|omit|exclud|eras|entfern|lösch|streich|supprim|enlev|retir|elimin|borr|invent)\w*"
-    r"|strike|drop|cut|skip|lose|leave|take|get rid|no|not|never|without|instead|wrong|incorrect|false|untrue|mistake"
-    r"|made up|lies?|why|where|who says|weg|raus|falsch|nicht|keine?\w*|faux|pas)\b",
-    re.IGNORECASE,
-)
-"""Of a note that asks, denies or takes away: it quotes what it would not have said."""
-_SAYS_OF_THEMSELVES = re.compile(
-    r"\b(?:I|I['’]\w+|my|mine|me|we|our|ich|mein\w*|wir|unser\w*|je|mon|ma|mes|nous|notre|yo|mi|mis|eu|meu|minha)\b"
-    r"|\bj['’]",
-    re.IGNORECASE,
-)
-"""Else it is an instruction, as "mention Lisbon and make it shorter"."""
+def wish(number: int, words: str) -> Evidence:
+    """What a person wrote of the document that they want: their own words, so evidence as well."""
+    return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=words, source="your note")
 
 
-def wish(round: int, reason: str) -> Evidence:
-    """What a person wrote when they asked for a change: evidence only where they say something of themselves."""
-    says = _SAYS_OF_THEMSELVES.search(reason) and not _TAKES_BACK.search(reason)
-    trust: Trust = "confirmed" if says else "inferred"
-    return Evidence(id=f"person:{round}", kind="person", trust=trust, text=reason, source="your note")
+def sources_of(evidence: EvidenceById) -> dict[str, Source]:
+    """As grounding reads them. What was inferred, and what came from outside, supports nothing and is left out."""
+    return {each.id: _source(each) for each in evidence.values() if each.publishable}
+
+
+def _source(item: Evidence) -> Source:
+    fields = item.fields
+    known = {
+        "employer": fields.company,
+        "title": fields.title,
+        "from": fields.start,
+        "to": fields.end,
+        "degree": fields.degree,
+        "school": fields.school,
+    }
+    return Source(
+        id=item.id,
+        text=item.text,
+        trust=item.trust,
+        language=language_of(item.text),
+        fields={name: value for name, value in known.items() if value},
+    )
 
 
 def _names_in(profile: Mapping[str, Any]) -> Iterator[str]:
@@ -133,7 +143,8 @@ def _of_stint(number: int, stint: Mapping[str, Any]) -> Found:
     end = "present" if stint.get("is_current") in (True, 1) else _date(stint.get("end_date"))
     fields = Fields(company=company, title=title, start=_date(stint.get("start_date")), end=end)
     role = ", ".join(filter(None, (title, company, str(stint.get("location", "")))))
-    text = "\n".join(filter(None, (role, str(stint.get("description", "")))))
+    time = " – ".join(filter(None, (fields.start, fields.end)))
+    text = "\n".join(filter(None, (role, time, str(stint.get("description", "")))))
     source = f"your profile: {company or title}"
     evidence = _evidence(f"employment:{number}", "employment", text, source, fields=fields)
     return Found(
@@ -173,7 +184,8 @@ def _of_memory(memory: Memory) -> Found:
     day = f" of {memory.valid_from.day} {memory.valid_from:%B %Y}" if memory.valid_from else ""
     source = "your document" if trust == "user_document" else f"your message{day}"
     evidence = _evidence(f"memory:{memory.id}", "memory", text, source, trust)
-    return Found(evidence, _SPEAKS_FOR.get(memory.type, frozenset({SUMMARY})))
+    theirs = memory.type == "preference" and evidence.publishable
+    return Found(evidence, _SPEAKS_FOR.get(memory.type, frozenset({SUMMARY})), is_preference=theirs)
 
 
 def _of_passage(passage: Passage) -> Found:

@@ -5,6 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from qwestly_agent.grounding.model import Quote, Verdict
+
 Kind = Literal["profile", "employment", "education", "memory", "document", "interview", "person"]
 Trust = Literal["user_said", "user_document", "tool", "external", "inferred", "confirmed"]
 Style = Literal["standard", "concise", "story"]
@@ -48,7 +50,17 @@ class Evidence(_Frozen):
 
 class Claim(_Frozen):
     text: str
-    evidence: tuple[str, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    """Of evidence, by its id."""
+    arithmetic: tuple[str, ...] = ()
+    """Steps by which its figures follow from those that it quotes."""
+    unchecked: bool = False
+    """Whether no judge could be asked if it means what its quotes mean."""
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Ids, each once."""
+        return tuple(dict.fromkeys(quote.source for quote in self.quotes))
 
 
 class Section(_Frozen):
@@ -60,32 +72,59 @@ class Section(_Frozen):
 class Card(_Frozen):
     style: Style
     headline: Claim | None
-    """None once the gate left it out."""
+    """None where none is supported."""
     sections: tuple[Section, ...]
 
-
-class Verdict(_Frozen):
-    missing: tuple[str, ...] = ()
-    """What the cited evidence does not say, in sentences for a person and for the model that drafts again."""
-    confirmed_by: tuple[str, ...] = ()
-    """The cited evidence that a person wrote or confirmed for this."""
-
     @property
-    def supported(self) -> bool:
-        return not self.missing
+    def claims(self) -> tuple[Claim, ...]:
+        """As they are read."""
+        return (*([self.headline] if self.headline else []), *(c for each in self.sections for c in each.claims))
 
 
 class LeftOut(_Frozen):
     claim: Claim
     why: tuple[str, ...]
+    """Sentences for a person."""
 
 
 class CheckedCard(_Frozen):
     card: Card
-    """Only what is supported."""
+    """Without what is refused."""
     left_out: tuple[LeftOut, ...]
-    confirmed: tuple[Claim, ...]
-    """Kept claims that rest, in part at least, on what a person wrote or confirmed."""
+
+
+class SectionDraft(_Frozen):
+    """A section on its way."""
+
+    round: int = 1
+    section: Section
+    """With all its claims, as they were written."""
+    verdicts: tuple[Verdict, ...] = ()
+    """One for each claim, once it was grounded."""
+    rewritten: bool = False
+    tries: int = 0
+    """How often its judge could not be asked."""
+    done: bool = False
+
+    @property
+    def unchecked(self) -> bool:
+        return any(verdict.outcome == "unchecked" for verdict in self.verdicts)
+
+    @property
+    def standing(self) -> Section:
+        """Without what is refused."""
+        pairs = zip(self.section.claims, self.verdicts, strict=True)
+        claims = tuple(_with(claim, verdict) for claim, verdict in pairs if verdict.outcome != "refused")
+        return self.section.model_copy(update={"claims": claims})
+
+    @property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        pairs = zip(self.section.claims, self.verdicts, strict=True)
+        return tuple(LeftOut(claim=claim, why=v.reasons) for claim, v in pairs if v.outcome == "refused")
+
+
+def _with(claim: Claim, verdict: Verdict) -> Claim:
+    return claim.model_copy(update={"arithmetic": verdict.arithmetic, "unchecked": verdict.outcome == "unchecked"})
 
 
 EvidenceById = Mapping[str, Evidence]

@@ -5,7 +5,8 @@ What passes from state to state are ids and counts; what is written stands in th
 finds what it kept, and changes nothing.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from datetime import date
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,16 +17,27 @@ from qwestly_agent.authority.gate import gate
 from qwestly_agent.authority.model import Answer, Approval
 from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
-from qwestly_agent.cards.evidence import gather, sections_for, wish
-from qwestly_agent.cards.model import NOT_DRAFTED, Card, CheckedCard, Claim, Evidence, Section
-from qwestly_agent.cards.outline import HEADLINE
+from qwestly_agent.cards.evidence import gather, sections_for, sources_of, wish
+from qwestly_agent.cards.model import (
+    NOT_DRAFTED,
+    Card,
+    CheckedCard,
+    Claim,
+    Evidence,
+    LeftOut,
+    Section,
+    SectionDraft,
+)
+from qwestly_agent.cards.outline import CARD, HEADLINE
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import AgentError, Braked, NotFound, OverBudget
+from qwestly_agent.grounding.facts import check_facts
+from qwestly_agent.grounding.language import language_of
+from qwestly_agent.grounding.model import Source, Statement
+from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.drafts import Draft, DraftStatus
 
-MOST_ATTEMPTS = 3
-"""To support a claim in one round: drafted, and drafted again twice."""
 MOST_ROUNDS = 4
 """Drafted, and three times as the person wanted it otherwise."""
 
@@ -64,13 +76,10 @@ class Step(BaseModel):
     draft_id: str
     run_id: str = ""
     round: int = Field(default=1, ge=1)
-    attempt: int = Field(default=1, ge=1)
     sections: tuple[str, ...] = ()
     """To be drafted next."""
     section: str = ""
     """The one that this state drafts."""
-    again: bool = False
-    """Whether some claims are to be drafted again."""
     answer: Answer | None = None
     """The gate's."""
     decided: "Decided | None" = Field(default=None, exclude=True)
@@ -120,42 +129,12 @@ async def _gather_evidence(house: House, step: Step) -> Step:
         plan = sections_for(found)
         if not plan:
             raise NothingToTell
-        evidence = [each.evidence.model_dump(mode="json") for each in found]
-        await house.drafts.keep(step.user_id, step.draft_id, evidence=evidence, plan=plan)
+        wished = [wish(1, words)] if (words := draft.parts.get("wish", "")) else []
+        evidence = [each.model_dump(mode="json") for each in (*(each.evidence for each in found), *wished)]
+        preferences = [each.evidence.id for each in found if each.is_preference]
+        await house.drafts.keep(step.user_id, step.draft_id, evidence=evidence, plan=plan, preferences=preferences)
         await _tell(house, step, label=f"Drafting 1 of {_sections(len(plan))}")
     return step.model_copy(update={"sections": plan})
-
-
-async def check_claims(house: House, step: Step) -> Step:
-    """With the sections that are to be drafted again."""
-    return await run_state(house, step.user_id, _check_claims(house, step), **step.labels)
-
-
-async def _check_claims(house: House, step: Step) -> Step:
-    from qwestly_agent.cards.gate import check_card  # its patterns take long to compile, and no other state needs them
-
-    draft = await house.drafts.get(step.user_id, step.draft_id)
-    again = _checked_before(draft, step)
-    if again is None:
-        sections = drafted_sections(draft, step.round)
-        claims = sum(len(each.claims) for each in sections)
-        await _tell(house, step, label=f"Checking {claims} claim{'' if claims == 1 else 's'}")
-        today = to_datetime(house.clock()).date()
-        checked = check_card(_card_of(draft, sections), evidence_of(draft), today, house.logger)
-        failed = tuple(each.kind for each in sections if any(why_left_out(checked, each)))
-        again = failed if step.attempt < MOST_ATTEMPTS else ()
-        kept = {"round": step.round, "attempt": step.attempt, "again": again, "card": checked.model_dump(mode="json")}
-        await house.drafts.keep(step.user_id, step.draft_id, checked=kept)
-        if again:
-            await _tell(house, step, label=f"Redrafting {_sections(len(again))}")
-    update = {"again": bool(again), "sections": again, "attempt": step.attempt + bool(again)}
-    return step.model_copy(update=update)
-
-
-def _checked_before(draft: Draft, step: Step) -> tuple[str, ...] | None:
-    kept = draft.parts.get("checked", {})
-    same = (kept.get("round"), kept.get("attempt")) == (step.round, step.attempt)
-    return tuple(kept["again"]) if same else None
 
 
 async def keep_draft(house: House, step: Step) -> Step:
@@ -165,10 +144,12 @@ async def keep_draft(house: House, step: Step) -> Step:
 
 async def _keep_draft(house: House, step: Step) -> Step:
     draft = await house.drafts.get(step.user_id, step.draft_id)
-    checked = CheckedCard.model_validate(draft.parts["checked"]["card"])
+    checked = _checked_card(draft, step.round, to_datetime(house.clock()).date())
     answer = gate("outward", await house.autonomy.level(step.user_id)).answer
-    kept = {"round": step.round, "checked": checked.model_dump(mode="json")}
-    if draft.parts.get("card") != kept:
+    before = draft.parts.get("card", {})
+    if before.get("round") != step.round:
+        unchanged = bool(before) and CheckedCard.model_validate(before["checked"]).card == checked.card
+        kept = {"round": step.round, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
         await _tell(house, step, status="drafted" if answer == "refuse" else "running", label=_drafted(checked))
         await house.drafts.keep(step.user_id, step.draft_id, card=kept)
     if not checked.card.sections:
@@ -230,7 +211,6 @@ async def _begin_round(house: House, step: Step, draft: Draft, approval: Approva
             "decision": "revised",
             "revises": approval.id,
             "round": number,
-            "attempt": 1,
             "sections": tuple(draft.parts["plan"]),
         }
     )
@@ -309,42 +289,45 @@ def evidence_of(draft: Draft) -> dict[str, Evidence]:
     return {each["id"]: Evidence.model_validate(each) for each in draft.parts["evidence"]}
 
 
-def drafted_sections(draft: Draft, round: int) -> list[Section]:
-    """Of this round, in the order in which they are read; those without a claim say nothing."""
-    kept = [draft.parts.get(f"section_{kind}", {}) for kind in draft.parts["plan"]]
-    sections = [Section.model_validate(each["section"]) for each in kept if each.get("round") == round]
-    return [each for each in sections if each.claims]
-
-
-def drafted_before(draft: Draft, step: Step) -> tuple[Section | None, list[tuple[str, Sequence[str]]]]:
-    """The section as it was written last, and what of it was refused in this round."""
-    kept = draft.parts.get(f"section_{step.section}")
-    if kept is None:
-        return None, []
-    before, checked = Section.model_validate(kept["section"]), draft.parts.get("checked", {})
-    if step.attempt == 1:
-        return before, []
-    return before, list(why_left_out(CheckedCard.model_validate(checked["card"]), before))
+def section_draft(draft: Draft, kind: str) -> SectionDraft | None:
+    """As it was kept last, in whichever round."""
+    kept = draft.parts.get(f"section_{kind}")
+    return SectionDraft.model_validate(kept) if kept else None
 
 
 def wishes_of(draft: Draft) -> list[str]:
-    return [each.text for each in evidence_of(draft).values() if each.kind == "person"]
+    """What they remembered of how they want to be written of, and what they said of this card; the newest last."""
+    preferences = draft.parts.get("preferences", ())
+    evidence = evidence_of(draft).values()
+    return [each.text for each in evidence if each.id in preferences or each.kind == "person"]
 
 
-def why_left_out(checked: CheckedCard, section: Section) -> Iterator[tuple[str, Sequence[str]]]:
-    """What was left out of this section as it was drafted, each with what its evidence does not say."""
-    texts = {section.heading, *(claim.text for claim in section.claims)}
-    for each in checked.left_out:
-        if each.claim.text in texts:
-            yield each.claim.text, each.why
-
-
-def _card_of(draft: Draft, sections: Sequence[Section]) -> Card:
-    headline: Claim | None = next(
-        (claim for each in sections if each.kind == HEADLINE for claim in each.claims if len(claim.text) <= 300), None
+def _checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
+    """Of the sections of this round, in the order in which they are read; those without a claim say nothing."""
+    kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
+    sources = sources_of(evidence_of(draft))
+    sections = [_with_checked_heading(each.standing, sources, today) for each in kept if each.standing.claims]
+    headline = next(
+        (c for each, _ in sections if each.kind == HEADLINE for c in each.claims if len(c.text) <= 300), None
     )
-    rest = tuple(each for each in sections if each.kind != HEADLINE)
-    return Card.model_validate({"style": draft.style, "headline": headline, "sections": rest})
+    rest = tuple(each for each, _ in sections if each.kind != HEADLINE)
+    left_out = [*(out for each in kept for out in each.left_out), *(out for _, why in sections for out in why)]
+    card = Card.model_validate({"style": draft.style, "headline": headline, "sections": rest})
+    return CheckedCard(card=card, left_out=tuple(left_out))
+
+
+def _with_checked_heading(
+    section: Section, sources: Mapping[str, Source], today: date
+) -> tuple[Section, tuple[LeftOut, ...]]:
+    """With the usual heading in place of one whose figures are not those of its claims' quotes: it has none itself."""
+    found = [spot for claim in section.claims for quote in claim.quotes if (spot := find_quote(quote, sources))]
+    heading = Statement(text=section.heading, language=language_of(section.heading))
+    facts = check_facts(heading, found, today)
+    why = (*facts.missing, *(f"“{figure}” was compared with nothing." for figure in facts.unread))
+    if not why:
+        return section, ()
+    usual = section.model_copy(update={"heading": CARD[section.kind].heading})
+    return usual, (LeftOut(claim=Claim(text=section.heading), why=why),)
 
 
 def _sections(count: int) -> str:

@@ -1,23 +1,21 @@
 """A draft as a proposal: what would be published, and all that a person needs to judge it."""
 
-import re
 from collections.abc import Iterator, Mapping
 
 from qwestly_agent.authority.acts import PUBLISH_CARD
 from qwestly_agent.authority.approvals import Proposal
-from qwestly_agent.authority.model import Preview, ShownClaim, ShownLeftOut, ShownSection
-from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence
+from qwestly_agent.authority.model import Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
+from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.model import Card, CheckedCard, Claim, EvidenceById
 from qwestly_agent.cards.pipeline import evidence_of
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.errors import NotFound
+from qwestly_agent.grounding.model import Source
+from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.stores.drafts import Draft
 
 LONGEST_LINE, LONGEST_TEXT, MOST_CLAIMS, MOST_SECTIONS = 300, 5_000, 60, 20
 """As docs/candidate-app-api.yaml takes them."""
-QUOTE_CHARACTERS = 120
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|\s*[\n•]\s*")
-_WORD = re.compile(r"\w{3,}")
 
 
 def publication_of(draft: Draft) -> Proposal:
@@ -26,7 +24,7 @@ def publication_of(draft: Draft) -> Proposal:
         raise NotFound("There is no finished card in this draft.")
     checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
     evidence, content = evidence_of(draft), _text_of(checked.card)
-    cited = dict.fromkeys(name for claim in _claims(checked.card) for name in claim.evidence if name in evidence)
+    cited = dict.fromkeys(name for claim in checked.card.claims for name in claim.evidence if name in evidence)
     return Proposal(
         PUBLISH_CARD,
         {
@@ -34,17 +32,10 @@ def publication_of(draft: Draft) -> Proposal:
             "draft_id": draft.id,
             "content": content.model_dump(mode="json", exclude_none=True),
         },
-        rationale=_rationale(len(cited), checked),
+        rationale=_rationale(len(cited), checked, unchanged=draft.parts["card"].get("unchanged", False)),
         evidence=tuple(cited),
         preview=_preview(checked, evidence),
     )
-
-
-def _claims(card: Card) -> Iterator[Claim]:
-    if card.headline:
-        yield card.headline
-    for section in card.sections:
-        yield from section.claims
 
 
 def _text_of(card: Card) -> CardText:
@@ -61,19 +52,27 @@ def _text_of(card: Card) -> CardText:
     )
 
 
-def _rationale(cited: int, checked: CheckedCard) -> str:
-    left_out = len(checked.left_out)
-    told = f" What nothing supports was left out: {left_out}." if left_out else ""
-    return f"Written from what you told and gave us, with {cited} sources, each claim checked against them.{told}"
+def _rationale(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
+    left_out, unchecked = len(checked.left_out), sum(claim.unchecked for claim in checked.card.claims)
+    told = [
+        f"Written from what you told and gave us, with {cited} sources, each claim with the words that it rests on.",
+        "What you asked for changed nothing: nothing that you told or gave us says it." if unchanged else "",
+        f"What nothing supports was left out: {left_out}." if left_out else "",
+        f"Not checked by a second reader: {unchecked}. Compare these with their quotes yourself." if unchecked else "",
+    ]
+    return " ".join(filter(None, told))
 
 
-def _preview(checked: CheckedCard, evidence: Mapping[str, Evidence]) -> Preview:
-    confirmed = set(checked.confirmed)
+def _preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
+    sources = sources_of(evidence)
 
     def shown(claim: Claim) -> ShownClaim:
-        cited = [evidence[name] for name in claim.evidence if name in evidence]
         return ShownClaim(
-            text=claim.text, evidence=tuple(in_words(item, claim.text) for item in cited), confirmed=claim in confirmed
+            text=claim.text,
+            quotes=tuple(_quotes(claim, evidence, sources)),
+            arithmetic=claim.arithmetic,
+            confirmed=any(evidence[name].by_person for name in claim.evidence if name in evidence),
+            unchecked=claim.unchecked,
         )
 
     card = checked.card
@@ -91,10 +90,9 @@ def _preview(checked: CheckedCard, evidence: Mapping[str, Evidence]) -> Preview:
     )
 
 
-def in_words(item: Evidence, claim: str) -> str:
-    """Where it comes from, with the words there that are nearest to the claim."""
-    wanted = set(_WORD.findall(claim.lower()))
-    sentences = [sentence.strip() for sentence in _SENTENCE_END.split(item.text)]
-    nearest = max(sentences, key=lambda each: len(wanted & set(_WORD.findall(each.lower()))), default="")
-    short = nearest if len(nearest) <= QUOTE_CHARACTERS else f"{nearest[: QUOTE_CHARACTERS - 1]}…"
-    return f"{item.source}: “{short}”" if short else item.source
+def _quotes(claim: Claim, evidence: EvidenceById, sources: Mapping[str, Source]) -> Iterator[ShownQuote]:
+    """Those whose source is still there: what was forgotten meanwhile is not shown again."""
+    for quote in claim.quotes:
+        if found := find_quote(quote, sources):
+            before, after = found.around
+            yield ShownQuote(source=evidence[quote.source].source, before=before, quote=found.text, after=after)

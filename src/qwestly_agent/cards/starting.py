@@ -23,6 +23,8 @@ class AboutText:
     draft_id: str
     text: str
     left_out: tuple[LeftOut, ...]
+    unchecked: tuple[str, ...]
+    """Claims of it that no second reader could be asked about."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +36,14 @@ class Cards:
     run_id: str
     conversation_id: str
 
-    async def start(self, style: Style) -> Draft:
+    async def start(self, style: Style, wish: str) -> Draft:
         """The draft of a card that is being made from now on, or is already. Raises `Invalid` and `Unavailable`."""
         drafts = await self.house.drafts.under_way(self.user_id, MOST_UNDER_WAY)
-        if making := self._being_made(drafts, style):
+        if not wish and (making := self._being_made(drafts, style)):
             return making
         if len(drafts) >= MOST_WAITING:
             raise Invalid("Several cards wait for the user's decision already. Ask them to decide on those first.")
-        draft = self._draft("card", style, "Beginning")
+        draft = self._draft("card", style, "Beginning", wish)
         await self.house.drafts.add(draft)
         given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
         try:
@@ -52,15 +54,16 @@ class Cards:
             raise
         return draft
 
-    async def about(self, style: Style) -> AboutText:
+    async def about(self, style: Style, wish: str) -> AboutText:
         """Raises what `write_about` raises."""
-        # Here and not above: the patterns of the claim gate take long to compile, and few turns write such a text.
+        # Here and not above: what reads figures takes long to compile, and few turns write such a text.
         from qwestly_agent.cards.about import text_of, write_about
 
-        draft = self._draft("about", style, "Drafted")
-        work = write_about(self.house, draft, style)
+        draft = self._draft("about", style, "Drafted", wish)
+        work = write_about(self.house, draft, style, [wish] if wish else [])
         checked = await unless_braked(self.house.signals, self.user_id, work)
-        return AboutText(draft.id, text_of(checked), checked.left_out)
+        unchecked = tuple(claim.text for claim in checked.card.claims if claim.unchecked)
+        return AboutText(draft.id, text_of(checked), checked.left_out, unchecked)
 
     def _being_made(self, drafts: Sequence[Draft], style: Style) -> Draft | None:
         since = self.house.clock() - ALIVE_SECONDS
@@ -73,10 +76,10 @@ class Cards:
             None,
         )
 
-    def _draft(self, kind: Literal["card", "about"], style: Style, label: str) -> Draft:
+    def _draft(self, kind: Literal["card", "about"], style: Style, label: str, wish: str) -> Draft:
         now = self.house.clock()
         # The same for the same wish of the same run, should it be made twice.
-        name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style)[:32]
+        name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style, wish)[:32]
         return Draft(
             id=f"{kind}_{name}",
             user_id=self.user_id,
@@ -88,4 +91,5 @@ class Cards:
             label=label,
             created_at=now,
             updated_at=now,
+            parts={"wish": wish} if wish else {},
         )

@@ -37,8 +37,12 @@ class Statement(_Frozen):
     language: str = ""
 
 
+Look: TypeAlias = Literal["quotes", "facts", "judge"]
+
+
 class Verdict(_Frozen):
     outcome: Outcome
+    refused_by: Look | None = None
     reasons: tuple[str, ...] = ()
     """Why it is refused: sentences for a person, and for the model that writes it again."""
     arithmetic: tuple[str, ...] = ()

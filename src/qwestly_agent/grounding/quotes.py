@@ -34,12 +34,18 @@ class Found:
     @property
     def sentence(self) -> str:
         """The sentences or lines that the quote stands in, whole where they are short."""
+        before, behind = self.around
+        return f"{before}{self.text}{behind}".strip()
+
+    @property
+    def around(self) -> tuple[str, str]:
+        """What stands in its sentences before the quote, and behind it."""
         ends = [0, *(end for mark in _SENTENCE_END.finditer(self.source.text) for end in mark.span())]
         ends.append(len(self.source.text))
         first = max((end for end in ends if end <= self.start), default=0)
         last = min((end for end in ends if end >= self.end), default=len(self.source.text))
         first, last = max(first, self.start - AROUND_CHARACTERS), min(last, self.end + AROUND_CHARACTERS)
-        return self.source.text[first:last].strip()
+        return self.source.text[first : self.start].lstrip(), self.source.text[self.end : last].rstrip()
 
 
 def find_quote(quote: Quote, sources: Mapping[str, Source]) -> Found | None:

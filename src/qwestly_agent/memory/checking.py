@@ -13,11 +13,11 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 from functools import cached_property
 
-from qwestly_agent.cards.dates import check_dates, dates_in
-from qwestly_agent.cards.lexicon import NUMBER_WORDS
-from qwestly_agent.cards.names import check_names
-from qwestly_agent.cards.numbers import check_numbers
-from qwestly_agent.cards.passages import Passage, Token, Voice, bare, passages, stem
+from qwestly_agent.memory.rules.dates import check_dates, dates_in
+from qwestly_agent.memory.rules.lexicon import NUMBER_WORDS
+from qwestly_agent.memory.rules.names import check_names
+from qwestly_agent.memory.rules.numbers import check_numbers
+from qwestly_agent.memory.rules.passages import Passage, Token, Voice, bare, passages, stem
 from qwestly_agent.memory.typed import (
     ASKED,
     LONGEST_QUOTE_CHARACTERS,

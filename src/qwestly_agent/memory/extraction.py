@@ -75,7 +75,7 @@ async def extract(
     found = await one_answer(
         house,
         user_id,
-        "fast",
+        house.models["fast"],
         Extracted,
         prompt_of(told),
         name="memory_extractor",

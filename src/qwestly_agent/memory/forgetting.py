@@ -5,9 +5,9 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from qwestly_agent.cards.passages import bare, stem
 from qwestly_agent.memory.checking import hash_of, is_sensitive, meanings, names_in
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.memory.rules.passages import bare, stem
 from qwestly_agent.memory.typed import words_of
 from qwestly_agent.stores.memories import Tombstone, Trace
 

@@ -148,7 +148,7 @@ async def _ask(
     given = await one_answer(
         house,
         user_id,
-        "fast",
+        house.models["fast"],
         Verdicts,
         prompt_of(found, grey),
         name="memory_reconciler",

@@ -13,7 +13,6 @@ from qwestly_agent.authority import brake
 from qwestly_agent.authority.answering import end_empty
 from qwestly_agent.authority.model import digest_of
 from qwestly_agent.bootstrap import FullHouse, House
-from qwestly_agent.cards.passages import bare
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import Invalid, NotFound
 from qwestly_agent.memory.checking import (
@@ -40,6 +39,7 @@ from qwestly_agent.memory.forgetting import (
     was_forgotten,
 )
 from qwestly_agent.memory.model import Memory, Source
+from qwestly_agent.memory.rules.passages import bare
 from qwestly_agent.memory.typed import sentences, typed_parts, words_of
 from qwestly_agent.memory.wishes import may_want_forgotten, wishes_to_forget, wishes_to_remember
 from qwestly_agent.stores.search import cosines_of

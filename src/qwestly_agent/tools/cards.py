@@ -1,26 +1,37 @@
 """Career documents, drafted from what is known of the user and from nothing else."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+from pydantic import StringConstraints
 from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.cards.model import Style
+from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.text import is_pasted
 from qwestly_agent.tools.base import tool
 
 ABOUT_SECONDS = 90.0
+Wish = Annotated[str, StringConstraints(max_length=500, strip_whitespace=True)]
+
 ASKED = ", and is asked to approve it"
 NOT_ASKED = ". At their level it is kept as a draft: they must allow more before it can be published"
 
 
-async def generate_qwestly_card(ctx: RunContext[AgentDeps], style: Style = "standard") -> dict[str, Any]:
+async def generate_qwestly_card(
+    ctx: RunContext[AgentDeps], style: Style = "standard", wish: Wish = ""
+) -> dict[str, Any]:
     """Begin to draft the user's Qwestly Card from their profile, memories and documents. It takes minutes, and the user
     is asked before anybody else sees it.
 
     Args:
         style: How it reads: whole sentences, as short as it can be, or as a story.
+        wish: What the user wants of it ("focus on my leadership"), copied letter for letter from what they typed; empty
+            where they said nothing of it.
     """
-    draft = await ctx.deps.cards.start(style)
+    draft = await ctx.deps.cards.start(style, _typed(wish, ctx.deps.said))
     return {
         "draft_id": draft.id,
         "status": draft.status,
@@ -29,21 +40,33 @@ async def generate_qwestly_card(ctx: RunContext[AgentDeps], style: Style = "stan
     }
 
 
-async def suggest_linkedin_about(ctx: RunContext[AgentDeps], style: Style = "standard") -> dict[str, Any]:
+async def suggest_linkedin_about(
+    ctx: RunContext[AgentDeps], style: Style = "standard", wish: Wish = ""
+) -> dict[str, Any]:
     """Draft the About section of the user's LinkedIn profile from what is known of them. It is a suggestion: nothing is
-    sent to LinkedIn.
+    sent to LinkedIn. Called again with a wish, it is drafted anew.
 
     Args:
         style: How it reads: whole sentences, as short as it can be, or as a story.
+        wish: What the user wants of it ("make it shorter"), copied letter for letter from what they typed; empty where
+            they said nothing of it.
     """
-    about = await ctx.deps.cards.about(style)
+    about = await ctx.deps.cards.about(style, _typed(wish, ctx.deps.said))
     left_out = [{"text": each.claim.text, "why": list(each.why)} for each in about.left_out]
     return {
         "draft_id": about.draft_id,
         "text": about.text,
         "left_out": left_out,
+        "not_checked_by_a_second_reader": list(about.unchecked),
         "note": "Show the text word for word. Say what was left out and why, and what would change that.",
     }
+
+
+def _typed(wish: str, said: Sequence[str]) -> str:
+    """As the user typed it: no model wishes for something in their name, and what is pasted may be anybody's."""
+    if wish and not any(find_span(wish, text) for text in said if not is_pasted(text)):
+        raise ToolFailed("Copy the wish letter for letter from what the user typed, or leave it empty.")
+    return wish
 
 
 TOOLS = [

@@ -8,9 +8,9 @@ import pytest
 
 from infra.local.demo import person
 from qwestly_agent.bootstrap import House
-from qwestly_agent.cards.evidence import MOST_CHARACTERS, Found, gather, sections_for, wish
-from qwestly_agent.cards.gate import check_claim
-from qwestly_agent.cards.model import Claim
+from qwestly_agent.cards.evidence import MOST_CHARACTERS, Found, gather, sections_for, sources_of, wish
+from qwestly_agent.grounding.ground import check
+from qwestly_agent.grounding.model import Quote, Statement
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.stores.knowledge import Passage
 
@@ -62,27 +62,29 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize(
-    ("text", "cited"),
+    ("text", "cited", "quote"),
     [
-        ("Senior Product Manager at Northwind Pay since April 2021", "employment:1"),
-        ("Product Manager at Ledgerline, 2018-02 – 2021-03", "employment:2"),
-        ("Took a reconciliation product from pilot to 140 customers", "employment:2"),
-        ("BSc Computer Science, University of Lagos, 2013", "education:1"),
-        ("Skilled in product strategy and user research", "skills"),
-        ("Speaks English, Portuguese and Yoruba", "profile"),
-        ("11 years of experience", "profile"),
-        ("Would like to work as Head of Product", "preferences"),
+        (
+            "Senior Product Manager at Northwind Pay since April 2021",
+            "employment:1",
+            "Senior Product Manager, Northwind Pay, Lisbon\n2021-04 – present",
+        ),
+        ("Product Manager at Ledgerline for three years", "employment:2", "Product Manager, Ledgerline"),
+        ("BSc Computer Science, University of Lagos, 2013", "education:1", "University of Lagos, 2013"),
+        ("11 years of experience", "profile", "11 years of experience"),
+        ("Would like to work as Head of Product", "preferences", "to work as Group Product Manager, Head of Product"),
     ],
 )
-async def test_what_a_profile_says_supports_what_is_claimed_of_it(text: str, cited: str) -> None:
+async def test_what_a_profile_says_can_be_quoted_with_its_dates(text: str, cited: str, quote: str) -> None:
     evidence = {name: each.evidence for name, each in (await maya().gathered()).items()}
-    assert check_claim(Claim(text=text, evidence=(cited,)), evidence, TODAY).missing == ()
+    statement = Statement(text=text, quotes=(Quote(source=cited, text=quote),), language="en")
+    assert check(statement, sources_of(evidence), TODAY).reasons == ()
 
 
-@pytest.mark.parametrize("text", ["Works as Head of Product", "Head of Product", "Lives remote in Europe"])
-async def test_what_somebody_would_like_supports_nothing_that_is(text: str) -> None:
-    evidence = {name: each.evidence for name, each in (await maya().gathered()).items()}
-    assert not check_claim(Claim(text=text, evidence=("preferences",)), evidence, TODAY).supported
+async def test_what_was_inferred_or_came_from_outside_is_no_source() -> None:
+    guess = Memory(id="m2", type="fact", content="Is probably a manager.", trust="inferred")
+    found = await Known(remembered=[guess]).gathered()
+    assert sources_of({name: each.evidence for name, each in found.items()}) == {}
 
 
 async def test_a_stint_goes_on_only_where_somebody_said_so() -> None:

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, wraps
 from itertools import pairwise
 from typing import Any, Literal, TypeVar
 
-from qwestly_agent.cards.lexicon import ALIASES, IRREGULAR, STOP
+from qwestly_agent.memory.rules.lexicon import ALIASES, IRREGULAR, STOP
 
 Voice = Literal["says", "denies", "wishes"]
 Fact = TypeVar("Fact")

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from qwestly_agent.cards.lexicon import MONTHS, STOP
-from qwestly_agent.cards.passages import Passage, bare, once
+from qwestly_agent.memory.rules.lexicon import MONTHS, STOP
+from qwestly_agent.memory.rules.passages import Passage, bare, once
 
 _MONTH = "|".join([*MONTHS, "märz", "août", "février", "décembre"])
 _YEAR = r"(?:19[4-9]\d|20[0-6]\d)"

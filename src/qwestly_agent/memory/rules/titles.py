@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from qwestly_agent.cards.lexicon import (
+from qwestly_agent.memory.rules.lexicon import (
     DEGREE_FIELDS,
     DEGREE_KINDS,
     DEGREES,
@@ -14,7 +14,7 @@ from qwestly_agent.cards.lexicon import (
     RANKS,
     STOP,
 )
-from qwestly_agent.cards.passages import Passage, Token, bare, canonical, once, stem
+from qwestly_agent.memory.rules.passages import Passage, Token, bare, canonical, once, stem
 
 _OTHERS = re.compile(
     r"\b(?:to|with|under|alongside|for|between|by|of|mentor\w*|coach\w*|train\w*|supervis\w+|manag\w+|hir\w+|onboard\w*"

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from qwestly_agent.cards.lexicon import (
+from qwestly_agent.memory.rules.lexicon import (
     CURRENCIES,
     FRACTIONS,
     MAGNITUDES,

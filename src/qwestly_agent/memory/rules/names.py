@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import zip_longest
 
-from qwestly_agent.cards.dates import dates_in
-from qwestly_agent.cards.lexicon import (
+from qwestly_agent.memory.rules.dates import dates_in
+from qwestly_agent.memory.rules.lexicon import (
     ALIASES,
     AMBIGUOUS_SKILLS,
     COMMON,
@@ -26,9 +26,9 @@ from qwestly_agent.cards.lexicon import (
     SKILLS,
     STOP,
 )
-from qwestly_agent.cards.passages import Passage, Token, bare, canonical, once, stem
-from qwestly_agent.cards.titles import degree_places
-from qwestly_agent.cards.verbs import VERB_FORMS
+from qwestly_agent.memory.rules.passages import Passage, Token, bare, canonical, once, stem
+from qwestly_agent.memory.rules.titles import degree_places
+from qwestly_agent.memory.rules.verbs import VERB_FORMS
 
 _TITLE_WORDS = OCCUPATIONS | set(GRADES) | set(RANKS)
 _LANGUAGE_KEYS = {canonical(language): language for language in LANGUAGES}

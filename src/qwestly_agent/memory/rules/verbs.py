@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from qwestly_agent.cards.lexicon import (
+from qwestly_agent.memory.rules.lexicon import (
     COMMON,
     GRADES,
     IRREGULAR_VERBS,
@@ -18,8 +18,8 @@ from qwestly_agent.cards.lexicon import (
     THINGS_MANAGED,
     VERBS,
 )
-from qwestly_agent.cards.passages import Passage, Token, bare, once, stem
-from qwestly_agent.cards.titles import titles
+from qwestly_agent.memory.rules.passages import Passage, Token, bare, once, stem
+from qwestly_agent.memory.rules.titles import titles
 
 PART, DID, MANAGED, LED = 1, 2, 3, 4
 _NAMES = {PART: "took part", DID: "did it", MANAGED: "managed it", LED: "led it"}

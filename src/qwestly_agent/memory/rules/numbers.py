@@ -5,10 +5,27 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import pairwise
 
-from qwestly_agent.cards.dates import dates_in, durations, years_at
-from qwestly_agent.cards.lexicon import CLASSES, CURRENCIES, LANGUAGES, LEARNERS, OCCASIONS, OTHER_PEOPLE, RATES, UNITS
-from qwestly_agent.cards.passages import Passage, bare, canonical, stem
-from qwestly_agent.cards.quantities import SHARE_STEMS, STAFF, Quantity, derived, quantities, risen_in, with_derived
+from qwestly_agent.memory.rules.dates import dates_in, durations, years_at
+from qwestly_agent.memory.rules.lexicon import (
+    CLASSES,
+    CURRENCIES,
+    LANGUAGES,
+    LEARNERS,
+    OCCASIONS,
+    OTHER_PEOPLE,
+    RATES,
+    UNITS,
+)
+from qwestly_agent.memory.rules.passages import Passage, bare, canonical, stem
+from qwestly_agent.memory.rules.quantities import (
+    SHARE_STEMS,
+    STAFF,
+    Quantity,
+    derived,
+    quantities,
+    risen_in,
+    with_derived,
+)
 
 ROUNDED = 0.05
 """How far a rounded number may be from what the evidence says, besides rounding to the digits it shows."""

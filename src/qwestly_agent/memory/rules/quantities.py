@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from qwestly_agent.cards.dates import dates_in
-from qwestly_agent.cards.lexicon import (
+from qwestly_agent.memory.rules.dates import dates_in
+from qwestly_agent.memory.rules.lexicon import (
     ADVERBS,
     ATTACHED_UNITS,
     CURRENCIES,
@@ -26,8 +26,8 @@ from qwestly_agent.cards.lexicon import (
     STOP,
     UNITS,
 )
-from qwestly_agent.cards.numerals import Lexeme, Numeral, number_at
-from qwestly_agent.cards.passages import Passage, bare, once, stem
+from qwestly_agent.memory.rules.numerals import Lexeme, Numeral, number_at
+from qwestly_agent.memory.rules.passages import Passage, bare, once, stem
 
 _LEXEME = re.compile(
     r"(?P<number>(?<![A-Za-zÀ-ÿ])(?:\d{1,3}(?:[,.'’\u202f\u00a0]\d{3})+(?![\d])(?:[.,]\d+)?|\d+(?:[.,]\d+)?))"

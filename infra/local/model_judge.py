@@ -1,0 +1,36 @@
+"""What the scripted model answers as the second reader: yes to a statement whose words stand in its quotes.
+
+It proves how a judge is asked and heeded, and nothing about how well a real one reads.
+"""
+
+import json
+import re
+from typing import Any
+
+IS_ASKED = "You are the second reader"
+
+_STATEMENTS = re.compile(r"<statements>(?P<json>.*)</statements>", re.DOTALL)
+_WORD = re.compile(r"[^\W_]{4,}")
+_STEM = 4
+
+
+def verdicts_on(words: str) -> list[dict[str, Any]]:
+    found = _STATEMENTS.search(words)
+    return [_verdict(each) for each in json.loads(found["json"])] if found else []
+
+
+def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
+    quotes = [each["quote"] for each in asked["quotes"]]
+    known = {stem for text in (*quotes, *_known(asked)) for stem in _stems(text)}
+    strange = [word for word in _WORD.findall(asked["statement"]) if word[:_STEM].lower() not in known]
+    if strange:
+        return {"id": asked["id"], "supported": False, "why": f"Its quotes do not speak of “{strange[0]}”."}
+    return {"id": asked["id"], "supported": True, "span": quotes[0]}
+
+
+def _known(asked: dict[str, Any]) -> list[str]:
+    return [value for each in asked["quotes"] for value in each["source"].values()]
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM].lower() for word in _WORD.findall(text)}

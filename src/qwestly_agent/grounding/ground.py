@@ -1,0 +1,111 @@
+"""Whether statements are true of the sources that they quote: the one place that decides it.
+
+1. `quotes.py`: the quoted words exist.
+2. `facts.py`: numbers, dates and units stand in the quotes, or follow from them by one step of arithmetic.
+3. `judge.py`: a second model, which did not write the statement, says whether its quotes mean it.
+4. A person decides. They are shown statement, quotes and arithmetic, and which statements nobody judged.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+
+from qwestly_agent.errors import AgentError
+from qwestly_agent.grounding.facts import check_facts
+from qwestly_agent.grounding.judge import Judge, Judged, Question
+from qwestly_agent.grounding.model import Source, Statement, Verdict
+from qwestly_agent.grounding.quotes import Found, find_quote, find_span
+
+TRUST_FROM_LOWEST = ("external", "inferred", "tool", "user_document", "user_said", "confirmed")
+
+NO_QUOTES = "It quotes no source."
+NO_SPAN = "The second reading named no words of its quotes that say this."
+NOT_SAID = "The second reading found that its quotes do not say this."
+
+
+async def ground(
+    statements: Sequence[Statement], sources: Mapping[str, Source], judge: Judge | None, today: date
+) -> list[Verdict]:
+    """A verdict for each statement, in their order. `sources` by their ids; `today` ends what still goes on.
+
+    Without a judge, and where it cannot be asked, what the code found nothing against stays `unchecked`.
+    """
+    verdicts = [check(each, sources, today) for each in statements]
+    if judge is None:
+        return verdicts
+    batches = [
+        [Question.of(n, statements[n], _found(statements[n], sources), verdicts[n].unread) for n in numbers]
+        for numbers in _batches(statements, sources, verdicts)
+    ]
+    for questions, judged in zip(batches, await asyncio.gather(*(_ask(judge, each) for each in batches)), strict=True):
+        for question in questions:
+            if question.number in judged:
+                verdicts[question.number] = _judged(verdicts[question.number], question, judged[question.number])
+    return verdicts
+
+
+def check(statement: Statement, sources: Mapping[str, Source], today: date) -> Verdict:
+    """Looks 1 and 2: `refused`, or `unchecked` by a judge so far."""
+    if not statement.quotes:
+        return Verdict(outcome="refused", refused_by="quotes", reasons=(NO_QUOTES,))
+    if missing := tuple(_not_found(statement, sources)):
+        return Verdict(outcome="refused", refused_by="quotes", reasons=missing)
+    facts = check_facts(statement, _found(statement, sources), today)
+    return Verdict(
+        outcome="refused" if facts.missing else "unchecked",
+        refused_by="facts" if facts.missing else None,
+        reasons=facts.missing,
+        arithmetic=facts.arithmetic,
+        unread=facts.unread,
+    )
+
+
+def _not_found(statement: Statement, sources: Mapping[str, Source]) -> Iterator[str]:
+    for quote in statement.quotes:
+        if quote.source not in sources:
+            yield f"It cites “{quote.source}”, which is no source of this person."
+        elif find_quote(quote, sources) is None:
+            yield f"“{quote.text}” does not stand in “{quote.source}” word for word."
+
+
+def _found(statement: Statement, sources: Mapping[str, Source]) -> list[Found]:
+    return [found for quote in statement.quotes if (found := find_quote(quote, sources))]
+
+
+# --- look 3 -----------------------------------------------------------------------------------------------------------
+
+
+def _batches(
+    statements: Sequence[Statement], sources: Mapping[str, Source], verdicts: Sequence[Verdict]
+) -> Iterator[list[int]]:
+    """Numbers of the statements that code did not refuse, by the lowest trust among their sources: what strangers wrote
+    is read apart from what the user wrote."""
+    lowest = {
+        number: min(_rank(sources[quote.source]) for quote in statements[number].quotes)
+        for number, verdict in enumerate(verdicts)
+        if verdict.outcome == "unchecked"
+    }
+    for rank in sorted(set(lowest.values()), reverse=True):
+        yield [number for number, its_rank in lowest.items() if its_rank == rank]
+
+
+def _rank(source: Source) -> int:
+    return TRUST_FROM_LOWEST.index(source.trust) if source.trust in TRUST_FROM_LOWEST else 0
+
+
+async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judged]:
+    """Nothing where the judge cannot be asked."""
+    try:
+        return await judge(questions)
+    except AgentError:
+        return {}
+
+
+def _judged(by_code: Verdict, question: Question, judged: Judged) -> Verdict:
+    if not judged.supported:
+        reasons = (judged.why or NOT_SAID,)
+    elif not any(find_span(judged.span, found.text) for found in question.quotes):
+        reasons = (NO_SPAN,)
+    else:
+        return by_code.model_copy(update={"outcome": "supported"})
+    return by_code.model_copy(update={"outcome": "refused", "refused_by": "judge", "reasons": reasons})

@@ -1,0 +1,1 @@
+"""What of the rules about words the checks of memory still stand on."""
