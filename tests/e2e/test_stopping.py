@@ -57,7 +57,13 @@ def test_nothing_of_a_stack_that_was_ended_is_left(way: str, mongodb_uri: str) -
     """Started as a script starts what is in the background: with SIGINT ignored. SIGHUP is not, even under nohup."""
     environment = os.path.dirname(os.path.dirname(sys.executable))
     command = f"{tool('make', 'it runs the stack')} --old-file={environment}/run run VENV={environment}"
-    with started("sh", "-c", f"trap '' INT; exec env --default-signal=HUP {command}", PORT=str(free_port()), MONGODB_URI=mongodb_uri) as process:
+    with started(
+        "sh",
+        "-c",
+        f"trap '' INT; exec env --default-signal=HUP {command}",
+        PORT=str(free_port()),
+        MONGODB_URI=mongodb_uri,
+    ) as process:
         made = Made(process)
         until(lambda: len(made.pids) > PARTS or not process.running(), END_SECONDS)
         assert process.running(), process.said
