@@ -48,11 +48,12 @@ from infra.local.tokens import demanded, mint
 # --- the write API ----------------------------------------------------------------------------------------------------
 
 CONTRACT = ROOT / "docs" / "candidate-app-api.yaml"
-CANDIDATES, PREFERENCES, CARDS, LINKEDIN = (
+CANDIDATES, PREFERENCES, CARDS, LINKEDIN, LINKEDIN_SUGGESTIONS = (
     "candidates_enhanced",
     "preferences_enhanced",
     "qc_sections",
     "linkedin_profiles",
+    "linkedin_profile_suggestions",
 )
 OPERATIONS = "candidate_app_operations"
 AGENT_LIFE_SECONDS, CLOCK_SKEW_SECONDS = 60, 30
@@ -155,6 +156,8 @@ class WriteApi:
             ),
             ("GET", "/linkedin-profile", self._read(self._linkedin)),
             ("POST", "/linkedin-profile/ingestion", self._ingest),
+            ("GET", "/linkedin-profile/suggestions/{draft_id}", self._read(self._suggestion)),
+            ("PUT", "/linkedin-profile/suggestions/{draft_id}", self._suggest),
             ("GET", "/cards/{card_id}", self._read(self._card)),
             ("PUT", "/cards/{card_id}", self._publish),
             ("DELETE", "/cards/{card_id}", self._delete),
@@ -201,6 +204,11 @@ class WriteApi:
 
     def _linkedin(self, request: Request) -> Subject:
         return self._one("linkedin-profile", LINKEDIN, request)
+
+    def _suggestion(self, request: Request) -> Subject:
+        draft_id = request.path_params["draft_id"]
+        name = f"linkedin-profile/suggestions/{draft_id}"
+        return Subject(name, LINKEDIN_SUGGESTIONS, self._user(request), {"draft_id": draft_id})
 
     def _card(self, request: Request) -> Subject:
         card_id = request.path_params["card_id"]
@@ -356,6 +364,13 @@ class WriteApi:
             return None
 
         return await self._once(await self._checked(request, self._linkedin(request), "LinkedInSource", True), effect)
+
+    async def _suggest(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[str, Result]:
+            return await self._change(write, {**write.body, "suggested_at": self.clock()}), dict(write.subject.more)
+
+        write = await self._checked(request, self._suggestion(request), "LinkedInSuggestion", True)
+        return await self._once(write, effect)
 
     def _is_recent(self, document: Document, url: str) -> bool:
         read_at = document.get("ingested_at", 0)

@@ -17,12 +17,12 @@ from qwestly_agent.stores.belongings import COLLECTIONS
 from qwestly_agent.stores.search import Document
 
 ELSEWHERE = (
-    "Profile, employment, preferences, published cards, LinkedIn profile and documents are kept by the candidate app: "
-    "ask there for them."
+    "Profile, employment, preferences, published cards, LinkedIn profile, suggestions for it and documents are kept by "
+    "the candidate app: ask there for them."
 )
 ERASED = (
     "Everything that the agent kept about you is gone. What the candidate app keeps (profile, preferences, published "
-    "cards, documents) was not touched: it is erased there."
+    "cards, suggestions for LinkedIn, documents) was not touched: it is erased there."
 )
 MOST_WAITING = 1_000
 """Questions that are looked at for an execution that waits; far fewer can be open at a time."""

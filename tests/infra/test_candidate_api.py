@@ -28,7 +28,7 @@ from qwestly_agent.clients.candidate_app import (
     Preference,
     ProfileField,
 )
-from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, PREFERENCES, READ_FIELDS
+from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, LINKEDIN_SUGGESTIONS, PREFERENCES, READ_FIELDS
 from tests.servers import API_SECRET, FakeClock, candidate_app_server, until
 
 CARDS = "qc_sections"
@@ -38,6 +38,7 @@ CARD = {
     "sections": [{"kind": "experience", "heading": "Work", "claims": ["Led a team of eight.", "Zürich – 日本"]}],
 }
 SOURCE = {"url": "https://www.linkedin.com/in/ada", "refresh": True}
+ABOUT = {"section": "about", "text": "I build – in Zürich and 日本 – what I plan.\nAsk me."}
 DOCUMENT = yaml.load(CONTRACT.read_text(encoding="utf-8"), SafeLoader)
 
 
@@ -189,6 +190,7 @@ WRITES = {
     "setProfileField": Write("PATCH", "/profile", {"headline": "Engineer"}, {"location": "Lisbon"}),
     "setPreference": Write("PATCH", "/preferences", {"roles": ["Lead"]}, {"work_mode": "remote"}),
     "ingestLinkedIn": Write("POST", "/linkedin-profile/ingestion", SOURCE, {**SOURCE, "refresh": False}),
+    "suggestLinkedIn": Write("PUT", "/linkedin-profile/suggestions/dr_1", ABOUT, {**ABOUT, "text": "Otherwise."}),
     "publishCard": Write("PUT", "/cards/dr_1", CARD, {**CARD, "style": "story"}),
     "activateCard": Write("POST", "/cards/dr_1/activation", None, None, may_create=False),
     "deleteCard": Write("DELETE", "/cards/dr_1", None, None, may_create=False),
@@ -197,6 +199,7 @@ READS = {
     "readProfileVersion": "/profile",
     "readPreferencesVersion": "/preferences",
     "readLinkedInVersion": "/linkedin-profile",
+    "readLinkedInSuggestionVersion": "/linkedin-profile/suggestions/dr_1",
     "readCardVersion": "/cards/dr_1",
     "readOperation": f"/operations/{'k' * 32}",
 }
@@ -246,7 +249,8 @@ def test_each_answer_that_the_document_names_is_given_as_it_says(agent: Agent, j
             agent.server.misbehave(fault)
             assert user.ask("GET", path).status_code == status
     user = agent.another()
-    for collection, more in ((CANDIDATES, {}), (PREFERENCES, {}), (LINKEDIN, {}), (CARDS, {"card_id": "dr_1"})):
+    suggestion, card = (LINKEDIN_SUGGESTIONS, {"draft_id": "dr_1"}), (CARDS, {"card_id": "dr_1"})
+    for collection, more in ((CANDIDATES, {}), (PREFERENCES, {}), (LINKEDIN, {}), suggestion, card):
         user.database[collection].insert_one({"_id": uuid.uuid4().hex, "user_id": user.user_id, "version": 7, **more})
     for name, path in READS.items():
         if name != "readOperation":
@@ -429,6 +433,18 @@ def test_a_linkedin_profile_that_was_just_read_is_read_again_only_on_request(age
     assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, version).status_code == 202
 
 
+def test_a_suggestion_for_linkedin_is_kept_word_for_word_and_only_the_same_drafts_is_replaced(agent: Agent) -> None:
+    path, again = "/linkedin-profile/suggestions", {**ABOUT, "text": "Otherwise."}
+    first = agent.write("PUT", f"{path}/dr_1", ABOUT).json()
+    assert (first["subject"], first["result"]) == ("linkedin-profile/suggestions/dr_1", {"draft_id": "dr_1"})
+    assert agent.write("PUT", f"{path}/dr_2", ABOUT).status_code == 200
+    assert agent.write("PUT", f"{path}/dr_1", again).status_code == 412
+    assert agent.write("PUT", f"{path}/dr_1", again, first["version"]).status_code == 200
+    kept = [agent.document(LINKEDIN_SUGGESTIONS, draft_id=draft_id) for draft_id in ("dr_1", "dr_2")]
+    assert [{name: each[name] for name in ABOUT} for each in kept] == [again, ABOUT]
+    assert agent.document(LINKEDIN) == {}, "what was read from LinkedIn is something else"
+
+
 # --- whose, and what ------------------------------------------------------------------------------------------------
 
 
@@ -437,10 +453,13 @@ def test_nobody_touches_or_asks_about_what_is_somebody_elses(agent: Agent) -> No
     version = agent.write("PUT", "/cards/dr_1", CARD, key=key).json()["version"]
     assert stranger.ask("GET", "/cards/dr_1").status_code == 404
     assert stranger.ask("GET", f"/operations/{key}").status_code == 404
-    for name in ("publishCard", "activateCard", "deleteCard"):
+    agent.write("PUT", "/linkedin-profile/suggestions/dr_1", ABOUT)
+    assert stranger.ask("GET", "/linkedin-profile/suggestions/dr_1").status_code == 404
+    for name in ("publishCard", "activateCard", "deleteCard", "suggestLinkedIn"):
         write = WRITES[name]
         assert stranger.write(write.method, write.path, write.other_body, version).status_code == 404
     assert content_of(agent) == CARD
+    assert agent.document(LINKEDIN_SUGGESTIONS)["text"] == ABOUT["text"]
     assert stranger.write("PUT", "/cards/dr_1", CARD, key=key).status_code == 200, "ids and keys are a user's own"
 
 
@@ -466,6 +485,11 @@ UNWANTED = {
         "/linkedin-profile/ingestion",
         {"url": "https://linkedin.com.evil.org/in/a"},
     ),
+    "another section": ("PUT", "/linkedin-profile/suggestions/dr_1", {**ABOUT, "section": "headline"}),
+    "a suggestion without a section": ("PUT", "/linkedin-profile/suggestions/dr_1", {"text": "x"}),
+    "a suggestion that says nothing": ("PUT", "/linkedin-profile/suggestions/dr_1", {**ABOUT, "text": ""}),
+    "more than LinkedIn takes": ("PUT", "/linkedin-profile/suggestions/dr_1", {**ABOUT, "text": "x" * 2_601}),
+    "a suggestion with more in it": ("PUT", "/linkedin-profile/suggestions/dr_1", {**ABOUT, "draft_id": "dr_2"}),
     "a page that is no profile": ("POST", "/linkedin-profile/ingestion", {"url": "https://www.linkedin.com/company/a"}),
 }
 
@@ -479,13 +503,15 @@ def test_what_is_not_on_the_list_is_refused(agent: Agent, method: str, path: str
         agent.http.event_hooks = {}  # JSON schemas know nothing of halves of characters
     answer = agent.http.request(method, f"{agent.server.url}{path}", headers=headers, content=content)
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
-    assert not any(agent.document(collection) for collection in (CANDIDATES, PREFERENCES, CARDS, LINKEDIN, OPERATIONS))
+    collections = (CANDIDATES, PREFERENCES, CARDS, LINKEDIN, LINKEDIN_SUGGESTIONS, OPERATIONS)
+    assert not any(agent.document(collection) for collection in collections)
 
 
 def test_what_may_be_set_is_what_is_read_but_for_the_name() -> None:
     schemas = DOCUMENT["components"]["schemas"]
     assert {*schemas["ProfileChange"]["properties"]} == {*READ_FIELDS[CANDIDATES]} - {"name"}
     assert {*schemas["PreferenceChange"]["properties"]} == {*READ_FIELDS[PREFERENCES]}
+    assert {*schemas["LinkedInSuggestion"]["properties"], "draft_id"} == {*READ_FIELDS[LINKEDIN_SUGGESTIONS]}
 
 
 NOW = int(FakeClock()())
@@ -583,8 +609,9 @@ async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> No
             await app.publish_card(effect(), "dr_1", card),
             await app.activate_card(effect("3"), "dr_1"),
             await app.delete_card(effect("4"), "dr_1"),
+            await app.suggest_linkedin(effect(), "dr_1", ABOUT["text"]),
         ]
-        assert [type(outcome) for outcome in outcomes] == [Done] * 5
+        assert [type(outcome) for outcome in outcomes] == [Done] * 6
         assert await app.ingest_linkedin(effect(), SOURCE["url"], refresh=True) == Pending()
     heard = list(server.api.requests)
     assert len(heard) == len(WRITES)

@@ -51,6 +51,7 @@ async def test_what_is_not_on_the_list_never_comes_out_and_is_never_read(
         await keep(database, collection, **dict.fromkeys(fields, "public"))
     sent.commands.clear()
     told = f"{await profiles.full(USER)} {await profiles.summary(USER)} {await profiles.card(USER, 'public')}"
+    told += f"{await profiles.linkedin_suggestion(USER, 'public')}"
     more = len(READ_FIELDS[CANDIDATES]) + len(READ_FIELDS[CARDS]) - len(["sections"])
     assert told.count("public") == sum(map(len, READ_FIELDS.values())) + more
     assert "PRIVATE" not in told
@@ -90,10 +91,12 @@ async def test_the_parts_of_a_profile_are_told_together_the_latest_job_first(
 async def test_a_user_nobody_has_heard_of_has_an_empty_profile(
     profiles: Profiles, database: AsyncDatabase[Document]
 ) -> None:
+    theirs = {"name": "Stranger", "company": "Theirs", "url": "theirs", "roles": ["x"], "draft_id": "d", "text": "x"}
     for collection in READ_FIELDS:
-        await keep(database, collection, "auth0|stranger", name="Stranger", company="Theirs", url="theirs", roles=["x"])
+        await keep(database, collection, "auth0|stranger", **theirs)
     assert await profiles.summary(USER) == {}
     assert await profiles.full(USER) == {}
+    assert await profiles.linkedin_suggestion(USER, "d") == {}
 
 
 @pytest.mark.thorough

@@ -36,12 +36,20 @@ ProfileField: TypeAlias = Literal[
 ]
 Preference: TypeAlias = Literal["roles", "locations", "work_mode", "industries", "company_sizes", "availability"]
 
-_SUBJECT = re.compile(rf"{PROFILE}|{PREFERENCES}|{LINKEDIN_PROFILE}|cards/[A-Za-z0-9_-]{{1,128}}", re.ASCII)
+_SUBJECT = re.compile(
+    rf"{PROFILE}|{PREFERENCES}|{LINKEDIN_PROFILE}|({LINKEDIN_PROFILE}/suggestions|cards)/[A-Za-z0-9_-]{{1,128}}",
+    re.ASCII,
+)
 
 
 def card(card_id: str) -> str:
-    """The subject's name; the other subjects have constants."""
+    """The subject's name; the profile, the preferences and the LinkedIn profile have constants."""
     return f"cards/{card_id}"
+
+
+def linkedin_suggestion(draft_id: str) -> str:
+    """The subject's name."""
+    return f"{LINKEDIN_PROFILE}/suggestions/{draft_id}"
 
 
 # --- what is asked for ------------------------------------------------------------------------------------------------
@@ -179,11 +187,15 @@ class CandidateApp:
             effect, "POST", LINKEDIN_PROFILE, {"url": url, "refresh": refresh}, action="/ingestion"
         )
 
+    async def suggest_linkedin(self, effect: Effect, draft_id: str, text: str) -> Outcome:
+        """Keep a text for the About section, which the user may copy; nothing is sent to LinkedIn."""
+        return await self._write(effect, "PUT", linkedin_suggestion(draft_id), {"section": "about", "text": text})
+
     async def _write(
         self, effect: Effect, method: str, subject: str, body: dict[str, Any] | None = None, action: str = ""
     ) -> Outcome:
         if not _SUBJECT.fullmatch(subject):
-            return Refused("not_found", "There is no such card.")
+            return Refused("not_found", "There is no such thing.")
         try:
             content = b"" if body is None else json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
         except ValueError:  # half a character, or no number

@@ -18,6 +18,7 @@ CANDIDATES = "candidates_enhanced"
 EMPLOYMENT = "employment_stints_enhanced"
 PREFERENCES = "preferences_enhanced"
 LINKEDIN = "linkedin_profiles"
+LINKEDIN_SUGGESTIONS = "linkedin_profile_suggestions"
 CARDS = "qc_sections"
 
 READ_FIELDS: dict[str, tuple[str, ...]] = {
@@ -25,6 +26,7 @@ READ_FIELDS: dict[str, tuple[str, ...]] = {
     EMPLOYMENT: ("company", "title", "location", "start_date", "end_date", "is_current", "description"),
     PREFERENCES: ("roles", "locations", "work_mode", "industries", "company_sizes", "availability"),
     LINKEDIN: ("url", "headline", "about"),
+    LINKEDIN_SUGGESTIONS: ("draft_id", "section", "text"),
     CARDS: ("card_id", "style", "headline", "sections", "active"),
 }
 """The allow-list. What is not here never reaches a prompt: pay, contact details, whatever is added later."""
@@ -57,6 +59,11 @@ class Profiles:
 
     async def linkedin(self, user_id: str) -> Fields:
         return await self._one(LINKEDIN, user_id)
+
+    async def linkedin_suggestion(self, user_id: str, draft_id: str) -> Fields:
+        """The text that is kept for the user's LinkedIn profile under this draft; empty where there is none."""
+        query = {"user_id": user_id, "draft_id": draft_id}
+        return _allowed(await self.database[LINKEDIN_SUGGESTIONS].find_one(query, _projection(LINKEDIN_SUGGESTIONS)))
 
     async def card(self, user_id: str, card_id: str) -> Fields:
         """A published card; empty where there is none."""

@@ -37,6 +37,7 @@ from qwestly_agent.clients.candidate_app import (
     Refused,
     Unknown,
     card,
+    linkedin_suggestion,
 )
 from qwestly_agent.errors import InvalidSettings, Unauthorized, Unavailable
 from qwestly_agent.settings import Settings
@@ -130,6 +131,18 @@ async def test_a_card_is_published_activated_and_deleted(
     assert await app.version_of(user, "ap_1", card("dr_1")) is None
 
 
+async def test_a_suggestion_for_linkedin_is_kept_and_replaced_under_its_drafts_id(
+    app: CandidateApp, user: str, database: Database[Json]
+) -> None:
+    first = await app.suggest_linkedin(effect(user), "dr_1", "I lead “eight” in Zürich.")
+    version = await app.version_of(user, "ap_1", linkedin_suggestion("dr_1"))
+    assert first == Done(version, {"draft_id": "dr_1"})
+    assert await app.suggest_linkedin(effect(user), "dr_1", "Otherwise.") == Changed(version or "")
+    assert isinstance(await app.suggest_linkedin(effect(user, version), "dr_1", "Otherwise."), Done)
+    [document] = database["linkedin_profile_suggestions"].find({"user_id": user})
+    assert (document["section"], document["text"]) == ("about", "Otherwise.")
+
+
 async def test_an_ingestion_is_pending_until_it_is_done(
     app: CandidateApp, user: str, server: CandidateAppServer
 ) -> None:
@@ -156,7 +169,8 @@ async def test_an_ingestion_that_failed_is_a_definite_no(
 
 
 async def test_nothing_has_no_version(app: CandidateApp, user: str) -> None:
-    for subject in ("profile", "preferences", "linkedin-profile", card("dr_1"), card("../profile"), "operations/x", ""):
+    cards, suggestions = [card("dr_1"), card("../profile")], [linkedin_suggestion("dr_1"), linkedin_suggestion("")]
+    for subject in ("profile", "preferences", "linkedin-profile", *cards, *suggestions, "operations/x", ""):
         assert await app.version_of(user, "ap_1", subject) is None
 
 
@@ -374,10 +388,12 @@ async def test_an_id_that_is_none_goes_nowhere(
         await app.publish_card(given, card_id, CARD),
         await app.activate_card(given, card_id),
         await app.delete_card(given, card_id),
+        await app.suggest_linkedin(given, card_id, "x"),
     ):
         assert isinstance(outcome, Refused)
         assert outcome.code == "not_found"
     assert await app.version_of(user, "ap_1", card(card_id)) is None
+    assert await app.version_of(user, "ap_1", linkedin_suggestion(card_id)) is None
     assert not server.api.requests
 
 
