@@ -31,6 +31,8 @@ from qwestly_agent.bodies import BoundedBody
 from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.deletion import delete
+from qwestly_agent.chat.draft_view import DraftDetail
+from qwestly_agent.chat.draft_view import detail_of as draft_detail_of
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.opening import open_turn
 from qwestly_agent.chat.request import POSTED_DEFINITIONS, POSTED_SCHEMA, parse_turn
@@ -155,6 +157,7 @@ def create_app(
     app.delete("/api/brake")(release_brake)
     app.get("/api/approvals")(list_approvals)
     app.post("/api/approvals/{approval_id}/decision")(decide_approval)
+    app.get("/api/drafts/{draft_id}")(read_draft)
     app.get("/api/memories")(list_memories)
     app.get("/api/memories/{memory_id}")(read_memory)
     app.patch("/api/memories/{memory_id}")(correct_memory)
@@ -333,6 +336,11 @@ async def decide_approval(
     """
     where = where_from(request)
     return approval_view_of(await settle(house, user_id, approval_id, decision, by="queue", where=where))
+
+
+async def read_draft(draft_id: str, house: TheHouse, user_id: TheUser) -> DraftDetail:
+    """What a card or an About section says, and what was left out and why; at every level, published or not."""
+    return draft_detail_of(await house.drafts.get(user_id, draft_id))
 
 
 async def list_memories(

@@ -41,6 +41,7 @@ Line: TypeAlias = Annotated[str, AfterValidator(_in_one_line), StringConstraints
 Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=5000)]
 Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
 CardId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+DraftId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 MemoryIds: TypeAlias = Annotated[
     list[Annotated[str, StringConstraints(min_length=1, max_length=128)]], Field(min_length=1, max_length=100)
 ]
@@ -103,7 +104,7 @@ class PreferenceChange(_Arguments):
 
 class CardPublication(_Arguments):
     card_id: CardId
-    draft_id: CardId
+    draft_id: DraftId
     content: CardText
 
 

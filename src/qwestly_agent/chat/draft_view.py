@@ -1,9 +1,10 @@
-"""A draft as the API shows it: what it is, how far it is, and why it failed."""
+"""A draft as the API shows it: what it is, how far it is, why it failed, and what it says."""
 
 from typing import Literal
 
 from pydantic import BaseModel
 
+from qwestly_agent.cards.text import DraftText, text_of_draft
 from qwestly_agent.stores.drafts import Draft, DraftStatus
 
 
@@ -22,3 +23,12 @@ class DraftView(BaseModel):
 
 def view_of(draft: Draft) -> DraftView:
     return DraftView(draft_id=draft.id, **draft.model_dump(include=DraftView.model_fields.keys() - {"draft_id"}))
+
+
+class DraftDetail(DraftView):
+    content: DraftText | None
+    """Null where there is no text, or not yet."""
+
+
+def detail_of(draft: Draft) -> DraftDetail:
+    return DraftDetail(**view_of(draft).model_dump(), content=text_of_draft(draft))

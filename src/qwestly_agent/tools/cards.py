@@ -1,4 +1,4 @@
-"""Career documents, drafted from what is known of the user and from nothing else."""
+"""Career documents, drafted from what is known of the user and from nothing else, and read again."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -8,7 +8,9 @@ from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.authority.acts import DraftId
 from qwestly_agent.cards.model import Style
+from qwestly_agent.cards.text import text_of_draft
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.text import is_pasted
 from qwestly_agent.tools.base import tool
@@ -69,6 +71,23 @@ def _typed(wish: str, said: Sequence[str]) -> str:
     return wish
 
 
+async def read_draft(ctx: RunContext[AgentDeps], draft_id: DraftId) -> dict[str, Any]:
+    """Read a draft of the user's, a card or an About section: how far it is, its text, and what was left out and why.
+
+    Args:
+        draft_id: Of the draft, as generate_qwestly_card or suggest_linkedin_about gave it.
+    """
+    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    told = {name: getattr(draft, name) for name in ("kind", "status", "style", "label")}
+    written = text_of_draft(draft)
+    if written is None:
+        return {**told, "note": "There is no text to read. The label says how far it is, or why it ended."}
+    notes = ["Show the text word for word."]
+    if draft.flagged:
+        notes.append("It rests on something that the user had forgotten since: say so, and offer to draft it anew.")
+    return {**told, **written.model_dump(mode="json", exclude_defaults=True), "note": " ".join(notes)}
+
+
 TOOLS = [
     tool(generate_qwestly_card, effect="draft", label="Beginning your card…"),
     tool(
@@ -78,4 +97,5 @@ TOOLS = [
         timeout=ABOUT_SECONDS,
         outside=True,
     ),
+    tool(read_draft, effect="read", label="Reading your draft…", outside=True),
 ]

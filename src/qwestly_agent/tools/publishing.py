@@ -1,18 +1,13 @@
 """Cards that others can see: each call is a proposal."""
 
-from typing import Annotated
-
-from pydantic import StringConstraints
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.authority.acts import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE, CardId
+from qwestly_agent.authority.acts import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE, CardId, DraftId
 from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.tools.base import proposes
-
-DraftId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
 
 async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
