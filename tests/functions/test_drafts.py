@@ -1,4 +1,4 @@
-"""Drafts as their users read them, in the chat and over the API."""
+"""Drafts as their users read them, in the chat and over the API, and an About section that is handed over."""
 
 import json
 import uuid
@@ -9,19 +9,20 @@ import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
 
+from infra.local.candidate_app import LINKEDIN_SUGGESTIONS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, LeftOut, Section
 from qwestly_agent.stores.drafts import COLLECTION, Draft
-from tests.servers import ChatServer, Client
+from tests.servers import Answer, ChatServer, Client
 
 Stored = Database[dict[str, Any]]
 Drafts = Callable[..., str]
 
-ABOUT, MORE = "I build payment products.", "I led a team of eight."
+ABOUT, MORE, OTHERWISE = "I build payment products.", "I led a team of eight.", "I build what I plan."
 TEXT = f"{ABOUT} {MORE}"
 LIE, WHY = "Won the Nobel Prize in 2019.", "No cited source says 2019."
 SECRET = "what stands in a document, and is nobody's to repeat"
-READ = "read_draft"
+HAND_OVER, READ = "hand_over_linkedin_about", "read_draft"
 
 CHECKED = CheckedCard(
     card=Card(
@@ -48,7 +49,7 @@ def database(chat: ChatServer) -> Iterator[Stored]:
 
 
 @pytest.fixture
-def drafted(chat: ChatServer, client: Client, database: Stored) -> Drafts:
+def drafted(chat: ChatServer, client: Client, database: Stored, app: CandidateAppServer) -> Drafts:
     """The id of a draft of this user, kept as the pipeline and the tools keep it."""
 
     def keep(kind: str = "about", *, user_id: str = client.user_id, checked: bool = True, **fields: Any) -> str:
@@ -91,8 +92,209 @@ def result_in(model: ModelServer) -> dict[str, Any]:
     return json.loads(said[said.index("{") : said.rindex("}") + 1])
 
 
+def offered(model: ModelServer) -> set[str]:
+    return {each["function"]["name"] for each in model.requests[-1].json.get("tools", [])}
+
+
+def asked(answer: Answer) -> dict[str, Any]:
+    return next(event.data for event in answer.events if event.name == "approval_required")
+
+
+def records(client: Client) -> list[dict[str, Any]]:
+    return client.get("/api/approvals?state=all")["items"]
+
+
+def decide(client: Client, approval: dict[str, Any], decision: str = "approve", **more: Any) -> dict[str, Any]:
+    body = {"decision": decision, "args_digest": approval["args_digest"], **more}
+    answer = client.request("POST", f"/api/approvals/{approval['approval_id']}/decision", json=body)
+    answer.raise_for_status()
+    return answer.json()
+
+
+def suggested(database: Stored, client: Client) -> list[tuple[str, str]]:
+    """The draft and the text of each suggestion that the candidate app keeps."""
+    found = database[LINKEDIN_SUGGESTIONS].find({"user_id": client.user_id, "section": "about"})
+    return [(each["draft_id"], each["text"]) for each in found]
+
+
 def at_level(client: Client, level: str) -> None:
     client.request("PUT", "/api/autonomy", json={"level": level}).raise_for_status()
+
+
+# --- handing over -----------------------------------------------------------------------------------------------------
+
+
+def test_an_about_section_is_kept_as_drafted_after_a_yes_and_not_before(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    draft_id = drafted()
+    model.script(calls(HAND_OVER, draft_id))
+    approval = asked(client.say("Keep it"))
+    shown = {"name": "LinkedIn About", "before": None, "after": TEXT, "evidence": []}
+    assert approval["preview"]["changes"] == [shown]
+    assert (approval["kind"], approval["effect"], approval["editable"]) == ("linkedin", "write", ["text"])
+    assert suggested(database, client) == []
+    done = decide(client, approval)
+    assert done["status"] == "done"
+    assert "Nothing was sent to LinkedIn" in done["outcome"]
+    assert suggested(database, client) == [(draft_id, TEXT)]
+    read = client.get(f"/api/drafts/{draft_id}")
+    assert (read["status"], read["label"]) == ("drafted", "Handed over"), "nobody else sees it"
+
+
+def test_a_text_that_was_just_drafted_can_be_handed_over(
+    client: Client, model: ModelServer, app: CandidateAppServer, database: Stored
+) -> None:
+    profile = {"_id": client.user_id, "user_id": client.user_id, "headline": "Engineer", "years_of_experience": 11}
+    database["candidates_enhanced"].insert_one(profile)
+    claims = [{"text": "11 years of experience", "evidence": ["profile"]}]
+    written = {"name": "final_result", "arguments": {"claims": claims}}
+    drafts = Reply(tool_calls=[{"name": "suggest_linkedin_about", "arguments": {}}])
+    model.script(drafts, Reply(tool_calls=[written]), Reply(text="11 years of experience"))  # type: ignore[list-item]
+    conversation = client.say("Write my About").conversation_id
+    draft_id = result_in(model)["draft_id"]
+    model.script(calls(HAND_OVER, draft_id, "call_2"))
+    decide(client, asked(client.say("Keep it", conversation)))
+    assert suggested(database, client) == [(draft_id, "11 years of experience")]
+
+
+def test_what_is_kept_is_the_text_as_its_user_edited_it(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    draft_id = drafted()
+    model.script(calls(HAND_OVER, draft_id))
+    approval = asked(client.say("Keep it"))
+    for args in ({"text": "x" * 2_601}, {"text": " "}, {"draft_id": "about_other"}):
+        body = {"decision": "edit", "args_digest": approval["args_digest"], "args": args}
+        refused = client.request("POST", f"/api/approvals/{approval['approval_id']}/decision", json=body)
+        assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid"), args
+    assert decide(client, approval, "edit", args={"text": OTHERWISE})["status"] == "done"
+    assert suggested(database, client) == [(draft_id, OTHERWISE)]
+
+
+def test_the_same_draft_again_takes_the_place_of_what_is_kept_and_shows_it(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    draft_id = drafted()
+    model.script(calls(HAND_OVER, draft_id))
+    answer = client.say("Keep it")
+    decide(client, asked(answer), "edit", args={"text": OTHERWISE})
+    model.script(calls(HAND_OVER, draft_id, "call_2"))
+    again = asked(client.say("No, as you wrote it", answer.conversation_id))
+    [change] = again["preview"]["changes"]
+    assert (change["before"], change["after"]) == (OTHERWISE, TEXT)
+    assert decide(client, again)["status"] == "done"
+    assert suggested(database, client) == [(draft_id, TEXT)]
+
+
+def test_what_was_changed_there_meanwhile_is_asked_again_and_not_overwritten(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    draft_id = drafted()
+    model.script(calls(HAND_OVER, draft_id))
+    approval = asked(client.say("Keep it"))
+    theirs = {"user_id": client.user_id, "draft_id": draft_id, "section": "about", "text": "By hand."}
+    database[LINKEDIN_SUGGESTIONS].insert_one({"_id": draft_id, "version": 1, **theirs})
+    assert decide(client, approval)["status"] == "changed"
+    assert suggested(database, client) == [(draft_id, "By hand.")]
+    [again] = client.get("/api/approvals")["items"]
+    assert again["preview"]["changes"][0]["before"] == "By hand."
+
+
+def test_a_yes_that_is_given_twice_is_carried_out_once(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored, app: CandidateAppServer
+) -> None:
+    model.script(calls(HAND_OVER, drafted()))
+    approval = asked(client.say("Keep it"))
+    app.api.requests.clear()
+    assert [decide(client, approval)["status"] for _ in range(2)] == ["done", "done"]
+    written = [each["headers"]["idempotency-key"] for each in app.api.requests if each["method"] == "PUT"]
+    assert written == [approval["approval_id"]]
+
+
+def test_what_the_candidate_app_refuses_leaves_the_draft_as_it_was(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored, app: CandidateAppServer
+) -> None:
+    draft_id = drafted()
+    model.script(calls(HAND_OVER, draft_id))
+    approval = asked(client.say("Keep it"))
+    app.misbehave("forbidden")
+    assert decide(client, approval)["status"] == "failed"
+    read = client.get(f"/api/drafts/{draft_id}")
+    assert (read["status"], read["label"], read["content"]["text"]) == ("drafted", "Drafted", TEXT)
+
+
+def test_after_a_wish_for_another_the_text_of_another_draft_takes_its_place(
+    client: Client, model: ModelServer, drafted: Drafts
+) -> None:
+    model.script(calls(HAND_OVER, drafted()))
+    answer = client.say("Keep it")
+    first = asked(answer)
+    assert decide(client, first, "revise", reason="Shorter")["status"] == "revised"
+    model.script(calls(HAND_OVER, drafted(), "call_2"))
+    assert asked(client.say("Well?", answer.conversation_id))["revises"] == first["approval_id"]
+
+
+def test_the_draft_of_a_card_is_not_handed_over(client: Client, model: ModelServer, drafted: Drafts) -> None:
+    model.script(calls(HAND_OVER, drafted("card")), Reply(text="That is a card."))
+    assert client.say("Keep it").text == "That is a card."
+    assert told(model) == '{"error":"Only an About section can be handed over, and this is the draft of a card."}'
+    assert records(client) == []
+
+
+def test_a_draft_without_a_text_is_not_handed_over(client: Client, model: ModelServer, drafted: Drafts) -> None:
+    model.script(calls(HAND_OVER, drafted(checked=False)), Reply(text="There is none."))
+    client.say("Keep it")
+    assert told(model) == '{"error":"There is no text in this draft."}'
+    assert records(client) == []
+
+
+@pytest.mark.parametrize("tool", [HAND_OVER, READ])
+def test_a_draft_of_somebody_else_is_not_there(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored, tool: str
+) -> None:
+    theirs = drafted(user_id=f"{client.user_id}-other")
+    said = []
+    for draft_id in (theirs, "about_that_nobody_has"):
+        model.script(calls(tool, draft_id), Reply(text="There is none."))
+        assert client.say("Go").text == "There is none."
+        said.append(told(model))
+    assert "There is no such draft." in said[0]
+    assert said[0] == said[1]
+    assert (records(client), suggested(database, client)) == ([], [])
+
+
+def test_at_the_lowest_level_nothing_is_handed_over(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    at_level(client, "L0")
+    model.script(calls(HAND_OVER, drafted()), Reply(text="You do not let me."))
+    assert client.say("Keep it").text == "You do not let me."
+    assert HAND_OVER not in offered(model)
+    assert READ in offered(model)
+    assert (records(client), suggested(database, client)) == ([], [])
+
+
+def test_at_the_highest_level_it_is_handed_over_at_once(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    at_level(client, "L3")
+    draft_id = drafted()
+    model.script(calls(HAND_OVER, draft_id), Reply(text="It is kept."))
+    answer = client.say("Keep it")
+    assert (answer.text, "approval_required" in answer.names) == ("It is kept.", False)
+    assert suggested(database, client) == [(draft_id, TEXT)]
+    assert [(each["status"], each["decided_by"]) for each in records(client)] == [("done", "level")]
+
+
+def test_at_the_highest_level_a_draft_that_was_read_in_the_same_turn_makes_it_ask(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    at_level(client, "L3")
+    draft_id = drafted()
+    model.script(calls(READ, draft_id), calls(HAND_OVER, draft_id, "call_2"))
+    assert asked(client.say("Read it, and keep it"))["status"] == "pending"
+    assert suggested(database, client) == []
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
@@ -162,14 +364,3 @@ def test_over_the_api_a_draft_of_somebody_else_is_not_there(client: Client, draf
         refused = client.request("GET", f"/api/drafts/{draft_id}")
         assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found"), draft_id
     assert client.http.get(f"{client.url}/api/drafts/{drafted()}").status_code == 401
-
-
-def test_a_draft_of_somebody_else_is_not_there(client: Client, model: ModelServer, drafted: Drafts) -> None:
-    theirs = drafted(user_id=f"{client.user_id}-other")
-    said = []
-    for draft_id in (theirs, "about_that_nobody_has"):
-        model.script(calls(READ, draft_id), Reply(text="There is none."))
-        assert client.say("Go").text == "There is none."
-        said.append(told(model))
-    assert "There is no such draft." in said[0]
-    assert said[0] == said[1]

@@ -27,6 +27,7 @@ from qwestly_agent.memory.model import Memory
 from qwestly_agent.text import visible
 
 HOUR, DAY = 3600.0, 86_400.0
+LINKEDIN_ABOUT = "LinkedIn About"
 
 
 def _clean(text: str) -> str:
@@ -39,6 +40,7 @@ def _in_one_line(text: str) -> str:
 
 Line: TypeAlias = Annotated[str, AfterValidator(_in_one_line), StringConstraints(min_length=1, max_length=300)]
 Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=5000)]
+AboutText: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=2600)]
 Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
 CardId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 DraftId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
@@ -115,6 +117,11 @@ class CardName(_Arguments):
 class Ingestion(_Arguments):
     url: LinkedInUrl
     refresh: bool = False
+
+
+class LinkedInAbout(_Arguments):
+    draft_id: DraftId
+    text: AboutText
 
 
 class Keeping(_Arguments):
@@ -264,6 +271,16 @@ def _ingestion_preview(args: Ingestion, shown: Mapping[str, str]) -> Preview:
     return Preview(title="Read your LinkedIn profile and keep it", changes=(change,))
 
 
+async def _suggestion_shown(house: House, user_id: str, args: LinkedInAbout) -> dict[str, str]:
+    suggestion = await house.profiles.linkedin_suggestion(user_id, args.draft_id)
+    return {LINKEDIN_ABOUT: text} if (text := suggestion.get("text")) else {}
+
+
+def _suggestion_preview(args: LinkedInAbout, shown: Mapping[str, str]) -> Preview:
+    change = Change(name=LINKEDIN_ABOUT, before=shown.get(LINKEDIN_ABOUT), after=args.text)
+    return Preview(title="Keep this suggestion for your LinkedIn profile", changes=(change,))
+
+
 # --- memories ---------------------------------------------------------------------------------------------------------
 
 
@@ -364,6 +381,19 @@ INGEST_LINKEDIN_PROFILE = Act(
     perform=lambda house, effect, args: house.candidate_app.ingest_linkedin(effect, args.url, refresh=args.refresh),
     done="Your LinkedIn profile was read.",
 )
+SUGGEST_LINKEDIN_ABOUT = Act(
+    tool="hand_over_linkedin_about",
+    kind="linkedin",
+    effect="write",
+    arguments=LinkedInAbout,
+    seconds_to_decide=7 * DAY,
+    subject=lambda args: candidate_app.linkedin_suggestion(args.draft_id),
+    shown=_suggestion_shown,
+    preview=_suggestion_preview,
+    perform=lambda house, effect, args: house.candidate_app.suggest_linkedin(effect, args.draft_id, args.text),
+    done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
+    editable=("text",),
+)
 # Its effect is what it does: it touches nothing of the candidate app, so that no level keeps a yes from being carried
 # out. That it is asked at each level is because of what the memories say: `functions/approve/request.py` decides it.
 KEEP_MEMORIES = Act(
@@ -391,6 +421,7 @@ ACTS: Mapping[str, Act[Any]] = {
         SAVE_CARD_AS_ACTIVE,
         DELETE_CARD,
         INGEST_LINKEDIN_PROFILE,
+        SUGGEST_LINKEDIN_ABOUT,
         KEEP_MEMORIES,
     )
 }

@@ -194,11 +194,14 @@ async def _put(
 async def _tell_draft(house: House, approval: Approval, now: float) -> None:
     if approval.draft_id is None:
         return
+    public = approval.effect == "outward"
     with suppress(NotFound):  # drafts are kept for a shorter time
         match approval.status:
-            case "done":
+            case "done" if public:
                 await house.drafts.tell(approval.user_id, approval.draft_id, now, status="published", label="Published")
-            case "failed" if approval.outcome:
+            case "done":  # its user alone sees it, and it may be handed over again
+                await house.drafts.tell(approval.user_id, approval.draft_id, now, label="Handed over")
+            case "failed" if approval.outcome and public:
                 # Its execution says the same, unless it is gone or ended before anybody knew.
                 await house.drafts.tell(
                     approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome

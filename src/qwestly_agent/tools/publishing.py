@@ -1,12 +1,21 @@
-"""Cards that others can see: each call is a proposal."""
+"""Drafts that leave the agent, and cards that others can see: each call is a proposal."""
 
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.authority.acts import DELETE_CARD, PUBLISH_CARD, SAVE_CARD_AS_ACTIVE, CardId, DraftId
+from qwestly_agent.authority.acts import (
+    DELETE_CARD,
+    PUBLISH_CARD,
+    SAVE_CARD_AS_ACTIVE,
+    SUGGEST_LINKEDIN_ABOUT,
+    CardId,
+    DraftId,
+)
 from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.cards.publication import publication_of
+from qwestly_agent.cards.text import text_of_draft
+from qwestly_agent.errors import Invalid, NotFound
 from qwestly_agent.tools.base import proposes
 
 
@@ -22,6 +31,22 @@ async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposa
     if draft.status == "waiting":
         raise ToolFailed(f"The user is asked about it already ({draft.approval_id}).")
     return publication_of(draft)
+
+
+async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
+    """Propose to keep a drafted About section at Qwestly, where the user can copy it into LinkedIn. The user is asked
+    first, and nothing is sent to LinkedIn.
+
+    Args:
+        draft_id: Of the draft, as suggest_linkedin_about gave it.
+    """
+    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    if draft.kind != "about":
+        raise Invalid("Only an About section can be handed over, and this is the draft of a card.")
+    written = text_of_draft(draft)
+    if written is None or not written.text:
+        raise NotFound("There is no text in this draft.")
+    return Proposal(SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": written.text})
 
 
 async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
@@ -44,6 +69,7 @@ async def delete_card(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal: 
 
 TOOLS = [
     proposes(publish_card, PUBLISH_CARD, label="Proposing to publish your card…"),
+    proposes(hand_over_linkedin_about, SUGGEST_LINKEDIN_ABOUT, label="Proposing to keep your About section…"),
     proposes(save_card_as_active, SAVE_CARD_AS_ACTIVE, label="Proposing to show this card first…"),
     proposes(delete_card, DELETE_CARD, label="Proposing to delete this card…"),
 ]
