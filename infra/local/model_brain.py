@@ -330,6 +330,7 @@ SOURCES = {
     DOCS: "the Qwestly docs",
     CAPABILITIES: "the list of what I can do",
     SUGGEST_ABOUT: "a draft of your About section",
+    model_wishes.READ_DRAFT: "your draft",
 }
 FACTS_PER_SOURCE = 12
 FACT_CHARACTERS = 240

@@ -7,7 +7,8 @@ from typing import Any
 
 CHANGE_PROFILE, CHANGE_PREFERENCE, DELETE_CARD = "update_profile_field", "update_preference", "delete_card"
 SHOW_FIRST, READ_LINKEDIN, PUBLISH = "save_card_as_active", "ingest_linkedin_profile", "publish_card"
-PROPOSING = {CHANGE_PROFILE, CHANGE_PREFERENCE, DELETE_CARD, SHOW_FIRST, READ_LINKEDIN, PUBLISH}
+HAND_OVER, READ_DRAFT = "hand_over_linkedin_about", "read_draft"
+PROPOSING = {CHANGE_PROFILE, CHANGE_PREFERENCE, DELETE_CARD, SHOW_FIRST, READ_LINKEDIN, PUBLISH, HAND_OVER}
 
 _NEWS = re.compile(r"<approval_news>\s*(.*?)\s*</approval_news>\s*", re.DOTALL)
 _TO = r" (?:to|into|as) [\"“]?(?P<value>[^\n]+?)[\"”]?[.!]?\s*$"
@@ -15,6 +16,9 @@ _PROFILE = re.compile(rf"\b(?:change|set|update|make) my (?P<name>headline|locat
 _PREFERENCE = re.compile(rf"\b(?:change|set|update|make) my (?P<name>work mode|availability){_TO}", re.IGNORECASE)
 _CARD = re.compile(
     r"\b(?P<what>delete|publish|show) (?:the |my )?(?:card|draft) (?P<id>[\w-]+)", re.IGNORECASE | re.ASCII
+)
+_DRAFT = re.compile(
+    r"\b(?P<what>read|hand over) (?:the |my )?draft (?P<id>(?:card|about)_[\w-]+)", re.IGNORECASE | re.ASCII
 )
 _LINKEDIN = re.compile(r"\b(?:read|import|ingest|refresh) my linkedin\b", re.IGNORECASE)
 
@@ -42,7 +46,7 @@ def _to_the_user(line: str) -> str:
 
 
 def wish_in(words: str, tools: Collection[str]) -> dict[str, Any] | None:
-    """The call that proposes what the user would like to have changed."""
+    """The call that proposes what the user would like to have changed, or that reads the draft they name."""
     for name, arguments in _wishes(words):
         if name in tools:
             return {"name": name, "arguments": arguments}
@@ -66,6 +70,8 @@ def _wishes(words: str) -> Iterable[tuple[str, dict[str, Any]]]:
                 yield PUBLISH, {"draft_id": found["id"]}
             case _:
                 yield SHOW_FIRST, {"card_id": found["id"]}
+    if found := _DRAFT.search(words):
+        yield HAND_OVER if found["what"].lower() == "hand over" else READ_DRAFT, {"draft_id": found["id"]}
     if _LINKEDIN.search(words):
         yield READ_LINKEDIN, {}
 

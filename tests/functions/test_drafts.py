@@ -364,3 +364,17 @@ def test_over_the_api_a_draft_of_somebody_else_is_not_there(client: Client, draf
         refused = client.request("GET", f"/api/drafts/{draft_id}")
         assert (refused.status_code, refused.json()["error"]["code"]) == (404, "not_found"), draft_id
     assert client.http.get(f"{client.url}/api/drafts/{drafted()}").status_code == 401
+
+
+# --- on the laptop ----------------------------------------------------------------------------------------------------
+
+
+def test_the_laptops_model_reads_a_draft_and_hands_it_over(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    draft_id = drafted()
+    read = client.say(f"Please read my draft {draft_id}.")
+    assert ABOUT in read.text
+    approval = asked(client.say(f"Hand over draft {draft_id}", read.conversation_id))
+    assert decide(client, approval)["status"] == "done"
+    assert suggested(database, client) == [(draft_id, TEXT)]
