@@ -9,13 +9,14 @@ from typing import Any, get_args
 
 import pytest
 from pydantic_ai import RunContext, Tool
+from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pymongo import MongoClient
 
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.authority.model import Level
+from qwestly_agent.authority.model import Effect, Level
 from qwestly_agent.errors import InvalidSettings, Unavailable
 from qwestly_agent.llm import make_models
 from qwestly_agent.tools import TOOLS
@@ -140,6 +141,21 @@ def test_an_error_is_told_without_internals(
     assert told in results_of(model)[0]
     assert "secret" not in model.requests[-1].body.decode()
     assert answer.last.name == "done"
+
+
+@pytest.mark.parametrize("error", [ToolFailed("Not of this kind."), ModelRetry("Not of this kind.")], ids=repr)
+@pytest.mark.parametrize("effect", ["read", "draft"])
+def test_what_a_tool_itself_says_of_its_failure_is_told_word_for_word(
+    chat: ChatServer, client: Client, model: ModelServer, error: Exception, effect: Effect
+) -> None:
+    async def refuse(ctx: RunContext[AgentDeps]) -> None:
+        """Refuse."""
+        raise error
+
+    with talking_with(chat, client, tool(refuse, effect=effect, label="Refusing…")) as user:
+        model.script(calls(call("refuse")), Reply(text="Not so."))
+        user.say("Try")
+    assert results_of(model) == ['{"error":"Not of this kind."}']
 
 
 def test_nothing_found_is_a_value(client: Client, model: ModelServer) -> None:

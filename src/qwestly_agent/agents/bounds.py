@@ -16,7 +16,14 @@ from pydantic import ValidationError
 from pydantic_ai import RunContext
 from pydantic_ai.agent.abstract import AbstractAgent
 from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler, WrapToolValidateHandler
-from pydantic_ai.exceptions import CallDeferred, ModelRetry, ToolFailed, UnexpectedModelBehavior
+from pydantic_ai.exceptions import (
+    CallDeferred,
+    ModelRetry,
+    ToolFailed,
+    ToolFailedError,
+    ToolRetryError,
+    UnexpectedModelBehavior,
+)
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import (
     CapabilityEvent,
@@ -162,7 +169,8 @@ class BoundedTools(AbstractCapability[AgentDeps]):
             raise
         except CallDeferred:
             raise
-        except Exception as error:
+        except Exception as raised:
+            error = _of_the_tool(raised)
             failure = deps.failure_of(error)
             if isinstance(failure, DataGone | Braked):
                 raise
@@ -223,6 +231,13 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     if approval.answer == "ask":
         raise CallDeferred(metadata={"approval_id": approval.id})
     return {"status": "waiting", "approval_id": approval.id, "note": words}
+
+
+def _of_the_tool(error: Exception) -> Exception:
+    """What the tool raised: pydantic-ai passes a tool's `ToolFailed` or `ModelRetry` on inside another error."""
+    cause = error.__cause__
+    wrapped = isinstance(error, ToolFailedError | ToolRetryError)
+    return cause if wrapped and isinstance(cause, ToolFailed | ModelRetry) else error
 
 
 async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:
