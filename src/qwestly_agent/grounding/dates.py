@@ -1,10 +1,10 @@
-"""Dates as people write them: ISO, with points or slashes, by a month's name, quarters, spans of years, '17."""
+"""Dates as people write them: ISO, with points or slashes, by a month's name, quarters, decades, spans, '17."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from qwestly_agent.grounding.units import MONTHS_BY_NAME
+from qwestly_agent.grounding.units import DECADES, MONTHS_BY_NAME, QUARTERS, key
 
 
 @dataclass(frozen=True)
@@ -15,27 +15,50 @@ class Day:
     month: int | None = None
     day: int | None = None
     quarter: int | None = None
+    decade: int | None = None
+    """Its first year."""
 
     def says(self, other: "Day") -> bool:
         """Whether all that the other one tells is told here, too."""
         told = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
         mine = self.quarter or (self.month and (self.month + 2) // 3)
-        return all(b is None or a == b for a, b in (*told, (mine, other.quarter)))
+        decade = self.decade or (self.year and self.year // 10 * 10)
+        return all(b is None or a == b for a, b in (*told, (mine, other.quarter), (decade, other.decade)))
 
 
 _MONTH = "|".join(sorted(map(re.escape, MONTHS_BY_NAME), key=len, reverse=True))
+_WHOLE_MONTH = "|".join(name for name in MONTHS_BY_NAME if len(name) > 4 and name not in ("march", "marzo"))
+_DECADE = "|".join(sorted(DECADES, key=len, reverse=True))
+_NTH = "|".join(sorted(map(re.escape, QUARTERS), key=len, reverse=True))
 _YEAR = r"(?:['’‘](?P<yy>\d\d)(?!\d)|(?P<yyyy>(?:19|20)\d\d)(?!\d))"
 DATES = re.compile(
     rf"""(?ix) (?<![\w.,]) (?:
+      (?P<decade>(?:19|20)\d0)(?:['’]?s|ern?|er[\s-]?jahre\w?)(?!\w)
+    | (?:the\s+['’]?|['’])(?P<decade_s>[1-9]0)['’]?s(?!\w) | (?P<decade_er>[1-9]0)er(?:[\s-]?jahren?)?(?!\w)
+    | (?:années|años|anos|anni|jaren|d[ée]cada\s+de(?:\s+los)?)\s+
+      (?:['’]?(?:19(?=\d0)|(?P<century>20)(?=\d0))?(?P<decade_of>\d0)|(?P<decade_word>{_DECADE}))(?!\w)
+    | (?:the|early|late|mid|die|der|den)[\s-]+(?P<decade_name>{_DECADE})(?:n|jahren?)?(?!\w)
+    | los\s+(?P<decade_end>{_DECADE})(?=\s*(?:[.,;)]|$))
+    | (?P<nth>{_NTH})\s+(?:quarter|quartal\w?|trim(?:estre|\.)|kwartaal)(?!\w)(?:\s*(?:of|de|del|do|des?)?\s*
+      (?:['’‘](?P<nth_yy>\d\d)(?!\d)|(?P<nth_year>(?:19|20)\d\d)(?!\d)))?
+    |
       (?P<iso>(?:19|20)\d\d)-(?P<iso_month>0[1-9]|1[0-2])(?:-(?P<iso_day>[0-3]\d))?(?![\d-])
     | (?P<one>[0-3]?\d)[./](?P<two>[0-3]?\d)[./](?P<any_year>(?:19|20)\d\d)(?!\d)
+    | (?P<d>[0-3]?\d)(?P<dot>[./])(?P<m>[0-3]?\d)(?P=dot)(?P<d_yy>\d\d)(?![\d/.,])
     | (?P<only_month>0?[1-9]|1[0-2])[/.](?P<month_year>(?:19|20)\d\d)(?!\d)
     | (?:(?P<day>[0-3]?\d)(?:\.|st|nd|rd|th|er|º|ª)?\s+(?:of\s+|de\s+|d['’])?)?
-      (?:(?P<month_before>{_MONTH})\.?\s*(?:[-–—/]|to|bis|a|à|au|até)\s*)?
+      (?:(?P<month_before>{_MONTH})\.?\s*(?:[-–—/]|to|and|bis|und|a|à|au|et|al|y|e|até)\s*)?
       (?P<month>{_MONTH})\.?(?:\s+(?P<day_behind>[0-3]?\d)(?:st|nd|rd|th)?,)?
       [\s-]*(?:de\s+|del\s+|of\s+|,\s*)?{_YEAR}
+    | (?P<quarter_first>[1-4])\.?\s?[qt](?:rim\.?)?\s?/?\s?['’]?
+      (?:(?P<first_year>(?:19|20)\d\d)|(?P<first_yy>\d\d))(?!\d)
+    | (?P<mm>0[1-9]|1[0-2](?=/\d\d\s?[-–—]\s?[01]\d/))/(?P<mm_yy>\d\d)(?![\d/.,%])
+    | (?P<short_month>{_MONTH})[./-]\s?(?P<short_yy>\d\d)(?![\d\w.,:%])
     | (?:q|t|quarter\s+|quartal\s+|trimestre\s+)(?P<quarter>[1-4])(?!\d)(?:[\s/-]*(?:of\s+|de\s+)?
-      (?:['’‘](?P<quarter_yy>\d\d)(?!\d)|(?P<quarter_year>(?:19|20)\d\d)(?!\d)))?
+      (?:['’‘/-]?(?P<quarter_yy>\d\d)(?![\d\w.,:%])|(?P<quarter_year>(?:19|20)\d\d)(?!\d)))?
+    | (?P<yearless_day>[0-3]?\d)(?:\.|st|nd|rd|th|er|º)?\s+(?:of\s+|de\s+|d['’])?
+      (?P<yearless_month>{_WHOLE_MONTH})(?!\w)
+    | (?P<bare_month>{_WHOLE_MONTH})(?!\w)(?:\s+(?P<bare_day>[0-3]?\d)(?:st|nd|rd|th)(?!\w))?
     | (?P<from>(?:19|20)\d\d)\s?[-–—/]\s?(?P<to>\d\d)(?![\d%])
     ) | (?<!\w)['’‘](?P<short>\d\d)(?![\d\w])
     """
@@ -44,7 +67,26 @@ DATES = re.compile(
 
 def days_of(match: re.Match[str]) -> Iterator[Day]:
     """Each date that a match of `DATES` may mean or, where it is a span, holds."""
-    if match["iso"]:
+    if decade := match["decade_word"] or match["decade_name"] or match["decade_end"]:
+        yield Day(decade=1900 + DECADES[key(decade)])
+    elif match["decade"]:
+        yield Day(decade=int(match["decade"]))
+    elif decade := match["decade_s"] or match["decade_er"] or match["decade_of"]:
+        yield Day(decade=int(decade) + (2000 if match["century"] or 0 < int(decade) < 30 else 1900))
+    elif match["nth"]:
+        years = _years(match["nth_yy"], match["nth_year"]) or [None]
+        yield from (Day(year, quarter=QUARTERS[key(match["nth"])]) for year in years)
+    elif match["quarter_first"]:
+        years = _years(match["first_yy"], match["first_year"])
+        yield from (Day(year, quarter=int(match["quarter_first"])) for year in years)
+    elif match["mm"] or match["short_month"]:
+        month = _int(match["mm"]) or MONTHS_BY_NAME[key(match["short_month"])]
+        yield from (Day(year, month) for year in _years(match["mm_yy"] or match["short_yy"], None))
+    elif match["yearless_month"]:
+        yield Day(month=MONTHS_BY_NAME[key(match["yearless_month"])], day=int(match["yearless_day"]))
+    elif match["bare_month"]:
+        yield Day(month=MONTHS_BY_NAME[key(match["bare_month"])], day=_int(match["bare_day"]))
+    elif match["iso"]:
         yield Day(int(match["iso"]), int(match["iso_month"]), _int(match["iso_day"]))
         if not match["iso_day"] and int(match["iso_month"]) > int(match["iso"][2:]):  # "2008-10" is a span as well
             yield Day(int(match["iso"]))
@@ -53,14 +95,19 @@ def days_of(match: re.Match[str]) -> Iterator[Day]:
         one, two, year = int(match["one"]), int(match["two"]), int(match["any_year"])
         orders = [(one, two)] if "." in match[0] else [(one, two), (two, one)]  # with points the day comes first
         yield from (Day(year, month, day) for day, month in orders if 1 <= month <= 12 and day)
+    elif match["d_yy"]:
+        one, two = int(match["d"]), int(match["m"])
+        orders = [(one, two)] if match["dot"] == "." else [(one, two), (two, one)]
+        for year in _years(match["d_yy"], None):
+            yield from (Day(year, month, day) for day, month in orders if 1 <= month <= 12 and day)
     elif match["month_year"]:
         yield Day(int(match["month_year"]), int(match["only_month"]))
     elif match["month"]:
-        month, day = MONTHS_BY_NAME[match["month"].lower()], _int(match["day"] or match["day_behind"])
+        month, day = MONTHS_BY_NAME[key(match["month"])], _int(match["day"] or match["day_behind"])
         for year in _years(match["yy"], match["yyyy"]):
             yield Day(year, month, day)
             if match["month_before"]:
-                yield Day(year, MONTHS_BY_NAME[match["month_before"].lower()])
+                yield Day(year, MONTHS_BY_NAME[key(match["month_before"])])
     elif match["quarter"]:
         years = _years(match["quarter_yy"], match["quarter_year"]) or [None]
         yield from (Day(year, quarter=int(match["quarter"])) for year in years)

@@ -6,25 +6,27 @@ from functools import lru_cache
 
 from text_to_num import alpha2digit, text2num
 
-from qwestly_agent.grounding.units import COMPOUNDS, FRACTIONS
+from qwestly_agent.grounding.units import ADJECTIVES, COMPOUNDS, FRACTIONS, SPELLINGS
 
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 UNREAD = re.compile(rf"(?<!\w)(?:{FRACTIONS}|{COMPOUNDS})(?!\w)", re.IGNORECASE)
 COMPOUND = re.compile(COMPOUNDS, re.IGNORECASE)
-_AND = re.compile(r"\s+(?:and|et|y|e|und|en)\s+", re.IGNORECASE)
+_AND = re.compile(r"[\s-]+(?:and|et|y|e|und|en)[\s-]+", re.IGNORECASE)
 GLUE = re.compile(
     r"[\s-]+(?:(?:and|et|y|e|und|en)\s+)?(?:(?:an?|une?|un[oa]?|uma?|ein\w{0,2}|of|de|di|d['’])\s*){0,2}", re.IGNORECASE
 )
 _POINT = re.compile(r"\s+(?:point|komma|virgule|coma|punto|vírgula|ponto|virgola|komma)\s+", re.IGNORECASE)
+_ADJECTIVE = re.compile(rf"(\w{{3,}}?)-?(?:{ADJECTIVES})", re.IGNORECASE)
 _TWO_MEANINGS = {"fr": {"neuf", "neufs"}, "it": {"sei"}, "es": {"uno"}, "en": set(), "de": {"acht"}, "nl": {"acht"}}
 
 
 def word_figures(text: str, language: str, taken: bytearray) -> Iterator[tuple[int, int, bool]]:
     """Start, end, and whether it is left unread; numbers next to each other are one figure."""
     parts = [
-        (*match.span(), False)
+        (*span, False)
         for match in WORD.finditer(text)
-        if not any(taken[match.start() : match.end()]) and is_number_word(match[0], language)
+        if not any(taken[match.start() : match.end()])
+        for span in _numbers_in(match, language)
     ]
     parts += [(*match.span(), True) for match in UNREAD.finditer(text) if not any(taken[match.start() : match.end()])]
     runs: list[tuple[int, int, bool]] = []
@@ -49,7 +51,25 @@ def _join(
         return (run[0], part[1], True)
     if _AND.fullmatch(gap):
         return (run[0], part[1], False) if value_of(whole, language) is not None else None
+    if text.startswith("-", part[1]) and value_of(whole, language) is None:  # "twelve five-pound batches"
+        return None
     return (run[0], part[1], value_of(whole, language) is None) if re.fullmatch(r"[\s-]+", gap) else None
+
+
+def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]:
+    """Where in it a number stands: "twenty-one" whole, "three" of "three-year", "zwölf" of "zwölfköpfig"."""
+    if is_number_word(word[0], language):
+        yield word.span()
+        return
+    pieces = [(word.start() + piece.start(), word.start() + piece.end()) for piece in re.finditer(r"[^-]+", word[0])]
+    if len(pieces) > 1:
+        for i in range(len(pieces), 0, -1):
+            start, end = word.start(), pieces[i - 1][1]
+            if is_number_word(word.string[start:end], language):
+                yield start, end
+                return
+    if language == "de" and (match := _ADJECTIVE.fullmatch(word[0])) and value_of(match[1], language) is not None:
+        yield word.start(), word.start() + match.end(1)
 
 
 def value_inside(words: str, language: str) -> bool:
@@ -66,8 +86,10 @@ def value_of(words: str, language: str) -> int | None:
     if not language:
         return None
     plain = " ".join(words.lower().split())
+    for typed, spelt in SPELLINGS.get(language, {}).items():
+        plain = plain.replace(typed, spelt)
     try:
         return int(text2num(plain, language))
     except (ValueError, OverflowError):
-        ordinal = re.fullmatch(r"(\d+)\D{1,3}", alpha2digit(plain, language)) if " " not in plain else None
+        ordinal = re.fullmatch(r"(\d{1,30})\D{1,3}", alpha2digit(plain, language)) if " " not in plain else None
         return int(ordinal[1]) if ordinal and int(ordinal[1]) > 2 and not UNREAD.fullmatch(plain) else None

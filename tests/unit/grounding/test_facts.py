@@ -14,6 +14,7 @@ from qwestly_agent.grounding.facts import Facts, check_facts
 from qwestly_agent.grounding.figures import figures
 from qwestly_agent.grounding.model import Quote, Source, Statement
 from qwestly_agent.grounding.quotes import find_quote
+from qwestly_agent.grounding.units import MONTHS_BY_NAME, UNITS
 
 TODAY = date(2026, 11, 22)
 CLAIMS = sorted((Path(__file__).parents[3] / "evals" / "claims").glob("*.yaml"))
@@ -43,6 +44,26 @@ def facts(statement: str, quote: str, language: str = "en", source: str = "", **
         ("Hauls 2,000 kg", "hauls 2 t", "en"),
         ("Ventes de 1 200 €", "1 200 € de ventes", "fr"),
         ("Paid £2.1m", "£2,100,000", "en"),
+        ("A plot of 5,000 square metres", "plot: 0.5 hectares", "en"),
+        ("Ships 1,200 litres", "ships 12 hl", "en"),
+        ("Granja de 300.000 m²", "30 hectareas", "es"),
+        ("Opened in the second quarter of 2016", "opened Q2/16", "en"),
+        ("En el tercer trimestre de 2017", "3T17", "es"),
+        ("In the 1980s", "since 1984", "en"),
+        ("En los años noventa", "desde 1996", "es"),
+        ("On 2 April", "2/4/2018", "en"),
+        ("Am 2. April 2018", "02.04.18", "de"),
+        ("Im Juni 2018", "seit 06/18", "de"),
+        ("Works 4 days", "a four-day week", "en"),
+        ("Crew von 4", "vierköpfige Crew", "de"),
+        ("10 Jahre Erfahrung", "zehnjährige Erfahrung", "de"),
+        ("Within a tenth of a second", "within 0.1 s", "en"),
+        ("Shuts at 7:30 pm", "19:30 closing", "en"),
+        ("Von 8 bis 16 Uhr", "8:00-16:00", "de"),
+        ("23 alumnos", "veintitres alumnos", "es"),
+        ("Entre 2011 y 2013", "del 2011 al 2013", "es"),
+        ("Trente pour cent", "30 %", "fr"),
+        ("De 20 à 30 k€", "20 k€ -> 30 k€", "fr"),
     ],
 )
 def test_the_same_figure_in_another_form_is_the_same(statement: str, quote: str, language: str) -> None:
@@ -62,6 +83,20 @@ def test_the_same_figure_in_another_form_is_the_same(statement: str, quote: str,
         ("Led 80 people", "led 800 people"),
         ("12,000 orders a minute", "12,000 orders per hour"),
         ("Fell to 3 %", "from 8 % to 5 %"),
+        ("Fell by 60 %", "went from 50 to 30"),
+        ("Farms 9 acres", "farms 9 hectares"),
+        ("Lifts 5 pounds", "lifts 5 kg"),
+        ("In the first quarter of 2016", "opened Q2 2016"),
+        ("In the 1980s", "since 1994"),
+        ("On 3 April", "on 2 April"),
+        ("Opened in October", "opened on 3 September"),
+        ("A five-day week", "works 4 days"),
+        ("A hundredth of a second", "0.1 s"),
+        ("Shuts at 6:30 pm", "19:30 closing"),
+        ("Ran 90 miles", "ran nearly 120 miles"),
+        ("Nearly 90 miles", "120 miles"),
+        ("Python 3.14", "Python 3.13"),
+        ("40 guests daily", "40 guests a week"),
     ],
 )
 def test_another_figure_date_or_unit_is_missed(statement: str, quote: str) -> None:
@@ -78,6 +113,10 @@ def test_another_figure_date_or_unit_is_missed(statement: str, quote: str) -> No
         ("Up eight percentage points", "88 to 96 pct", "96 pct − 88 = eight percentage points"),
         ("Earned €5,400 a year", "€450 a month", "€450 × 12 = €5,400"),
         ("€67,200 of it was funded", "cost €168,000, 40 % of it funded", "40 % of €168,000 = €67,200"),
+        ("Six ten-pound bags make 60 pounds", "6 bags of 10 lbs", "6 × 10 lbs = 60 pounds"),
+        ("Cut to 60 % of that", "went from 50 to 30", "30 of 50: 60 %"),
+        ("Taught 90 lessons", "3 lessons a week for 30 weeks", "3 × 30 weeks = 90"),
+        ("Answers 15 calls an hour", "120 calls in 8 hours", "120 ÷ 8 hours = 15"),
     ],
 )
 def test_one_step_of_arithmetic_is_named(statement: str, quote: str, step: str) -> None:
@@ -91,9 +130,41 @@ def test_one_step_of_arithmetic_is_named(statement: str, quote: str, step: str) 
         ("Zwei Jahre dort", "zweieinhalb Jahre dort", "de"),
         ("In 2021", "in twenty twenty-one", "en"),
         ("Douze entretiens", "une douzaine d’entretiens", "fr"),
+        ("Dix-huit mois", "un an et demi", "fr"),
     ],
 )
 def test_what_code_cannot_read_whole_is_left_to_the_judge_and_said(statement: str, quote: str, language: str) -> None:
+    found = facts(statement, quote, language)
+    assert found.missing == ()
+    assert found.unread
+
+
+@pytest.mark.parametrize(
+    ("statement", "quote", "language"),
+    [
+        ("Well over 300 guests", "330 guests in the hall", "en"),
+        ("Fast 50 Betten", "47 betten", "de"),
+        ("Sold 1,300 jars", "sold 1,287 jars", "en"),
+        ("Took almost 11 years", "2011-2023", "en"),
+        ("Number two of the club", "second in command, 12 members", "en"),
+        ("The two branches", "both branches, 14 people", "en"),
+        ("Seis cocineros", "cinco cocineros y yo", "es"),
+        ("Runs a team of four", "with three others", "en"),
+        ("Five languages", "Greek, Turkish, Arabic, French and English. All with 100 pupils", "en"),
+        ("Fitted them in two summers", "did 8 last summer, 4 this one", "en"),
+        ("One in five came back", "20 % came back", "en"),
+        ("Jede dritte Kundin", "9 von 27 Kundinnen", "de"),
+        ("1.200 Stunden im Einsatz", "100 Stunden im Monat", "de"),
+        ("Opens at 6", "opens 6:00 pm", "en"),
+        ("Married in 2015", "started 2014, married a year later", "en"),
+        ("In 2019", "started 2016, three years there", "en"),
+        ("Aged 35", "born 1991", "en"),
+        ("€120,000 of sales", "sales: 120k", "en"),
+        ("Half of it, 37.5 %, is let", "3 rooms let, 5 empty", "en"),
+        ("Twelve months", "a year there, 8 people", "en"),
+    ],
+)
+def test_what_words_imply_or_takes_two_steps_is_left_to_the_judge(statement: str, quote: str, language: str) -> None:
     found = facts(statement, quote, language)
     assert found.missing == ()
     assert found.unread
@@ -110,6 +181,60 @@ def test_what_stands_beside_the_quote_is_to_be_quoted_too() -> None:
 
 def test_the_fields_of_a_quoted_source_are_known() -> None:
     assert facts("Cook from 2016 to 2019", "Cook", **{"from": "2016", "to": "2019-04"}) == Facts((), (), ())
+
+
+HOSTILE = [
+    "½",
+    "½½",
+    "'",
+    "\u200b",
+    "\u202e",
+    "\ud800",
+    "٣",
+    "٢٠١٩",
+    "9" * 40,
+    "9" * 5000,
+    "+4" * 30,
+    "ſ",
+    "ı",
+    "İ",
+    "²",
+    "Ⅷ",
+]
+WORDS = [
+    *HOSTILE,
+    " ",
+    "-",
+    "/",
+    "%",
+    "€",
+    "the ",
+    "ten",
+    "half",
+    "2019",
+    "'19",
+    "3T21",
+    "6 pm",
+    *UNITS,
+    *MONTHS_BY_NAME,
+]
+
+
+@given(
+    st.one_of(st.text(max_size=40), st.lists(st.sampled_from(WORDS), max_size=10).map("".join)),
+    st.one_of(st.text(max_size=40), st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)),
+    st.sampled_from(["en", "de", "es", "fr", "pt", "it", "nl", ""]),
+)
+@example("9" * 5000, "+49 " * 2000, "en")
+@example("5 ſ, 3 mİn, 2 Auguſt 2019", "a tenth of a ſecond", "en")
+@example("\ud800 5 kg", "٥ kg", "de")
+def test_no_hostile_text_raises(text: str, quoted: str, language: str) -> None:
+    for figure in figures(text, language):
+        assert 0 <= figure.start < figure.end <= len(text)
+    source = Source(id="s", text=f"x {quoted} x", language=language)
+    quote = find_quote(Quote(source="s", text=source.text), {"s": source})
+    assert quote
+    check_facts(Statement(text=text, language=language), [quote], TODAY)
 
 
 @given(
