@@ -196,7 +196,8 @@ def _is_implied(figure: Figure, quotes: Sequence[Found]) -> bool:
     ):
         return False
     counted = figure.unit is None or figure.unit.dimension == TIMES
-    sayable = value in IMPLIED and (counted or (value in (1, 5, 12) and _dimension(figure) in (MINUTES, MONTHS)))
+    is_time = _dimension(figure) in (MINUTES, MONTHS)
+    sayable = value in IMPLIED and (counted or value > MOST_NAMED or (value == 1 and is_time))
     if sayable and _says(IMPLIED[int(value)], text):
         return True
     if not counted:
@@ -291,11 +292,13 @@ def _is_a_count(figure: Figure, known: Sequence[Figure]) -> bool:
 def _has_no_unit_there(figure: Figure, known: Sequence[Figure], today: date) -> bool:
     """Its number stands there with no unit of a table: "started with 16" for sixteen years, "120k" for euros."""
     bare, there = replace(figure, unit=None), [each for each in known if each.unit is None and not each.days]
-    if figure.unit is None or figure.days:
+    if figure.days:
         return False
-    if any(_same(replace(bare, values=figure.values), each) and not each.beside for each in there):
+    if figure.unit and any(_same(replace(bare, values=figure.values), each) and not each.beside for each in there):
         return True
-    return bool(_step(bare, there[:MOST_FIGURES], today))
+    if any(each.text.endswith("m") and value * 10**6 in figure.values for each in known for value in each.values):
+        return True  # "3m users"
+    return bool(figure.unit and _step(bare, there[:MOST_FIGURES], today))
 
 
 def _is_by_more_than_a_step(figure: Figure, known: Sequence[Figure]) -> bool:
@@ -458,7 +461,12 @@ def _product(figure: Figure, one: Figure, other: Figure) -> str | None:
         if one.unit != other.unit and _meet(figure, wanted, [a / b for a in one.amounts for b in times if b > 1]):
             return f"{one.text.strip()} ÷ {other.text.strip()} = {figure.text.strip()}"
     share = one.unit is not None and one.unit.dimension == PERCENT
-    if (one.unit and not share) or one.year or other.year or not (one.values and other.values):
+    if (
+        (one.unit and not share and one.unit.dimension != TIMES)
+        or one.year
+        or other.year
+        or not (one.values and other.values)
+    ):
         return None
     for a in one.values:
         for b in other.amounts:

@@ -140,6 +140,7 @@ class _Reader:
             self.found.remove(touching)
             start, unit = touching.start, unit or touching.unit
         is_figure = COMPOUND.search(self.text, start, end) or value_inside(self.text[start:end], self.language)
+        is_figure = is_figure or _SCALE_BEHIND.match(self.text, end)  # "eine halbe Mio."
         if touching or unit or is_figure:
             self.take(Figure(start, end, self.text[start:unit_end], unit=unit, unread=True), start, unit_end)
 
@@ -172,6 +173,7 @@ _PART = re.compile(
 )
 _BEFORE = "|".join(sorted(map(re.escape, CURRENCIES_BEFORE), key=len, reverse=True))
 _SCALE = "|".join(sorted((*map(re.escape, SCALES), "billions?", "b", "m"), key=len, reverse=True))
+_SCALE_BEHIND = re.compile(rf"\s(?:an?\s|of an?\s)?(?:{_SCALE})(?!\w)", re.IGNORECASE)
 _NUMBER = re.compile(
     rf"""(?ix)
     (?:(?<!\w)(?P<before>{_BEFORE})\s?)?
@@ -376,11 +378,14 @@ def _with_rates(found: Sequence[Figure], text: str) -> Iterator[Figure]:
             figure,
             rate=UNITS[key(rate["unit"])] if rate and not ended else _often(figure, text, behind, since),
             beside=frozenset() if figure.unit else frozenset(units.get(sentences[i], ())),
-            leeway=Fraction(1, 5) if _is_about(figure, text, behind) else Fraction(0),
+            leeway=Fraction(1, 4) if _is_about(figure, text, behind) else Fraction(0),
         )
 
 
-_ABOUT = re.compile(rf"(?<!\w)(?:{ABOUT})\s?(?:(?:an?|the|die|der|den|les?|las?|los|os?|un[ea]?)\s)?", re.IGNORECASE)
+_ABOUT = re.compile(
+    rf"(?<!\w)(?:{ABOUT})\s?(?:(?:an?|one|the|die|der|den|les?|las?|los|os?|un[eao]?|uma?|ein\w{{0,2}})\s)?",
+    re.IGNORECASE,
+)
 _ABOUT_BEHIND = re.compile(rf"(?:{ABOUT_BEHIND})(?![\w%])", re.IGNORECASE)
 
 

@@ -429,12 +429,15 @@ IMPLIED: Mapping[int, str] = {
     5: r"weekdays|mon(?:day)?s?\s?(?:-|–|to|through)\s?fri(?:day)?s?|mo\w*\.?\s?(?:-|–|bis)\s?fr(?:eitags?)?"
     r"|lunes a viernes"
     r"|lundi au vendredi|segunda a sexta|lunedì a venerdì|quintett?o?|quinteto",
+    6: r"sei",
+    8: r"acht",
+    9: r"neufs?",
     12: r"noon|midday|midnight|mittags?|mitternacht|midi|minuit|mediod[ií]a|medianoche|meio-dia|meia-noite",
 }
 """Words that may say a small number without counting."""
 
 ADJECTIVES = (
-    r"(?:jährig|monatig|wöchig|tägig|stündig|minütig|köpfig|teilig|stellig|stufig|sprachig|seitig|bändig)(?:e[mnrs]?)?"
+    r"(?:jährig|monatig|wöchig|tägig|stündig|minütig|köpfig|teilig|stufig|sprachig|seitig|bändig)(?:e[mnrs]?)?"
     r"|mal(?:ig(?:e[mnrs]?)?)?"
 )
 """What German puts behind a number in one word."""
