@@ -1,4 +1,7 @@
-"""Numbers in words, as far as `text2num` reads them: a run of number words is read whole or not at all."""
+"""Numbers in words, as far as `text2num` reads them: a run of number words is read whole or not at all.
+
+Where nobody knows the language, a word that is a number in some language is left unread.
+"""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +9,7 @@ from functools import lru_cache
 
 from text_to_num import alpha2digit, text2num
 
-from qwestly_agent.grounding.units import ADJECTIVES, COMPOUNDS, FRACTIONS, SPELLINGS
+from qwestly_agent.grounding.units import ADJECTIVES, COMPOUNDS, FRACTIONS, NUMBER_LANGUAGES, SPELLINGS
 
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 UNREAD = re.compile(rf"(?<!\w)(?:{FRACTIONS}|{COMPOUNDS})(?!\w)", re.IGNORECASE)
@@ -23,7 +26,7 @@ _TWO_MEANINGS = {"fr": {"neuf", "neufs"}, "it": {"sei"}, "es": {"uno"}, "en": se
 def word_figures(text: str, language: str, taken: bytearray) -> Iterator[tuple[int, int, bool]]:
     """Start, end, and whether it is left unread; numbers next to each other are one figure."""
     parts = [
-        (*span, False)
+        (*span, not language)
         for match in WORD.finditer(text)
         if not any(taken[match.start() : match.end()])
         for span in _numbers_in(match, language)
@@ -78,6 +81,8 @@ def value_inside(words: str, language: str) -> bool:
 
 
 def is_number_word(word: str, language: str) -> bool:
+    if not language:  # a number in some language: more than an article, and not read
+        return any((value_of(word, each) or 0) > 1 for each in NUMBER_LANGUAGES)
     return value_of(word, language) is not None and word.lower() not in _TWO_MEANINGS.get(language, ())
 
 

@@ -132,6 +132,7 @@ def test_one_step_of_arithmetic_is_named(statement: str, quote: str, step: str) 
         ("In 2021", "in twenty twenty-one", "en"),
         ("Douze entretiens", "une douzaine d’entretiens", "fr"),
         ("Dix-huit mois", "un an et demi", "fr"),
+        ("Zwanzig Hühner", "zwölf hühner", ""),
     ],
 )
 def test_what_code_cannot_read_whole_is_left_to_the_judge_and_said(statement: str, quote: str, language: str) -> None:
