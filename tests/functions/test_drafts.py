@@ -12,6 +12,7 @@ from pymongo.database import Database
 from infra.local.candidate_app import LINKEDIN_SUGGESTIONS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, LeftOut, Section
+from qwestly_agent.grounding.model import Quote
 from qwestly_agent.stores.drafts import COLLECTION, Draft
 from tests.servers import Answer, ChatServer, Client
 
@@ -24,20 +25,20 @@ LIE, WHY = "Won the Nobel Prize in 2019.", "No cited source says 2019."
 SECRET = "what stands in a document, and is nobody's to repeat"
 HAND_OVER, READ = "hand_over_linkedin_about", "read_draft"
 
+QUOTES = (Quote(source="document:1", text="what stands in a document"),)
 CHECKED = CheckedCard(
     card=Card(
         style="story",
-        headline=Claim(text="Builds what she plans", evidence=("document:1",)),
+        headline=Claim(text="Builds what she plans", quotes=QUOTES),
         sections=(
             Section(
                 kind="about",
                 heading="About me",
-                claims=(Claim(text=ABOUT, evidence=("document:1",)), Claim(text=MORE, evidence=("document:1",))),
+                claims=(Claim(text=ABOUT, quotes=QUOTES), Claim(text=MORE, quotes=QUOTES)),
             ),
         ),
     ),
-    left_out=(LeftOut(claim=Claim(text=LIE, evidence=("document:1",)), why=(WHY,)),),
-    confirmed=(),
+    left_out=(LeftOut(claim=Claim(text=LIE, quotes=QUOTES), why=(WHY,)),),
 )
 EVIDENCE = Evidence(id="document:1", kind="document", trust="user_document", text=SECRET, source="résumé.pdf")
 

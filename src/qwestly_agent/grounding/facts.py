@@ -76,6 +76,7 @@ def check_facts(statement: Statement, quotes: Sequence[Found], today: date) -> F
         elif (
             any(_may_be(exact, each) for each in known)
             or _is_about(replace(exact, leeway=figure.leeway), known, today)
+            or _is_a_short_year(exact, known)
             or _is_a_count(exact, known)
             or _is_implied(exact, quotes)
             or _is_a_share(exact, known)
@@ -179,6 +180,13 @@ def _rounding(value: Fraction) -> Fraction:
     written = str((value * 10**places).numerator)
     digits = written.rstrip("0")
     return Fraction(10 ** (len(written) - len(digits)), 2 * 10**places) / value if len(digits) > 1 else Fraction(0)
+
+
+def _is_a_short_year(figure: Figure, known: Sequence[Figure]) -> bool:
+    """A year of which two bare digits stand there: "15-18 at Bosch", "2015 to 18", "summer 17"."""
+    years = {figure.year, *(day.year for day in figure.days)} - {None}
+    bare = {value for each in known if each.unit is None for value in each.values}
+    return any(Fraction((year or 0) % 100) in bare for year in years)
 
 
 def _is_implied(figure: Figure, quotes: Sequence[Found]) -> bool:

@@ -246,7 +246,7 @@ FRACTIONS = (
 )
 """Words that make a figure with the number or unit beside them, which is never read in part."""
 COMPOUNDS = (
-    r"(?:an?|one)[\s-](?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)th|third\s+of"
+    r"(?:an?|one)[\s-](?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)th|(?:a|one|by\s+a)[\s-]third|third\s+of"
     r"|(?:une?|deux|trois|quatre)\s(?:cinqu|six|sept|huit|neuv|dix|vingt|cent|mill)ièmes?"
     r"|(?:un|dos|tres|cuatro|uma?|dois|três|quatro|due|tre|quattro)\s(?:quint|sext|séptim|sétim|octav|oitav|noven"
     r"|non|d[éeè]cim)[oi]s?"
