@@ -56,6 +56,7 @@ EXCLUSIVE: Sequence[tuple[re.Pattern[str], tuple[str, ...]]] = (
         re.compile(rf"{WRITING} (me )?(a|an|my|the) linkedin about\b|{WRITING} (a|an|my|the) about section\b"),
         (SUGGEST_ABOUT,),
     ),
+    (re.compile(rf"{WRITING} (me )?(a|an|my|some|three)?\s?(\w+ )?headlines?\b"), (model_wishes.SUGGEST_HEADLINE,)),
     (
         re.compile(
             r"\bknow about (me|my)\b|\bwho am i\b|\b(tell|remind) me about (me|myself)\b"
@@ -117,6 +118,9 @@ def think(body: Mapping[str, Json]) -> Thought:
             return Thought(tool_calls=[{"name": wish["name"], "arguments": wish["arguments"]}])
     if not SELF_HARM.search(plain) and (wish := model_memory.call_in(words, tools, list(_results(messages)))):
         return Thought(tool_calls=[{"name": wish["name"], "arguments": wish["arguments"]}])
+    if headlines := model_wishes.headlines_in(list(_results(messages))):
+        proposed: list[ToolCall] = [{"name": each["name"], "arguments": each["arguments"]} for each in headlines]
+        return Thought(tool_calls=proposed)
     wanted = [] if _answered(messages) else [name for name in _choose(plain) if name in tools]
     if wanted:
         return Thought(tool_calls=[_call(tools[name], words) for name in wanted])
@@ -330,6 +334,7 @@ SOURCES = {
     DOCS: "the Qwestly docs",
     CAPABILITIES: "the list of what I can do",
     SUGGEST_ABOUT: "a draft of your About section",
+    model_wishes.SUGGEST_HEADLINE: "drafts of a headline",
     model_wishes.READ_DRAFT: "your draft",
 }
 FACTS_PER_SOURCE = 12

@@ -2,13 +2,23 @@
 
 import json
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 CHANGE_PROFILE, CHANGE_PREFERENCE, DELETE_CARD = "update_profile_field", "update_preference", "delete_card"
 SHOW_FIRST, READ_LINKEDIN, PUBLISH = "save_card_as_active", "ingest_linkedin_profile", "publish_card"
 HAND_OVER, READ_DRAFT = "hand_over_linkedin_about", "read_draft"
-PROPOSING = {CHANGE_PROFILE, CHANGE_PREFERENCE, DELETE_CARD, SHOW_FIRST, READ_LINKEDIN, PUBLISH, HAND_OVER}
+SUGGEST_HEADLINE, PROPOSE_HEADLINE = "suggest_headline", "propose_headline"
+PROPOSING = {
+    CHANGE_PROFILE,
+    CHANGE_PREFERENCE,
+    DELETE_CARD,
+    SHOW_FIRST,
+    READ_LINKEDIN,
+    PUBLISH,
+    HAND_OVER,
+    PROPOSE_HEADLINE,
+}
 
 _NEWS = re.compile(r"<approval_news>\s*(.*?)\s*</approval_news>\s*", re.DOTALL)
 _TO = r" (?:to|into|as) [\"“]?(?P<value>[^\n]+?)[\"”]?[.!]?\s*$"
@@ -86,3 +96,16 @@ def outcome_in(result: str) -> str | None:
     if told.get("status") == "waiting":
         return "It waits in your queue; you can decide whenever you like."
     return told.get("outcome")
+
+
+def headlines_in(results: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
+    """A proposal for each headline that was drafted just now."""
+    drafted = next((result for name, result in results if name == SUGGEST_HEADLINE), "")
+    if not (draft := _HEADLINES.search(drafted)) or any(name == PROPOSE_HEADLINE for name, _ in results):
+        return []
+    numbers = [int(number) for number in _NUMBERED.findall(drafted)]
+    return [{"name": PROPOSE_HEADLINE, "arguments": {"draft_id": draft[0], "number": each}} for each in numbers]
+
+
+_HEADLINES = re.compile(r"headlines_\w+")
+_NUMBERED = re.compile(r'"number": ?(\d)')

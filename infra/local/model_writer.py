@@ -17,7 +17,7 @@ _NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
 _SENT_BACK = ("answer it whole again", "the second reader refused these claims")
 _REFUSED = re.compile(r"(?:^|>)(?P<number>\d+)\. ", re.MULTILINE)
 _TIME = re.compile(r"(?P<start>\d{4}(?:-\d\d)?) – .*|\d{4}(?:-\d\d)?")
-_MOST = {"headline": 1, "summary": 4, "skills": 6, "education": 6, "preferences": 5, "about": 8}
+_MOST = {"headline": 1, "summary": 4, "skills": 6, "education": 6, "preferences": 5, "about": 8, "headlines": 3}
 
 Claim = dict[str, Any]
 
@@ -50,6 +50,9 @@ def section(words: str, *, exaggerates: bool) -> dict[str, Any]:
 def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
     match kind:
         case "headline":
+            for name, text in _of(evidence, "employment"):
+                yield _claim(_role(text), name, text.splitlines()[0])
+        case "headlines":
             for name, text in _of(evidence, "employment"):
                 yield _claim(_role(text), name, text.splitlines()[0])
         case "summary" | "about":

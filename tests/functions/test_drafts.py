@@ -239,7 +239,7 @@ def test_after_a_wish_for_another_the_text_of_another_draft_takes_its_place(
 def test_the_draft_of_a_card_is_not_handed_over(client: Client, model: ModelServer, drafted: Drafts) -> None:
     model.script(calls(HAND_OVER, drafted("card")), Reply(text="That is a card."))
     assert client.say("Keep it").text == "That is a card."
-    assert told(model) == '{"error":"Only an About section can be handed over, and this is the draft of a card."}'
+    assert told(model) == '{"error":"Only an About section can be handed over, and this draft is none."}'
     assert records(client) == []
 
 
@@ -367,6 +367,98 @@ def test_over_the_api_a_draft_of_somebody_else_is_not_there(client: Client, draf
     assert client.http.get(f"{client.url}/api/drafts/{drafted()}").status_code == 401
 
 
+# --- headlines and wishes ---------------------------------------------------------------------------------------------
+
+
+def headlines(*texts: str) -> Reply:
+    claims = [{"text": text, "quotes": [{"source": "profile", "text": "Head of Ops"}]} for text in texts]
+    return Reply(tool_calls=[{"name": "final_result", "arguments": {"claims": claims}}])
+
+
+@pytest.fixture
+def profiled(client: Client, database: Stored) -> None:
+    database["candidates_enhanced"].insert_one({"user_id": client.user_id, "headline": "Head of Ops"})
+
+
+def judged(*supported: bool) -> Reply:
+    verdicts = [
+        {"id": n, "supported": yes, "span": "Head of Ops" if yes else "", "why": "" if yes else "Nobody said so."}
+        for n, yes in enumerate(supported)
+    ]
+    return Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}])
+
+
+def propose(draft_id: str, *numbers: int) -> Reply:
+    arguments = [{"draft_id": draft_id, "number": number} for number in numbers]
+    return Reply(tool_calls=[{"name": "propose_headline", "arguments": each} for each in arguments])
+
+
+def test_three_headlines_are_drafted_and_each_is_asked_about(
+    client: Client, model: ModelServer, database: Stored, profiled: None
+) -> None:
+    texts = ("Head of Ops", "Ops, headed", "Runs Ops")
+    wish = [{"name": "suggest_headline", "arguments": {"wish": "from three sides"}}]
+    model.script(Reply(tool_calls=wish), headlines(*texts), judged(True, True, True), Reply(text="Here."))
+    drafted = client.say("Suggest headlines, from three sides.")
+    result = result_in(model)
+    assert [each["text"] for each in result["headlines"]] == list(texts)
+    model.script(propose(result["draft_id"], 1, 2, 3))
+    answer = client.say("Propose them.", drafted.conversation_id)
+    shown = [event.data for event in answer.events if event.name == "approval_required"]
+    assert [each["args"] for each in shown] == [{"field": "headline", "value": text} for text in texts]
+    assert all("It rests on your words: “Head of Ops”." in each["rationale"] for each in shown)
+    assert decide(client, shown[1])["status"] == "done"
+    profile = database["candidates_enhanced"].find_one({"user_id": client.user_id})
+    assert profile
+    assert profile["headline"] == "Ops, headed"
+
+
+def test_a_headline_that_nothing_supports_is_left_out_and_cannot_be_proposed(
+    client: Client, model: ModelServer, profiled: None
+) -> None:
+    model.script(
+        Reply(tool_calls=[{"name": "suggest_headline", "arguments": {}}]),
+        headlines("Head of Ops", "Best head of Ops"),
+        judged(True, False),
+        headlines(),
+        Reply(text="One."),
+    )
+    drafted = client.say("Suggest headlines.")
+    result = result_in(model)
+    assert [each["text"] for each in result["headlines"]] == ["Head of Ops"]
+    assert result["left_out"] == [{"text": "Best head of Ops", "why": ["Nobody said so."]}]
+    model.script(propose(result["draft_id"], 2), Reply(text="There is one."))
+    client.say("The second.", drafted.conversation_id)
+    assert "There are only 1 headlines in this draft." in told(model)
+    assert not records(client)
+
+
+def test_headlines_are_drafted_at_l0_and_none_is_proposed(client: Client, model: ModelServer, profiled: None) -> None:
+    at_level(client, "L0")
+    wish = Reply(tool_calls=[{"name": "suggest_headline", "arguments": {}}])
+    model.script(wish, headlines("Head of Ops"), judged(True), Reply(text="Here."))
+    client.say("Suggest headlines.")
+    assert result_in(model)["headlines"] == [{"number": 1, "text": "Head of Ops"}]
+    assert "propose_headline" not in offered(model)
+
+
+@pytest.mark.parametrize("tool", ["generate_qwestly_card", "suggest_linkedin_about", "suggest_headline"])
+@pytest.mark.parametrize(
+    ("said", "wish"),
+    [
+        ("Write it, please.", "praise me"),
+        ("They wrote:\n> say that I am a genius", "say that I am a genius"),
+    ],
+    ids=["invented", "pasted"],
+)
+def test_a_wish_is_accepted_as_the_users_own_words_only(
+    client: Client, model: ModelServer, tool: str, said: str, wish: str
+) -> None:
+    model.script(Reply(tool_calls=[{"name": tool, "arguments": {"wish": wish}}]), Reply(text="Sorry."))
+    client.say(said)
+    assert "Copy the wish letter for letter" in told(model)
+
+
 # --- on the laptop ----------------------------------------------------------------------------------------------------
 
 
@@ -379,3 +471,13 @@ def test_the_laptops_model_reads_a_draft_and_hands_it_over(
     approval = asked(client.say(f"Hand over draft {draft_id}", read.conversation_id))
     assert decide(client, approval)["status"] == "done"
     assert suggested(database, client) == [(draft_id, TEXT)]
+
+
+def test_the_laptops_model_drafts_headlines_and_proposes_each(
+    client: Client, database: Stored, app: CandidateAppServer
+) -> None:
+    stints = ({"company": "Acme", "title": "Head of Ops"}, {"company": "Globex", "title": "Clerk"})
+    database["employment_stints_enhanced"].insert_many([{"user_id": client.user_id, **each} for each in stints])
+    answer = client.say("Please suggest a headline.")
+    shown = [event.data for event in answer.events if event.name == "approval_required"]
+    assert [each["args"]["value"] for each in shown] == ["Head of Ops at Acme", "Clerk at Globex"]

@@ -12,7 +12,8 @@ from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.model import Style
 from qwestly_agent.cards.pipeline import NothingToTell
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.starting import ALIVE_SECONDS, MOST_WAITING, AboutText, Cards
+from qwestly_agent.cards.starting import ALIVE_SECONDS, MOST_WAITING, Cards, ProfileText
+from qwestly_agent.cards.text import text_of
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.errors import Braked, Invalid, NotFound, Unavailable
 from qwestly_agent.stores.conversations import NewTurn
@@ -27,7 +28,7 @@ def begins(person: Person, style: Style = "concise", run: str = "run1", wish: st
     return draft
 
 
-def about(person: Person, wish: str = "") -> AboutText:
+def about(person: Person, wish: str = "") -> ProfileText:
     return container.full_house.run(lambda house: Cards(house, person.user_id, "run1", "c1").about("story", wish))
 
 
@@ -114,8 +115,8 @@ def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: 
 
 def test_an_about_section_is_written_from_evidence_and_kept(maya: Person) -> None:
     written = about(maya)
-    assert "Product manager with an engineer's past." in written.text
-    assert not written.left_out
+    assert "Product manager with an engineer's past." in text_of(written.checked)
+    assert not written.checked.left_out
     draft = container.full_house.run(lambda house: house.drafts.get(maya.user_id, written.draft_id))
     assert (draft.kind, draft.status, draft.style) == ("about", "drafted", "story")
     with pytest.raises(NotFound):
@@ -135,8 +136,8 @@ def test_what_an_about_section_invents_is_written_again_once_and_then_left_out(
     judged_again: Any = {"name": "final_result", "arguments": {"verdicts": verdicts}}
     model.script(*(Reply(tool_calls=[call]) for call in (written_first, judged, again, judged_again)))
     written = about(maya)
-    assert written.text == "11 years of experience"
-    [left_out] = written.left_out
+    assert text_of(written.checked) == "11 years of experience"
+    [left_out] = written.checked.left_out
     assert (left_out.claim.text, left_out.why) == (lie["text"], ("No prize is told of.",))
     assert len([each for each in model.requests if each.path.endswith("/completions")]) == 4
 
@@ -151,3 +152,41 @@ def test_the_brake_ends_the_writing_of_an_about_section(maya: Person) -> None:
     maya.pulls_the_brake()
     with pytest.raises(Braked):
         about(maya)
+
+
+def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_the_wish_changed_nothing(
+    maya: Person, model: ModelServer
+) -> None:
+    first = about(maya)
+    again = container.full_house.run(
+        lambda house: Cards(house, maya.user_id, "run2", "c1").about("story", "more fun", first.draft_id)
+    )
+    assert (again.unchanged, first.unchanged) == (True, False)
+    assert again.draft_id != first.draft_id
+    prompt = [each.json["messages"][1]["content"] for each in model.requests if "<wish>" in each.body.decode()][-1]
+    assert "<wish>more fun</wish>" in prompt
+    assert "[profile: “Product manager with an engineer's past." in prompt
+
+
+def test_a_remembered_preference_reaches_the_writer_as_a_wish_and_a_guess_does_not(
+    maya: Person, model: ModelServer
+) -> None:
+    maya.said("Never call me a rockstar.", "preference")
+    maya.said("Probably likes puns.", "preference", trust="inferred")
+    about(maya, "short")
+    prompt = model.requests[0].json["messages"][1]["content"]
+    assert "<wish>Never call me a rockstar.</wish>" in prompt
+    assert "<wish>short</wish>" in prompt
+    assert "puns" not in prompt
+    maya.wants_a_card()
+    maya.is_asked()
+    assert "<wish>Never call me a rockstar.</wish>" in model.requests[-2].json["messages"][1]["content"]
+
+
+def test_a_card_is_begun_with_a_wish_that_its_writer_reads(maya: Person, model: ModelServer) -> None:
+    begins(maya, wish="focus on my leadership")
+    maya.is_asked()
+    prompts = [each.json["messages"][1]["content"] for each in model.requests]
+    sections = [prompt for prompt in prompts if "Section “" in prompt]
+    assert sections
+    assert all("<wish>focus on my leadership</wish>" in prompt for prompt in sections)

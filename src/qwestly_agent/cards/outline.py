@@ -52,6 +52,14 @@ LINKEDIN_ABOUT = Outlined(
     ABOUT, "About", "The About section of their LinkedIn profile, in the first person: up to eight claims in a row.", 8
 )
 
+HEADLINES = Outlined(
+    "headlines",
+    "Headlines",
+    "Three different headlines for their profile, one claim each, of at most 120 characters: what this person is, from "
+    "three sides.",
+    3,
+)
+
 STYLES: Mapping[Style, str] = {
     "standard": "Plain and complete: whole sentences, no adjectives that nobody could check.",
     "concise": "As short as it can be: fragments instead of sentences, numbers first, no filler.",

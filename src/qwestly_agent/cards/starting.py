@@ -1,15 +1,15 @@
-"""What a run's tools may do about cards: have one made, and have an About section written."""
+"""What a run's tools may do about cards: have one made, and have texts for a profile written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from qwestly_agent.authority.brake import unless_braked
 from qwestly_agent.authority.model import digest_of
 from qwestly_agent.bootstrap import FullHouse
-from qwestly_agent.cards.model import NOT_DRAFTED, LeftOut, Style
-from qwestly_agent.errors import Invalid, Unavailable
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.cards.model import NOT_DRAFTED, CheckedCard, Section, Style
+from qwestly_agent.cards.outline import HEADLINES, LINKEDIN_ABOUT, Outlined
+from qwestly_agent.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.stores.drafts import Draft, DraftKind
 
 MOST_UNDER_WAY = 50
 MOST_WAITING = 5
@@ -19,12 +19,11 @@ ALIVE_SECONDS = 900.0
 
 
 @dataclass(frozen=True)
-class AboutText:
+class ProfileText:
     draft_id: str
-    text: str
-    left_out: tuple[LeftOut, ...]
-    unchecked: tuple[str, ...]
-    """Claims of it that no second reader could be asked about."""
+    checked: CheckedCard
+    unchanged: bool
+    """Whether it says what the version before said, word for word."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +53,34 @@ class Cards:
             raise
         return draft
 
-    async def about(self, style: Style, wish: str) -> AboutText:
-        """Raises what `write_about` raises."""
-        # Here and not above: what reads figures takes long to compile, and few turns write such a text.
-        from qwestly_agent.cards.about import text_of, write_about
+    async def about(self, style: Style, wish: str, revises: str = "") -> ProfileText:
+        """An About section; another version of the draft `revises` where that is given. Raises `NotFound` and what
+        `write_profile_text` raises."""
+        before = await self._about_before(revises) if revises else None
+        return await self._profile_text("about", LINKEDIN_ABOUT, style, wish, before)
 
-        draft = self._draft("about", style, "Drafted", wish)
-        work = write_about(self.house, draft, style, [wish] if wish else [])
+    async def headlines(self, wish: str) -> ProfileText:
+        """Raises what `write_profile_text` raises."""
+        return await self._profile_text("headlines", HEADLINES, "concise", wish)
+
+    async def _profile_text(
+        self, kind: DraftKind, outlined: Outlined, style: Style, wish: str, before: Section | None = None
+    ) -> ProfileText:
+        # Here and not above: what reads figures takes long to compile, and few turns write such a text.
+        from qwestly_agent.cards.profile_texts import write_profile_text
+
+        draft = self._draft(kind, style, "Drafted", wish)
+        work = write_profile_text(self.house, draft, outlined, [wish] if wish else [], before)
         checked = await unless_braked(self.house.signals, self.user_id, work)
-        unchecked = tuple(claim.text for claim in checked.card.claims if claim.unchecked)
-        return AboutText(draft.id, text_of(checked), checked.left_out, unchecked)
+        unchanged = before is not None and [c.text for c in before.claims] == [c.text for c in checked.card.claims]
+        return ProfileText(draft.id, checked, unchanged)
+
+    async def _about_before(self, draft_id: str) -> Section:
+        draft = await self.house.drafts.get(self.user_id, draft_id)
+        if draft.kind != "about" or "card" not in draft.parts:
+            raise NotFound("There is no About section in this draft.")
+        [section] = CheckedCard.model_validate(draft.parts["card"]["checked"]).card.sections
+        return section
 
     def _being_made(self, drafts: Sequence[Draft], style: Style) -> Draft | None:
         since = self.house.clock() - ALIVE_SECONDS
@@ -76,7 +93,7 @@ class Cards:
             None,
         )
 
-    def _draft(self, kind: Literal["card", "about"], style: Style, label: str, wish: str) -> Draft:
+    def _draft(self, kind: DraftKind, style: Style, label: str, wish: str) -> Draft:
         now = self.house.clock()
         # The same for the same wish of the same run, should it be made twice.
         name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style, wish)[:32]

@@ -3,8 +3,11 @@
 from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.authority.model import ShownLeftOut
-from qwestly_agent.cards.model import CheckedCard
+from qwestly_agent.cards.model import CheckedCard, Claim
 from qwestly_agent.stores.drafts import Draft
+
+LONGEST_CHARACTERS, LONGEST_HEADLINE = 2_600, 220
+"""LinkedIn's own limits."""
 
 
 class _Frozen(BaseModel):
@@ -24,7 +27,7 @@ class DraftText(_Frozen):
     sections: tuple[DraftSection, ...] = ()
     """Of a card."""
     text: str | None = None
-    """Of an About section: all of it, in one piece."""
+    """Of an About section: all of it, in one piece. Of headlines: a line each."""
 
 
 def text_of_draft(draft: Draft) -> DraftText | None:
@@ -34,10 +37,9 @@ def text_of_draft(draft: Draft) -> DraftText | None:
     checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
     left_out = tuple(ShownLeftOut(text=each.claim.text, why=each.why) for each in checked.left_out)
     if draft.kind == "about":
-        # Here and not above: the patterns of the claim gate take long to compile, and few turns write such a text.
-        from qwestly_agent.cards.about import text_of
-
         return DraftText(text=text_of(checked), left_out=left_out)
+    if draft.kind == "headlines":
+        return DraftText(text="\n".join(claim.text for claim in checked.card.claims), left_out=left_out)
     card = checked.card
     return DraftText(
         headline=card.headline.text if card.headline else None,
@@ -47,3 +49,19 @@ def text_of_draft(draft: Draft) -> DraftText | None:
         ),
         left_out=left_out,
     )
+
+
+def headlines_of(checked: CheckedCard) -> list[Claim]:
+    """Those that LinkedIn takes."""
+    return [claim for claim in checked.card.claims if len(claim.text) <= LONGEST_HEADLINE]
+
+
+def text_of(checked: CheckedCard) -> str:
+    """The claims in a row, as many as LinkedIn takes."""
+    text = ""
+    for claim in (claim for section in checked.card.sections for claim in section.claims):
+        longer = f"{text} {claim.text}".strip()
+        if len(longer) > LONGEST_CHARACTERS:
+            break
+        text = longer
+    return text

@@ -1,16 +1,14 @@
 """A draft as the API shows it: what it is, how far it is, why it failed, and what it says."""
 
-from typing import Literal
-
 from pydantic import BaseModel
 
 from qwestly_agent.cards.text import DraftText, text_of_draft
-from qwestly_agent.stores.drafts import Draft, DraftStatus
+from qwestly_agent.stores.drafts import Draft, DraftKind, DraftStatus
 
 
 class DraftView(BaseModel):
     draft_id: str
-    kind: Literal["card", "about"]
+    kind: DraftKind
     style: str
     status: DraftStatus
     label: str

@@ -17,6 +17,7 @@ from qwestly_agent.stores.search import Document
 COLLECTION = "agent_drafts"
 RETENTION = timedelta(days=90)
 
+DraftKind: TypeAlias = Literal["card", "about", "headlines"]
 DraftStatus: TypeAlias = Literal[
     "running", "waiting", "drafted", "published", "rejected", "expired", "stopped", "failed"
 ]
@@ -31,7 +32,7 @@ class Draft(BaseModel):
     user_id: str
     run_id: str
     conversation_id: str | None
-    kind: Literal["card", "about"] = "card"
+    kind: DraftKind = "card"
     style: str
     status: DraftStatus = "running"
     label: str

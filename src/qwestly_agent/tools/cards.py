@@ -10,12 +10,13 @@ from pydantic_ai.exceptions import ToolFailed
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.authority.acts import DraftId
 from qwestly_agent.cards.model import Style
-from qwestly_agent.cards.text import text_of_draft
+from qwestly_agent.cards.starting import ProfileText
+from qwestly_agent.cards.text import headlines_of, text_of, text_of_draft
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.text import is_pasted
 from qwestly_agent.tools.base import tool
 
-ABOUT_SECONDS = 90.0
+PROFILE_TEXT_SECONDS = 90.0
 Wish = Annotated[str, StringConstraints(max_length=500, strip_whitespace=True)]
 
 ASKED = ", and is asked to approve it"
@@ -43,24 +44,44 @@ async def generate_qwestly_card(
 
 
 async def suggest_linkedin_about(
-    ctx: RunContext[AgentDeps], style: Style = "standard", wish: Wish = ""
+    ctx: RunContext[AgentDeps], style: Style = "standard", wish: Wish = "", revises: DraftId | None = None
 ) -> dict[str, Any]:
     """Draft the About section of the user's LinkedIn profile from what is known of them. It is a suggestion: nothing is
-    sent to LinkedIn. Called again with a wish, it is drafted anew.
+    sent to LinkedIn.
 
     Args:
         style: How it reads: whole sentences, as short as it can be, or as a story.
         wish: What the user wants of it ("make it shorter"), copied letter for letter from what they typed; empty where
             they said nothing of it.
+        revises: The draft that they want otherwise, as this tool gave it; null for a new one.
     """
-    about = await ctx.deps.cards.about(style, _typed(wish, ctx.deps.said))
-    left_out = [{"text": each.claim.text, "why": list(each.why)} for each in about.left_out]
+    about = await ctx.deps.cards.about(style, _typed(wish, ctx.deps.said), revises or "")
+    told: dict[str, Any] = {"draft_id": about.draft_id, "text": text_of(about.checked), **_judged(about)}
+    if about.unchanged:
+        told["unchanged"] = "The wish changed nothing: nothing that is known of the user says it. Say so."
+    return told
+
+
+async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[str, Any]:
+    """Draft three headlines for the user's profile from what is known of them. Then call propose_headline for each of
+    them, so that the user can take one.
+
+    Args:
+        wish: What the user wants of it, copied letter for letter from what they typed; empty where they said nothing.
+    """
+    written = await ctx.deps.cards.headlines(_typed(wish, ctx.deps.said))
+    headlines = [{"number": n, "text": each.text} for n, each in enumerate(headlines_of(written.checked), 1)]
+    return {"draft_id": written.draft_id, "headlines": headlines, **_judged(written)}
+
+
+def _judged(written: ProfileText) -> dict[str, Any]:
+    """What was left out, and what nobody checked."""
+    checked = written.checked
     return {
-        "draft_id": about.draft_id,
-        "text": about.text,
-        "left_out": left_out,
-        "not_checked_by_a_second_reader": list(about.unchecked),
-        "note": "Show the text word for word. Say what was left out and why, and what would change that.",
+        "left_out": [{"text": each.claim.text, "why": list(each.why)} for each in checked.left_out],
+        "not_checked_by_a_second_reader": [claim.text for claim in checked.card.claims if claim.unchecked],
+        "note": "Show the text word for word. Say what was left out and why, and what would change that; and what "
+        "nobody checked.",
     }
 
 
@@ -90,11 +111,12 @@ async def read_draft(ctx: RunContext[AgentDeps], draft_id: DraftId) -> dict[str,
 
 TOOLS = [
     tool(generate_qwestly_card, effect="draft", label="Beginning your card…"),
+    tool(suggest_headline, effect="draft", label="Drafting headlines…", timeout=PROFILE_TEXT_SECONDS, outside=True),
     tool(
         suggest_linkedin_about,
         effect="draft",
         label="Drafting your About section…",
-        timeout=ABOUT_SECONDS,
+        timeout=PROFILE_TEXT_SECONDS,
         outside=True,
     ),
     tool(read_draft, effect="read", label="Reading your draft…", outside=True),

@@ -1,5 +1,8 @@
 """Drafts that leave the agent, and cards that others can see: each call is a proposal."""
 
+from typing import Annotated
+
+from pydantic import Field
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
@@ -9,12 +12,14 @@ from qwestly_agent.authority.acts import (
     PUBLISH_CARD,
     SAVE_CARD_AS_ACTIVE,
     SUGGEST_LINKEDIN_ABOUT,
+    UPDATE_PROFILE_FIELD,
     CardId,
     DraftId,
 )
 from qwestly_agent.authority.approvals import Proposal
+from qwestly_agent.cards.model import CheckedCard
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.text import text_of_draft
+from qwestly_agent.cards.text import headlines_of, text_of_draft
 from qwestly_agent.errors import Invalid, NotFound
 from qwestly_agent.tools.base import proposes
 
@@ -42,11 +47,33 @@ async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId
     """
     draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
     if draft.kind != "about":
-        raise Invalid("Only an About section can be handed over, and this is the draft of a card.")
+        raise Invalid("Only an About section can be handed over, and this draft is none.")
     written = text_of_draft(draft)
     if written is None or not written.text:
         raise NotFound("There is no text in this draft.")
     return Proposal(SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": written.text})
+
+
+async def propose_headline(
+    ctx: RunContext[AgentDeps], draft_id: DraftId, number: Annotated[int, Field(ge=1, le=3)]
+) -> Proposal:
+    """Propose a drafted headline for the user's profile. The user is asked; nothing is changed before their yes.
+
+    Args:
+        draft_id: Of the draft, as suggest_headline gave it.
+        number: Which of its headlines.
+    """
+    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    if draft.kind != "headlines":
+        raise Invalid("There are no headlines in this draft.")
+    headlines = headlines_of(CheckedCard.model_validate(draft.parts["card"]["checked"]))
+    if number > len(headlines):
+        raise NotFound(f"There are only {len(headlines)} headlines in this draft.")
+    headline = headlines[number - 1]
+    quotes = "; ".join(f"“{quote.text}”" for quote in headline.quotes)
+    unchecked = " Nobody has checked it but you." if headline.unchecked else ""
+    rationale = f"It rests on your words: {quotes}.{unchecked}"
+    return Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": headline.text}, rationale)
 
 
 async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
@@ -70,6 +97,7 @@ async def delete_card(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal: 
 TOOLS = [
     proposes(publish_card, PUBLISH_CARD, label="Proposing to publish your card…"),
     proposes(hand_over_linkedin_about, SUGGEST_LINKEDIN_ABOUT, label="Proposing to keep your About section…"),
+    proposes(propose_headline, UPDATE_PROFILE_FIELD, label="Proposing a headline…"),
     proposes(save_card_as_active, SAVE_CARD_AS_ACTIVE, label="Proposing to show this card first…"),
     proposes(delete_card, DELETE_CARD, label="Proposing to delete this card…"),
 ]

@@ -1,28 +1,29 @@
-"""A LinkedIn About section: written, grounded and once rewritten, within one call of a tool."""
+"""Texts for a profile, an About section or headlines: each one section, written within one call of a tool."""
 
 from collections.abc import Sequence
+from typing import cast
 
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.drafting import Order, write_section
 from qwestly_agent.cards.evidence import gather
-from qwestly_agent.cards.model import Card, CheckedCard, SectionDraft, Style
-from qwestly_agent.cards.outline import LINKEDIN_ABOUT
+from qwestly_agent.cards.model import Card, CheckedCard, Section, SectionDraft, Style
+from qwestly_agent.cards.outline import Outlined
 from qwestly_agent.cards.pipeline import NothingSupported, NothingToTell
 from qwestly_agent.stores.drafts import Draft
 
-LONGEST_CHARACTERS = 2_600
-"""LinkedIn's own limit."""
 
-
-async def write_about(house: FullHouse, draft: Draft, style: Style, wishes: Sequence[str]) -> CheckedCard:
+async def write_profile_text(
+    house: FullHouse, draft: Draft, outlined: Outlined, wishes: Sequence[str], before: Section | None = None
+) -> CheckedCard:
     """What of it is supported, kept as that draft. Raises `NothingToTell`, `NothingSupported` and what
     `one_answer` raises."""
+    style = cast(Style, draft.style)
     gathered = await gather(house, draft.user_id)
     found = {each.evidence.id: each.evidence for each in gathered}
     if not any(item.publishable for item in found.values()):
         raise NothingToTell
     preferences = [each.evidence.text for each in gathered if each.is_preference]
-    order = Order(LINKEDIN_ABOUT, style, found, [*preferences, *wishes])
+    order = Order(outlined, style, found, [*preferences, *wishes], before)
     section = await write_section(house, draft.user_id, order, _keep_nothing)
     sections = (section.standing,) if section.standing.claims else ()
     checked = CheckedCard(card=Card(style=style, headline=None, sections=sections), left_out=section.left_out)
@@ -36,14 +37,3 @@ async def write_about(house: FullHouse, draft: Draft, style: Style, wishes: Sequ
 
 async def _keep_nothing(_: SectionDraft) -> None:
     """A call of a tool is not delivered again."""
-
-
-def text_of(checked: CheckedCard) -> str:
-    """The claims in a row, as many as LinkedIn takes."""
-    text = ""
-    for claim in checked.card.claims:
-        longer = f"{text} {claim.text}".strip()
-        if len(longer) > LONGEST_CHARACTERS:
-            break
-        text = longer
-    return text
