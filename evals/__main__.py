@@ -1,6 +1,7 @@
 """Asks each labelled claim, and prints how often the answer is wrong: `make evals`."""
 
 import argparse
+import asyncio
 import json
 import time
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ from typing import Any
 
 from evals import claims, report
 from evals.claims import Case
-from evals.looks import Judged, by_code
+from evals.judge import configured_judge
+from evals.looks import Judged, by_code, by_judge
 
 RESULTS = Path(__file__).parent / "results.json"
 NO_JUDGE = "none"
@@ -19,17 +21,30 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     cases = _chosen(claims.load(options.claims), options.half, options.samples)
     last = json.loads(options.results.read_text(encoding="utf-8")) if options.results.exists() else {}
-    looks = {"code": [by_code(case) for case in cases]}
+    looks, judge = {"code": [by_code(case) for case in cases]}, NO_JUDGE
+    if judged := asyncio.run(_judged(cases)):
+        judge, looks["code + judge"] = judged
     if last:
         print(f"The last run that was kept is of {last['date']}; its judge: {last['judge']}.\n")
     for name, judged in looks.items():
         title = f"{name}: {report.counted(len(judged))}, rates with their 95 % intervals"
         print(report.table(title, report.tallies(judged), last.get("looks", {}).get(name, {})))
         if options.show:
-            _show(judged)
+            _show(judged, meanings=name != "code")
+    if judge == NO_JUDGE:
+        print("\nNo judge is configured (DEEPSEEK_API_KEY, OPENAI_API_KEY or MODEL_BASE_URL): looks 1 and 2 alone.")
     if options.keep:
         kept = {name: report.as_json(report.tallies(judged)) for name, judged in looks.items()}
-        _keep(options.results, NO_JUDGE, kept)
+        _keep(options.results, judge, kept)
+
+
+async def _judged(cases: Sequence[Case]) -> tuple[str, list[Judged]] | None:
+    """The name of the configured judge, and what it says; None where none is configured."""
+    async with configured_judge() as configured:
+        if configured is None:
+            return None
+        name, judge = configured
+        return name, await by_judge(cases, judge)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -56,11 +71,12 @@ def _chosen(cases: Sequence[Case], half: str, samples: int | None) -> list[Case]
     return [chosen[index * len(chosen) // samples] for index in range(samples)]
 
 
-def _show(judged: Sequence[Judged]) -> None:
-    """Prints each true claim that is refused and each false fact that is not, but nothing that is kept aside."""
+def _show(judged: Sequence[Judged], *, meanings: bool) -> None:
+    """Prints each true claim that is refused and each lie that is not, but nothing that is kept aside; false meanings
+    where somebody judged them."""
     for each in judged:
         missed = each.fate == "refused" if each.case.true else each.fate != "refused"
-        if each.case.half == "kept" or not missed or report.group_of(each) == "meaning":
+        if each.case.half == "kept" or not missed or (report.group_of(each) == "meaning" and not meanings):
             continue
         print(f"\n{each.case.person}, {'true' if each.case.true else 'false'}, {each.case.kind}: {each.fate}")
         print(f"  {each.case.statement.text}")

@@ -1,16 +1,19 @@
 """What the looks say about a claim, and whether they are wrong."""
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import Literal, TypeAlias
 
 from evals.claims import TODAY, Case
-from qwestly_agent.grounding.facts import check_facts
+from qwestly_agent.grounding.ground import check, ground
+from qwestly_agent.grounding.judge import Judge
 from qwestly_agent.grounding.model import Verdict
-from qwestly_agent.grounding.quotes import find_quote
 
 Fate: TypeAlias = Literal["refused", "open", "passed"]
 """`open`: unread or unchecked, so that somebody must still look."""
+STATEMENTS_AT_ONCE = 10
+"""About as many as a section of a card has."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +32,26 @@ class Judged:
 
 def by_code(case: Case) -> Judged:
     """What looks 1 and 2 make of it. What they leave to the judge without a word has passed them."""
-    verdict = _check(case, TODAY)
+    verdict = check(case.statement, case.sources, TODAY)
     return Judged(case, verdict, "refused" if verdict.outcome == "refused" else "open" if verdict.unread else "passed")
 
 
-def _check(case: Case, today: date) -> Verdict:
-    """The one place that knows how the looks are called."""
-    found = [find_quote(quote, case.sources) for quote in case.statement.quotes]
-    whole = [each for each in found if each]
-    if len(whole) < len(found):
-        return Verdict(outcome="refused", reasons=("A quote does not stand in its source.",))
-    facts = check_facts(case.statement, whole, today)
-    outcome = "refused" if facts.missing else "unchecked"
-    return Verdict(outcome=outcome, reasons=facts.missing, arithmetic=facts.arithmetic, unread=facts.unread)
+async def by_judge(cases: Sequence[Case], judge: Judge) -> list[Judged]:
+    """What all looks together make of them, some claims of one person at a time."""
+    fates: dict[str, Fate] = {"supported": "passed", "refused": "refused", "unchecked": "open"}
+    found: list[Judged] = []
+    for some in _batches(cases):
+        verdicts = await ground([case.statement for case in some], some[0].sources, judge, TODAY)
+        found += [Judged(case, each, fates[each.outcome]) for case, each in zip(some, verdicts, strict=True)]
+        await asyncio.sleep(0)
+    return found
+
+
+def _batches(cases: Sequence[Case]) -> list[list[Case]]:
+    batches: list[list[Case]] = []
+    for case in cases:
+        if batches and batches[-1][0].sources is case.sources and len(batches[-1]) < STATEMENTS_AT_ONCE:
+            batches[-1].append(case)
+        else:
+            batches.append([case])
+    return batches

@@ -13,9 +13,11 @@ from evals.__main__ import main
 from evals.claims import EXACT_KINDS, FOLDER, MEANING_KINDS, TRUE_KINDS, Case, load
 from evals.statistics import wilson
 from infra.local.environment import SafeLoader
+from infra.local.model_server import ModelServer, Reply, ToolCall
 from qwestly_agent.grounding.quotes import find_quote
 
 Run: TypeAlias = Callable[..., str]
+NO_JUDGE = "\nNo judge is configured (DEEPSEEK_API_KEY, OPENAI_API_KEY or MODEL_BASE_URL): looks 1 and 2 alone.\n"
 
 NURSE = """
 - person: x-01
@@ -96,7 +98,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
     def run(*options: str) -> str:
         main(["--claims", str(folder), "--results", str(results), *options])
-        return capsys.readouterr().out
+        return capsys.readouterr().out.replace(NO_JUDGE, "")
 
     return run
 
@@ -212,3 +214,27 @@ def test_figures_that_nobody_compared_are_neither_refused_nor_passed(run: Run, t
     (tmp_path / "claims" / "new.yaml").write_text(unread)
     [digit] = [line for line in run().splitlines() if " digit " in line]
     assert digit.split() == ["digit", "1", "0", "0.0", "%", "(0.0–79.3)", "1", "100.0", "%", "(20.7–100.0)"]
+
+
+def test_a_configured_judge_is_asked_and_counted_beside_the_code(
+    run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MODEL_BASE_URL", model.base_url)
+    verdicts = [{"id": 0, "supported": True, "span": "9 nurses"}, {"id": 1, "supported": False, "why": "Leads them."}]
+    call: ToolCall = {"name": "final_result", "arguments": {"verdicts": [verdicts[0], {**verdicts[1], "id": 3}]}}
+    model.script(Reply(tool_calls=[call]))
+    printed = run("--half", "tuned")
+    code, _, both = printed.partition("code + judge: 4 claims")
+    assert "tense                       1     1  100.0 %" in code
+    assert "tense                       1     0    0.0 %" in both
+    assert {each.json["model"] for each in model.requests} == {"deepseek-flash"}
+    assert "judge" not in code.partition("code:")[0]
+
+
+def test_a_judge_that_does_not_answer_leaves_claims_open(
+    run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MODEL_BASE_URL", model.base_url)
+    model.fault = Reply(fault=401)
+    _, _, both = run("--half", "tuned").partition("code + judge")
+    assert "tense                       1     0    0.0 %  (0.0–79.3)      1  100.0 %" in both

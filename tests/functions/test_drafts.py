@@ -10,7 +10,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.candidate_app import LINKEDIN_SUGGESTIONS, CandidateAppServer
-from infra.local.model_server import ModelServer, Reply
+from infra.local.model_server import ModelServer, Reply, ToolCall
 from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, LeftOut, Section
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.stores.drafts import COLLECTION, Draft
@@ -389,16 +389,18 @@ def judged(*supported: bool) -> Reply:
 
 
 def propose(draft_id: str, *numbers: int) -> Reply:
-    arguments = [{"draft_id": draft_id, "number": number} for number in numbers]
-    return Reply(tool_calls=[{"name": "propose_headline", "arguments": each} for each in arguments])
+    calls: list[ToolCall] = [
+        {"name": "propose_headline", "arguments": {"draft_id": draft_id, "number": number}} for number in numbers
+    ]
+    return Reply(tool_calls=calls)
 
 
 def test_three_headlines_are_drafted_and_each_is_asked_about(
     client: Client, model: ModelServer, database: Stored, profiled: None
 ) -> None:
     texts = ("Head of Ops", "Ops, headed", "Runs Ops")
-    wish = [{"name": "suggest_headline", "arguments": {"wish": "from three sides"}}]
-    model.script(Reply(tool_calls=wish), headlines(*texts), judged(True, True, True), Reply(text="Here."))
+    wish = Reply(tool_calls=[{"name": "suggest_headline", "arguments": {"wish": "from three sides"}}])
+    model.script(wish, headlines(*texts), judged(True, True, True), Reply(text="Here."))
     drafted = client.say("Suggest headlines, from three sides.")
     result = result_in(model)
     assert [each["text"] for each in result["headlines"]] == list(texts)

@@ -7,6 +7,7 @@ again pays for nothing twice.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import BaseModel, Field, StringConstraints
@@ -23,7 +24,7 @@ from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import DeadlineExceeded, ModelUnavailable
 from qwestly_agent.fences import BEFORE, EVIDENCE, WISH
 from qwestly_agent.grounding.ground import check, ground
-from qwestly_agent.grounding.judge import make_judge
+from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
 from qwestly_agent.llm import Tier
@@ -165,8 +166,10 @@ async def write_section(
     """
     sources, today = sources_of(order.evidence), to_datetime(house.clock()).date()
 
+    judge = make_judge(partial(one_answer, house, user_id, house.judges[WRITER]))
+
     async def grounded(section: SectionDraft) -> SectionDraft:
-        judged = await _ground(section, sources, make_judge(house, user_id, WRITER), today)
+        judged = await _ground(section, sources, judge, today)
         if judged != section:
             await keep(judged)
         return judged
@@ -182,7 +185,7 @@ async def write_section(
     return await grounded(kept)
 
 
-async def _ground(section: SectionDraft, sources: Mapping[str, Source], judge: Any, today: date) -> SectionDraft:
+async def _ground(section: SectionDraft, sources: Mapping[str, Source], judge: Judge, today: date) -> SectionDraft:
     """With a verdict for each claim that has none yet, or an unchecked one."""
     statements = _statements(section.section.claims)
     verdicts = dict(enumerate(section.verdicts))

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
@@ -13,12 +13,7 @@ from pydantic_ai.framing import wrap
 from qwestly_agent.fences import STATEMENTS
 from qwestly_agent.grounding.model import Statement
 from qwestly_agent.grounding.quotes import Found
-from qwestly_agent.one_answer import one_answer
 from qwestly_agent.text import quoted, visible, well_formed
-
-if TYPE_CHECKING:
-    from qwestly_agent.bootstrap import FullHouse
-    from qwestly_agent.llm import Tier
 
 SECONDS = 60.0
 OUTPUT_RETRIES = 1
@@ -80,8 +75,8 @@ Judge: TypeAlias = Callable[[Sequence[Question]], Awaitable[Mapping[int, Judged]
 answer."""
 
 
-def make_judge(house: "FullHouse", user_id: str, writer: "Tier") -> Judge:
-    """The judge of what the writer's tier wrote. What it costs counts towards the user's day."""
+def make_judge(ask: Callable[..., Awaitable[Judgement]]) -> Judge:
+    """A judge that answers by one typed request to a model: `ask` is `one_answer` of that model."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
         numbers = {question.number for question in questions}
@@ -92,10 +87,7 @@ def make_judge(house: "FullHouse", user_id: str, writer: "Tier") -> Judge:
                 raise ModelRetry(f"Answer these ids as well: {missing}. Give all verdicts again.")
             return judgement
 
-        judgement = await one_answer(
-            house,
-            user_id,
-            house.judges[writer],
+        judgement = await ask(
             Judgement,
             wrap(STATEMENTS, _asked(questions)),
             name="judge",
