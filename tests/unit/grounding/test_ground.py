@@ -2,17 +2,21 @@
 
 import asyncio
 import json
+import os
 import random
 from collections.abc import Mapping, Sequence
 from datetime import date
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from evals.claims import Case, load
 from qwestly_agent.errors import ModelUnavailable
 from qwestly_agent.grounding.ground import NO_QUOTES, NO_SPAN, NOT_SAID, ground
 from qwestly_agent.grounding.judge import Judge, Judged, Question, _asked
 from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
+from qwestly_agent.grounding.quotes import find_span
 
 TODAY = date(2026, 11, 22)
 SAID = Source(id="s1", text="I run the night shift on ward 4, with 12 nurses. I never ran the ICU.", language="en")
@@ -31,7 +35,7 @@ def verdicts(*statements: Statement, judge: Judge | None = None) -> list[Verdict
 
 
 async def yes(questions: Sequence[Question]) -> Mapping[int, Judged]:
-    return {q.number: Judged(id=q.number, supported=True, span=q.quotes[0].text) for q in questions}
+    return {q.number: Judged(id=q.number, supported=True, span=q.quotes[0].text[:1000]) for q in questions}
 
 
 async def yes_out_of_nothing(questions: Sequence[Question]) -> Mapping[int, Judged]:
@@ -145,6 +149,7 @@ def grounded(cases: Sequence[Case], judge: Judge | None) -> list[Verdict]:
     return asyncio.run(ground([each.statement for each in cases], cases[0].sources, judge, TODAY))
 
 
+@pytest.mark.thorough
 def test_with_an_ideal_judge_no_lie_passes_and_nothing_true_is_lost_that_code_let_through() -> None:
     for cases in PEOPLE:
 
@@ -153,13 +158,35 @@ def test_with_an_ideal_judge_no_lie_passes_and_nothing_true_is_lost_that_code_le
             return {n: Judged(id=n, supported=label, span=span if label else "") for n, (label, span) in told.items()}
 
         for case, alone, judged in zip(cases, grounded(cases, None), grounded(cases, ideal), strict=True):
+            assert alone.outcome != "supported", "without a judge nothing is"
             assert judged.outcome != "unchecked"
             assert case.true or judged.outcome == "refused"
             assert (judged.outcome == "refused") == (alone.outcome == "refused") or not case.true
 
 
-def test_without_a_judge_no_claim_of_any_person_is_supported() -> None:
-    assert {each.outcome for cases in PEOPLE for each in grounded(cases, None)} == {"refused", "unchecked"}
+TEXTS = int(os.environ.get("GROUND_TEXTS", "100"))
+FRAGMENTS = st.sampled_from(
+    [case.statement.text for case in load() if case.half != "kept"]
+    + ["½", "'", "'22, ", "July '17", "1.200,50", "zweieinhalb ", "half a million", "\ud800", "\u202e", "٣٤", "9" * 400]
+    + ["€", "%", " - ", "\n", "…", "k", "M", "\u200b", "ſ", "İ", "https://", "<b>", "10^9", "1e400", "०"]
+)
+TEXT = st.one_of(st.text(max_size=60), st.lists(st.one_of(FRAGMENTS, st.text(max_size=8)), max_size=6).map("".join))
+
+
+@settings(max_examples=TEXTS, deadline=None)
+@given(TEXT, TEXT, st.integers(0, 80), st.integers(0, 80), st.sampled_from(["", "en", "de", "es", "fr", "pt", "pl"]))
+def test_no_text_raises_and_none_is_supported_without_words_that_exist(
+    said: str, stated: str, start: int, length: int, language: str
+) -> None:
+    source = Source(id="s", text=said, language=language, fields={"title": stated})
+    quotes = (Quote(source="s", text=said[start : start + length]), Quote(source="s", text=stated))
+    for some in (quotes[:1], quotes, ()):
+        told = Statement(text=stated, quotes=some, language=language)
+        for judge in (yes, None):
+            [verdict] = asyncio.run(ground([told], {"s": source}, judge, TODAY))
+            exist = bool(some) and all(find_span(each.text, said) for each in some)
+            assert exist or verdict.outcome == "refused"
+            assert judge or verdict.outcome != "supported"
 
 
 PIECES = (
@@ -172,6 +199,7 @@ PIECES = (
 )  # fmt: skip
 
 
+@pytest.mark.thorough
 def test_a_hostile_neighbour_changes_no_other_verdict() -> None:
     """With a judge that reads what it is given, as JSON, and answers by what stands there."""
     chance = random.Random(14)
