@@ -24,12 +24,12 @@ def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
     known = {stem for text in (*quotes, *_known(asked)) for stem in _stems(text)}
     strange = [word for word in _WORD.findall(asked["statement"]) if word[:_STEM].lower() not in known]
     if strange:
-        return {"id": asked["id"], "supported": False, "why": f"Its quotes do not speak of “{strange[0]}”."}
-    return {"id": asked["id"], "supported": True, "span": quotes[0]}
+        return {"id": asked["id"], "why": f"Its quotes do not speak of “{strange[0]}”."}
+    return {"id": asked["id"], "span": " ".join(quotes[0].split()[:3])}
 
 
 def _known(asked: dict[str, Any]) -> list[str]:
-    return [value for each in asked["quotes"] for value in each["source"].values()]
+    return [value for each in asked["quotes"] for value in each.get("source", {}).values()]
 
 
 def _stems(text: str) -> set[str]:

@@ -125,4 +125,4 @@ def _counts(sentence: str) -> bool:
 
 def _claim(text: str, name: str, quote: str = "") -> Claim:
     """Where it says no other, its own words are the quote."""
-    return {"text": text.strip()[:400], "quotes": [{"source": name, "text": (quote or text).strip()[:600]}]}
+    return {"text": text.strip()[:400], "quotes": [f"{name} {quote.strip()[:600]}".strip()]}

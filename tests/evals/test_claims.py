@@ -220,7 +220,7 @@ def test_a_configured_judge_is_asked_and_counted_beside_the_code(
     run: Run, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MODEL_BASE_URL", model.base_url)
-    verdicts = [{"id": 0, "supported": True, "span": "9 nurses"}, {"id": 1, "supported": False, "why": "Leads them."}]
+    verdicts = [{"id": 0, "span": "9 nurses"}, {"id": 1, "why": "Leads them."}]
     call: ToolCall = {"name": "final_result", "arguments": {"verdicts": [verdicts[0], {**verdicts[1], "id": 3}]}}
     model.script(Reply(tool_calls=[call]))
     printed = run("--half", "tuned")

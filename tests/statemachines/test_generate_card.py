@@ -375,6 +375,20 @@ def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: 
     assert not model.requests
 
 
+BEFORE_GROUNDING_USD = 0.005187
+"""What maya's card cost in peak hours when rules judged it, by the prices of today."""
+
+
+def test_a_card_costs_at_most_three_tenths_more_than_before_it_was_judged_by_a_model(
+    maya: Person, world: World
+) -> None:
+    world.run(lambda house: house.usage.enter(maya.user_id, "run", house.clock()))
+    maya.wants_a_card()
+    maya.is_asked()
+    spent = world.run(lambda house: house.usage.spent_today(maya.user_id, house.clock()))
+    assert BEFORE_GROUNDING_USD < spent <= 1.3 * BEFORE_GROUNDING_USD
+
+
 def test_what_drafting_costs_counts_towards_the_day(ada: Person, world: World) -> None:
     world.run(lambda house: house.usage.enter(ada.user_id, "run", house.clock()))
     ada.wants_a_card()

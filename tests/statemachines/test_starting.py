@@ -126,11 +126,11 @@ def test_an_about_section_is_written_from_evidence_and_kept(maya: Person) -> Non
 def test_what_an_about_section_invents_is_written_again_once_and_then_left_out(
     maya: Person, model: ModelServer
 ) -> None:
-    quotes = [{"source": "profile", "text": "11 years of experience"}]
+    quotes = ["profile 11 years of experience"]
     lie, truth = ({"text": text, "quotes": quotes} for text in ("Won the Nobel Prize.", "11 years of experience"))
     written_first: Any = {"name": "final_result", "arguments": {"claims": [lie, truth]}}
-    verdicts: Any = [{"id": 0, "supported": False, "why": "No prize is told of."}]
-    yes: Any = {"id": 1, "supported": True, "span": "11 years of experience"}
+    verdicts: Any = [{"id": 0, "why": "No prize is told of."}]
+    yes: Any = {"id": 1, "span": "11 years of experience"}
     judged: Any = {"name": "final_result", "arguments": {"verdicts": [*verdicts, yes]}}
     again: Any = {"name": "final_result", "arguments": {"claims": [{**lie, "number": 0}]}}
     judged_again: Any = {"name": "final_result", "arguments": {"verdicts": verdicts}}
@@ -165,7 +165,7 @@ def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_t
     assert again.draft_id != first.draft_id
     prompt = [each.json["messages"][1]["content"] for each in model.requests if "<wish>" in each.body.decode()][-1]
     assert "<wish>more fun</wish>" in prompt
-    assert "[profile: “Product manager with an engineer's past." in prompt
+    assert "[profile Product manager with an engineer's past." in prompt
 
 
 def test_a_remembered_preference_reaches_the_writer_as_a_wish_and_a_guess_does_not(

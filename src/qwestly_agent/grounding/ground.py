@@ -102,7 +102,7 @@ async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judg
 
 
 def _judged(by_code: Verdict, question: Question, judged: Judged) -> Verdict:
-    if not judged.supported:
+    if judged.why or not judged.span:  # in doubt, no
         reasons = (judged.why or NOT_SAID,)
     elif not any(find_span(judged.span, found.text) for found in question.quotes):
         reasons = (NO_SPAN,)

@@ -49,11 +49,11 @@ def judges(*verdicts: dict[str, Any]) -> Reply:
 
 
 def claim(text: str, quote: str = "coach a chess club", source: str = SAID.id, **more: Any) -> dict[str, Any]:
-    return {"text": text, "quotes": [{"source": source, "text": quote}], **more}
+    return {"text": text, "quotes": [f"{source} {quote}"], **more}
 
 
-YES = {"id": 0, "supported": True, "span": "coach a chess club"}
-NO = {"id": 0, "supported": False, "why": "It does not say that you own it."}
+YES = {"id": 0, "span": "coach a chess club"}
+NO = {"id": 0, "why": "It does not say that you own it."}
 
 
 def told(model: ModelServer) -> str:
@@ -201,7 +201,7 @@ async def test_a_wish_is_told_with_what_was_written(house: FullHouse, model: Mod
     before = Section(kind="summary", heading="Summary", claims=(Claim(text="Runs a circus.", quotes=quotes),))
     await written(house, "u1", replace(ORDER, before=before, wishes=["Shorter, please."]))
     assert "<wish>Shorter, please.</wish>" in told(model)
-    assert "Runs a circus. [memory:1: “a chess club”]" in told(model)
+    assert "Runs a circus. [memory:1 a chess club]" in told(model)
 
 
 async def test_all_sections_share_the_beginning_of_their_prompts(house: FullHouse, model: ModelServer) -> None:

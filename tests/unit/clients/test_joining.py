@@ -134,7 +134,7 @@ def meaning(body: bytes) -> list[str | tuple[str]]:
 
 
 def data_of(block: str) -> str:
-    return "\n".join(line for line in block.split("\n") if line.startswith("data:") and line != "data:")
+    return "\n".join(line for line in block.split("\n") if line.startswith("data:") and line[5:].strip())
 
 
 def text_of(block: str) -> str | None:

@@ -35,15 +35,15 @@ def verdicts(*statements: Statement, judge: Judge | None = None) -> list[Verdict
 
 
 async def yes(questions: Sequence[Question]) -> Mapping[int, Judged]:
-    return {q.number: Judged(id=q.number, supported=True, span=q.quotes[0].text[:1000]) for q in questions}
+    return {q.number: Judged.model_construct(id=q.number, span=q.quotes[0].text) for q in questions}
 
 
 async def yes_out_of_nothing(questions: Sequence[Question]) -> Mapping[int, Judged]:
-    return {q.number: Judged(id=q.number, supported=True, span="and the ICU as well") for q in questions}
+    return {q.number: Judged(id=q.number, span="and the ICU as well") for q in questions}
 
 
 async def no(questions: Sequence[Question]) -> Mapping[int, Judged]:
-    return {q.number: Judged(id=q.number, supported=False) for q in questions}
+    return {q.number: Judged(id=q.number) for q in questions}
 
 
 async def away(_: Sequence[Question]) -> Mapping[int, Judged]:
@@ -86,6 +86,14 @@ def test_a_judge_that_always_says_yes_lets_no_figure_and_no_quote_pass() -> None
 def test_a_yes_counts_only_with_words_inside_the_quote() -> None:
     [verdict] = verdicts(statement("Runs the night shift."), judge=yes_out_of_nothing)
     assert (verdict.outcome, verdict.refused_by, verdict.reasons) == ("refused", "judge", (NO_SPAN,))
+
+
+def test_a_yes_with_a_reason_against_it_is_a_no() -> None:
+    async def torn(questions: Sequence[Question]) -> Mapping[int, Judged]:
+        return {q.number: Judged(id=q.number, span="the night shift", why="It is a ward.") for q in questions}
+
+    [verdict] = verdicts(statement("Runs the hospital."), judge=torn)
+    assert (verdict.outcome, verdict.reasons) == ("refused", ("It is a ward.",))
 
 
 def test_a_no_without_a_reason_has_ours() -> None:
@@ -155,7 +163,7 @@ def test_with_an_ideal_judge_no_lie_passes_and_nothing_true_is_lost_that_code_le
 
         async def ideal(questions: Sequence[Question], cases: Sequence[Case] = cases) -> Mapping[int, Judged]:
             told = {q.number: (cases[q.number].true, q.quotes[0].text) for q in questions}
-            return {n: Judged(id=n, supported=label, span=span if label else "") for n, (label, span) in told.items()}
+            return {n: Judged(id=n, span=span if label else "") for n, (label, span) in told.items()}
 
         for case, alone, judged in zip(cases, grounded(cases, None), grounded(cases, ideal), strict=True):
             assert alone.outcome != "supported", "without a judge nothing is"
@@ -211,7 +219,7 @@ def test_a_hostile_neighbour_changes_no_other_verdict() -> None:
         for each in told:
             [quote] = (one["quote"] for one in each["quotes"])
             supported = "night" in each["statement"] and "night" in quote
-            judged[each["id"]] = Judged(id=each["id"], supported=supported, span="night" if supported else "")
+            judged[each["id"]] = Judged(id=each["id"], span="night" if supported else "")
         return judged
 
     true, false = statement("Works at night."), statement("Runs the hospital.")
