@@ -44,6 +44,8 @@ MOST_NAMED = 4
 MOST_LISTED = 10
 """Things that a text lists with commas."""
 MOST_AGE = 100
+SLIPS = frozenset(map(Fraction, (10, 100, 1000)))
+"""Times so much is what a slipped zero makes of a number: no step of arithmetic, and for the judge."""
 CALENDAR = frozenset(map(Fraction, (4, 5, 7, 12, 24, 30, 52, 60, 365)))
 """How many of one time another one has: weeks of a month, working days of a week, months of a year."""
 
@@ -128,7 +130,10 @@ def _same(figure: Figure, known: Figure) -> bool:
     if figure.days:
         days = known.days or ((Day(known.year),) if known.year else ())
         return any(told.says(day) for told in days for day in figure.days)
-    if figure.rate and known.rate and figure.rate != known.rate:
+    bare = known.rate is None and known.unit is None and figure.unit  # "90 kilos a week, now 27"
+    if figure.rate and figure.rate != known.rate and not bare:
+        return False
+    if figure.unit is None and _dimension(known) == PERCENT:
         return False
     if figure.unit is None or (figure.unit.dimension == TIMES and known.unit is None):
         years = {day.year for day in known.days}
@@ -154,6 +159,8 @@ def _meet(figure: Figure, mine: Iterable[Fraction], theirs: Iterable[Fraction]) 
 def _may_be(figure: Figure, known: Figure) -> bool:
     """Whether that is a figure which code cannot read, and the judge may find to be this one."""
     one, other = figure.unit, known.unit
+    if one is None and _dimension(known) == PERCENT and figure.values & known.values:
+        return True  # "by 30" for "by 30 %", or thirty of something else
     derived = one is not None and one.dimension in (PERCENT, TIMES)
     return (
         known.unread
@@ -231,6 +238,8 @@ def _is_a_share(figure: Figure, known: Sequence[Figure]) -> bool:
             if any(value in share for value in count.values for share in shares if value > 1):
                 return True
     counts = [each for each in known if each.unit is None and each.year is None]
+    if any(a * b in figure.values for *_, a, b in _pairs(counts[:MOST_FIGURES]) if a in SLIPS):
+        return True
     return figure.unit is None and any(
         1 < value <= MOST_LISTED and 0 < a < b and value in (Fraction(a, b).numerator, Fraction(a, b).denominator)
         for value in figure.values
@@ -242,7 +251,11 @@ def _is_by_another_time(figure: Figure, known: Sequence[Figure]) -> bool:
     """So much in another time than the quotes', where not both say which; and an hour that does not say which half."""
     for each in known:
         ratios = {max(a / b, b / a) for a in figure.amounts for b in each.amounts if a and b}
-        if _dimension(each) == _dimension(figure) and bool(each.rate) != bool(figure.rate) and ratios & CALENDAR:
+        if (
+            _dimension(each) == _dimension(figure)
+            and bool(each.rate) != bool(figure.rate)
+            and ratios & (CALENDAR | {1})
+        ):
             return True
         if _CLOCK.search(each.text) and (figure.unit is None or _CLOCK.search(figure.text)):
             mine = figure.amounts if figure.unit else {value * 60 for value in figure.values}
@@ -347,7 +360,9 @@ def _times_between(figure: Figure, known: Sequence[Figure], today: date) -> Iter
         return
     moments = [(each.text, day) for each in known for day in _days(each) if day.year]
     now = ("today", Day(today.year, today.month))
-    pairs = [*combinations(moments, 2), *((moment, now) for moment in moments)]
+    # What goes on began last: an earlier moment has an end of its own.
+    latest = sorted(moments, key=lambda moment: (moment[1].year or 0, moment[1].month or 12))[-1:]
+    pairs = [*combinations(moments, 2), *((moment, now) for moment in latest)]
     for (one_text, one), (other_text, other) in pairs:
         if _meet(figure, figure.amounts, _months_between(one, other, in_years=figure.unit.factor == 12)):
             yield f"{one_text} → {other_text}: {figure.text.strip()}"
@@ -440,7 +455,10 @@ def _pairs(known: Sequence[Figure]) -> Iterator[tuple[Figure, Figure, Fraction, 
     """Two figures of one dimension, with their amounts; one without a unit is counted in that of the other."""
     for one, other in permutations(known, 2):
         unit = one.unit or other.unit
-        alike = _dimension(one) == _dimension(other) or None in (one.unit, other.unit)
+        dimensions = {_dimension(one), _dimension(other)}
+        # "From 38 % to 31", and no count beside a percentage.
+        shares = PERCENT not in dimensions or max((*one.values, *other.values), default=0) <= 100
+        alike = len(dimensions) == 1 or ("" in dimensions and shares)
         if alike and one.year is None and other.year is None:
             factor = unit.factor if unit else Fraction(1)
             for a in one.amounts if one.unit else {value * factor for value in one.values}:
@@ -480,7 +498,7 @@ def _product(figure: Figure, one: Figure, other: Figure) -> str | None:
         for b in other.amounts:
             total = a * b / 100 if share else a * b
             wanted = figure.values if figure.unit is None and not share else _amounts_like(figure, other, other)
-            if a > 1 and _meet(figure, wanted, [total]):
+            if a > 1 and (share or SLIPS.isdisjoint((a, b))) and _meet(figure, wanted, [total]):
                 sign = "of" if share else "×"
                 return f"{one.text.strip()} {sign} {other.text.strip()} = {figure.text.strip()}"
     return None

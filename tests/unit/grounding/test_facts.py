@@ -177,6 +177,37 @@ def test_what_words_imply_or_takes_two_steps_is_left_to_the_judge(statement: str
     assert found.unread
 
 
+@pytest.mark.parametrize(
+    ("statement", "quote"),
+    [
+        ("Worked there for nine years", "Account manager, Jan 2017 - Dec 2022"),  # what has ended does not go on
+        ("An accuracy of 99.9 percent", "3,500 orders a day, accuracy 99.4%"),  # a count has no share
+    ],
+)
+def test_no_step_is_made_of_figures_that_do_not_belong_together(statement: str, quote: str) -> None:
+    found = facts(statement, quote)
+    assert (len(found.missing), found.arithmetic) == (1, ())
+
+
+@pytest.mark.parametrize(
+    ("statement", "quote"),
+    [
+        ("Looked after 120 families", "12 families; 9 in 10 stayed"),  # a slipped zero, or ten times as many
+        ("Sees 9 patients an hour", "9 patients per shift"),
+        ("Cut errors by 30 nurses", "cut errors by 30%"),
+        ("Since 2018", "15-18 at Bosch"),
+    ],
+)
+def test_what_is_as_likely_a_slip_is_left_to_the_judge(statement: str, quote: str) -> None:
+    found = facts(statement, quote)
+    assert (found.missing, found.arithmetic) == ((), ())
+    assert found.unread
+
+
+def test_a_percentage_may_leave_its_sign_to_the_other_one() -> None:
+    assert facts("Food cost fell by seven percentage points", "food cost was 38%, i got it to 31").missing == ()
+
+
 def test_a_quote_that_cuts_a_figure_does_not_hold_it() -> None:
     assert facts("Led 80 people", "led 80", source="led 80,000 people").missing
 
