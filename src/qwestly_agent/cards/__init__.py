@@ -1,1 +1,1 @@
-"""Career cards: what they are made of, and the gate that keeps unsupported claims out of them."""
+"""Career cards and texts for a profile: what they are made of, and how they are written."""
