@@ -298,6 +298,20 @@ def test_at_the_highest_level_a_draft_that_was_read_in_the_same_turn_makes_it_as
     assert suggested(database, client) == []
 
 
+def test_at_the_highest_level_what_nobody_checked_is_asked_about(
+    client: Client, model: ModelServer, drafted: Drafts, database: Stored
+) -> None:
+    at_level(client, "L3")
+    draft_id = drafted()
+    unchecked = CHECKED.model_dump(mode="json")
+    unchecked["card"]["sections"][0]["claims"][1]["unchecked"] = True
+    part = json.dumps({"round": 1, "checked": unchecked})
+    database[COLLECTION].update_one({"_id": draft_id}, {"$set": {"part_card": part}})
+    model.script(calls(HAND_OVER, draft_id))
+    assert asked(client.say("Keep it"))["status"] == "pending"
+    assert suggested(database, client) == []
+
+
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 LEFT_OUT = [{"text": LIE, "why": [WHY]}]

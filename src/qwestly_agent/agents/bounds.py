@@ -219,7 +219,7 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     deps, made = ctx.deps, ctx.deps.calls.made[call_id]
     if not isinstance(proposal, Proposal) or proposal.act.effect != contract.effect:
         raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
-    stranger_spoke = deps.stranger_spoke_before or deps.calls.stranger_spoke
+    stranger_spoke = deps.stranger_spoke_before or deps.calls.stranger_spoke or proposal.unchecked
     decision, approval = await deps.asking.submit(proposal, call_id, stranger_spoke=stranger_spoke)
     if approval is None:
         raise ToolFailed(decision.reason)

@@ -69,6 +69,8 @@ class Proposal:
     """With such a preview: what the subject said when that was made."""
     revisable: bool = True
     """False where nobody would make another of it any more."""
+    unchecked: bool = False
+    """Whether no judge could be asked about what it says: then it is asked at every level."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:

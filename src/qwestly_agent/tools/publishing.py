@@ -51,7 +51,8 @@ async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId
     written = text_of_draft(draft)
     if written is None or not written.text:
         raise NotFound("There is no text in this draft.")
-    return Proposal(SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": written.text})
+    unchecked = any(claim.unchecked for claim in CheckedCard.model_validate(draft.parts["card"]["checked"]).card.claims)
+    return Proposal(SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": written.text}, unchecked=unchecked)
 
 
 async def propose_headline(
@@ -73,7 +74,8 @@ async def propose_headline(
     quotes = "; ".join(f"“{quote.text}”" for quote in headline.quotes)
     unchecked = " Nobody has checked it but you." if headline.unchecked else ""
     rationale = f"It rests on your words: {quotes}.{unchecked}"
-    return Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": headline.text}, rationale)
+    change = {"field": "headline", "value": headline.text}
+    return Proposal(UPDATE_PROFILE_FIELD, change, rationale, unchecked=headline.unchecked)
 
 
 async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
