@@ -336,7 +336,7 @@ def test_a_draft_is_read_with_what_was_left_out_and_without_its_evidence(
     state = {"kind": kind, "status": "drafted", "style": "story", "label": "Drafted"}
     assert read == {**state, **says, "left_out": LEFT_OUT}
     assert SECRET not in model.requests[-1].body.decode()
-    nothing = {"headline": None, "sections": [], "text": None}
+    nothing = {"headline": None, "sections": [], "text": None, "unchecked": []}
     answered = client.request("GET", f"/api/drafts/{draft_id}")
     about_it = {"draft_id": draft_id, "conversation_id": None, "approval_id": None, "flagged": False}
     assert answered.json() == {**about_it, **state, "content": {**nothing, **says, "left_out": LEFT_OUT}}
@@ -423,7 +423,7 @@ def test_three_headlines_are_drafted_and_each_is_asked_about(
     shown = [event.data for event in answer.events if event.name == "approval_required"]
     shown.sort(key=lambda each: texts.index(each["args"]["value"]))
     assert [each["args"] for each in shown] == [{"field": "headline", "value": text} for text in texts]
-    assert all("It rests on your words: “Head of Ops”." in each["rationale"] for each in shown)
+    assert all("It rests on your profile: “Head of Ops”." in each["rationale"] for each in shown)
     assert decide(client, shown[1])["status"] == "done"
     profile = database["candidates_enhanced"].find_one({"user_id": client.user_id})
     assert profile

@@ -11,7 +11,7 @@ from qwestly_agent import container
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.model import Style
 from qwestly_agent.cards.pipeline import NothingToTell
-from qwestly_agent.cards.publication import publication_of
+from qwestly_agent.cards.publication import FORGOTTEN, publication_of
 from qwestly_agent.cards.starting import ALIVE_SECONDS, MOST_WAITING, Cards, ProfileText
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.chat.deletion import delete
@@ -180,7 +180,9 @@ def test_a_remembered_preference_reaches_the_writer_as_a_wish_and_a_guess_does_n
     assert "puns" not in prompt
     maya.wants_a_card()
     maya.is_asked()
-    assert "<wish>Never call me a rockstar.</wish>" in model.requests[-2].json["messages"][1]["content"]
+    asked = [each.json["messages"][1]["content"] for each in model.requests]
+    sections = [prompt for prompt in asked if "Section “" in prompt]
+    assert all("<wish>Never call me a rockstar.</wish>" in prompt for prompt in sections)
 
 
 def test_a_card_is_begun_with_a_wish_that_its_writer_reads(maya: Person, model: ModelServer) -> None:
@@ -190,3 +192,31 @@ def test_a_card_is_begun_with_a_wish_that_its_writer_reads(maya: Person, model: 
     sections = [prompt for prompt in prompts if "Section “" in prompt]
     assert sections
     assert all("<wish>focus on my leadership</wish>" in prompt for prompt in sections)
+
+
+def test_a_wish_steers_and_is_evidence_of_nothing(maya: Person) -> None:
+    """It may be a part of "I never led the migration"."""
+    begins(maya, wish="led the migration")
+    maya.is_asked()
+    assert "person:1" not in str(maya.draft().parts["evidence"])
+
+
+def test_an_about_section_that_is_asked_for_twice_in_a_turn_is_written_once(maya: Person, model: ModelServer) -> None:
+    first = about(maya)
+    asked = len(model.requests)
+    again = about(maya)
+    assert (again.draft_id, again.checked, len(model.requests)) == (first.draft_id, first.checked, asked)
+
+
+def test_a_claim_whose_evidence_was_forgotten_is_not_proposed(maya: Person) -> None:
+    begins(maya)
+    maya.is_asked()
+    draft = maya.draft()
+    forgotten = next(each["id"] for each in draft.parts["evidence"] if each["id"].startswith("employment:1"))
+    kept = container.full_house.run(lambda house: house.drafts.forget_evidence(maya.user_id, [forgotten]))
+    assert kept is None
+    proposal = publication_of(maya.draft())
+    assert "Northwind" not in str(proposal.args)
+    assert proposal.preview
+    assert any(each.why == (FORGOTTEN,) for each in proposal.preview.left_out)
+    assert all(claim.quotes for section in proposal.preview.sections for claim in section.claims)

@@ -21,14 +21,14 @@ from qwestly_agent.cards.outline import CARD, STYLES, Outlined
 from qwestly_agent.cards.pipeline import Step, evidence_of, section_draft, wishes_of
 from qwestly_agent.chat.safe_text import safe_text
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import DeadlineExceeded, ModelUnavailable
+from qwestly_agent.errors import DeadlineExceeded, ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.fences import BEFORE, EVIDENCE, WISH
 from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
 from qwestly_agent.llm import Tier
-from qwestly_agent.one_answer import one_answer
+from qwestly_agent.one_answer import ContentRefused, one_answer
 from qwestly_agent.states import run_state
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text import quoted, visible, well_formed
@@ -179,7 +179,10 @@ async def write_section(
     kept = await grounded(kept)
     if kept.rewritten or not _refused_by_judge(kept):
         return kept
-    kept = await _rewrite(house, user_id, order, kept, sources, today)
+    try:
+        kept = await _rewrite(house, user_id, order, kept, sources, today)
+    except (ContentRefused, ModelRefused, OverBudget):  # what stands is not lost by it
+        kept = kept.model_copy(update={"rewritten": True})
     await keep(kept)
     return await grounded(kept)
 
@@ -271,7 +274,7 @@ async def _answer(
             retries=OUTPUT_RETRIES,
             validate=checked,
         )
-    except (ModelUnavailable, DeadlineExceeded):
+    except (ModelUnavailable, DeadlineExceeded, OverBudget):
         if not latest:
             raise
         return latest[0]  # what of it does not stand is left out

@@ -22,7 +22,7 @@ from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Source
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.stores.knowledge import Passage
-from qwestly_agent.text import visible
+from qwestly_agent.text import quoted, visible
 
 MOST_MEMORIES, MOST_PASSAGES = 60, 20
 MOST_CHARACTERS, MOST_CHARACTERS_OF_ONE = 24_000, 2_000
@@ -77,7 +77,7 @@ def sections_for(found: Sequence[Found]) -> tuple[str, ...]:
 
 def wish(number: int, words: str) -> Evidence:
     """What a person wrote of the document that they want: their own words, so evidence as well."""
-    return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=words, source="your note")
+    return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=visible(words), source="your note")
 
 
 def sources_of(evidence: EvidenceById) -> dict[str, Source]:
@@ -97,7 +97,7 @@ def _source(item: Evidence) -> Source:
     }
     return Source(
         id=item.id,
-        text=item.text,
+        text=quoted(item.text),  # as a prompt shows it, so that what is copied is found
         trust=item.trust,
         language=language_of(item.text),
         fields={name: value for name, value in known.items() if value},

@@ -1,4 +1,4 @@
-"""A card, its claims, and the evidence they cite."""
+"""A card, its claims, and the evidence they quote."""
 
 from collections.abc import Mapping
 from typing import Literal

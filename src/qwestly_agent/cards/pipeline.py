@@ -38,6 +38,7 @@ from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.drafts import Draft, DraftStatus
 
+LONGEST_HEADLINE = 300
 MOST_ROUNDS = 4
 """Drafted, and three times as the person wanted it otherwise."""
 
@@ -129,8 +130,7 @@ async def _gather_evidence(house: House, step: Step) -> Step:
         plan = sections_for(found)
         if not plan:
             raise NothingToTell
-        wished = [wish(1, words)] if (words := draft.parts.get("wish", "")) else []
-        evidence = [each.model_dump(mode="json") for each in (*(each.evidence for each in found), *wished)]
+        evidence = [each.evidence.model_dump(mode="json") for each in found]
         preferences = [each.evidence.id for each in found if each.is_preference]
         await house.drafts.keep(step.user_id, step.draft_id, evidence=evidence, plan=plan, preferences=preferences)
         await _tell(house, step, label=f"Drafting 1 of {_sections(len(plan))}")
@@ -299,7 +299,10 @@ def wishes_of(draft: Draft) -> list[str]:
     """What they remembered of how they want to be written of, and what they said of this card; the newest last."""
     preferences = draft.parts.get("preferences", ())
     evidence = evidence_of(draft).values()
-    return [each.text for each in evidence if each.id in preferences or each.kind == "person"]
+    remembered = [each.text for each in evidence if each.id in preferences]
+    # A part of a message, which may say the opposite without the rest: it steers, and is evidence of nothing.
+    first = [draft.parts["wish"]] if draft.parts.get("wish") else []
+    return [*remembered, *first, *(each.text for each in evidence if each.kind == "person")]
 
 
 def _checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
@@ -307,11 +310,12 @@ def _checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
     kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
     sources = sources_of(evidence_of(draft))
     sections = [_with_checked_heading(each.standing, sources, today) for each in kept if each.standing.claims]
-    headline = next(
-        (c for each, _ in sections if each.kind == HEADLINE for c in each.claims if len(c.text) <= 300), None
-    )
+    headlines = [claim for each, _ in sections if each.kind == HEADLINE for claim in each.claims]
+    headline = next((claim for claim in headlines if len(claim.text) <= LONGEST_HEADLINE), None)
     rest = tuple(each for each, _ in sections if each.kind != HEADLINE)
     left_out = [*(out for each in kept for out in each.left_out), *(out for _, why in sections for out in why)]
+    if headlines and headline is None:
+        left_out.append(LeftOut(claim=headlines[0], why=(f"It is longer than {LONGEST_HEADLINE} characters.",)))
     card = Card.model_validate({"style": draft.style, "headline": headline, "sections": rest})
     return CheckedCard(card=card, left_out=tuple(left_out))
 

@@ -1,6 +1,7 @@
 """What a run's tools may do about cards: have one made, and have texts for a profile written."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from qwestly_agent.authority.brake import unless_braked
@@ -57,19 +58,28 @@ class Cards:
         """An About section; another version of the draft `revises` where that is given. Raises `NotFound` and what
         `write_profile_text` raises."""
         before = await self._about_before(revises) if revises else None
-        return await self._profile_text("about", LINKEDIN_ABOUT, style, wish, before)
+        return await self._profile_text("about", LINKEDIN_ABOUT, style, wish, before, revises)
 
     async def headlines(self, wish: str) -> ProfileText:
         """Raises what `write_profile_text` raises."""
         return await self._profile_text("headlines", HEADLINES, "concise", wish)
 
     async def _profile_text(
-        self, kind: DraftKind, outlined: Outlined, style: Style, wish: str, before: Section | None = None
+        self,
+        kind: DraftKind,
+        outlined: Outlined,
+        style: Style,
+        wish: str,
+        before: Section | None = None,
+        revises: str = "",
     ) -> ProfileText:
         # Here and not above: what reads figures takes long to compile, and few turns write such a text.
         from qwestly_agent.cards.profile_texts import write_profile_text
 
-        draft = self._draft(kind, style, "Drafted", wish)
+        draft = self._draft(kind, style, "Drafted", wish, revises)
+        with suppress(NotFound):  # asked for twice in one turn, it is what was shown first
+            kept = await self.house.drafts.get(self.user_id, draft.id)
+            return ProfileText(draft.id, CheckedCard.model_validate(kept.parts["card"]["checked"]), False)
         work = write_profile_text(self.house, draft, outlined, [wish] if wish else [], before)
         checked = await unless_braked(self.house.signals, self.user_id, work)
         unchanged = before is not None and [c.text for c in before.claims] == [c.text for c in checked.card.claims]
@@ -93,10 +103,10 @@ class Cards:
             None,
         )
 
-    def _draft(self, kind: DraftKind, style: Style, label: str, wish: str) -> Draft:
+    def _draft(self, kind: DraftKind, style: Style, label: str, wish: str, revises: str = "") -> Draft:
         now = self.house.clock()
         # The same for the same wish of the same run, should it be made twice.
-        name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style, wish)[:32]
+        name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style, wish, revises)[:32]
         return Draft(
             id=f"{kind}_{name}",
             user_id=self.user_id,

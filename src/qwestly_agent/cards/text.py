@@ -22,6 +22,8 @@ class DraftSection(_Frozen):
 class DraftText(_Frozen):
     left_out: tuple[ShownLeftOut, ...]
     """What nothing supports, with the reasons."""
+    unchecked: tuple[str, ...] = ()
+    """Claims that no second reader could be asked about."""
     headline: str | None = None
     """Of a card; null where it was left out."""
     sections: tuple[DraftSection, ...] = ()
@@ -36,10 +38,13 @@ def text_of_draft(draft: Draft) -> DraftText | None:
         return None
     checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
     left_out = tuple(ShownLeftOut(text=each.claim.text, why=each.why) for each in checked.left_out)
+    unchecked = tuple(claim.text for claim in checked.card.claims if claim.unchecked)
     if draft.kind == "about":
-        return DraftText(text=text_of(checked), left_out=left_out)
+        return DraftText(text=text_of(checked), left_out=left_out, unchecked=unchecked)
     if draft.kind == "headlines":
-        return DraftText(text="\n".join(claim.text for claim in checked.card.claims), left_out=left_out)
+        return DraftText(
+            text="\n".join(claim.text for claim in checked.card.claims), left_out=left_out, unchecked=unchecked
+        )
     card = checked.card
     return DraftText(
         headline=card.headline.text if card.headline else None,
@@ -48,6 +53,7 @@ def text_of_draft(draft: Draft) -> DraftText | None:
             for section in card.sections
         ),
         left_out=left_out,
+        unchecked=unchecked,
     )
 
 

@@ -104,7 +104,7 @@ def make_judge(ask: Callable[..., Awaitable[Judgement]]) -> Judge:
 
 def _each_once(verdicts: Sequence[Judged]) -> Iterator[tuple[int, Judged]]:
     """Of two verdicts on one statement, a no."""
-    for each in sorted(verdicts, key=lambda judged: not judged.span):
+    for each in sorted(verdicts, key=lambda judged: bool(judged.why) or not judged.span):
         yield each.id, each.model_copy(update={"why": _sentence(each.why)})
 
 

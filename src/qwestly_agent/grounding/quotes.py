@@ -59,7 +59,7 @@ def find_span(words: str, text: str) -> tuple[int, int] | None:
     """Start and end of the first place in the text where the words stand whole."""
     wanted, _ = _folded(words.strip(_EDGES))
     folded, origins = _folded(text)
-    at = folded.find(wanted) if wanted else -1
+    at = folded.find(wanted) if any(map(str.isalnum, wanted)) else -1
     while at >= 0:
         end = at + len(wanted)
         if not _cuts_a_word(folded, at) and not _cuts_a_word(folded, end):

@@ -1,6 +1,6 @@
 """What may be remembered: only what its user said of themselves, in words that are really theirs.
 
-Deterministic, like the claim gate, of whose readers of names, numbers and dates it is made. In doubt it refuses: what
+Deterministic, and made of readers of names, numbers and dates (`rules/`). In doubt it refuses: what
 is not remembered can be told again, what is remembered wrongly is repeated for months.
 """
 

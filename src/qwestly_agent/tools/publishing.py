@@ -17,8 +17,10 @@ from qwestly_agent.authority.acts import (
     DraftId,
 )
 from qwestly_agent.authority.approvals import Proposal
+from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.model import CheckedCard
-from qwestly_agent.cards.publication import publication_of
+from qwestly_agent.cards.pipeline import evidence_of
+from qwestly_agent.cards.publication import publication_of, quotes_of
 from qwestly_agent.cards.text import headlines_of, text_of_draft
 from qwestly_agent.errors import Invalid, NotFound
 from qwestly_agent.tools.base import proposes
@@ -51,8 +53,9 @@ async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId
     written = text_of_draft(draft)
     if written is None or not written.text:
         raise NotFound("There is no text in this draft.")
-    unchecked = any(claim.unchecked for claim in CheckedCard.model_validate(draft.parts["card"]["checked"]).card.claims)
-    return Proposal(SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": written.text}, unchecked=unchecked)
+    told = f"Not checked by a second reader: {' '.join(written.unchecked)}" if written.unchecked else ""
+    args = {"draft_id": draft.id, "text": written.text}
+    return Proposal(SUGGEST_LINKEDIN_ABOUT, args, told, unchecked=bool(written.unchecked))
 
 
 async def propose_headline(
@@ -71,9 +74,13 @@ async def propose_headline(
     if number > len(headlines):
         raise NotFound(f"There are only {len(headlines)} headlines in this draft.")
     headline = headlines[number - 1]
-    quotes = "; ".join(f"“{quote.text}”" for quote in headline.quotes)
-    unchecked = " Nobody has checked it but you." if headline.unchecked else ""
-    rationale = f"It rests on your words: {quotes}.{unchecked}"
+    evidence = evidence_of(draft)
+    quotes = list(quotes_of(headline, evidence, sources_of(evidence)))
+    if not quotes:
+        raise NotFound("What this headline rests on was forgotten. Suggest headlines anew.")
+    rationale = f"It rests on {'; '.join(f'{each.source}: “{each.quote}”' for each in quotes)}."
+    if headline.unchecked:
+        rationale += " No second reader has checked it."
     change = {"field": "headline", "value": headline.text}
     return Proposal(UPDATE_PROFILE_FIELD, change, rationale, unchecked=headline.unchecked)
 

@@ -1,4 +1,4 @@
-"""Text as the gate reads it: passages that are said, denied or wished for, in words that compare.
+"""Text as rules read it: passages that are said, denied or wished for, in words that compare.
 
 "I did not lead it, but wrote the guide" is two passages: one denied, one said. What is denied or wished for supports
 only a claim that denies or wishes the same.
