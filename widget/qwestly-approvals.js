@@ -674,7 +674,7 @@ APPROVAL_STYLES.replaceSync(`
 .change ins { text-decoration: none; }
 .change .from { padding: 0; border: 0; background: none; }
 .section { display: grid; gap: .3rem; }
-.approval mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: inherit; }
+mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: inherit; }
 .confirmed, .unchecked { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
 .unchecked { border-style: dashed; }
 .answering { display: grid; gap: .6rem; }
