@@ -64,7 +64,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _chosen(cases: Sequence[Case], half: str, samples: int | None) -> list[Case]:
-    """The same ones each time, so that two runs can be compared."""
+    """Choose cases, the same ones in each run, so that two runs can be compared."""
     chosen = [case for case in cases if half in (case.half, "all")]
     if samples is None or samples >= len(chosen):
         return chosen

@@ -1,6 +1,5 @@
-"""What the looks say about a claim, and whether they are wrong."""
+"""Verdicts of the looks on labelled claims, compared with the labels."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -31,19 +30,18 @@ class Judged:
 
 
 def by_code(case: Case) -> Judged:
-    """What looks 1 and 2 make of it. What they leave to the judge without a word has passed them."""
+    """Verdict of looks 1 and 2 alone. A claim that they have nothing against counts as passed."""
     verdict = check(case.statement, case.sources, TODAY)
     return Judged(case, verdict, "refused" if verdict.outcome == "refused" else "open" if verdict.unread else "passed")
 
 
 async def by_judge(cases: Sequence[Case], judge: Judge) -> list[Judged]:
-    """What all looks together make of them, some claims of one person at a time."""
+    """Verdicts of all three looks; the judge is asked about some claims of one person at a time."""
     fates: dict[str, Fate] = {"supported": "passed", "refused": "refused", "unchecked": "open"}
     found: list[Judged] = []
     for some in _batches(cases):
         verdicts = await ground([case.statement for case in some], some[0].sources, judge, TODAY)
         found += [Judged(case, each, fates[each.outcome]) for case, each in zip(some, verdicts, strict=True)]
-        await asyncio.sleep(0)
     return found
 
 

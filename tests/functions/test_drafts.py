@@ -312,6 +312,15 @@ def test_at_the_highest_level_what_nobody_checked_is_asked_about(
     assert suggested(database, client) == []
 
 
+def test_what_rests_on_something_forgotten_is_not_handed_over(
+    client: Client, model: ModelServer, drafted: Drafts
+) -> None:
+    model.script(calls(HAND_OVER, drafted(flagged=True)), Reply(text="I can draft it anew."))
+    client.say("Keep it")
+    assert "had forgotten since. Draft it anew." in told(model)
+    assert not records(client)
+
+
 # --- reading ----------------------------------------------------------------------------------------------------------
 
 LEFT_OUT = [{"text": LIE, "why": [WHY]}]

@@ -164,7 +164,6 @@ async def write_section(
     Raises what `one_answer` raises.
     """
     sources, today = sources_of(order.evidence), to_datetime(house.clock()).date()
-
     judge = make_judge(partial(one_answer, house, user_id, house.judges[WRITER]))
 
     async def grounded(section: SectionDraft) -> SectionDraft:
@@ -207,9 +206,7 @@ def _refused_by_judge(section: SectionDraft) -> list[int]:
 
 
 async def _write(house: FullHouse, user_id: str, order: Order, sources: Mapping[str, Source], today: date) -> Section:
-    drafted = await _answer(
-        house, user_id, order, DraftedSection, _prompt(order), sources, today, lambda each: each.claims
-    )
+    drafted = await _answer(house, user_id, order, DraftedSection, _prompt(order), sources, today)
     claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: order.outlined.most_claims]
     heading = _cleaned(drafted.heading) or order.outlined.heading
     return Section(kind=order.outlined.kind, heading=heading, claims=claims)
@@ -226,7 +223,7 @@ async def _rewrite(
     """With what is said instead of what the judge refused; what nothing replaces stays refused."""
     refused = _refused_by_judge(section)
     prompt = "\n\n".join([_prompt(order), *_refusals(section, refused)])
-    answer = await _answer(house, user_id, order, Replacements, prompt, sources, today, lambda each: each.claims)
+    answer = await _answer(house, user_id, order, Replacements, prompt, sources, today)
     claims, verdicts = list(section.section.claims), list(section.verdicts)
     for each in answer.claims:
         if each.number in refused and (claim := _claim(each)).text:
@@ -247,14 +244,13 @@ async def _answer(
     prompt: str,
     sources: Mapping[str, Source],
     today: date,
-    claims_of: Callable[[Answer], Sequence[DraftedClaim]],
 ) -> Answer:
     """What the writer answered; sent back while some of it has no quotes or other figures than those."""
     latest: list[Answer] = []
 
     def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
         latest[:] = [answer]
-        statements = _statements([_claim(each) for each in claims_of(answer)])
+        statements = _statements([_claim(each) for each in answer.claims])
         refused = [(each.text, check(each, sources, today).reasons) for each in statements]
         reasons = [f"- “{quoted(text)}”: {quoted(' '.join(why))}" for text, why in refused if why]
         if reasons and not ctx.last_attempt:
