@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict, Field
 MemoryType: TypeAlias = Literal["fact", "preference", "goal", "decision", "skill", "experience", "constraint"]
 Trust: TypeAlias = Literal["user_said", "user_document", "tool", "external", "inferred"]
 """Where it comes from, the most trusted first."""
-MemoryStatus: TypeAlias = Literal["active", "proposed", "superseded", "merged"]
-"""Holds · waits for its user's yes, in no prompt and no search · another one holds instead · said by another one."""
+MemoryStatus: TypeAlias = Literal["active", "proposed", "unchecked", "superseded", "merged"]
+"""Holds · waits for its user's yes · waits for a judge · another one holds instead · another one says it. Only what is
+active is in a prompt or found by a search."""
 
 _TRUSTS: tuple[Trust, ...] = get_args(Trust)
 
@@ -61,6 +62,8 @@ class Memory(BaseModel):
     last_seen: float = 0.0
     valid_from: datetime | None = None
     """Since when it holds, where that is known."""
+    valid_until: datetime | None = None
+    """Until when it holds, where that is known."""
     created_at: datetime | None = None
     superseded_by: str | None = None
     """The memory that took its place."""
