@@ -33,7 +33,7 @@ def shown(run: Run) -> dict[str, Any]:
         "run": run.run_id,
         "at": to_datetime(run.created).isoformat(),
         "status": run.status,
-        "merged": {merge.survivor: list(merge.members) for merge in run.merges},
+        "replaced": [each.model_dump() for each in run.replacements],
         "left_by_the_cap": run.left,
     }
 

@@ -1,4 +1,4 @@
-"""What the journal says is to be merged."""
+"""What the journal says is to be merged or superseded."""
 
 from typing import Any
 

@@ -1,11 +1,12 @@
-"""What of a user's memories is to be merged, in the journal."""
+"""What of a user's memories is to be merged or superseded, in the journal."""
 
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.memory.consolidation import Step, plan
+from qwestly_agent.memory.consolidation import Step
+from qwestly_agent.memory.plan import plan
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: plan(house, step)).out
+    return container.full_house.run(lambda house: plan(house, step)).out

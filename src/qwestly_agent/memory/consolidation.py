@@ -1,33 +1,31 @@
-"""The states of `consolidate`, each by the name that it has in the state machine, and `undo`.
+"""The states of `consolidate`, each by the name that it has in the state machine, and `undo`. The one that asks a model
+stands in `plan.py`, so that the others do without what takes longest to import.
 
-Memories that say the same are merged: one stays as it is, and the others name it as what says them now. No model is
-called, nothing is invented or averaged, and nothing is deleted. What passes from state to state are ids and counts.
-What is to be done stands in the journal before it is begun, and a state that is delivered again goes on where it ended.
+Of memories that say the same one stays, and of those that contradict each other the newer: the others name it as what
+holds in their place. Nothing is invented or averaged, and nothing is deleted. What passes from state to state are ids
+and counts. What is to be done stands in the journal before it is begun, and a state that is delivered again goes on
+where it ended.
 """
 
-import asyncio
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.bootstrap import House
-from qwestly_agent.errors import NotFound, Unavailable
-from qwestly_agent.memory.ranking import salience
 from qwestly_agent.observability import Event, measure_consolidation
 from qwestly_agent.states import run_state, told_safely
-from qwestly_agent.stores.journal import Change, Merged, Run, unfinished
-from qwestly_agent.stores.memories import ACTIVE, MERGED, MOST_SEEN, Held, Standing
+from qwestly_agent.stores.journal import Replacement, Run
 
 USERS_AT_ONCE = 100
 MOST_USERS = 1_500
 """In one execution, whose history has room for 25,000 events, some fifteen a user. Those who are left over are due the
 next night."""
-ATTEMPTS = 5
-"""To add to a memory that is reinforced at the same moment."""
-PASSING = ("Braked", "Unavailable", "DataGone", "Lambda.TooManyRequestsException")
-"""What the next night makes up for."""
+PASSING = (
+    *("Braked", "Unavailable", "DataGone", "Lambda.TooManyRequestsException"),
+    *("OverBudget", "ModelUnavailable", "DeadlineExceeded"),
+)
+"""What the next night makes up for. A provider that refuses us (`ModelRefused`) is not among them: somebody must mend
+that."""
 
 
 class Step(BaseModel):
@@ -39,10 +37,13 @@ class Step(BaseModel):
     user_id: str
     run_id: str
     planned: int = 0
-    """Memories that could be merged."""
+    """Memories that could be merged or superseded."""
     begun: int = 0
     """Those of them that the journal has, within the cap."""
     merged: int = 0
+    """Merged or superseded."""
+    outdated: tuple[str, ...] = ()
+    """Memories that may hold no more: only their user knows."""
     error: str = ""
     """The kind of what failed."""
 
@@ -123,142 +124,34 @@ async def _sum_up(house: House, page: Page) -> Page:
 # --- of one user ------------------------------------------------------------------------------------------------------
 
 
-async def plan(house: House, step: Step) -> Step:
-    """What is to be merged, in the journal. A run that was begun and not ended comes first."""
-    return await run_state(house, step.user_id, _plan(house, step), run_id=step.run_id)
-
-
-async def _plan(house: House, step: Step) -> Step:
-    runs = await house.journal.all(step.user_id)
-    begun = unfinished(runs) or next((run for run in runs if run.run_id == step.run_id), None)
-    if begun is None:
-        begun = await _planned(house, step, runs)
-        if not begun.merges:
-            await house.memories.looked_at(step.user_id, begun.looked_at)
-        elif not await house.journal.add(begun):
-            begun = await house.journal.get(step.user_id, step.run_id)
-    members = begun.members
-    return step.model_copy(update={"run_id": begun.run_id, "planned": members + begun.left, "begun": members})
-
-
-async def _planned(house: House, step: Step, runs: Iterable[Run]) -> Run:
-    # With numpy, which the other doors do without.
-    from qwestly_agent.memory.neighbours import cap_of, merges_of, vectors_of
-
-    apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
-    held, floats, rows = await _held(house, step.user_id)
-    # In a thread: meanwhile the brake is looked at.
-    merges = await asyncio.to_thread(merges_of, held, vectors_of(floats, rows), apart)
-    cap = cap_of(len(held))
-    left = {each for merge in merges[cap:] for each in (merge.survivor, merge.member)}
-    members = defaultdict[str, list[str]](list)
-    for merge in merges[:cap]:
-        members[merge.survivor].append(merge.member)
-    return Run(
-        user_id=step.user_id,
-        run_id=step.run_id,
-        created=house.clock(),
-        merges=tuple(Merged(survivor=survivor, members=tuple(each)) for survivor, each in members.items()),
-        left=len(merges[cap:]),
-        looked_at=tuple(each.id for each in held if each.new and each.id not in left),
-    )
-
-
-async def _held(house: House, user_id: str) -> tuple[list[Held], bytearray, int]:
-    """All that holds; the vectors of the first of them, one behind the other; and how many these are. The others have
-    none, or another model's."""
-    with_vector, without, floats, size = list[Held](), list[Held](), bytearray(), 0
-    async for each, vector in house.memories.each_held(user_id):
-        size = size or len(vector)
-        if vector and len(vector) == size:
-            with_vector.append(each)
-            floats += vector
-        else:
-            without.append(each)
-    return [*with_vector, *without], floats, len(with_vector)
-
-
 async def apply(house: House, step: Step) -> Step:
-    """What the journal has of this run."""
+    """Replace what the journal has of this run."""
     return await run_state(house, step.user_id, _apply(house, step), run_id=step.run_id)
 
 
 async def _apply(house: House, step: Step) -> Step:
     run = await house.journal.get(step.user_id, step.run_id)
     if run.status == "planned":
-        for place in range(len(run.merges)):
-            await _merge(house, run, place)
-        await house.memories.looked_at(run.user_id, run.looked_at)
-        await house.journal.end(run.user_id, run.run_id, "applied")
-    return step.model_copy(update={"merged": 0 if run.status == "undone" else run.members})
+        for each in run.replacements:
+            await _replace(house, run, each)
+        await end(house, run)
+    return step.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
 
 
-async def _merge(house: House, run: Run, place: int) -> None:
-    """First the members go, each with its numbers, which nothing changes any more; then the survivor takes them in."""
-    merged = run.merges[place]
-    if await _status(house, run.user_id, merged.survivor) == ACTIVE:
-        for member in merged.members:
-            await house.memories.merge(run.user_id, member, merged.survivor, run.run_id, house.clock())
-    for _ in range(ATTEMPTS):
-        if await _taken_in(house, run, place):
-            return
-    raise Unavailable
-
-
-async def _taken_in(house: House, run: Run, place: int) -> bool:
-    """False where the survivor was reinforced meanwhile: then once more."""
-    merged = run.merges[place]
-    found = await house.memories.standing(run.user_id, (merged.survivor, *merged.members))
-    gone = [each for each in merged.members if each in found and _is_merged(found[each], merged.survivor, run.run_id)]
-    survivor = found.get(merged.survivor)
-    if not gone or (survivor and run.run_id in survivor.took_in):
-        return True
-    if survivor is None or survivor.status != ACTIVE:
-        # Its user forgot or corrected it this very moment: what it says does not say the others any more.
-        for member in gone:
-            await house.memories.part(run.user_id, member, merged.survivor, run.run_id)
-        return True
-    change = _change(survivor, [found[member] for member in gone])
-    await house.journal.keep_change(run.user_id, run.run_id, place, change)
-    importance = max(change.importance)
-    return await house.memories.take_in(
-        run.user_id,
-        merged.survivor,
-        run.run_id,
-        survivor,
-        count=survivor.count + change.count,
-        last_seen=max(change.last_seen),
-        seen=[*change.seen, *survivor.seen],
-        importance=importance,
-        salience=_salience(survivor, importance, survivor.importance, survivor.salience),
+async def _replace(house: House, run: Run, each: Replacement) -> None:
+    if await house.memories.holds(run.user_id, each.by, run.run_id):
+        await house.memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, house.clock())
         # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
-    )
+        await house.memories.take_in(run.user_id, each.by, each.gone)
+    # Its user forgot or corrected it this very moment: it does not stand for the other one any more.
+    if not await house.memories.holds(run.user_id, each.by, run.run_id):
+        await house.memories.part(run.user_id, each.gone, each.by, run.run_id)
 
 
-def _is_merged(member: Standing, survivor_id: str, run_id: str) -> bool:
-    return (member.status, member.superseded_by, member.merged_in) == (MERGED, survivor_id, run_id)
-
-
-def _change(survivor: Standing, members: Sequence[Standing]) -> Change:
-    brought = dict.fromkeys(said for each in members for said in each.seen if said not in survivor.seen)
-    # Its own stay, as many as there may be: what it is given can be taken away again.
-    room = max(0, MOST_SEEN - len(survivor.seen))
-    return Change(
-        count=sum(each.count for each in members),
-        seen=tuple(brought)[:room],
-        last_seen=(survivor.last_seen, max(each.last_seen for each in members)),
-        importance=(survivor.importance, max(each.importance for each in members)),
-        salience=survivor.salience,
-    )
-
-
-def _salience(memory: Standing, importance: float, known: float, salience_then: float) -> float:
-    return salience_then if importance == known else salience(importance, memory.created)
-
-
-async def _status(house: House, user_id: str, memory_id: str) -> str | None:
-    found = await house.memories.standing(user_id, [memory_id])
-    return found[memory_id].status if memory_id in found else None
+async def end(house: House, run: Run) -> None:
+    """Nothing is left to be done of this run."""
+    await house.memories.compared(run.user_id, run.compared)
+    await house.journal.end(run.user_id, run.run_id, "applied")
 
 
 # --- taking it back ---------------------------------------------------------------------------------------------------
@@ -273,74 +166,18 @@ class Undone(BaseModel):
 
 
 async def undo(house: House, user_id: str, run_id: str) -> Undone:
-    """Restore what was before the run, except what was forgotten or superseded since, or is said by another one that
-    came since; what was reinforced since stays so. Its pairs are never merged again. Raises `NotFound`."""
-    runs = await house.journal.all(user_id)
-    run = next((each for each in runs if each.run_id == run_id), None)
-    if run is None:
-        raise NotFound("There is no such run.")
+    """Make active again what the run replaced, except what was forgotten or is said by another one since, and what was
+    merged into one that stopped being true. Counts stay. Its pairs are never joined again. Raises `NotFound`."""
+    run = await house.journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)
-    restored = [member for merged in run.merges for member in await _parted(house, runs, run, merged)]
+    # The last one first: what was merged once it had superseded another is taken apart before it.
+    restored = [each.gone for each in reversed(run.replacements) if await _parted(house, run, each)]
     await house.journal.end(user_id, run_id, "undone")
     return Undone(run_id=run_id, restored=tuple(restored))
 
 
-async def _parted(house: House, runs: Sequence[Run], run: Run, merged: Merged) -> list[str]:
-    """The members that hold again."""
-    if not await _is_said(house, run.user_id, merged.survivor):
-        return []  # with it, whatever says the same was forgotten, or stopped being true
-    parted = [
-        member
-        for member in merged.members
-        if await house.memories.part(run.user_id, member, merged.survivor, run.run_id)
-    ]
-    for _ in range(ATTEMPTS):
-        if await _given_back(house, runs, run, merged.survivor):
-            return parted
-    raise Unavailable
-
-
-async def _is_said(house: House, user_id: str, memory_id: str) -> bool:
-    """Whether it holds, or what it was merged into since."""
-    passed = set[str]()
-    while memory_id not in passed:
-        passed.add(memory_id)
-        found = (await house.memories.standing(user_id, [memory_id])).get(memory_id)
-        if found is None or found.status != MERGED or found.superseded_by is None:
-            return found is not None and found.status == ACTIVE
-        memory_id = found.superseded_by
-    return False
-
-
-async def _given_back(house: House, runs: Sequence[Run], run: Run, survivor_id: str) -> bool:
-    """False where it was reinforced meanwhile: then once more."""
-    survivor = (await house.memories.standing(run.user_id, [survivor_id]))[survivor_id]
-    changes = {each.run_id: change for each in runs if (change := each.change_of(survivor_id))}
-    if run.run_id not in survivor.took_in:
-        return True
-    others = [change for other, change in changes.items() if other in survivor.took_in and other != run.run_id]
-    own_importance = _own([change.importance for change in changes.values()], survivor.importance)
-    own_last_seen = _own([change.last_seen for change in changes.values()], survivor.last_seen)
-    importance = max(own_importance, *(change.importance[1] for change in others), 0.0)
-    first, taken = next(iter(changes.values())), changes[run.run_id]
-    return await house.memories.give_back(
-        run.user_id,
-        survivor_id,
-        run.run_id,
-        survivor,
-        count=survivor.count - taken.count,
-        last_seen=max(own_last_seen, *(change.last_seen[1] for change in others), 0.0),
-        seen=[said for said in survivor.seen if said not in taken.seen],
-        importance=importance,
-        salience=_salience(survivor, importance, own_importance, first.salience),
-    )
-
-
-def _own(changes: Sequence[tuple[float, float]], now: float) -> float:
-    """What a memory would have, had no run ever brought it anything: what it had before the first, or what it was given
-    since by more than any run had left it with."""
-    own, left_with = changes[0][0], max(changes[0])
-    for had, brought in changes[1:]:
-        own, left_with = had if had > left_with else own, max(had, brought)
-    return now if now > left_with else own
+async def _parted(house: House, run: Run, each: Replacement) -> bool:
+    if each.status == "merged" and not await house.memories.holds(run.user_id, each.by, run.run_id):
+        return False  # whatever says the same was forgotten with it, or stopped being true
+    return await house.memories.part(run.user_id, each.gone, each.by, run.run_id)

@@ -1,9 +1,9 @@
-"""`agent_memory_journal`: what each consolidation merged, so that it can be finished, told and undone.
+"""`agent_memory_journal`: what each consolidation replaced, so that it can be finished, told and undone.
 
 Ids and numbers, and no words: forgetting has nothing to do here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
@@ -23,33 +23,19 @@ RETENTION = timedelta(days=365)
 RunStatus: TypeAlias = Literal["planned", "applied", "undone"]
 
 
-class Change(BaseModel):
-    """What a merge did to the memory that stayed. Of two numbers the first is what it had, the second what was brought:
-    the greater one holds."""
+class Replacement(BaseModel):
+    """A memory that goes, and the one that holds in its place."""
 
     model_config = ConfigDict(frozen=True)
 
-    count: int
-    """Added."""
-    seen: tuple[str, ...]
-    """Ids of messages, added before its own."""
-    last_seen: tuple[float, float]
-    importance: tuple[float, float]
-    salience: float
-    """That it had."""
-
-
-class Merged(BaseModel):
-    """What goes, and what says it from now on."""
-
-    model_config = ConfigDict(frozen=True)
-
-    survivor: str
-    members: tuple[str, ...]
+    gone: str
+    by: str
+    status: Literal["merged", "superseded"]
+    """Of the memory that goes."""
 
 
 class Run(BaseModel):
-    """Of one user. Moments are seconds since the epoch."""
+    """One night of one user. Moments are seconds since the epoch."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -57,27 +43,23 @@ class Run(BaseModel):
     run_id: str
     status: RunStatus = "planned"
     created: float
-    merges: tuple[Merged, ...]
-    changes: Mapping[int, Change] = {}
-    """By the places of their merges: none before it was applied, and where by then there was nothing to merge."""
+    replacements: tuple[Replacement, ...] = ()
     left: int = 0
-    """Merges that the cap left over."""
-    looked_at: tuple[str, ...] = ()
-    """To be marked as such at the end; then they are dropped from here."""
-
-    @property
-    def members(self) -> int:
-        return sum(len(merge.members) for merge in self.merges)
+    """Replacements that the cap left over."""
+    compared: tuple[str, ...] = ()
+    """Memories to be marked so at the end; then they are dropped from here."""
+    outdated: tuple[str, ...] = ()
+    """Memories that may hold no more."""
 
     @property
     def apart(self) -> frozenset[frozenset[str]]:
-        """Once it was undone: the pairs of it, and those among what would have gone into one memory."""
-        groups = [(merge.survivor, *merge.members) for merge in self.merges]
-        return frozenset(frozenset(pair) for group in groups for pair in combinations(group, 2))
-
-    def change_of(self, survivor_id: str) -> Change | None:
-        places = (place for place, merged in enumerate(self.merges) if merged.survivor == survivor_id)
-        return next((self.changes[place] for place in places if place in self.changes), None)
+        """Pairs that are never joined again once the run was undone: also those merged into one memory."""
+        groups: dict[str, list[str]] = {}
+        for each in self.replacements:
+            if each.status == "merged":
+                groups.setdefault(each.by, [each.by]).append(each.gone)
+        together = [frozenset(pair) for group in groups.values() for pair in combinations(group, 2)]
+        return frozenset([*together, *(frozenset((each.gone, each.by)) for each in self.replacements)])
 
 
 @dataclass(frozen=True)
@@ -106,14 +88,9 @@ class Journal:
         found = self.database[COLLECTION].find({"user_id": user_id}).sort([("created", 1), ("_id", 1)])
         return [Run.model_validate(each) async for each in found]
 
-    async def keep_change(self, user_id: str, run_id: str, place: int, change: Change) -> None:
-        """What is about to be done to the survivor of the merge in this place."""
-        changes = {f"changes.{place}": change.model_dump(mode="json")}
-        await self.database[COLLECTION].update_one(_query(user_id, run_id), {"$set": changes})
-
     async def end(self, user_id: str, run_id: str, status: RunStatus) -> None:
         """What was undone is kept for good: these are never merged again."""
-        gone = {"looked_at": "", **({"expires_at": ""} if status == "undone" else {})}
+        gone = {"compared": "", **({"expires_at": ""} if status == "undone" else {})}
         change = {"$set": {"status": status}, "$unset": gone}
         await self.database[COLLECTION].update_one(_query(user_id, run_id), change)
 

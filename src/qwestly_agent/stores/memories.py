@@ -32,8 +32,8 @@ CONSIDERED = 50
 """By meaning, before words and salience are weighed in."""
 MOST_SEEN = 200
 """Messages of a memory that are remembered, so that none counts twice."""
-MOST_RUNS = 50
-"""Consolidations of a memory that are remembered, so that none counts twice."""
+MOST_TAKEN_IN = 200
+"""Memories merged into one whose ids it keeps, so that none counts twice."""
 HELD_AT_ONCE = 1_000
 _WITHOUT_VECTORS = {"content_embedding": 0}
 _TEXTS = ("content", "quote", "question", "source", "seen", "valid_from", "confidence", "importance", "salience")
@@ -72,36 +72,23 @@ class Trace:
 
 @dataclass(frozen=True)
 class Held:
-    """A memory that holds, as far as consolidation compares it."""
+    """An active memory, as far as consolidation compares it. Moments that are numbers are seconds since the epoch."""
 
     id: str
     content: str
-    type: str
     trust: str
     count: int
     created: float
-    valid_from: datetime | None
-    new: bool
-    """Not yet looked at."""
-    sensitive: bool = False
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What a merge changes of a memory, as it is now."""
-
-    status: str
-    superseded_by: str | None
-    merged_in: str | None
-    """The run that merged it into another one."""
-    took_in: tuple[str, ...]
-    """The runs that merged others into it."""
-    count: int
-    last_seen: float
+    said: float
+    """Last."""
     importance: float
-    salience: float
-    seen: tuple[str, ...]
-    created: float
+    valid_from: datetime | None
+    valid_until: datetime | None
+    new: bool
+    """Not yet compared with the others."""
+    sensitive: bool = False
+    asked: float | None = None
+    """When its user was last asked whether it still holds."""
 
 
 @dataclass(frozen=True)
@@ -356,85 +343,120 @@ class Memories:
     # --- consolidating ------------------------------------------------------------------------------------------------
 
     async def each_held(self, user_id: str) -> AsyncIterator[tuple[Held, bytes]]:
-        """All that holds in one pass, each with its vector: float32, or nothing where it has none."""
+        """All active memories in one pass, each with its vector: float32, or nothing where it has none."""
         query = {"user_id": user_id, "status": ACTIVE}
         async for document in self.database[COLLECTION].find(query, _COMPARED).batch_size(HELD_AT_ONCE):
             for memory in _memories([document]):
+                created = _created(document)
                 held = Held(
                     id=memory.id,
                     content=memory.content,
-                    type=memory.type,
                     trust=memory.trust,
                     count=memory.count,
-                    created=_created(document),
+                    created=created,
+                    said=max(created, memory.last_seen),
+                    importance=memory.importance,
                     valid_from=memory.valid_from,
+                    valid_until=memory.valid_until,
                     new=not document.get("consolidated", True),
                     sensitive=memory.sensitive,
+                    asked=document.get("asked_at"),
                 )
                 yield held, _float32(document.get("content_embedding"))
 
-    async def standing(self, user_id: str, memory_ids: Collection[str]) -> dict[str, Standing]:
-        """By their ids; what is forgotten has a standing too."""
-        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}}
-        found = self.database[COLLECTION].find(query, _WITHOUT_VECTORS)
-        return {document["_id"]: _standing(document) async for document in found}
+    async def holds(self, user_id: str, memory_id: str, run_id: str) -> bool:
+        """Whether it is active, or was merged into one that is; what this run superseded still counts as active."""
+        passed = set[str]()
+        while memory_id not in passed:
+            passed.add(memory_id)
+            found = await self.database[COLLECTION].find_one(
+                {"_id": memory_id, "user_id": user_id}, {"status": 1, "superseded_by": 1, "replaced_in": 1}
+            )
+            status = found["status"] if found else None
+            if status == ACTIVE or (found and status == SUPERSEDED and found.get("replaced_in") == run_id):
+                return True
+            if not found or status != MERGED:
+                return False
+            memory_id = found["superseded_by"]
+        return False
 
-    async def merge(self, user_id: str, member_id: str, survivor_id: str, run_id: str, now: float) -> None:
-        """The member keeps its text, and says by what it is said now. Not where it does not hold any more."""
+    async def replace(self, user_id: str, gone_id: str, by_id: str, status: str, run_id: str, now: float) -> None:
+        """Merge or supersede an active memory, as `status` says. It keeps its text, and names the one that holds."""
         changes = {
-            "status": MERGED,
-            "superseded_by": survivor_id,
+            "status": status,
+            "superseded_by": by_id,
             "superseded_at": now,
             "withdrawn_at": now,
-            "key": member_id,
-            "merged_in": run_id,
-            "consolidated": True,
+            "key": gone_id,
+            "replaced_in": run_id,
         }
-        await self._set(user_id, {"_id": member_id, "status": ACTIVE}, changes)
+        await self._set(user_id, {"_id": gone_id, "status": ACTIVE}, changes)
 
-    async def part(self, user_id: str, member_id: str, survivor_id: str, run_id: str) -> bool:
-        """As it was before the run merged it; False where it is not merged so any more, or another one says since what
-        it says: then it is merged into that."""
-        query = {"_id": member_id, "user_id": user_id, "status": MERGED, "superseded_by": survivor_id}
-        query["merged_in"] = run_id
+    async def take_in(self, user_id: str, by_id: str, gone_id: str) -> None:
+        """Add the count of a memory that was merged into this one, once. What is greater of the two, importance or the
+        moment when it was last said, holds for this one too."""
+        ids = {"$in": [by_id, gone_id]}
+        found = self.database[COLLECTION].find({"user_id": user_id, "_id": ids}, _WITHOUT_VECTORS)
+        both = {document["_id"]: document async for document in found}
+        by, gone = both.get(by_id), both.get(gone_id)
+        if by is None or gone is None or (gone["status"], gone.get("superseded_by")) != (MERGED, by_id):
+            return
+        importance = gone.get("importance", 0.5)
+        await self.database[COLLECTION].update_one(
+            {"_id": by_id, "user_id": user_id, "status": ACTIVE, "took_in": {"$nin": [gone_id]}},
+            {
+                "$inc": {"count": gone.get("count", 1)},
+                # Of one age, the more important is the more salient.
+                "$max": {
+                    "last_seen": gone.get("last_seen", 0.0),
+                    "importance": importance,
+                    "salience": salience(importance, _created(by)),
+                },
+                "$push": {
+                    "took_in": {"$each": [gone_id], "$slice": -MOST_TAKEN_IN},
+                    # Before its own, which are the last to go.
+                    "seen": {"$each": list(gone.get("seen", ())), "$position": 0, "$slice": -MOST_SEEN},
+                },
+            },
+        )
+
+    async def part(self, user_id: str, gone_id: str, by_id: str, run_id: str) -> bool:
+        """Make a memory what it was before the run replaced it; False where it is not replaced so any more. Where
+        another one says since what it says, it is merged into that one: False as well."""
+        query = {"_id": gone_id, "user_id": user_id, "status": {"$in": [MERGED, SUPERSEDED]}}
+        query |= {"superseded_by": by_id, "replaced_in": run_id}
         found = await self.database[COLLECTION].find_one(query, {"hash": 1})
         if found is None:
             return False
         key = {"key": found["hash"]} if "hash" in found else {}
-        gone = ["superseded_by", "superseded_at", "withdrawn_at", "merged_in", *({"key"} - key.keys())]
+        gone = ["superseded_by", "superseded_at", "withdrawn_at", "replaced_in", *({"key"} - key.keys())]
         change = {"$set": {"status": ACTIVE, **key}, "$unset": dict.fromkeys(gone, "")}
         try:
             return (await self.database[COLLECTION].update_one(query, change)).matched_count == 1
         except DuplicateKeyError:
             same = await self.database[COLLECTION].find_one({"user_id": user_id, **key}, {"_id": 1})
             if same:
-                await self._set(user_id, query, {"superseded_by": same["_id"]})
+                await self._set(user_id, query, {"status": MERGED, "superseded_by": same["_id"]})
             return False
 
-    async def take_in(self, user_id: str, memory_id: str, run_id: str, known: Standing, **changes: Any) -> bool:
-        """The numbers of those that a run merged into this one; False where it was reinforced since they were added
-        up, took them in before, or does not hold any more."""
-        query = {"_id": memory_id, "status": ACTIVE, "took_in": {"$nin": [run_id]}, **_of_count(known)}
-        took_in = [*known.took_in, run_id][-MOST_RUNS:]
-        return await self._set(user_id, query, {**changes, "took_in": took_in}) == 1
+    async def compared(self, user_id: str, memory_ids: Sequence[str]) -> None:
+        """They are new no more."""
+        await self._set_each(user_id, memory_ids, {"consolidated": True})
 
-    async def give_back(self, user_id: str, memory_id: str, run_id: str, known: Standing, **changes: Any) -> bool:
-        """Whatever became of it since; False where it was reinforced since they were taken off, or gave them back."""
-        query = {"_id": memory_id, "took_in": {"$in": [run_id]}, **_of_count(known)}
-        took_in = [each for each in known.took_in if each != run_id]
-        return await self._set(user_id, query, {**changes, "took_in": took_in}) == 1
+    async def note_asked(self, user_id: str, memory_ids: Sequence[str], now: float) -> None:
+        """Their user was asked whether they still hold."""
+        await self._set_each(user_id, memory_ids, {"asked_at": now})
 
-    async def looked_at(self, user_id: str, memory_ids: Sequence[str]) -> None:
-        """They need no look until something new is told."""
+    async def _set_each(self, user_id: str, memory_ids: Sequence[str], changes: Document) -> None:
         for at in range(0, len(memory_ids), HELD_AT_ONCE):
             query = {"user_id": user_id, "_id": {"$in": list(memory_ids[at : at + HELD_AT_ONCE])}}
-            await self.database[COLLECTION].update_many(query, {"$set": {"consolidated": True}})
+            await self.database[COLLECTION].update_many(query, {"$set": changes})
 
 
 _COMPARED = dict.fromkeys(
     (
-        *("content", "type", "trust", "count", "status", "created", "created_at", "valid_from", "sensitive"),
-        *("consolidated", "content_embedding"),
+        *("content", "type", "trust", "count", "status", "created", "created_at", "last_seen", "importance"),
+        *("valid_from", "valid_until", "sensitive", "consolidated", "asked_at", "content_embedding"),
     ),
     1,
 )
@@ -461,27 +483,6 @@ def _created(document: Document) -> float:
     if "created" in document:
         return document["created"]
     return document["created_at"].timestamp() if document.get("created_at") else 0.0
-
-
-def _of_count(known: Standing) -> Document:
-    """Only reinforcing changes it beside consolidating, and always does. What was written before there was a count was
-    said once."""
-    return {"count": known.count} if known.count != 1 else {"count": {"$in": [1, None]}}
-
-
-def _standing(document: Document) -> Standing:
-    return Standing(
-        status=document["status"],
-        superseded_by=document.get("superseded_by"),
-        merged_in=document.get("merged_in"),
-        took_in=tuple(document.get("took_in", ())),
-        count=document.get("count", 1),
-        last_seen=document.get("last_seen", 0.0),
-        importance=document.get("importance", 0.5),
-        salience=document.get("salience", 0.0),
-        seen=tuple(document.get("seen", ())),
-        created=_created(document),
-    )
 
 
 def _nearest(

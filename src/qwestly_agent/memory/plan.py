@@ -1,0 +1,101 @@
+"""The state of `consolidate` that finds what is to be done, and asks a model about what code cannot tell."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.memory.compare import Pair, Relation, compare
+from qwestly_agent.memory.consolidation import Step, end
+from qwestly_agent.memory.duplicates import Candidates, Near, candidates_of, cap_of, replacements_of, vectors_of
+from qwestly_agent.one_answer import ContentRefused
+from qwestly_agent.states import run_state
+from qwestly_agent.stores.journal import Run, unfinished
+from qwestly_agent.stores.memories import Held
+
+VECTOR_BYTES = DIMENSIONS * 4
+YEAR = 365 * 86_400.0
+"""In seconds."""
+LITTLE_IMPORTANCE = 0.3
+MOST_OUTDATED = 10
+
+
+async def plan(house: FullHouse, step: Step) -> Step:
+    """Write into the journal what is to be replaced, by the verdicts of code and model. A run that was begun and not
+    ended comes first. Delivered again it finds the run and asks no model; whoever dies between the model's answer and
+    the journal has asked in vain, and asks once more.
+
+    Raises what `one_answer` raises, but for `ContentRefused`.
+    """
+    return await run_state(house, step.user_id, _plan(house, step), run_id=step.run_id)
+
+
+async def _plan(house: FullHouse, step: Step) -> Step:
+    runs = await house.journal.all(step.user_id)
+    run = unfinished(runs) or next((run for run in runs if run.run_id == step.run_id), None)
+    if run is None:
+        run = await _planned(house, step, runs)
+        if not await house.journal.add(run):
+            run = await house.journal.get(step.user_id, step.run_id)
+    if not run.replacements and run.status == "planned":
+        await end(house, run)
+    begun = len(run.replacements)
+    told = {"run_id": run.run_id, "planned": begun + run.left, "begun": begun, "outdated": run.outdated}
+    return step.model_copy(update=told)
+
+
+async def _planned(house: FullHouse, step: Step, runs: Sequence[Run]) -> Run:
+    apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
+    held, floats = await _held(house, step.user_id)
+    # In a thread: meanwhile the brake is looked at.
+    found = await asyncio.to_thread(
+        candidates_of, held, vectors_of(floats, len(held)), house.settings.memory_grey_from, apart
+    )
+    replacements = replacements_of(held, await _related(house, step.user_id, held, found))
+    cap, now = cap_of(len(held)), house.clock()
+    left = {memory_id for each in replacements[cap:] for memory_id in (each.gone, each.by)}
+    gone = {each.gone for each in replacements[:cap]}
+    return Run(
+        user_id=step.user_id,
+        run_id=step.run_id,
+        created=now,
+        replacements=tuple(replacements[:cap]),
+        left=len(replacements[cap:]),
+        compared=tuple(memory_id for memory_id in found.compared if memory_id not in left),
+        outdated=tuple(outdated((each for each in held if each.id not in gone), now)),
+    )
+
+
+async def _held(house: FullHouse, user_id: str) -> tuple[list[Held], bytearray]:
+    """All that is active, and its vectors one behind the other: zeros for what has none, or another model's."""
+    held, floats = list[Held](), bytearray()
+    async for each, vector in house.memories.each_held(user_id):
+        held.append(each)
+        floats += vector if len(vector) == VECTOR_BYTES else bytes(VECTOR_BYTES)
+    return held, floats
+
+
+async def _related(
+    house: FullHouse, user_id: str, held: Sequence[Held], found: Candidates
+) -> list[tuple[Near, Relation]]:
+    equal = [(pair, cast(Relation, "same")) for pair in found.equal]
+    pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]
+    try:
+        return [*equal, *zip(found.asked, await compare(house, user_id, pairs), strict=True)]
+    except ContentRefused:  # it would refuse them every night: they stay as they are
+        return equal
+
+
+def outdated(held: Iterable[Held], now: float) -> list[str]:
+    """The memories that may hold no more: those whose end has passed, the longest ended first, then those of little
+    importance that were not said for a year. None that was asked about within a year."""
+    ended, unsaid = list[tuple[float, str]](), list[tuple[float, str]]()
+    for each in held:
+        if each.asked is not None and each.asked > now - YEAR:
+            continue
+        if each.valid_until is not None and each.valid_until.timestamp() <= now:
+            ended.append((each.valid_until.timestamp(), each.id))
+        elif each.said <= now - YEAR and each.importance <= LITTLE_IMPORTANCE:
+            unsaid.append((each.said, each.id))
+    return [memory_id for _, memory_id in (*sorted(ended), *sorted(unsaid))[:MOST_OUTDATED]]
