@@ -1,8 +1,6 @@
 """What says the same becomes one, and what is contradicted is superseded: by the model's word, capped, whatever dies on
 the way, and as it was once somebody takes it back."""
 
-import html
-import re
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 
 from infra.consolidations import run as command
 from infra.local import model_server
-from infra.local.model_brain import Thought, embedding
+from infra.local.model_brain import embedding
 from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.bootstrap import FullHouse, bootstrap
@@ -32,6 +30,7 @@ from qwestly_agent.memory.ranking import salience
 from qwestly_agent.stores import journal, memories
 from qwestly_agent.stores.journal import Run
 from qwestly_agent.stores.search import Document
+from tests.comparing import Judge
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import FakeClock, settings_for
 
@@ -52,35 +51,6 @@ UNLIKE = tuple(letter * 9 for letter in "abcdefghijklmnopqrst")
 """Twenty that are near nothing: with so many a night may replace two."""
 COUNTERS = ("count", "seen", "last_seen", "importance", "salience", "took_in", "consolidated")
 """What undo leaves."""
-
-
-@dataclass
-class Judge:
-    """The model that compares, at its wire: what it says of two texts, in whatever order it gets them."""
-
-    same: list[set[str]] = field(default_factory=lambda: [set(SAME), set(SPEAKS)])
-    contradicts: list[set[str]] = field(default_factory=lambda: [{PORTO, LISBON}, {LISBON, PORTO_AGAIN}])
-    quote: Callable[[str], str] = lambda known: known
-    is_silent: bool = False
-    asked: list[tuple[str, str]] = field(default_factory=list)
-    """The known one and the new one of each pair."""
-
-    def __call__(self, body: Any) -> Thought:
-        words = next(each["content"] for each in body["messages"] if each["role"] == "user")
-        pairs = re.findall(r'<known id="(\w+)">(.*?)</known>\s*<new id="\1">(.*?)</new>', words, re.DOTALL)
-        told = [(pair_id, html.unescape(known).strip(), html.unescape(new).strip()) for pair_id, known, new in pairs]
-        self.asked += [(known, new) for _, known, new in told]
-        verdicts = [
-            {"id": pair_id, "relation": self.relation(known, new), "quote": self.quote(known)}
-            for pair_id, known, new in told
-            if not self.is_silent
-        ]
-        return Thought(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}])
-
-    def relation(self, known: str, new: str) -> str:
-        if any({known, new} <= group for group in self.same):
-            return "same"
-        return "contradicts" if {known, new} in self.contradicts else "other"
 
 
 @dataclass
@@ -189,7 +159,7 @@ class Someone:
 
 @pytest.fixture
 def judge(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Judge:
-    judge = Judge()
+    judge = Judge(same=[{*SAME}, {*SPEAKS}], contradicts=[{PORTO, LISBON}, {LISBON, PORTO_AGAIN}])
     monkeypatch.setattr(model_server, "think", judge)
     return judge
 

@@ -7,22 +7,32 @@ from typing import Any
 
 import pytest
 
+from infra.local import model_server
 from infra.local.aws_functions import Handler
 from infra.local.aws_moto import Outcome
 from infra.local.environment import Template
 from infra.local.model_brain import embedding
+from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.errors import Internal, Unavailable
+from qwestly_agent.errors import Internal, ModelUnavailable, Unavailable
 from qwestly_agent.memory import consolidation
-from qwestly_agent.memory.checking import hash_of
+from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.stores import journal, memories
+from tests.comparing import Judge
 from tests.statemachines.conftest import World
 
 TEMPLATE = Template.load()
 MACHINE = TEMPLATE.name("ConsolidateMachine")
 SAME = ("Knows Python and Go", "Knows Go and Python", "Speaks Spanish and English")
+THREE = ("Knows Python, Go and Rust", "Knows Go, Python and Rust", "Knows Rust, Go and Python")
+MOVED = ("Lives in Porto", "Lives in Lisbon")
 Metrics = Callable[[], dict[str, float]]
+
+
+@pytest.fixture(autouse=True)
+def _compares(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_server, "think", Judge(same=[{*SAME[:2]}, {*THREE}], contradicts=[{*MOVED}]))
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +66,7 @@ def has_told(world: World, *contents: str, name: str = "") -> str:
             memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
             vector = embedding(content, DIMENSIONS)
             assert await house.memories.add(user_id, memory, hash_of(content), vector, world.clock())
+            world.clock.advance(1)
 
     world.run(remember)
     return user_id
@@ -88,6 +99,45 @@ def test_what_says_the_same_is_merged_of_all_who_told_something_new(world: World
     }
 
 
+def test_what_a_newer_one_contradicts_is_superseded(world: World) -> None:
+    ada = has_told(world, *MOVED)
+    assert consolidates(world).status == "SUCCEEDED"
+    [gone] = world.database[memories.COLLECTION].find({"user_id": ada, "status": "superseded"})
+    assert gone["content"] == MOVED[0]
+
+
+def test_what_looks_outdated_is_handed_on(world: World) -> None:
+    ada = has_told(world, SAME[2])
+    past = {"importance": 0.1, "created": world.clock() - 400 * 86_400}
+    world.database[memories.COLLECTION].update_one({"user_id": ada}, {"$set": past})
+    [outdated] = world.database[memories.COLLECTION].find({"user_id": ada})
+    handed_on = []
+
+    def noted(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            handed_on.append(event["results"])
+            return own(event, context)
+
+        return handler
+
+    with world.instead_of("sum_up", noted, "consolidate"):
+        assert consolidates(world).status == "SUCCEEDED"
+    assert [each["outdated"] for [each] in handed_on] == [[outdated["_id"]]]
+
+
+def test_a_provider_that_refuses_us_rings_the_alarm_and_one_that_is_away_does_not(
+    world: World, model: ModelServer
+) -> None:
+    users = [has_told(world, *SAME[:2], name=f"user{number:02}") for number in range(11)]
+    model.fault = Reply(fault=401)
+    ended = consolidates(world)
+    assert (ended.status, ended.states[-1], ended.states.count("plan")) == ("FAILED", "some_users_failed", 11)
+    model.fault = None
+    with world.instead_of("plan", failing(users[0], ModelUnavailable()), "consolidate"):
+        assert consolidates(world).status == "SUCCEEDED"
+    assert [merged(world, user) for user in users] == [0, *[1] * 10]
+
+
 def test_run_twice_it_changes_nothing(world: World) -> None:
     has_told(world, *SAME)
     has_told(world, *SAME[:2])
@@ -100,7 +150,7 @@ def test_run_twice_it_changes_nothing(world: World) -> None:
 
 @pytest.mark.thorough
 def test_a_night_that_is_started_twice_is_one_run(world: World) -> None:
-    ada = has_told(world, "Knows Python, Go and Rust", "Knows Go, Python and Rust", "Knows Rust, Go and Python")
+    ada = has_told(world, *THREE)
     for _ in range(2):
         assert consolidates(world, run_id="2026-11-21T03:17:00Z").status == "SUCCEEDED"
     assert merged(world, ada) == 1

@@ -8,8 +8,9 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import NotFound
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.memory.ranking import salience
 from qwestly_agent.stores import memories as memories_
-from qwestly_agent.stores.journal import COLLECTION, RETENTION, Change, Journal, Merged, Run, unfinished
+from qwestly_agent.stores.journal import COLLECTION, RETENTION, Journal, Replacement, Run, unfinished
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.sweeps import Sweeps
@@ -18,12 +19,15 @@ from tests.stores.conftest import Sent
 
 pytestmark = pytest.mark.anyio
 NOW = 1_800_000_000.0
-CHANGE = Change(count=2, seen=("c1:1",), last_seen=(1.0, 2.0), importance=(0.5, 0.7), salience=3.0)
 
 
 def planned(run_id: str = "night1", **more: Any) -> Run:
-    merges = (Merged(survivor="a", members=("b", "c")), Merged(survivor="d", members=("e",)))
-    return Run(**{"user_id": USER, "run_id": run_id, "created": NOW, "merges": merges, "looked_at": ("a", "d"), **more})
+    replacements = tuple(
+        Replacement(gone=gone, by=by, status=status)
+        for gone, by, status in (("b", "a", "merged"), ("c", "a", "merged"), ("e", "d", "superseded"))
+    )
+    fields = {"user_id": USER, "run_id": run_id, "created": NOW, "replacements": replacements, "compared": ("a", "d")}
+    return Run(**{**fields, **more})
 
 
 @pytest.fixture
@@ -46,7 +50,7 @@ async def remember(memories: Memories, id: str, content: str = "", user_id: str 
 
 async def test_a_run_is_planned_once_and_read_as_it_was_planned(journal: Journal) -> None:
     assert await journal.add(planned())
-    assert not await journal.add(planned(merges=()))
+    assert not await journal.add(planned(replacements=()))
     assert await journal.get(USER, "night1") == planned()
     with pytest.raises(NotFound):
         await journal.get("auth0|stranger", "night1")
@@ -64,19 +68,16 @@ async def test_the_runs_of_a_user_come_oldest_first(journal: Journal) -> None:
     assert [each.run_id for each in await journal.all(USER)] == ["night1", "night2", "night3"]
 
 
-async def test_what_is_done_to_a_memory_is_written_down_beside_its_merge(journal: Journal) -> None:
-    await journal.add(planned())
-    await journal.keep_change(USER, "night1", 1, CHANGE)
-    run = await journal.get(USER, "night1")
-    assert (run.change_of("a"), run.change_of("d"), run.change_of("e")) == (None, CHANGE, None)
+async def test_what_went_into_one_memory_stays_apart_from_each_other_too() -> None:
+    assert planned().apart == {frozenset(pair) for pair in ("ab", "ac", "bc", "de")}
 
 
-async def test_a_run_that_ended_is_finished_and_forgets_what_it_looked_at(journal: Journal) -> None:
+async def test_a_run_that_ended_is_finished_and_forgets_what_it_compared(journal: Journal) -> None:
     await journal.add(planned())
     assert unfinished(await journal.all(USER)) == planned()
     await journal.end(USER, "night1", "applied")
     ended = await journal.get(USER, "night1")
-    assert (ended.status, ended.looked_at) == ("applied", ())
+    assert (ended.status, ended.compared) == ("applied", ())
     assert unfinished(await journal.all(USER)) is None
 
 
@@ -98,13 +99,13 @@ async def test_what_holds_is_read_in_one_pass_with_its_vector(memories: Memories
     await remember(memories, "one", "likes trains", importance=0.4, sensitive=True)
     await remember(memories, "of-another", user_id="auth0|stranger")
     await remember(memories, "waits", status="proposed")
-    await memories.looked_at(USER, ["waits"])
+    await memories.compared(USER, ["waits"])
     sent.commands.clear()
     [(held, vector)] = [each async for each in memories.each_held(USER)]
     assert (held.id, held.content, held.new, held.sensitive, held.created) == ("one", "likes trains", True, True, NOW)
     assert memoryview(vector).cast("f").tolist() == [1.0, 0.5]
     assert len(sent.named("find")) == 1
-    await memories.looked_at(USER, ["one"])
+    await memories.compared(USER, ["one"])
     assert [each.new async for each, _ in memories.each_held(USER)] == [False]
 
 
@@ -123,7 +124,7 @@ async def test_vectors_of_the_old_kind_and_none_at_all_are_read_too(
 async def test_a_memory_that_is_merged_says_by_what_and_leaves_its_words_free(memories: Memories) -> None:
     await remember(memories, "stays", "likes trains a lot")
     await remember(memories, "goes", "likes trains")
-    await memories.merge(USER, "goes", "stays", "night1", NOW + 60)
+    await memories.replace(USER, "goes", "stays", "merged", "night1", NOW + 60)
     gone = await memories.get(USER, "goes")
     assert (gone.status, gone.superseded_by, gone.superseded_at) == ("merged", "stays", NOW + 60)
     assert gone.content == "likes trains"
@@ -135,56 +136,71 @@ async def test_a_memory_that_is_merged_says_by_what_and_leaves_its_words_free(me
 async def test_what_does_not_hold_is_not_merged(memories: Memories) -> None:
     await remember(memories, "goes")
     await memories.supersede(USER, "goes", "newer", NOW)
-    await memories.merge(USER, "goes", "stays", "night1", NOW)
-    assert (await memories.get(USER, "goes")).status == "superseded"
+    await memories.replace(USER, "goes", "stays", "merged", "night1", NOW)
+    assert (await memories.get(USER, "goes")).superseded_by == "newer"
 
 
-async def test_what_was_merged_holds_again_as_it_was(memories: Memories, database: AsyncDatabase[Document]) -> None:
+@pytest.mark.parametrize("status", ["merged", "superseded"])
+async def test_what_was_replaced_holds_again_as_it_was(
+    memories: Memories, database: AsyncDatabase[Document], status: str
+) -> None:
     await remember(memories, "goes")
     before = await database[memories_.COLLECTION].find_one({"_id": "goes"})
-    await memories.merge(USER, "goes", "stays", "night1", NOW)
+    await memories.replace(USER, "goes", "stays", status, "night1", NOW)
     assert not await memories.part(USER, "goes", "stays", "night2")
     assert not await memories.part(USER, "goes", "another", "night1")
     assert await memories.part(USER, "goes", "stays", "night1")
-    after = await database[memories_.COLLECTION].find_one({"_id": "goes"})
-    assert before
-    assert after == {**before, "consolidated": True}
+    assert await database[memories_.COLLECTION].find_one({"_id": "goes"}) == before
     assert not await memories.part(USER, "goes", "stays", "night1")
 
 
 async def test_what_was_told_anew_since_is_not_there_twice(memories: Memories) -> None:
     await remember(memories, "goes", "likes trains")
-    await memories.merge(USER, "goes", "stays", "night1", NOW)
+    await memories.replace(USER, "goes", "stays", "merged", "night1", NOW)
     await remember(memories, "told-again", "likes trains")
     assert not await memories.part(USER, "goes", "stays", "night1")
     gone = await memories.get(USER, "goes")
     assert (gone.status, gone.superseded_by) == ("merged", "told-again")
 
 
-async def test_numbers_are_taken_in_once_and_not_over_a_reinforcement(memories: Memories) -> None:
-    await remember(memories, "stays")
-    known = (await memories.standing(USER, ["stays"]))["stays"]
-    await memories.reinforce(USER, "stays", ["c2:1"], NOW + 5)
-    assert not await memories.take_in(USER, "stays", "night1", known, count=9)
-    known = (await memories.standing(USER, ["stays"]))["stays"]
-    assert await memories.take_in(USER, "stays", "night1", known, count=9)
-    known = (await memories.standing(USER, ["stays"]))["stays"]
-    assert not await memories.take_in(USER, "stays", "night1", known, count=99)
-    assert (known.count, known.took_in) == (9, ("night1",))
-    assert not await memories.give_back(USER, "stays", "night2", known, count=0)
-    assert await memories.give_back(USER, "stays", "night1", known, count=2)
-    known = (await memories.standing(USER, ["stays"]))["stays"]
-    assert (known.count, known.took_in) == (2, ())
-    assert not await memories.give_back(USER, "stays", "night1", known, count=0)
-
-
-async def test_a_memory_from_before_there_were_counts_was_said_once(
+async def test_a_count_is_taken_in_once_and_beside_a_reinforcement(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
-    await database[memories_.COLLECTION].insert_one({"_id": "old", "user_id": USER, "status": "active"})
-    known = (await memories.standing(USER, ["old"]))["old"]
-    assert known.count == 1
-    assert await memories.take_in(USER, "old", "night1", known, count=2)
+    await remember(memories, "stays", importance=0.2, count=2, last_seen=NOW)
+    await remember(memories, "goes", importance=0.7, count=3, last_seen=NOW - 9)
+    await memories.take_in(USER, "stays", "goes")
+    assert (await memories.get(USER, "stays")).count == 2, "nothing was merged into it"
+    await memories.replace(USER, "goes", "stays", "merged", "night1", NOW)
+    for _ in range(2):
+        await memories.take_in(USER, "stays", "goes")
+    await memories.reinforce(USER, "stays", ["c2:1"], NOW + 5)
+    await memories.take_in(USER, "stays", "goes")
+    stays = await memories.get(USER, "stays")
+    assert (stays.count, stays.importance, stays.last_seen) == (6, 0.7, NOW + 5)
+    document = await database[memories_.COLLECTION].find_one({"_id": "stays"}) or {}
+    assert document["salience"] == pytest.approx(salience(0.7, NOW))
+
+
+async def test_what_is_merged_into_another_holds_as_long_as_that_one(memories: Memories) -> None:
+    for name in ("first", "second", "third"):
+        await remember(memories, name)
+    await memories.replace(USER, "first", "second", "merged", "night1", NOW)
+    await memories.replace(USER, "second", "third", "merged", "night2", NOW)
+    assert await memories.holds(USER, "first", "night3")
+    await memories.replace(USER, "third", "newer", "superseded", "night3", NOW)
+    assert await memories.holds(USER, "first", "night3"), "as far as this run goes"
+    assert not await memories.holds(USER, "first", "night4")
+    assert not await memories.holds("auth0|stranger", "first", "night3")
+
+
+async def test_whether_something_holds_was_asked_of_its_user_alone(
+    memories: Memories, database: AsyncDatabase[Document]
+) -> None:
+    await remember(memories, "mine")
+    await remember(memories, "of-another", user_id="auth0|stranger")
+    await memories.note_asked(USER, ["mine", "of-another"], NOW)
+    assert [held.asked async for held, _ in memories.each_held(USER)] == [NOW]
+    assert [held.asked async for held, _ in memories.each_held("auth0|stranger")] == [None]
 
 
 async def test_who_has_something_new_is_found_by_id_a_page_at_a_time(
@@ -193,7 +209,7 @@ async def test_who_has_something_new_is_found_by_id_a_page_at_a_time(
     for user in ("u3", "u1", "u2", "u5", "u4"):
         await remember(memories, f"{user}-a", user_id=user)
         await remember(memories, f"{user}-b", user_id=user)
-    await memories.looked_at("u2", ["u2-a", "u2-b"])
+    await memories.compared("u2", ["u2-a", "u2-b"])
     await memories.supersede("u4", "u4-a", "newer", NOW)
     await memories.supersede("u4", "u4-b", "newer", NOW)
     sweeps = Sweeps(database)

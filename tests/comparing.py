@@ -1,0 +1,38 @@
+"""A model that compares memories, for the scripted model server."""
+
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from infra.local.model_brain import Thought
+
+
+@dataclass
+class Judge:
+    """The model that compares, at its wire: what it says of two texts, in whatever order it gets them."""
+
+    same: Sequence[set[str]] = ()
+    contradicts: Sequence[set[str]] = ()
+    quote: Callable[[str], str] = lambda known: known
+    is_silent: bool = False
+    asked: list[tuple[str, str]] = field(default_factory=list)
+    """The known one and the new one of each pair."""
+
+    def __call__(self, body: Any) -> Thought:
+        words = next(each["content"] for each in body["messages"] if each["role"] == "user")
+        pairs = re.findall(r'<known id="(\w+)">(.*?)</known>\s*<new id="\1">(.*?)</new>', words, re.DOTALL)
+        told = [(pair_id, html.unescape(known).strip(), html.unescape(new).strip()) for pair_id, known, new in pairs]
+        self.asked += [(known, new) for _, known, new in told]
+        verdicts = [
+            {"id": pair_id, "relation": self.relation(known, new), "quote": self.quote(known)}
+            for pair_id, known, new in told
+            if not self.is_silent
+        ]
+        return Thought(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}])
+
+    def relation(self, known: str, new: str) -> str:
+        if any({known, new} <= group for group in self.same):
+            return "same"
+        return "contradicts" if {known, new} in self.contradicts else "other"
