@@ -1,7 +1,7 @@
 """What was consolidated of a user's memories: `python -m infra.consolidations list | undo --user ID [--run ID]`.
 
 Needs the function's own settings in its environment. `undo` restores what was before that run, except what was
-forgotten or superseded since, and prints the memories that hold again; its pairs are never merged again.
+forgotten or superseded since, and prints the memories that hold again; its pairs are never joined again.
 """
 
 import argparse

@@ -29,7 +29,6 @@ from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS
 from qwestly_agent.bootstrap import House, bootstrap, bootstrap_without_models
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.container import Container
-from qwestly_agent.memory.checking import hash_of
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
@@ -236,10 +235,11 @@ class World:
 
     def remembers_the_same_twice(self) -> None:
         async def remember(house: House) -> None:
-            for content in ("Knows Python and Go", "Knows Go and Python"):
+            for content in ("Knows Python", "knows Python."):
                 memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
                 vector = embedding(content, DIMENSIONS)
-                assert await house.memories.add("auth0|ada", memory, hash_of(content), vector, self.clock())
+                # Equal for code, though they were stored as two: no model has to say so.
+                assert await house.memories.add("auth0|ada", memory, uuid.uuid4().hex, vector, self.clock())
 
         self.run(remember)
 

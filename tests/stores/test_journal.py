@@ -22,9 +22,10 @@ NOW = 1_800_000_000.0
 
 
 def planned(run_id: str = "night1", **more: Any) -> Run:
-    replacements = tuple(
-        Replacement(gone=gone, by=by, status=status)
-        for gone, by, status in (("b", "a", "merged"), ("c", "a", "merged"), ("e", "d", "superseded"))
+    replacements = (
+        Replacement(gone="b", by="a", status="merged"),
+        Replacement(gone="c", by="a", status="merged"),
+        Replacement(gone="e", by="d", status="superseded"),
     )
     fields = {"user_id": USER, "run_id": run_id, "created": NOW, "replacements": replacements, "compared": ("a", "d")}
     return Run(**{**fields, **more})

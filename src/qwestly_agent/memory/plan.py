@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.clients.embeddings import DIMENSIONS
@@ -79,7 +78,7 @@ async def _held(house: FullHouse, user_id: str) -> tuple[list[Held], bytearray]:
 async def _related(
     house: FullHouse, user_id: str, held: Sequence[Held], found: Candidates
 ) -> list[tuple[Near, Relation]]:
-    equal = [(pair, cast(Relation, "same")) for pair in found.equal]
+    equal: list[tuple[Near, Relation]] = [(pair, "same") for pair in found.equal]
     pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]
     try:
         return [*equal, *zip(found.asked, await compare(house, user_id, pairs), strict=True)]
