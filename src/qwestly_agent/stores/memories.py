@@ -354,7 +354,7 @@ class Memories:
                     trust=memory.trust,
                     count=memory.count,
                     created=created,
-                    said=max(created, memory.last_seen),
+                    said=memory.last_seen or created,
                     importance=memory.importance,
                     valid_from=memory.valid_from,
                     valid_until=memory.valid_until,
