@@ -139,11 +139,11 @@ async def _apply(house: House, step: Step) -> Step:
 
 
 async def _replace(house: House, run: Run, each: Replacement) -> None:
-    if await house.memories.holds(run.user_id, each.by, run.run_id):
-        await house.memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, house.clock())
-        # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
-        await house.memories.take_in(run.user_id, each.by, each.gone)
-    # Its user forgot or corrected it this very moment: it does not stand for the other one any more.
+    await house.memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, house.clock())
+    # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
+    await house.memories.take_in(run.user_id, each.by, each.gone)
+    # Its user forgot or corrected it since it was planned: it does not stand for the other one any more. Looked at
+    # last, so that whoever forgets it later finds what it took the place of.
     if not await house.memories.holds(run.user_id, each.by, run.run_id):
         await house.memories.part(run.user_id, each.gone, each.by, run.run_id)
 
