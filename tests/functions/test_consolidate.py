@@ -367,6 +367,17 @@ async def test_a_home_that_changed_twice_is_the_last_one(somebody: Callable[[], 
     assert await ada.superseded() == {"first": "second", "second": "third"}
 
 
+async def test_of_homes_that_changed_twice_the_oldest_goes_first_where_one_may_go(
+    somebody: Callable[[], Someone],
+) -> None:
+    ada = somebody()
+    await ada.remembers_in_turn(first=PORTO, second=LISBON, third=PORTO_AGAIN)
+    await ada.is_consolidated()
+    assert await ada.superseded() == {"first": "second"}
+    await ada.is_consolidated("night2")
+    assert await ada.holding() == {"third"}
+
+
 async def test_what_was_said_again_last_is_the_newer_one(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     await ada.remembers_in_turn(porto=PORTO, lisbon=LISBON)
@@ -446,6 +457,8 @@ async def test_what_differs_is_never_joined_without_the_models_yes(
 async def test_a_plan_that_is_delivered_again_asks_no_model_again(ada: Someone, judge: Judge) -> None:
     planned = await plan(ada.house, Step(user_id=ada.user_id, run_id="night1"))
     judge.asked.clear()
+    assert await plan(ada.house, Step(user_id=ada.user_id, run_id="night1")) == planned
+    await consolidation.apply(ada.house, planned)
     assert await plan(ada.house, Step(user_id=ada.user_id, run_id="night1")) == planned
     assert not judge.asked
 
