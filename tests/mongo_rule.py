@@ -76,10 +76,18 @@ def _selections(name: str, command: Mapping[str, Any]) -> Iterator[Any]:
         case "update" | "delete":
             yield from (each["q"] for each in command[f"{name}s"])
         case "aggregate":
-            first = command["pipeline"][0] if command["pipeline"] else {}
-            yield first.get("$match", first.get("$vectorSearch", {}).get("filter"))
+            yield filter_of(command["pipeline"])
         case _:
             yield command.get("filter") if name == "find" else command.get("query")
+
+
+def filter_of(pipeline: Sequence[Mapping[str, Any]]) -> Any:
+    """What the first stage of a pipeline chooses by."""
+    first = pipeline[0] if pipeline else {}
+    if search := first.get("$search"):
+        clauses = search["compound"].get("filter", [])
+        return {each["equals"]["path"]: each["equals"]["value"] for each in clauses if "equals" in each}
+    return first.get("$match", first.get("$vectorSearch", {}).get("filter"))
 
 
 def _is_of_one_user(name: str, selection: Any) -> bool:

@@ -54,7 +54,7 @@ from qwestly_agent.chat.view import (
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import AgentError, Invalid, NotFound, TooManyTurns, Unauthorized, WrongMethod
 from qwestly_agent.leaving import ERASED, erase, export
-from qwestly_agent.memory.finding import find
+from qwestly_agent.memory.finding import find_something, vector_or_none
 from qwestly_agent.memory.model import Source
 from qwestly_agent.memory.remembering import correct, explain, forget
 from qwestly_agent.memory.starting import read_now
@@ -351,7 +351,8 @@ async def list_memories(
     status: Literal["active", "proposed", "superseded"] = "active",
     query: Annotated[str | None, Query(min_length=1, max_length=500)] = None,
 ) -> MemoryList:
-    """What is remembered, the newest first; with `query` what holds, the best first, each with why it was found.
+    """What is remembered, the newest first; with `query` what holds, the best first, each with why it was found, and
+    `found_by` where meaning could not be compared.
 
     `proposed` waits for the user's yes, and is in no prompt and no search; of what is `superseded` another one holds.
     """
@@ -359,7 +360,9 @@ async def list_memories(
         return memories_of(await house.memories.newest(user_id, limit + 1, after, status), limit, after)
     if status != "active":
         raise Invalid("status: Only what holds can be searched.")
-    return memories_of((await find(house, user_id, query, after + limit + 1))[after:], limit, after)
+    vector = await vector_or_none(house, query)
+    findings = await find_something(house.memories, user_id, query, vector, after + limit + 1, house.clock())
+    return memories_of(findings.found[after:], limit, after, findings.by)
 
 
 async def read_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> MemoryDetail:

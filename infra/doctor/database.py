@@ -11,7 +11,7 @@ from pymongo.errors import OperationFailure
 
 from infra.doctor.findings import Finding, Findings, look, note, right, wrong
 from infra.doctor.patient import Patient
-from infra.mongo.__main__ import NOT_ALLOWED, ROLE, bearable, missing_fields, missing_indexes, missing_vector_indexes
+from infra.mongo.__main__ import NOT_ALLOWED, ROLE, bearable, missing_fields, missing_indexes, missing_search_indexes
 from qwestly_agent.authority.model import EVERYBODY
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.settings import Settings
@@ -60,7 +60,7 @@ async def check_reachable(database: Database) -> Findings:
 
 
 async def check_indexes(database: Database) -> Findings:
-    for what, find in (("indexes", missing_indexes), ("vector indexes", missing_vector_indexes)):
+    for what, find in (("indexes", missing_indexes), ("search indexes", missing_search_indexes)):
         try:
             problems = [problem async for problem in find(database)]
         except OperationFailure as error:

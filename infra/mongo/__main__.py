@@ -23,7 +23,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure, OperationFailure
 from pymongo.operations import SearchIndexModel
 
-from infra.mongo.indexes import ASSUMED, INDEXES, VECTOR_INDEXES, Assumed, VectorIndex
+from infra.mongo.indexes import ASSUMED, INDEXES, SEARCH_INDEXES, Assumed, VectorIndex, WordsIndex
 from infra.mongo.ingest import ingest, sections_of
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
 from qwestly_agent.errors import InvalidSettings, Unavailable
@@ -53,7 +53,7 @@ async def check(database: AsyncDatabase[Document]) -> list[str]:
     """A sentence for each thing that is missing."""
     return [
         *[problem async for problem in missing_indexes(database)],
-        *[problem async for problem in missing_vector_indexes(database)],
+        *[problem async for problem in missing_search_indexes(database)],
         *[problem async for problem in missing_fields(database)],
     ]
 
@@ -64,17 +64,17 @@ async def apply(database: AsyncDatabase[Document]) -> list[str]:
         await database[collection].create_indexes(indexes)
     return [
         *(f"{collection}: {len(indexes)} indexes" for collection, indexes in INDEXES.items()),
-        *[await _apply_vector_index(database, index) for index in VECTOR_INDEXES if index.ours],
+        *[await _apply_search_index(database, index) for index in SEARCH_INDEXES if index.ours],
     ]
 
 
-async def _apply_vector_index(database: AsyncDatabase[Document], index: VectorIndex) -> str:
+async def _apply_search_index(database: AsyncDatabase[Document], index: VectorIndex | WordsIndex) -> str:
     existing = await _search_indexes(database, index.collection)
     if existing is None:
-        return f"{index.collection}: this server has no vector indexes; {EXACTLY}"
+        return f"{index.collection}: this server has no search indexes; {EXACTLY}"
     if index.name in existing:
         return f"{index.collection}: {index.name} is there"
-    model = SearchIndexModel(index.definition(), name=index.name, type="vectorSearch")
+    model = SearchIndexModel(index.definition(), name=index.name, type=index.type)
     await database[index.collection].create_search_index(model)
     return f"{index.collection}: {index.name} is being built"
 
@@ -88,16 +88,15 @@ async def missing_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[st
                 yield f"{collection}: index {index.document['name']} is missing; run apply"
 
 
-async def missing_vector_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
-    for index in VECTOR_INDEXES:
+async def missing_search_indexes(database: AsyncDatabase[Document]) -> AsyncIterator[str]:
+    for index in SEARCH_INDEXES:
         existing = await _search_indexes(database, index.collection)
         if existing is None:
-            yield f"{index.collection}: this server has no vector indexes; {EXACTLY}"
+            yield f"{index.collection}: this server has no search indexes; {EXACTLY}"
         elif index.name not in existing:
-            yield f"{index.collection}: vector index {index.name} is missing{'; run apply' if index.ours else ''}"
+            yield f"{index.collection}: search index {index.name} is missing{'; run apply' if index.ours else ''}"
         else:
-            there = {each["path"] for each in existing[index.name].get("fields", [])}
-            for path in sorted({index.path, *index.filters} - there):
+            for path in sorted({index.path, *index.filters} - index.paths_in(existing[index.name])):
                 yield f"{index.collection}: {index.name} lacks the field {path}; {EXACTLY}"
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
@@ -94,15 +94,46 @@ class VectorIndex:
     """Fields that a search filters by *inside* `$vectorSearch`."""
     ours: bool = True
 
+    type: ClassVar[str] = "vectorSearch"
+
     def definition(self) -> dict[str, Any]:
         vector = {"type": "vector", "path": self.path, "numDimensions": DIMENSIONS, "similarity": "cosine"}
         return {"fields": [vector, *({"type": "filter", "path": path} for path in self.filters)]}
 
+    @staticmethod
+    def paths_in(definition: Mapping[str, Any]) -> set[str]:
+        return {each["path"] for each in definition.get("fields", [])}
 
-VECTOR_INDEXES = (
+
+@dataclass(frozen=True)
+class WordsIndex:
+    collection: str
+    name: str
+    path: str
+    filters: tuple[str, ...] = ()
+    """Fields that a search filters by *inside* `$search`."""
+    ours: bool = True
+    type: ClassVar[str] = "search"
+
+    def definition(self) -> dict[str, Any]:
+        # Standard: by word boundaries, in lower case, no language's stems or stop words, as `stores/bm25.py`.
+        text = {self.path: {"type": "string", "analyzer": "lucene.standard"}}
+        return {
+            "mappings": {"dynamic": False, "fields": {**text, **{path: {"type": "token"} for path in self.filters}}}
+        }
+
+    @staticmethod
+    def paths_in(definition: Mapping[str, Any]) -> set[str]:
+        return set(definition.get("mappings", {}).get("fields", {}))
+
+
+SEARCH_INDEXES = (
     VectorIndex(memories.COLLECTION, "user_memories_vector_index", "content_embedding", ("user_id", "status")),
+    WordsIndex(memories.COLLECTION, "user_memories_search_index", "content", ("user_id", "status")),
+    WordsIndex(docs.COLLECTION, "qwestly_docs_search_index", "text"),
     VectorIndex(docs.COLLECTION, "qwestly_docs_vector_index", "embedding"),
-    # The candidate app's. Until it has the filter field, a user's own chunks are compared exactly.
+    # The candidate app's, whose words are compared in our process. Until it has the filter field, a user's own chunks
+    # are compared exactly.
     VectorIndex(knowledge.COLLECTION, "knowledge_chunk_vector_index", "embedding", ("user_id",), ours=False),
 )
 

@@ -58,6 +58,7 @@ def test_what_was_told_is_listed_with_the_words_it_rests_on(client: Client, mode
     assert memory["said_at"]
     assert "score" in memory
     assert memory["score"] is None
+    assert client.get("/api/memories")["found_by"] is None
 
 
 def test_the_newest_come_first_and_the_rest_on_the_next_page(client: Client, model: ModelServer) -> None:
@@ -70,7 +71,9 @@ def test_the_newest_come_first_and_the_rest_on_the_next_page(client: Client, mod
 
 def test_a_search_puts_the_best_first_and_shows_the_parts_of_its_score(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON, TRAINS)
-    found = client.get("/api/memories?query=Lisbon")["items"]
+    answer = client.get("/api/memories?query=Lisbon")
+    found = answer["items"]
+    assert answer["found_by"] == "words_and_meaning"
     assert [each["content"] for each in found] == [LISBON[1], TRAINS[1]]
     score = found[0]["score"]
     assert score.keys() == {"meaning", "words", "salience", "total"}
@@ -85,8 +88,20 @@ def test_a_search_puts_the_best_first_and_shows_the_parts_of_its_score(client: C
 def test_a_search_goes_by_words_where_meaning_cannot_be_had(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON, TRAINS)
     model.embeddings_fault = 503
-    [found] = client.get("/api/memories?query=trains")["items"]
-    assert (found["content"], found["score"]["meaning"]) == (TRAINS[1], 0)
+    answer = client.get("/api/memories?query=trains")
+    [found] = answer["items"]
+    assert (found["content"], found["score"]["meaning"], answer["found_by"]) == (TRAINS[1], None, "words")
+
+
+def test_where_neither_meaning_can_be_had_nor_a_word_matches_the_most_salient_are_shown_and_marked(
+    client: Client, model: ModelServer
+) -> None:
+    remembers(client, model, LISBON, TRAINS)
+    model.embeddings_fault = 503
+    answer = client.get("/api/memories?query=oboe")
+    assert answer["found_by"] == "salience"
+    assert {each["content"] for each in answer["items"]} == {LISBON[1], TRAINS[1]}
+    assert [each["score"]["total"] for each in answer["items"]] == [0, 0]
 
 
 def test_a_memory_says_where_it_was_said_and_what_was_so_before(client: Client, model: ModelServer) -> None:

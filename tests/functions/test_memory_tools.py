@@ -172,6 +172,21 @@ def test_a_memory_that_was_found_says_why_since_when_and_what_was_before(client:
     assert "id" in found
 
 
+@pytest.mark.parametrize(
+    ("query", "by_salience"), [("Lisbon", False), ("the oboe", True)], ids=["a word matches", "none does"]
+)
+def test_a_search_without_meaning_says_so_and_shows_what_matters_most_where_no_word_matches(
+    client: Client, model: ModelServer, query: str, by_salience: bool
+) -> None:
+    client.say("Remember that I live in Lisbon.")
+    model.embeddings_fault = 503
+    model.script(calls(call("search_user_memories", query=query)), Reply(text="So."))
+    client.say("What do you know?")
+    assert [each["content"] for each in told(model)["memories"]] == ["Lives in Lisbon."]
+    assert "searched by words alone" in told(model)["note"]
+    assert ("most important ones" in told(model)["note"]) == by_salience
+
+
 def test_a_memory_of_somebody_else_is_not_explained_corrected_or_forgotten(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:

@@ -48,7 +48,7 @@ SECRETS = {
     "DEEPSEEK_API_KEY": "sk-deepseek",
     "OPENAI_API_KEY": "sk-openai",
 }
-OF_THE_DATABASE = {"database", "indexes", "vector indexes", "assumed fields", "role", "brake"}
+OF_THE_DATABASE = {"database", "indexes", "search indexes", "assumed fields", "role", "brake"}
 NOT_LOOKED_AT = re.compile(
     r"(ExtractMemories|GenerateCard|GatherEvidence|CheckClaims|KeepDraft|ReadDecision|NoteEnd)\w*"
 )
@@ -262,7 +262,7 @@ def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_look
     assert told(findings, "WRONG") == []
     assert {each.about for each in findings} == {*EVERYWHERE, *OF_A_STAGE, *OF_THE_DATABASE}
     # The laptop's server has neither, and says so.
-    assert {each.about for each in findings if each.mark == "note"} == {"vector indexes", "role"}
+    assert {each.about for each in findings if each.mark == "note"} == {"search indexes", "role"}
 
 
 @pytest.mark.thorough
@@ -748,7 +748,7 @@ def test_indexes_that_the_functions_own_user_may_not_list_are_not_called_missing
     ):
         findings = deployed.examined_from_here()
     assert told(findings, "WRONG") == []
-    for what in ("indexes", "vector indexes"):
+    for what in ("indexes", "search indexes"):
         assert f"{what}: this user may not list them: set ADMIN_MONGODB_URI to one that may" in told(findings, "note")
 
 

@@ -18,7 +18,7 @@ from pymongo.operations import SearchIndexModel
 
 from infra.local.model_server import ModelServer
 from infra.mongo.__main__ import apply, check
-from infra.mongo.indexes import INDEXES, VECTOR_INDEXES
+from infra.mongo.indexes import INDEXES, SEARCH_INDEXES
 from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.clients.embeddings import DIMENSIONS
@@ -141,9 +141,9 @@ async def test_a_field_that_the_candidate_app_does_not_have_is_named(database: A
 
 @dataclass
 class Atlas:
-    """A server that has vector indexes: of each collection, the fields of each index by its name."""
+    """A server that has search indexes: of each collection, the definition of each index by its name."""
 
-    vector_indexes: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    search_indexes: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     made: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
 
     @property
@@ -170,13 +170,8 @@ class AtlasCollection:
         return {index["name"]: {"key": list(index["key"].items())} for index in indexes}
 
     async def list_search_indexes(self) -> Any:
-        there = self.server.vector_indexes.get(self.name, {})
-        return Found(
-            [
-                {"name": name, "latestDefinition": {"fields": [{"path": path} for path in fields]}}
-                for name, fields in there.items()
-            ]
-        )
+        there = self.server.search_indexes.get(self.name, {})
+        return Found([{"name": name, "latestDefinition": each} for name, each in there.items()])
 
     async def create_search_index(self, model: SearchIndexModel) -> None:
         self.server.made.append((self.name, model.document))
@@ -200,17 +195,31 @@ def as_database(server: Any) -> AsyncDatabase[Document]:
     return cast(AsyncDatabase[Document], server)
 
 
-COMPLETE = {each.collection: {each.name: [each.path, *each.filters]} for each in VECTOR_INDEXES}
+COMPLETE = {
+    collection: {each.name: each.definition() for each in SEARCH_INDEXES if each.collection == collection}
+    for collection in {each.collection for each in SEARCH_INDEXES}
+}
 
 
 @pytest.mark.anyio
-async def test_a_new_cluster_gets_our_vector_indexes_with_their_filter_fields_and_no_others() -> None:
+async def test_a_new_cluster_gets_our_search_indexes_with_their_filter_fields_and_no_others() -> None:
     atlas = Atlas()
     await apply(as_database(atlas))
     assert {collection for collection, _ in atlas.made} == {memories.COLLECTION, docs.COLLECTION}
-    made = dict(atlas.made)
-    of_memories = made[memories.COLLECTION]
-    assert (of_memories["name"], of_memories["type"]) == ("user_memories_vector_index", "vectorSearch")
+    made = {(collection, index["type"]): index for collection, index in atlas.made}
+    assert len(made) == len(atlas.made) == 4
+    of_words = made[memories.COLLECTION, "search"]
+    assert of_words["name"] == "user_memories_search_index"
+    assert of_words["definition"]["mappings"] == {
+        "dynamic": False,
+        "fields": {
+            "content": {"type": "string", "analyzer": "lucene.standard"},
+            "user_id": {"type": "token"},
+            "status": {"type": "token"},
+        },
+    }
+    of_memories = made[memories.COLLECTION, "vectorSearch"]
+    assert of_memories["name"] == "user_memories_vector_index"
     vector, *filters = of_memories["definition"]["fields"]
     assert vector == {
         "type": "vector",
@@ -222,43 +231,48 @@ async def test_a_new_cluster_gets_our_vector_indexes_with_their_filter_fields_an
 
 
 @pytest.mark.anyio
-async def test_vector_indexes_that_are_there_are_left_alone() -> None:
+async def test_search_indexes_that_are_there_are_left_alone() -> None:
     atlas = Atlas(COMPLETE)
     await apply(as_database(atlas))
     assert atlas.made == []
-    assert not [line for line in await check(as_database(atlas)) if "vector" in line]
+    assert not [line for line in await check(as_database(atlas)) if "search index" in line or "lacks" in line]
 
 
 @pytest.mark.anyio
-async def test_check_names_a_vector_index_that_is_missing_and_a_filter_field_that_one_lacks() -> None:
+async def test_check_names_a_search_index_that_is_missing_and_a_filter_field_that_one_lacks() -> None:
     there = {
         **COMPLETE,
-        docs.COLLECTION: {"another": ["x"]},
-        knowledge.COLLECTION: {"knowledge_chunk_vector_index": ["embedding"]},
+        docs.COLLECTION: {"another": {}},
+        knowledge.COLLECTION: {"knowledge_chunk_vector_index": {"fields": [{"path": "embedding"}]}},
+        memories.COLLECTION: {
+            **COMPLETE[memories.COLLECTION],
+            "user_memories_search_index": {"mappings": {"fields": {"content": {}, "user_id": {}}}},
+        },
     }
     said = await check(as_database(Atlas(there)))
-    assert "qwestly_docs: vector index qwestly_docs_vector_index is missing; run apply" in said
+    assert "qwestly_docs: search index qwestly_docs_vector_index is missing; run apply" in said
     assert any("knowledge_chunk_vector_index lacks the field user_id" in line for line in said)
-    assert not [line for line in said if line.startswith("user_memories:")]
+    [of_memories] = [line for line in said if line.startswith("user_memories:")]
+    assert "user_memories_search_index lacks the field status" in of_memories
 
 
 @pytest.mark.anyio
 async def test_a_vector_index_of_the_candidate_app_is_named_but_is_not_ours_to_make() -> None:
-    there = {**COMPLETE, knowledge.COLLECTION: {"another": ["x"]}}
+    there = {**COMPLETE, knowledge.COLLECTION: {"another": {}}}
     said = await check(as_database(Atlas(there)))
-    assert "knowledge_chunk: vector index knowledge_chunk_vector_index is missing" in said
+    assert "knowledge_chunk: search index knowledge_chunk_vector_index is missing" in said
     atlas = Atlas(there)
     await apply(as_database(atlas))
     assert atlas.made == []
 
 
 @pytest.mark.anyio
-async def test_a_server_without_vector_indexes_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_server_without_search_indexes_is_told_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     async def refuse(_: AtlasCollection) -> Any:
         raise OperationFailure("Unrecognized pipeline stage name: '$listSearchIndexes'", 40324)
 
     monkeypatch.setattr(AtlasCollection, "list_search_indexes", refuse)
-    assert "user_memories: this server has no vector indexes; searches compare exactly" in await apply(
+    assert "user_memories: this server has no search indexes; searches compare exactly" in await apply(
         as_database(Atlas())
     )
 
@@ -410,8 +424,8 @@ def test_the_candidate_apps_collections_may_only_be_read(collection: str) -> Non
 
 def test_only_what_is_ours_gets_indexes_of_ours() -> None:
     assert set(INDEXES) <= OURS
-    assert {each.collection for each in VECTOR_INDEXES if not each.ours} <= FOREIGN
+    assert {each.collection for each in SEARCH_INDEXES if not each.ours} <= FOREIGN
 
 
 def test_each_collection_of_which_a_user_is_searched_filters_by_the_user_inside_the_search() -> None:
-    assert all("user_id" in each.filters for each in VECTOR_INDEXES if each.collection != docs.COLLECTION)
+    assert all("user_id" in each.filters for each in SEARCH_INDEXES if each.collection != docs.COLLECTION)

@@ -12,7 +12,7 @@ from pymongo.monitoring import CommandListener, CommandStartedEvent, CommandSucc
 
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.stores.search import Document
-from tests.mongo_rule import Watch
+from tests.mongo_rule import Watch, filter_of
 from tests.servers import mongo_server
 
 
@@ -105,6 +105,5 @@ def _is_read(command: dict[str, Any]) -> bool:
 
 def _user_of(command: dict[str, Any]) -> Any:
     if "pipeline" in command:
-        first = command["pipeline"][0]
-        return (first.get("$match") or first["$vectorSearch"]["filter"]).get("user_id")
+        return filter_of(command["pipeline"]).get("user_id")
     return (command.get("filter") or command.get("query") or {}).get("user_id")

@@ -122,24 +122,40 @@ async def test_the_last_withdrawal_is_told_whoever_was_active_since(
     assert await memories.last_withdrawn(USER) == NOW - 0.25
 
 
-async def test_a_search_blends_meaning_words_and_salience_and_shows_the_parts(
+async def test_a_search_joins_words_and_meaning_lets_salience_decide_between_equals_and_shows_why(
     memories: Memories, database: AsyncDatabase[Document]
 ) -> None:
     await database[COLLECTION].insert_many(
         [
             remembered("near", content="likes railways", content_embedding=to_binary([1.0, 0.0])),
+            remembered("old", days_ago=900, content="likes trains", content_embedding=to_binary([0.8, 0.6])),
             remembered("said", content="likes trains", content_embedding=to_binary([0.8, 0.6])),
             remembered("vital", importance=1.0, content="has a dog", content_embedding=to_binary([0.0, 1.0])),
-            remembered("old", days_ago=900, content="likes trains", content_embedding=to_binary([0.8, 0.6])),
         ]
     )
     found = await memories.search(USER, "trains", [1.0, 0.0], 9, NOW)
     assert [each.memory.id for each in found] == ["said", "old", "near", "vital"]
-    assert found[0].score.model_dump() == {"meaning": 0.8, "words": 1.0, "salience": 0.5, "total": 0.805}
+    assert found[0].score.model_dump() == {"words": 1, "meaning": 2, "salience": 0.5, "total": 0.9583}
     assert found[1].score.salience < 0.001
     by_words = await memories.search(USER, "trains", None, 9, NOW)
-    assert [each.memory.id for each in by_words] == ["said", "old"]
-    assert by_words[0].score.meaning == 0
+    assert [(each.memory.id, each.score.words, each.score.meaning) for each in by_words] == [
+        ("said", 1, None),
+        ("old", 2, None),
+    ]
+
+
+async def test_what_is_near_by_words_is_compared_too_with_how_near_it_is_by_meaning(
+    memories: Memories, database: AsyncDatabase[Document]
+) -> None:
+    near = [a_memory(f"n{n}", f"owns a bike number {n}") for n in range(60)]
+    for at, memory in enumerate(near):
+        await memories.add(USER, memory, memory.id, [1.0, at / 100], NOW - 1)
+    await memories.add(USER, a_memory("told", "plays the oboe"), "told", [-0.6, 0.8], NOW - 2)
+    [found] = await memories.near(USER, [("used to play an oboe", [1.0, 0.0])], 5)
+    assert len(found) == 5
+    [told] = [each for each in found if each.memory.id == "told"]
+    assert told.cosine == pytest.approx(-0.6)
+    assert found[1].memory.id == "n0"
 
 
 async def test_what_was_written_last_is_compared_whatever_an_index_knows(
@@ -194,4 +210,4 @@ async def test_one_memory_among_thousands_of_others_is_found_and_theirs_are_not_
     for vector in ([1.0, 0.0], None):
         assert [each.memory.id for each in await memories.search(USER, "trains", vector, 9, NOW)] == ["mine"]
     assert reads_of_others(USER) == []
-    assert replies.documents == 4  # each search reads it once to compare and once to give it back
+    assert replies.documents == 3  # each search reads it once, and its vector is read once

@@ -1,8 +1,7 @@
 """Search finds the best of what is the user's, however the server can search."""
 
-import contextlib
 import random
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -10,14 +9,15 @@ import numpy as np
 import pytest
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import ExecutionTimeout, OperationFailure
+from pymongo.errors import ExecutionTimeout
 
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.stores.knowledge import COLLECTION, Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Document, Searchable, to_binary
+from tests.mongo_rule import filter_of
 from tests.servers import USER
-from tests.stores.conftest import Sent
+from tests.stores.conftest import Replies, Sent
 
 pytestmark = pytest.mark.anyio
 STRANGER = "auth0|stranger"
@@ -41,7 +41,7 @@ def thing(id: str, text: str = "", vector: Any = None, user_id: str = USER, **mo
 
 
 async def found(search: Searchable, vector: Sequence[float] | None, words: str = "", limit: int = 3) -> list[str]:
-    return [document["_id"] for document, _ in await search.nearest(MINE, words, vector, limit)]
+    return [match.document["_id"] for match in await search.nearest(MINE, words, vector, limit)]
 
 
 async def test_the_nearest_by_comparing_are_the_nearest(database: AsyncDatabase[Document]) -> None:
@@ -56,36 +56,103 @@ async def test_the_nearest_by_comparing_are_the_nearest(database: AsyncDatabase[
         results = await searchable(database).nearest(MINE, "", query, 10)
         cosines = {name: cosine(vector, query) for name, vector in vectors.items()}
         best = sorted(cosines, key=lambda name: -cosines[name])[:10]
-        assert [document["_id"] for document, _ in results] == best
-        assert [score for _, score in results] == pytest.approx([cosines[name] for name in best], abs=1e-5)
+        assert [match.document["_id"] for match in results] == best
+        assert [match.place.meaning for match in results] == [*range(1, 11)]
 
 
 async def test_what_is_found_comes_without_its_vector(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_one(thing("a", "trains", [1.0, 0.0], title="T"))
     for vector in ([1.0, 0.0], None):
-        [(document, _)] = await searchable(database).nearest(MINE, "trains", vector, 3)
-        assert document == {"_id": "a", "user_id": USER, "text": "trains", "title": "T"}
+        [match] = await searchable(database).nearest(MINE, "trains", vector, 3)
+        assert match.document == {"_id": "a", "user_id": USER, "text": "trains", "title": "T"}
+
+
+async def test_what_is_found_by_words_and_by_meaning_comes_first_then_what_is_found_by_either(
+    database: AsyncDatabase[Document],
+) -> None:
+    await database["things"].insert_many(
+        [
+            thing("neither", "planes", [-1.0, 0.0]),
+            thing("words", "likes trains", [-0.8, -0.6]),
+            thing("meaning", "locomotives", [1.0, 0.0]),
+            thing("both", "trains", [0.9, 0.1]),
+        ]
+    )
+    results = await searchable(database).nearest(MINE, "trains", [1.0, 0.0], 4)
+    assert [(match.document["_id"], match.place.words, match.place.meaning) for match in results] == [
+        ("both", 1, 2),
+        ("words", 2, 3),
+        ("meaning", None, 1),
+        ("neither", None, 4),
+    ]
+    assert results[0].place.total == pytest.approx(11 / 11 / 2 + 11 / 12 / 2)
+
+
+async def test_the_words_of_all_count_however_far_they_are_by_meaning(database: AsyncDatabase[Document]) -> None:
+    near = [thing(f"near{n:03}", "planes", [1.0, n / 1_000]) for n in range(300)]
+    await database["things"].insert_many([*near, thing("told", "Plays the oboe", [-1.0, 0.0])])
+    assert "told" in await found(searchable(database), [1.0, 0.0], "oboe", limit=10)
+
+
+async def test_a_rare_word_says_more_than_a_common_one_and_a_short_text_more_than_a_long_one(
+    database: AsyncDatabase[Document],
+) -> None:
+    common = [thing(f"c{n}", f"Worked with Python in year {n}") for n in range(9)]
+    long = thing("long", "Once used Erlang, next to Java, Go, Rust, Perl, Lua, Ruby, Scala, Haskell and OCaml")
+    await database["things"].insert_many([*common, long, thing("short", "Knows Erlang")])
+    assert await found(searchable(database), None, "Python or Erlang", limit=2) == ["short", "long"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Lebt in Köln", "KÖLN"),
+        ("Works with \uff21\uff37\uff33", "aws"),
+        ("東京でエンジニアとして働いている", "東京 エンジニア"),
+        ("ทำงานเป็นวิศวกรที่กรุงเทพ", "กรุงเทพ"),
+        ("मैं हिन्दी बोलता हूँ", "हिन्दी"),
+    ],
+    ids=["capitals", "wide letters", "Japanese", "Thai", "Hindi"],
+)
+async def test_words_are_found_in_any_script(database: AsyncDatabase[Document], text: str, words: str) -> None:
+    others = [
+        thing("o1", "大阪に住んでいる"),
+        thing("o2", "ชอบเดินทาง"),
+        thing("o3", "मैं पढ़ता हूँ"),
+        thing("o4", "Likes tea"),
+    ]
+    await database["things"].insert_many([*others, thing("told", text)])
+    assert (await found(searchable(database), None, words))[0] == "told"
 
 
 async def test_documents_without_a_vector_are_found_by_their_words_among_those_with_one(
     database: AsyncDatabase[Document],
 ) -> None:
-    near, far = [1.0, 0.0], [-1.0, 0.1]
     await database["things"].insert_many(
         [
-            thing("far", "boats", far),
+            thing("far", "boats", [-1.0, 0.1]),
             thing("words", "I like trains"),
-            thing("near", "locomotives", near),
+            thing("near", "locomotives", [1.0, 0.0]),
             thing("null", "planes") | {"vector": None},
             thing("empty", "planes", []),
         ]
     )
-    assert await found(searchable(database), near, "trains", limit=2) == ["near", "words"]
+    assert set(await found(searchable(database), [1.0, 0.0], "trains", limit=2)) == {"near", "words"}
 
 
 async def test_where_nothing_has_a_vector_words_decide(database: AsyncDatabase[Document]) -> None:
-    await database["things"].insert_many([thing("b", "boats"), thing("t", "a train to Lagos")])
+    await database["things"].insert_many([thing("b", "boats"), thing("t", "trains to Lagos")])
     assert (await found(searchable(database), [1.0, 0.0], "trains", limit=1)) == ["t"]
+
+
+async def test_among_equals_the_preferred_one_comes_first(database: AsyncDatabase[Document]) -> None:
+    # One is first by words and second by meaning, the other the reverse.
+    one, other = thing("one", "trains", [0.9, 0.1]), thing("other", "trains and boats", [1.0, 0.0])
+    for preferred in ("one", "other"):
+        await database["things"].delete_many(MINE)
+        await database["things"].insert_many([each | {"rank": each["_id"] == preferred} for each in (one, other)])
+        search = Searchable(database["things"], "things_vector_index", "vector", "text", preferred_by="rank")
+        assert await found(search, [1.0, 0.0], "trains") == [preferred, "other" if preferred == "one" else "one"]
 
 
 async def test_without_a_query_vector_those_that_share_no_word_are_not_found(
@@ -94,14 +161,15 @@ async def test_without_a_query_vector_those_that_share_no_word_are_not_found(
     await database["things"].insert_many(
         [
             thing("one", "Trains are slow", [1.0, 0.0]),
-            thing("both", "Slow trains, and boats", [0.0, 1.0]),
+            thing("both", "Slow boats", [0.0, 1.0]),
             thing("none", "Planes", [1.0, 1.0]),
             thing("strangers", "slow boats", user_id=STRANGER),
         ]
     )
     assert await found(searchable(database), None, "slow BOATS?") == ["both", "one"]
     assert await found(searchable(database), None, "!?") == []
-    assert not [command for command in sent.named("find") if command.get("projection", {}).get("vector")]
+    assert {"$unset": "vector"} in sent.named("aggregate")[0]["pipeline"]
+    assert len(sent.named("aggregate")) == 2  # each search reads once
 
 
 async def test_a_query_that_is_nowhere_near_still_finds_the_nearest(database: AsyncDatabase[Document]) -> None:
@@ -117,7 +185,8 @@ async def test_a_vector_of_nothing_is_far_from_everything(database: AsyncDatabas
 
 async def test_a_vector_of_another_model_does_not_break_the_search(database: AsyncDatabase[Document]) -> None:
     await database["things"].insert_many([thing("old", "trains", [1.0, 0.0, 0.0]), thing("new", vector=[1.0, 0.0])])
-    assert (await found(searchable(database), [1.0, 0.0], "trains"))[0] == "new"
+    results = await searchable(database).nearest(MINE, "trains", [1.0, 0.0], 3)
+    assert {each.document["_id"]: each.place.meaning for each in results} == {"old": None, "new": 1}
 
 
 async def test_nothing_is_found_in_nothing(database: AsyncDatabase[Document]) -> None:
@@ -170,71 +239,167 @@ async def test_another_users_documents_are_neither_found_nor_read(
     ],
     ids=["memories", "documents"],
 )
-async def test_the_first_stage_that_is_sent_filters_inside_the_search(
+async def test_each_search_that_is_sent_filters_inside_its_first_stage(
     database: AsyncDatabase[Document], sent: Sent, search: Any, index: str, filter: dict[str, str]
 ) -> None:
     await search(database, [1.0, 0.0])
-    stage = sent.commands[0]["pipeline"][0]["$vectorSearch"]
-    assert (stage["index"], dict(stage["filter"]), stage["queryVector"]) == (index, filter, [1.0, 0.0])
-    assert stage["numCandidates"] >= 20 * stage["limit"] > 0
+    stages = [command["pipeline"][0] for command in sent.commands]
+    [by_meaning] = [stage["$vectorSearch"] for stage in stages if "$vectorSearch" in stage]
+    assert (by_meaning["index"], dict(by_meaning["filter"]), by_meaning["queryVector"]) == (index, filter, [1.0, 0.0])
+    assert by_meaning["numCandidates"] >= 20 * by_meaning["limit"] > 0
+    assert all(filter_of(command["pipeline"]) == filter for command in sent.commands)
+
+
+async def test_a_search_by_words_asks_the_index_for_what_holds_of_the_user(
+    database: AsyncDatabase[Document], sent: Sent
+) -> None:
+    await Memories.of(database).near(USER, [("trains", [1.0, 0.0])], 5)
+    [by_words] = [stage for each in sent.named("aggregate") if (stage := each["pipeline"][0].get("$search"))]
+    assert by_words == {
+        "index": "user_memories_search_index",
+        "compound": {
+            "must": [{"text": {"query": "trains", "path": "content"}}],
+            "filter": [
+                {"equals": {"path": "user_id", "value": USER}},
+                {"in": {"path": "status", "value": ["active", "proposed"]}},
+            ],
+        },
+    }
+
+
+Answer = list[Document] | Exception
 
 
 @dataclass
-class Index:
-    """A collection of a server that has `$vectorSearch`."""
+class Indexes:
+    """A collection of a server that has `$search` and `$vectorSearch`; what is compared reads `there`."""
 
-    answers: list[Any]
-    pipelines: list[Any] = field(default_factory=list)
+    words: Answer
+    meaning: Answer
+    there: list[Document] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
 
-    async def aggregate(self, pipeline: list[Document]) -> AsyncIterator[Document]:
-        self.pipelines.append(pipeline)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return _each(answer)
+    async def aggregate(self, pipeline: list[Document]) -> "Indexes":
+        [stage] = pipeline[0]
+        self.asked.append(stage)
+        self._answer = {"$search": self.words, "$vectorSearch": self.meaning, "$match": self.there}[stage]
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return cast(Indexes, Cursor(self._answer))
 
-    def find(self, *_: Any) -> Any:
-        return self
 
-    def limit(self, _: int) -> Any:
-        return self
+@dataclass
+class Cursor:
+    documents: list[Document]
 
     async def to_list(self) -> list[Document]:
-        return []
+        return [dict(each) for each in self.documents]
 
 
-async def _each(documents: list[Document]) -> AsyncIterator[Document]:
-    for document in documents:
-        yield document
+def with_indexes(indexes: Indexes) -> Searchable:
+    collection = cast(AsyncCollection[Document], indexes)
+    return Searchable(collection, "things_vector_index", "vector", "text", words_index="things_search_index")
 
 
-def with_index(index: Index) -> Searchable:
-    return Searchable(cast(AsyncCollection[Document], index), "things_vector_index", "vector", "text")
+A, B, C = thing("a", "a train"), thing("b", "trains"), thing("c", "trams")
 
 
-async def test_where_the_server_can_it_searches_and_its_scores_are_cosines() -> None:
-    index = Index([[thing("a") | {"_score": 1.0}, thing("b") | {"_score": 0.5}]])
-    results = await with_index(index).nearest(MINE, "trains", [1.0, 0.0], 2)
-    assert results == [(thing("a"), 1.0), (thing("b"), 0.0)]
-    [[search, *rest]] = index.pipelines
-    assert dict(search["$vectorSearch"]["filter"]) == MINE
-    assert {"$unset": "vector"} in rest
-    assert not [stage for stage in rest if "$match" in stage]
+async def test_where_the_server_can_both_searches_are_its_own_and_joined_here() -> None:
+    indexes = Indexes(words=[B, A], meaning=[C, B])
+    results = await with_indexes(indexes).nearest(MINE, "trains", [1.0, 0.0], 3)
+    assert [(each.document["_id"], each.place.words, each.place.meaning) for each in results] == [
+        ("b", 1, 2),
+        ("c", None, 1),
+        ("a", 2, None),
+    ]
+    assert sorted(indexes.asked) == ["$search", "$vectorSearch"]
+
+
+async def test_what_an_index_still_has_but_is_no_longer_the_users_is_not_found() -> None:
+    indexes = Indexes(words=[A, {**B, "user_id": None}], meaning=[A])
+    assert await found(with_indexes(indexes), [1.0, 0.0], "trains") == ["a"]
+
+
+@pytest.mark.parametrize("vector", [[1.0, 0.0], None], ids=["by meaning", "by words"])
+async def test_an_index_that_is_not_there_yet_answers_with_nothing_and_words_are_compared_here(
+    vector: list[float] | None,
+) -> None:
+    indexes = Indexes(words=[], meaning=[C], there=[C, B])
+    assert "b" in await found(with_indexes(indexes), vector, "trains")
+
+
+async def test_an_index_that_has_answered_is_believed_where_it_finds_nothing() -> None:
+    indexes = Indexes(words=[B], meaning=[], there=[B])
+    search = with_indexes(indexes)
+    await found(search, None, "trains")
+    indexes.words = []
+    assert await found(search, None, "oboe") == []
+    assert "$match" not in indexes.asked
 
 
 async def test_a_server_that_cannot_is_asked_once(database: AsyncDatabase[Document], sent: Sent) -> None:
-    search = searchable(database)
+    search = Searchable(database["things"], "things_vector_index", "vector", "text", words_index="things_search_index")
     for _ in range(3):
         await search.nearest(MINE, "trains", [1.0, 0.0], 2)
-    assert len(sent.named("aggregate")) == 1
+    asked = [next(iter(command["pipeline"][0])) for command in sent.named("aggregate")]
+    assert sorted(asked) == ["$match"] * 3 + ["$search", "$vectorSearch"]
 
 
 async def test_a_search_that_took_too_long_once_does_not_turn_the_index_off() -> None:
-    index = Index([ExecutionTimeout("operation exceeded time limit", 50), [thing("a") | {"_score": 1.0}]])
-    search = with_index(index)
-    with contextlib.suppress(OperationFailure):
-        await search.nearest(MINE, "trains", [1.0, 0.0], 2)
-    assert await search.nearest(MINE, "trains", [1.0, 0.0], 2) == [(thing("a"), 1.0)]
+    indexes = Indexes(words=[A], meaning=ExecutionTimeout("operation exceeded time limit", 50), there=[B])
+    search = with_indexes(indexes)
+    await search.nearest(MINE, "trains", [1.0, 0.0], 2)
+    indexes.meaning = [C]
+    assert "c" in await found(search, [1.0, 0.0], "trains")
+
+
+# --- kept in the process ----------------------------------------------------------------------------------------------
+
+
+async def test_a_vector_is_read_once_and_a_text_each_time(
+    database: AsyncDatabase[Document], sent: Sent, replies: Replies
+) -> None:
+    await database["things"].insert_many([thing(f"t{n}", "trains", to_binary([1.0] * 512)) for n in range(20)])
+    search = searchable(database)
+    first = await found(search, [1.0] * 512, "trains")
+    replies.forget()
+    assert await found(search, [1.0] * 512, "trains") == first
+    assert replies.documents == 20
+    assert replies.bytes < 20 * 512
+
+
+async def test_what_is_new_is_found_beside_what_was_read_before(database: AsyncDatabase[Document]) -> None:
+    search = searchable(database)
+    await database["things"].insert_one(thing("old", "trains", [0.9, 0.1]))
+    assert await found(search, [1.0, 0.0]) == ["old"]
+    await database["things"].insert_one(thing("new", "trams", [1.0, 0.0]))
+    assert await found(search, [1.0, 0.0]) == ["new", "old"]
+
+
+async def test_what_is_gone_or_says_something_else_now_is_not_answered_from_what_was_kept(
+    database: AsyncDatabase[Document],
+) -> None:
+    search = searchable(database)
+    await database["things"].insert_many([thing("gone", "trains", [1.0, 0.0]), thing("other", "trams", [0.6, 0.8])])
+    assert await found(search, [1.0, 0.0], "trains trams") == ["gone", "other"]
+    await database["things"].delete_one({"_id": "gone", "user_id": USER})
+    await database["things"].update_one(
+        {"_id": "other", "user_id": USER}, {"$set": {"text": "boats", "vector": [0.0, 1.0]}}
+    )
+    assert await found(search, None, "trains trams") == []
+    await database["things"].insert_one(thing("near", "planes", [0.1, 1.0]))
+    assert await found(search, [0.0, 1.0]) == ["other", "near"]
+
+
+async def test_what_is_kept_is_bounded_and_the_answer_the_same(database: AsyncDatabase[Document]) -> None:
+    chance = random.Random(3)
+    await database["things"].insert_many([thing(f"t{n}", f"train {n}", vector_of(chance, 256)) for n in range(50)])
+    bounded, free = searchable(database), searchable(database)
+    bounded.cache.largest = 20_000
+    for _ in range(3):
+        query = vector_of(chance, 256)
+        assert await found(bounded, query, "train 7", limit=9) == await found(free, query, "train 7", limit=9)
+        assert 0 < bounded.cache.size <= 20_000
 
 
 @pytest.mark.parametrize("odd", [{"text": None}, {}], ids=["null", "absent"])

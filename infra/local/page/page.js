@@ -145,7 +145,7 @@ class LiveList {
     try {
       const { items } = await ask("GET", this.#path);
       this.#rows.show(items);
-      tell(this.#note, items.length ? "" : this.#empty);
+      tell(this.#note, items.length ? HOW_FOUND[by] ?? "" : this.#empty);
     } catch (error) {
       tell(this.#note, `Could not be read: ${error.message}.`, true);
     }
@@ -191,10 +191,16 @@ const small = (label, act, more = {}) => {
   return made;
 };
 
+/** What a search says where meaning could not be compared. */
+const HOW_FOUND = {
+  words: "Search by meaning is not available right now, so these were found by their words alone.",
+  salience: "Nothing has these words, and search by meaning is not available right now. Here is what matters most.",
+};
+
 function known({ type, since, said_at: said, sure, count, score }) {
   const when = since ? `since ${day(since)}` : said && `told on ${day(said)}`;
   const line = node("p", { className: "more" }, [type, when, sure, count > 1 && `said ${count} times`].filter(Boolean).join(" · "));
-  if (score) line.title = `meaning ${score.meaning}, words ${score.words}, salience ${score.salience}: ${score.total}`;
+  if (score) line.title = `by words ${score.words ?? "–"}, by meaning ${score.meaning ?? "–"}, salience ${score.salience}: ${score.total}`;
   return line;
 }
 
@@ -243,8 +249,8 @@ class Memories {
     if (this.#reading || find("#memories form, #memories [role=group]")) return;
     const reading = (this.#reading = Symbol());
     try {
-      const [{ items, next }, proposed] = await Promise.all([this.#all(), api("GET", "/api/memories?status=proposed&limit=100")]);
-      if (reading === this.#reading) this.#show(items, next, proposed.items.length);
+      const [{ items, next, by }, proposed] = await Promise.all([this.#all(), api("GET", "/api/memories?status=proposed&limit=100")]);
+      if (reading === this.#reading) this.#show(items, next, proposed.items.length, by);
     } catch (error) {
       if (reading === this.#reading) tell(this.#note, `Could not be read: ${error.message}`, true);
     }
@@ -256,19 +262,19 @@ class Memories {
     const query = this.#search.value.trim();
     for (let page = 0, after = "0"; ; page += 1) {
       const wanted = new URLSearchParams({ limit: PAGE_LENGTH, after, ...(query && { query }) });
-      const { items, next } = await api("GET", `/api/memories?${wanted}`);
+      const { items, next, found_by: by } = await api("GET", `/api/memories?${wanted}`);
       found.push(...items);
-      if (page + 1 >= this.#pages || !next) return { items: found, next };
+      if (page + 1 >= this.#pages || !next) return { items: found, next, by };
       after = next;
     }
   }
 
-  #show(items, next, waiting) {
+  #show(items, next, waiting, by) {
     this.#rows.show(items);
     find("#more").hidden = !next;
     find("#proposed").hidden = !waiting;
     find("#proposed span").textContent = waiting === 1 ? "One waits for your yes" : `${waiting} wait for your yes`;
-    tell(this.#note, items.length ? "" : this.#search.value.trim() ? "Nothing like that is remembered." : "Nothing is remembered yet.");
+    tell(this.#note, items.length ? HOW_FOUND[by] ?? "" : this.#search.value.trim() ? "Nothing like that is remembered." : "Nothing is remembered yet.");
   }
 
   #row(memory) {

@@ -19,7 +19,6 @@ from qwestly_agent.text import quoted
 OLDEST_SECONDS = 86_400
 SETTLED_SECONDS = 10.0
 """After something was withdrawn; by then whoever makes a context does not read it any more."""
-MEMORIES_LIMIT = 20
 LONGEST_FIELD_CHARACTERS = 2_000
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from qwestly_agent.authority import brake
 from qwestly_agent.authority.model import Approval, Level
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.chat.admission import admit
-from qwestly_agent.chat.context import MEMORIES_LIMIT, Context, make_context
+from qwestly_agent.chat.context import Context, make_context
 from qwestly_agent.chat.news import Approvals, nothing_new, settle_all
 from qwestly_agent.chat.request import TurnRequest
 from qwestly_agent.chat.turn import LAST_TRY_SECONDS, Turn
@@ -30,7 +31,8 @@ from qwestly_agent.errors import (
     TooManyTurns,
     Unavailable,
 )
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.memory.finding import MOST_SALIENT, best_by_words, first_memories
+from qwestly_agent.memory.model import Found, Memory
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.stores.conversations import Claim, Message, NewTurn
 from qwestly_agent.stores.drafts import Draft
@@ -53,6 +55,9 @@ class _Known:
 
     profile: dict[str, Any]
     memories: list[Memory]
+    """The most salient, and one more where there are more."""
+    by_words: list[Found] | None
+    """The best for the first message; None where the conversation is probably not new."""
     last_withdrawn: float | None
     level: Level
     news: list[Approval]
@@ -73,7 +78,9 @@ async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadli
     conversation_id = request.conversation_id or house.new_id()
     entering = asyncio.ensure_future(house.usage.enter(user_id, turn.run_id, turn.started_at))
     reading = asyncio.gather(
-        _read_said(house, user_id, conversation_id, request), _read_known(house, user_id, conversation_id), entering
+        _read_said(house, user_id, conversation_id, request),
+        _read_known(house, user_id, conversation_id, request),
+        entering,
     )
     try:
         claim = await _claim(house, user_id, conversation_id, turn, request)
@@ -136,11 +143,11 @@ async def _read_said(house: FullHouse, user_id: str, conversation_id: str, reque
     return _Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
 
 
-async def _read_known(house: FullHouse, user_id: str, conversation_id: str) -> _Known:
+async def _read_known(house: FullHouse, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:
     """Raises `Braked`."""
-    profile, memories, last_withdrawn, level, (news, failed), _ = await asyncio.gather(
+    profile, (memories, by_words), last_withdrawn, level, (news, failed), _ = await asyncio.gather(
         house.profiles.summary(user_id),
-        house.memories.most_salient(user_id, MEMORIES_LIMIT),
+        _read_memories(house, user_id, request),
         house.memories.last_withdrawn(user_id),
         house.autonomy.level(user_id),
         asyncio.gather(
@@ -149,7 +156,16 @@ async def _read_known(house: FullHouse, user_id: str, conversation_id: str) -> _
         ),
         brake.check(house.signals, user_id),
     )
-    return _Known(profile, memories, last_withdrawn, level, news, failed)
+    return _Known(profile, memories, by_words, last_withdrawn, level, news, failed)
+
+
+async def _read_memories(
+    house: FullHouse, user_id: str, request: TurnRequest
+) -> tuple[list[Memory], list[Found] | None]:
+    salient = house.memories.most_salient(user_id, MOST_SALIENT + 1)
+    if not request.likely_new or not request.text:
+        return await salient, None
+    return await asyncio.gather(salient, best_by_words(house, user_id, request.text))
 
 
 async def _approvals(
@@ -186,14 +202,15 @@ async def _prepare(
     design = _design_of(claim)
     earlier = _earlier(request, said)
     asked = earlier[0] if earlier else None
+    text = asked.content if asked and request.regenerate else request.text or ""
     return Turn(
         house=house,
         claim=claim,
         design=design,
-        text=asked.content if asked and request.regenerate else request.text or "",
+        text=text,
         message_id=asked.id if asked else claim.turn.message_id,
         history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
-        context=_context(claim, design, known),
+        context=await _context(house, claim, design, known, text),
         load=load,
         level=known.level,
         deadline=deadline,
@@ -249,13 +266,16 @@ def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
     return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
 
 
-def _context(claim: Claim, design: Design, known: _Known) -> Context:
-    fresh = make_context(known.profile, known.memories, known.level, design.prompt_version, claim.turn.started_at)
-    try:
+async def _context(house: FullHouse, claim: Claim, design: Design, known: _Known, message: str) -> Context:
+    def made(memories: list[Memory]) -> Context:
+        return make_context(known.profile, memories, known.level, design.prompt_version, claim.turn.started_at)
+
+    # None yet, or one of an earlier version, is not valid.
+    with suppress(ValidationError):
         kept = Context.model_validate(claim.context)
-    except ValidationError:  # none yet, or one of an earlier version
-        return fresh
-    return kept if kept.still_holds(fresh, known.last_withdrawn) else fresh
+        if kept.still_holds(made(known.memories), known.last_withdrawn):
+            return kept
+    return made(await first_memories(house, claim.user_id, message, known.memories, known.by_words))
 
 
 def _design_of(claim: Claim) -> Design:

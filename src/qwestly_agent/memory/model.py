@@ -71,16 +71,17 @@ class Memory(BaseModel):
 
 
 class Score(BaseModel):
-    """Why a search found it. Each part is between 0 and 1."""
+    """Why a search found it: `total` adds 5.5 / (10 + place) of both orders, so that the first in both has 1; among
+    equals the more salient comes first."""
 
     model_config = ConfigDict(frozen=True)
 
-    meaning: float
-    """The cosine of query and memory; 0 where nothing was compared."""
-    words: float
-    """The share of the query's words that it has."""
+    words: int | None
+    """Its place by words (BM25), from 1; null where it has none of them."""
+    meaning: int | None
+    """Its place by meaning (cosine), from 1; null where it was not compared."""
     salience: float
-    """Importance, less with age: `importance·e^(−age/τ)`."""
+    """Importance, less with age: `importance·e^(−age/τ)`, between 0 and 1."""
     total: float
 
 

@@ -2,13 +2,8 @@
 
 import math
 
-from qwestly_agent.memory.model import Score
-
 TAU_SECONDS = 90 * 86_400
 LEAST_IMPORTANCE = 0.01
-
-MEANING, WORDS, SALIENCE = 0.6, 0.25, 0.15
-"""The parts of a search's score."""
 
 
 def salience(importance: float, created_at: float) -> float:
@@ -20,9 +15,6 @@ def salience(importance: float, created_at: float) -> float:
     return math.log(min(max(importance, LEAST_IMPORTANCE), 1.0)) + created_at / TAU_SECONDS
 
 
-def blended(meaning: float, words: float, stored_salience: float, now: float) -> Score:
-    """The weighted sum of the parts; what is stored of salience decays to `importance·e^(−age/τ)` of this moment."""
-    meaning = min(max(meaning, 0.0), 1.0)
-    present = math.exp(min(0.0, stored_salience - now / TAU_SECONDS))
-    total = MEANING * meaning + WORDS * words + SALIENCE * present
-    return Score(meaning=round(meaning, 4), words=round(words, 4), salience=round(present, 4), total=round(total, 4))
+def present(stored_salience: float, now: float) -> float:
+    """What is stored of salience as `importance·e^(−age/τ)` of this moment."""
+    return math.exp(min(0.0, stored_salience - now / TAU_SECONDS))

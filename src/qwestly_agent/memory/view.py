@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.memory.checking import LONGEST_CONTENT_CHARACTERS
+from qwestly_agent.memory.finding import FoundBy
 from qwestly_agent.memory.model import Found, Memory, MemoryStatus, Score, Source
 
 if TYPE_CHECKING:
@@ -84,6 +85,9 @@ class MemoryList(BaseModel):
     items: list[MemoryView]
     next: str | None
     """Pass it as `after` for what follows; null at the end."""
+    found_by: FoundBy | None = None
+    """Of a search: `words` where meaning could not be compared, `salience` where besides no memory has one of the
+    words, and these are the most salient ones. Null where nothing was searched for."""
 
 
 class MemoryDetail(MemoryView):
@@ -124,10 +128,10 @@ def detail_of(explanation: "Explanation", replaced_by: Memory | None) -> MemoryD
     )
 
 
-def list_of(found: Sequence[Memory | Found], limit: int, offset: int) -> MemoryList:
+def list_of(found: Sequence[Memory | Found], limit: int, offset: int, found_by: FoundBy | None = None) -> MemoryList:
     """Of memories read with one more than `limit`, which tells whether there are more."""
     items = [view_of(each.memory, each.score) if isinstance(each, Found) else view_of(each) for each in found[:limit]]
-    return MemoryList(items=items, next=str(offset + limit) if len(found) > limit else None)
+    return MemoryList(items=items, next=str(offset + limit) if len(found) > limit else None, found_by=found_by)
 
 
 def _shown(memory: Memory) -> dict[str, Any]:

@@ -27,11 +27,19 @@ class Docs:
 
     @classmethod
     def of(cls, database: AsyncDatabase[Document]) -> "Docs":
-        return cls(database, Searchable(database[COLLECTION], "qwestly_docs_vector_index", "embedding", "text"))
+        searchable = Searchable(
+            database[COLLECTION],
+            "qwestly_docs_vector_index",
+            "embedding",
+            "text",
+            words_index="qwestly_docs_search_index",
+        )
+        return cls(database, searchable)
 
     async def search(self, words: str, vector: Sequence[float] | None, limit: int) -> list[Section]:
         found = await self.searchable.nearest({}, words, vector, limit)
-        return [Section(str(d["_id"]), d["path"], d["title"], d["text"]) for d, _ in found]
+        documents = [match.document for match in found]
+        return [Section(str(d["_id"]), d["path"], d["title"], d["text"]) for d in documents]
 
     async def ids(self) -> set[str]:
         return {str(document["_id"]) async for document in self.database[COLLECTION].find({}, {"_id": 1})}

@@ -33,6 +33,6 @@ class Knowledge:
         found = await self.searchable.nearest({"user_id": user_id}, words, vector, limit)
         return [
             Passage(str(document["_id"]), document.get("title", ""), document.get("source_type", ""), document["text"])
-            for document, _ in found
+            for document in (match.document for match in found)
             if document.get("text")
         ]

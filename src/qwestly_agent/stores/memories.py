@@ -5,6 +5,7 @@ of what it says, so that nothing is remembered twice, however often it is stored
 forgotten stays as a tombstone: hash and vector, and no text.
 """
 
+import asyncio
 from array import array
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -19,17 +20,24 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import NotFound
-from qwestly_agent.memory.model import Found, Memory
-from qwestly_agent.memory.ranking import blended, salience
-from qwestly_agent.stores.search import Document, Searchable, cosines_of, share_of_words, to_binary
+from qwestly_agent.memory.model import Found, Memory, Score
+from qwestly_agent.memory.ranking import present, salience
+from qwestly_agent.stores.search import (
+    Document,
+    Known,
+    Match,
+    Searchable,
+    cosines_of,
+    joined,
+    orders_of,
+    to_binary,
+)
 
 COLLECTION = "user_memories"
 ACTIVE, PROPOSED, SUPERSEDED, MERGED, FORGOTTEN = "active", "proposed", "superseded", "merged", "forgotten"
 READABLE = (ACTIVE, PROPOSED, SUPERSEDED, MERGED)
 RECENT = 50
 """Last writes that are read beside an index, which sees them a moment later."""
-CONSIDERED = 50
-"""By meaning, before words and salience are weighed in."""
 MOST_SEEN = 200
 """Messages of a memory that are remembered, so that none counts twice."""
 MOST_TAKEN_IN = 200
@@ -98,8 +106,15 @@ class Memories:
 
     @classmethod
     def of(cls, database: AsyncDatabase[Document]) -> "Memories":
-        index = Searchable(database[COLLECTION], "user_memories_vector_index", "content_embedding", "content")
-        return cls(database, index)
+        searchable = Searchable(
+            database[COLLECTION],
+            "user_memories_vector_index",
+            "content_embedding",
+            "content",
+            words_index="user_memories_search_index",
+            preferred_by="salience",
+        )
+        return cls(database, searchable)
 
     # --- reading ------------------------------------------------------------------------------------------------------
 
@@ -161,35 +176,22 @@ class Memories:
     async def search(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int, now: float
     ) -> list[Found]:
-        """What holds, the best blend of meaning, words and salience first."""
-        query = {"user_id": user_id, "status": ACTIVE}
-        near = await self.searchable.nearest(query, words, vector, max(CONSIDERED, limit))
-        found = [
-            Found(
-                memory=memory,
-                score=blended(
-                    0.0 if vector is None else cosine,
-                    share_of_words(words, memory.content),
-                    document.get("salience", 0.0),
-                    now,
-                ),
-            )
-            for document, cosine in near
-            for memory in _memories([document])
+        """What holds, the best by words and by meaning first; without a vector, what has one of the words."""
+        found = await self.searchable.nearest({"user_id": user_id, "status": ACTIVE}, words, vector, limit)
+        return [
+            Found(memory=memory, score=_score(match, now)) for match in found for memory in _memories([match.document])
         ]
-        return sorted(found, key=lambda each: -each.score.total)[:limit]
 
     async def near(self, user_id: str, asked: Sequence[tuple[str, Sequence[float]]], limit: int) -> list[list[Near]]:
-        """To each text and its vector, what is remembered or waits for a yes, the nearest first. What was written last
-        is compared as well, whether or not an index knows of it."""
+        """To each text and its vector, what is remembered or waits for a yes, the best by words and by meaning first.
+        What was written last is compared as well, whether or not an index knows of it."""
         query = {"user_id": user_id, "status": {"$in": [ACTIVE, PROPOSED]}}
-        found = await self.searchable.nearest_to_each(query, asked, limit)
-        recent = await self.database[COLLECTION].find(query).sort("created", -1).limit(RECENT).to_list()
-        vectors = [document.get("content_embedding") for document in recent]
-        return [
-            _nearest(near, zip(recent, cosines_of(vectors, vector), strict=True), limit)
-            for near, (_, vector) in zip(found, asked, strict=True)
-        ]
+        newest = self.database[COLLECTION].find(query).sort("created", -1).limit(RECENT)
+        found, recent = await asyncio.gather(self.searchable.nearest_to_each(query, asked, limit), newest.to_list())
+        wanted = {match.document["_id"] for matches in found for match in matches} - {each["_id"] for each in recent}
+        rest = self.database[COLLECTION].find({**query, "_id": {"$in": list(wanted)}})
+        documents = [*recent, *(await rest.to_list() if wanted else ())]
+        return [_nearest(documents, words, vector, limit) for words, vector in asked]
 
     async def of_hashes(self, user_id: str, hashes: Collection[str]) -> dict[str, Memory]:
         """What says exactly that, by its hash."""
@@ -485,15 +487,21 @@ def _created(document: Document) -> float:
     return document["created_at"].timestamp() if document.get("created_at") else 0.0
 
 
-def _nearest(
-    near: Sequence[tuple[Document, float]], recent: Iterable[tuple[Document, float | None]], limit: int
-) -> list[Near]:
-    cosines: dict[Any, tuple[Document, float]] = {document["_id"]: (document, cosine) for document, cosine in near}
-    for document, cosine in recent:
-        if cosine is not None:
-            cosines.setdefault(document["_id"], (document, cosine))
-    best = sorted(cosines.values(), key=lambda pair: -pair[1])[:limit]
-    return [Near(memory, cosine) for document, cosine in best for memory in _memories([document])]
+def _score(match: Match, now: float) -> Score:
+    return Score(
+        words=match.place.words,
+        meaning=match.place.meaning,
+        salience=round(present(match.document.get("salience", 0.0), now), 4),
+        total=round(match.place.total, 4),
+    )
+
+
+def _nearest(documents: Sequence[Document], words: str, vector: Sequence[float], limit: int) -> list[Near]:
+    known = [Known.of(each.get("content") or "", each.get("content_embedding")) for each in documents]
+    cosines = cosines_of([each.get("content_embedding") for each in documents], vector)
+    places = joined(orders_of(range(len(documents)), known, words, vector))
+    best = sorted(places, key=lambda at: -places[at].total)[:limit]
+    return [Near(memory, cosines[at] or 0.0) for at in best for memory in _memories([documents[at]])]
 
 
 def _memories(documents: Iterable[Document]) -> list[Memory]:

@@ -1,129 +1,308 @@
-"""Search by meaning where the server can, exactly where it cannot, by words where there is no vector."""
+"""Search by words and by meaning over all that is one user's, joined: by indexes where the server has them, else by the
+same formula in this process."""
 
+import asyncio
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections import OrderedDict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, cast
 
 from bson.binary import Binary, BinaryVectorDtype
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
+
+from qwestly_agent.stores.bm25 import Tokens, bm25
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Document = dict[str, Any]
 Filter = Mapping[str, Any]
 Query = tuple[str, Sequence[float] | None]
 """Words, and the vector of their meaning where there is one."""
 
+K = 10
+"""Of reciprocal rank fusion. The usual 60 finds less than words alone do: `python -m evals.finding`."""
+
+DEPTH = 100
+"""Places of each order that are joined, at the least."""
+
+LONGEST_QUERY_CHARACTERS = 1_000
+"""Read by words: `$search` refuses more than 1,024 of them."""
+
 EXACT_LIMIT = 10_000
-"""Documents of one user that are compared at the most; for so many numpy takes about a millisecond."""
+"""Documents of one user that are compared at the most: the preferred ones."""
 
-NOT_COMPARED = 0.99
-"""What has no vector stands behind what is as near by its own."""
+CACHE_BYTES = 100_000_000
+"""Of one collection's vectors and tokens, in one process."""
 
-_CANNOT = re.compile(r"\$vectorSearch|indexed as filter")
+TOKEN_BYTES = 120
+"""What a token of a text costs in memory, about."""
+
+MOST_CANDIDATES = 10_000
+"""The most that `$vectorSearch` takes."""
+
+_CANNOT = re.compile(r"\$vectorSearch|\$search|indexed as (filter|token)")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a document stands in both orders, from 1."""
+
+    words: int | None
+    """None where it has none of the words."""
+    meaning: int | None
+    """None where it was not compared."""
+    total: float
+    """1 for the first in both."""
+
+
+@dataclass(frozen=True)
+class Match:
+    """A document that was found, without its vector."""
+
+    document: Document
+    place: Place
+
+
+@dataclass(frozen=True)
+class Known:
+    """What comparing needs of a document, kept between searches."""
+
+    text: str
+    tokens: Tokens
+    vector: "np.ndarray | None" = None
+    """Of length 1; None where it was not needed yet, or there is none."""
+
+    @classmethod
+    def of(cls, text: str, stored: Any = None) -> "Known":
+        """With a vector as it is stored."""
+        return cls(text, Tokens.of(text), _of_length_1(to_floats(stored)) if stored else None)
+
+    @property
+    def size(self) -> int:
+        """In bytes, about."""
+        vector = 0 if self.vector is None else self.vector.nbytes
+        return vector + len(self.text) + TOKEN_BYTES * len(self.tokens.counts)
+
+
+@dataclass
+class Cache:
+    """Tokens and vectors of documents by their ids, the least recently used thrown out first.
+
+    It answers nothing by itself: what was read just now says which documents there are, and with which texts.
+    """
+
+    largest: int = CACHE_BYTES
+    size: int = 0
+    _kept: OrderedDict[Hashable, Known] = field(default_factory=OrderedDict)
+
+    def known(self, id: Hashable, text: str) -> Known:
+        kept = self._kept.get(id)
+        if kept is None or kept.text != text:
+            kept = Known.of(text)
+            self.keep(id, kept)
+        else:
+            self._kept.move_to_end(id)
+        return kept
+
+    def keep(self, id: Hashable, known: Known) -> None:
+        if before := self._kept.pop(id, None):
+            self.size -= before.size
+        self._kept[id] = known
+        self.size += known.size
+        while self.size > self.largest:
+            _, dropped = self._kept.popitem(last=False)
+            self.size -= dropped.size
 
 
 @dataclass
 class Searchable:
     """A collection whose documents carry a text and a vector.
 
-    `filter` must hold what the index declares as filter fields: it is applied inside the search, never after it, where
+    `filter` must hold what the indexes declare as filter fields: it is applied inside the search, never after it, where
     a small user among big ones would get too little or nothing.
     """
 
     collection: AsyncCollection[Document]
-    index: str
+    vector_index: str
     vector_field: str
     text_field: str
-    _server_can: bool = field(default=True, init=False)
+    words_index: str | None = None
+    """None where words are always compared in this process."""
+    preferred_by: str | None = None
+    """The field, a number, whose highest value comes first among equals."""
+    cache: Cache = field(default_factory=Cache, repr=False)
+    _cannot: set[str] = field(default_factory=set, init=False)
+    """Stages that this server refuses."""
+    _answering: set[str] = field(default_factory=set, init=False)
+    """Stages whose index has found something since this process began."""
 
-    async def nearest(
-        self, filter: Filter, words: str, vector: Sequence[float] | None, limit: int
-    ) -> list[tuple[Document, float]]:
-        """The best documents with their scores, best first; without their vectors."""
+    async def nearest(self, filter: Filter, words: str, vector: Sequence[float] | None, limit: int) -> list[Match]:
+        """The best first."""
         [found] = await self.nearest_to_each(filter, [(words, vector)], limit)
         return found
 
-    async def nearest_to_each(
-        self, filter: Filter, queries: Sequence[Query], limit: int
-    ) -> list[list[tuple[Document, float]]]:
-        """The same for each of several queries; where the server cannot search, the documents are read once."""
-        if self._server_can and queries and all(vector is not None for _, vector in queries):
-            try:
-                found = [await self._nearest_by_index(filter, vector or (), limit) for _, vector in queries]
-                # An index that is missing, or still being built, answers with nothing, as does one that has not yet
-                # seen what was just inserted: then it is worth comparing.
-                if all(found):
-                    return found
-            except OperationFailure as error:
-                # A server without `$vectorSearch`, or an index without a filter field: neither mends itself while this
-                # process lives, and `python -m infra.mongo check` tells the operator.
-                self._server_can = not _CANNOT.search(str(error))
-        return await self._nearest_by_comparing(filter, queries, limit)
+    async def nearest_to_each(self, filter: Filter, queries: Sequence[Query], limit: int) -> list[list[Match]]:
+        """`nearest` of each of several queries. What has to be compared in this process is read once for all."""
+        depth = min(max(DEPTH, limit), MOST_CANDIDATES)
+        queries = [(words[:LONGEST_QUERY_CHARACTERS], vector) for words, vector in queries]
+        indexed = await asyncio.gather(
+            *(self._by_indexes(filter, words, vector, depth) for words, vector in queries),
+        )
+        documents = {each["_id"]: each for orders in indexed for order in orders for each in order or ()}
+        orders = [[order and [each["_id"] for each in order] for order in orders] for orders in indexed]
+        if any(order is None for each in orders for order in each):
+            compare_meaning = any(meaning is None for _, meaning in orders)
+            read = await self._read(filter)
+            known = await self._known(filter, read, with_vectors=compare_meaning)
+            documents |= {each["_id"]: each for each in read}
+            for each, (words, vector) in zip(orders, queries, strict=True):
+                compared = orders_of([*known], [*known.values()], words, vector)
+                each[:] = [own if order is None else order for order, own in zip(each, compared, strict=True)]
+        return [self._joined(documents, [order or [] for order in each], depth, limit) for each in orders]
 
-    async def _nearest_by_index(
-        self, filter: Filter, vector: Sequence[float], limit: int
-    ) -> list[tuple[Document, float]]:
-        stages: list[Document] = [
-            {
-                "$vectorSearch": {
-                    "index": self.index,
-                    "path": self.vector_field,
-                    "queryVector": list(vector),
-                    "numCandidates": max(100, limit * 20),
-                    "limit": limit,
-                    "filter": dict(filter),
-                }
-            },
-            {"$set": {"_score": {"$meta": "vectorSearchScore"}}},
-            {"$unset": self.vector_field},
-        ]
-        cursor = await self.collection.aggregate(stages)
-        # Atlas scores a cosine as (1 + cosine) / 2.
-        return [(document, 2 * document.pop("_score") - 1) async for document in cursor]
+    def _joined(
+        self, documents: Mapping[Any, Document], orders: Sequence[Sequence[Any]], depth: int, limit: int
+    ) -> list[Match]:
+        places = joined([order[:depth] for order in orders])
+        preferred = {each: documents[each].get(self.preferred_by or "") or 0 for each in places}
+        best = sorted(places, key=lambda each: (-places[each].total, -preferred[each]))[:limit]
+        return [Match(documents[each], places[each]) for each in best]
 
-    async def _nearest_by_comparing(
-        self, filter: Filter, queries: Sequence[Query], limit: int
-    ) -> list[list[tuple[Document, float]]]:
-        with_vectors = any(vector is not None for _, vector in queries)
-        fields = {self.text_field: 1, **({self.vector_field: 1} if with_vectors else {})}
-        candidates = await self.collection.find(filter, fields).limit(EXACT_LIMIT).to_list()
-        texts = [candidate.get(self.text_field) or "" for candidate in candidates]
-        vectors = [candidate.get(self.vector_field) for candidate in candidates]
-        ids = [candidate["_id"] for candidate in candidates]
-        scores_of = [_best(ids, _scores(texts, vectors, words, vector), vector, limit) for words, vector in queries]
-        wanted = list(dict.fromkeys(each for scores in scores_of for each in scores))
-        if not wanted:
-            return [[] for _ in queries]
-        found = self.collection.find({**filter, "_id": {"$in": wanted}}, {self.vector_field: 0})
-        documents = {document["_id"]: document async for document in found}
-        return [
-            [(dict(documents[each]), score) for each, score in scores.items() if each in documents]
-            for scores in scores_of
-        ]
+    # --- by the server's indexes --------------------------------------------------------------------------------------
+
+    async def _by_indexes(
+        self, filter: Filter, words: str, vector: Sequence[float] | None, depth: int
+    ) -> list[list[Document] | None]:
+        """By words and by meaning; None for an order that has to be made in this process."""
+        by_words = self._by_index(filter, "$search", self._words_stage(filter, words), depth)
+        if vector is None:
+            return [await by_words, []]
+        by_meaning = self._by_index(filter, "$vectorSearch", self._vector_stage(filter, vector, depth), depth)
+        return list(await asyncio.gather(by_words, by_meaning))
+
+    def _words_stage(self, filter: Filter, words: str) -> Document:
+        # A text of nothing is refused.
+        text = {"text": {"query": words.strip() or "?", "path": self.text_field}}
+        clauses = {"filter": [*_clauses(filter)]} if filter else {}
+        return {"index": self.words_index, "compound": {"must": [text], **clauses}}
+
+    def _vector_stage(self, filter: Filter, vector: Sequence[float], depth: int) -> Document:
+        return {
+            "index": self.vector_index,
+            "path": self.vector_field,
+            "queryVector": list(vector),
+            "numCandidates": min(depth * 20, MOST_CANDIDATES),
+            "limit": depth,
+            "filter": dict(filter),
+        }
+
+    async def _by_index(self, filter: Filter, stage: str, details: Document, depth: int) -> list[Document] | None:
+        if stage in self._cannot or details["index"] is None:
+            return None
+        try:
+            stages = [{stage: details}, {"$limit": depth}, {"$unset": self.vector_field}]
+            cursor = await self.collection.aggregate(stages)
+            found = await cursor.to_list()
+        except OperationFailure as error:
+            # A server without this stage, or an index without a filter field: neither mends itself while this process
+            # lives, and `python -m infra.mongo check` tells the operator.
+            if _CANNOT.search(str(error)):
+                self._cannot.add(stage)
+            return None
+        if found:
+            self._answering.add(stage)
+        # One that is missing, or still being built, answers with nothing: then it is worth comparing. But most first
+        # messages have no word of any memory, and where others had, that is the answer.
+        elif stage == "$vectorSearch" or stage not in self._answering:
+            return None
+        # An index sees a change a moment later: what it gives back may have been forgotten since.
+        return [each for each in found if _fits(each, filter)]
+
+    # --- in this process ----------------------------------------------------------------------------------------------
+
+    async def _read(self, filter: Filter, *stages: Document) -> list[Document]:
+        """Without vectors, the preferred ones first."""
+        # Not `find`: the laptop's server takes three times as long for it.
+        shown = stages or ({"$unset": self.vector_field},)
+        sort = [{"$sort": {self.preferred_by: -1}}] if self.preferred_by else []
+        cursor = await self.collection.aggregate([{"$match": dict(filter)}, *sort, {"$limit": EXACT_LIMIT}, *shown])
+        return await cursor.to_list()
+
+    async def _known(self, filter: Filter, read: Sequence[Document], *, with_vectors: bool) -> dict[Any, Known]:
+        known = {each["_id"]: self.cache.known(each["_id"], each.get(self.text_field) or "") for each in read}
+        without = [key for key, each in known.items() if each.vector is None] if with_vectors else []
+        if without:
+            missing = {**filter, "_id": {"$in": without}}
+            for each in await self._read(missing, {"$project": {self.vector_field: 1}}):
+                if stored := each.get(self.vector_field):
+                    vector = _of_length_1(to_floats(stored))
+                    known[each["_id"]] = replace(known[each["_id"]], vector=vector)
+                    self.cache.keep(each["_id"], known[each["_id"]])
+        return known
 
 
-def _best(ids: list[Any], scores: list[float], vector: Sequence[float] | None, limit: int) -> dict[Any, float]:
-    """The best first."""
-    ranked = sorted(zip(ids, scores, strict=True), key=lambda pair: -pair[1])[:limit]
-    # By meaning the nearest are an answer however far they are, as from an index: "what do you know about me?" is
-    # far from everything. By words, those that share none are not.
-    return {each: score for each, score in ranked if score > 0 or vector is not None}
+def orders_of(
+    ids: Sequence[Any], known: Sequence[Known], words: str, vector: Sequence[float] | None
+) -> tuple[list[Any], list[Any]]:
+    """By words, only those that have one; by meaning, all that can be compared. Equals stay in their order."""
+    scores = bm25(words, [each.tokens for each in known])
+    by_words = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: -scores[at])
+    by_meaning = [] if vector is None else _by_meaning([each.vector for each in known], vector)
+    return [ids[at] for at in by_words], [ids[at] for at in by_meaning]
 
 
-def _scores(texts: list[str], vectors: list[Any], words: str, vector: Sequence[float] | None) -> list[float]:
-    by_words = [share_of_words(words, text) for text in texts]
-    if vector is None:
-        return by_words
-    cosines = cosines_of(vectors, vector)
-    return [by_words[at] * NOT_COMPARED if cosine is None else cosine for at, cosine in enumerate(cosines)]
+def _by_meaning(vectors: "Sequence[np.ndarray | None]", query: Sequence[float]) -> list[int]:
+    import numpy as np  # only where vectors are compared: it costs every other cold start 60 ms
+
+    # A vector of other dimensions is another model's, and comparable with nothing.
+    comparable = [at for at, each in enumerate(vectors) if each is not None and len(each) == len(query)]
+    if not comparable:
+        return []
+    cosines = np.stack([cast("np.ndarray", vectors[at]) for at in comparable]) @ np.asarray(query, dtype=np.float32)
+    return [comparable[at] for at in np.argsort(-cosines, kind="stable").tolist()]
+
+
+def joined(orders: Iterable[Sequence[Any]], k: int = K) -> dict[Any, Place]:
+    """Reciprocal rank fusion of the order by words and the order by meaning: the sum of 1 / (k + place), in parts of
+    the most that it can be. (Cormack, Clarke and Büttcher, SIGIR 2009.)"""
+    words, meaning = ({each: place for place, each in enumerate(order, 1)} for order in orders)
+    return {each: _place(words.get(each), meaning.get(each), k) for each in {**words, **meaning}}
+
+
+def _place(words: int | None, meaning: int | None, k: int) -> Place:
+    return Place(words, meaning, sum((k + 1) / (k + place) / 2 for place in (words, meaning) if place))
+
+
+def _clauses(filter: Filter) -> Iterable[Document]:
+    """A filter in the words of `$search`."""
+    for path, value in filter.items():
+        if isinstance(value, Mapping):
+            yield {"in": {"path": path, "value": list(value["$in"])}}
+        else:
+            yield {"equals": {"path": path, "value": value}}
+
+
+def _fits(document: Document, filter: Filter) -> bool:
+    return all(
+        document.get(path) in value["$in"] if isinstance(value, Mapping) else document.get(path) == value
+        for path, value in filter.items()
+    )
+
+
+def _of_length_1(vector: Sequence[float]) -> "np.ndarray":
+    import numpy as np
+
+    floats = np.asarray(vector, dtype=np.float32)
+    return floats / (np.linalg.norm(floats) or 1)
 
 
 def cosines_of(vectors: Sequence[Any], query: Sequence[float]) -> list[float | None]:
     """Of stored vectors with the query; None where one is missing, or another model's."""
-    import numpy as np  # only where vectors are compared: it costs every other cold start 60 ms
+    import numpy as np
 
-    # A vector of other dimensions is another model's, and comparable with nothing.
     floats = [to_floats(stored) if stored else () for stored in vectors]
     known = [position for position, each in enumerate(floats) if len(each) == len(query)]
     cosines: list[float | None] = [None] * len(floats)
@@ -136,16 +315,6 @@ def cosines_of(vectors: Sequence[Any], query: Sequence[float]) -> list[float | N
     for position, cosine in zip(known, found.tolist(), strict=True):
         cosines[position] = cosine
     return cosines
-
-
-def share_of_words(query: str, text: str) -> float:
-    """Of the query's words, how many the text has."""
-    asked = _words(query)
-    return len(asked & _words(text)) / len(asked) if asked else 0.0
-
-
-def _words(text: str) -> set[str]:
-    return {word.rstrip("s") for word in re.findall(r"\w{2,}", text.lower())}
 
 
 def to_binary(vector: Sequence[float]) -> Binary:

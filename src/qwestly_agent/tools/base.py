@@ -23,6 +23,11 @@ TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000
 """Of JSON: about 4,000 tokens."""
 
+BY_WORDS_ALONE = (
+    "Search by meaning cannot be reached right now: this was searched by words alone, and what says it in other words "
+    "was not found. Tell the user if it matters."
+)
+
 
 Query = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
 
@@ -67,9 +72,16 @@ def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:
     return contract
 
 
-def listed(name: str, found: Sequence[Any], nothing: str) -> dict[str, Any]:
-    """What was found under its name; where nothing was, a note that says so, lest a model take it for a failure."""
-    return {name: found} if found else {name: [], "note": nothing}
+def listed(name: str, found: Sequence[Any], nothing: str, *notes: str) -> dict[str, Any]:
+    """What was found under its name, and what is to be said of it; where nothing was found, a note says so, lest a
+    model take it for a failure."""
+    said = " ".join([*([] if found else [nothing]), *notes])
+    return {name: found, "note": said} if said else {name: found}
+
+
+def by_words_alone(vector: Sequence[float] | None) -> list[str]:
+    """The note on a search that had no vector."""
+    return [BY_WORDS_ALONE] if vector is None else []
 
 
 async def vector_of(ctx: RunContext[AgentDeps], query: str) -> list[float] | None:

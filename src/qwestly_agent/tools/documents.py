@@ -6,7 +6,7 @@ from typing import Any
 from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.tools.base import Query, listed, tool, vector_of
+from qwestly_agent.tools.base import Query, by_words_alone, listed, tool, vector_of
 
 LIMIT = 6
 
@@ -17,8 +17,10 @@ async def query_user_knowledge(ctx: RunContext[AgentDeps], query: Query) -> dict
     Args:
         query: What to look for, in a few words.
     """
-    found = await ctx.deps.knowledge.search(ctx.deps.user_id, query, await vector_of(ctx, query), LIMIT)
-    return listed("passages", [asdict(passage) for passage in found], "The user's documents hold nothing about that.")
+    vector = await vector_of(ctx, query)
+    found = await ctx.deps.knowledge.search(ctx.deps.user_id, query, vector, LIMIT)
+    passages = [asdict(passage) for passage in found]
+    return listed("passages", passages, "The user's documents hold nothing about that.", *by_words_alone(vector))
 
 
 TOOLS = [tool(query_user_knowledge, effect="read", label="Searching your documents…", outside=True)]

@@ -13,14 +13,16 @@ from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.clock import to_datetime
+from qwestly_agent.memory.finding import find_something
 from qwestly_agent.memory.model import Found, Memory
 from qwestly_agent.memory.view import Sentence, sureness_and_origin
-from qwestly_agent.tools.base import Query, listed, tool, vector_of
+from qwestly_agent.tools.base import Query, by_words_alone, listed, tool, vector_of
 
 if TYPE_CHECKING:
     from qwestly_agent.memory.remembering import Explanation
 
 LIMIT = 10
+MOST_SALIENT_INSTEAD = "No memory has one of these words: these are the most important ones, whatever they are about."
 
 MemoryId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
 
@@ -33,10 +35,12 @@ async def search_user_memories(ctx: RunContext[AgentDeps], query: Query) -> dict
         query: What to look for, in a few words.
     """
     vector = await vector_of(ctx, query)
-    found = await ctx.deps.memories.search(ctx.deps.user_id, query, vector, LIMIT, ctx.deps.clock())
+    findings = await find_something(ctx.deps.memories, ctx.deps.user_id, query, vector, LIMIT, ctx.deps.clock())
+    found = findings.found
     replaced = await ctx.deps.memories.replaced_by(ctx.deps.user_id, [each.memory.id for each in found])
     memories = [_found(each, [old for old in replaced if old.superseded_by == each.memory.id]) for each in found]
-    return listed("memories", memories, "Nothing is remembered about that.")
+    notes = [*by_words_alone(vector), *([MOST_SALIENT_INSTEAD] if found and findings.by == "salience" else [])]
+    return listed("memories", memories, "Nothing is remembered about that.", *notes)
 
 
 async def remember(ctx: RunContext[AgentDeps], text: Sentence) -> dict[str, Any]:

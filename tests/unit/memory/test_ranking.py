@@ -5,7 +5,7 @@ import math
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from qwestly_agent.memory.ranking import TAU_SECONDS, salience
+from qwestly_agent.memory.ranking import TAU_SECONDS, present, salience
 
 NOW = 1_800_000_000.0
 IMPORTANCE = st.floats(0.01, 1)
@@ -33,6 +33,11 @@ def test_an_importance_beyond_its_range_counts_as_the_nearest_in_it(importance: 
 
 def test_what_is_as_important_and_younger_comes_first() -> None:
     assert salience(0.5, NOW) > salience(0.5, NOW - 1)
+
+
+@given(IMPORTANCE, CREATED)
+def test_what_is_stored_decays_to_the_importance_of_today(importance: float, created: float) -> None:
+    assert math.isclose(present(salience(importance, created), NOW), decayed(importance, created, NOW), rel_tol=1e-6)
 
 
 def test_ninety_days_weigh_as_much_as_a_factor_of_e() -> None:

@@ -1,0 +1,148 @@
+"""How much of the evidence a search finds, over a public set of long conversations: `python -m evals.finding FILE`.
+
+FILE is LoCoMo's `locomo10.json` (github.com/snap-research/locomo), which is not kept here. Each conversation stands for
+one user, once by its turns and once by the observations that the set's authors drew from it; each of its questions
+names the turns that answer it. Recall@10 is the share of those that are among the ten best, as a mean over questions.
+
+All three searches have the same texts and the same vectors: the laptop's scripted embedding, which knows words and
+nothing of meaning, unless OPENAI_API_KEY or EMBEDDINGS_BASE_URL names another. It exits with 1 where ours finds less
+than words alone do.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infra.local.model_brain import embedding
+from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
+from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.settings import Settings
+from qwestly_agent.stores.search import DEPTH, K, Known, joined, orders_of
+
+AT = 10
+AT_ONCE = 200
+"""Texts of one request for vectors."""
+CONCERNING = ("OPENAI_API_KEY", "EMBEDDINGS_BASE_URL")
+
+Vectors = Mapping[str, Sequence[float]]
+
+
+@dataclass(frozen=True)
+class Text:
+    turns: frozenset[str]
+    """Those that it is, or was drawn from."""
+    text: str
+
+
+@dataclass(frozen=True)
+class Question:
+    text: str
+    evidence: frozenset[str]
+    """Turns."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    texts: Sequence[Text]
+    questions: Sequence[Question]
+
+
+def samples_of(found: Any) -> dict[str, list[Sample]]:
+    """By what is searched. A question whose evidence is nowhere among it is left out."""
+    kinds = {"observations": _observations, "turns": _turns}
+    return {name: [_sample([*texts_of(each)], each["qa"]) for each in found] for name, texts_of in kinds.items()}
+
+
+def _sample(texts: Sequence[Text], asked: Sequence[Any]) -> Sample:
+    there = frozenset().union(*(each.turns for each in texts))
+    questions = (Question(each["question"], _turns_in(each["evidence"]) & there) for each in asked)
+    return Sample(texts, [each for each in questions if each.evidence])
+
+
+def _turns(sample: Any) -> Iterator[Text]:
+    for session in sample["conversation"].values():
+        for turn in session if isinstance(session, list) else ():
+            yield Text(frozenset({turn["dia_id"]}), f"{turn['speaker']}: {turn['text']}")
+
+
+def _observations(sample: Any) -> Iterator[Text]:
+    for session in sample["observation"].values():
+        for text, turns in (each for told in session.values() for each in told):
+            yield Text(_turns_in(turns), text)
+
+
+def _turns_in(named: Any) -> frozenset[str]:
+    """The set names turns as "D1:3", as lists of them, and as several in one string."""
+    return frozenset(re.findall(r"D\d+:\d+", str(named)))
+
+
+def recalls(samples: Sequence[Sample], vectors: Vectors, ks: Sequence[int]) -> dict[str, float]:
+    """The mean recall of each search."""
+    found = dict[str, list[float]]()
+    for sample in samples:
+        known = [Known.of(each.text, vectors[each.text]) for each in sample.texts]
+        for question in sample.questions:
+            by_words, by_meaning = orders_of(range(len(known)), known, question.text, vectors[question.text])
+            orders = {"BM25": by_words, "cosine": by_meaning}
+            orders |= {_ours(k): _best(by_words, by_meaning, k) for k in ks}
+            for name, order in orders.items():
+                found.setdefault(name, []).append(_recall(question, [sample.texts[at] for at in order[:AT]]))
+    return {name: sum(each) / len(each) for name, each in found.items()}
+
+
+def _ours(k: int) -> str:
+    return f"ours, k = {k}"
+
+
+def _best(by_words: Sequence[int], by_meaning: Sequence[int], k: int) -> list[int]:
+    places = joined([by_words[:DEPTH], by_meaning[:DEPTH]], k)
+    return sorted(places, key=lambda at: -places[at].total)
+
+
+def _recall(question: Question, best: Sequence[Text]) -> float:
+    found = frozenset().union(*(each.turns for each in best))
+    return len(question.evidence & found) / len(question.evidence)
+
+
+async def _vectors_of(texts: Sequence[str]) -> Vectors:
+    environment = {name: os.environ.get(name, "") for name in CONCERNING}
+    if not any(environment.values()):
+        return {text: embedding(text, DIMENSIONS) for text in texts}
+    settings = Settings.from_env({**environment, "MONGODB_URI": "mongodb://none"}).resolve(look_up)
+    async with make_http_client(settings) as http:
+        embeddings = make_embeddings(settings, http)
+        vectors = dict[str, Sequence[float]]()
+        for at in range(0, len(texts), AT_ONCE):
+            some = texts[at : at + AT_ONCE]
+            vectors.update(zip(some, await embeddings.embed(some), strict=True))
+        return vectors
+
+
+def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = print) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m evals.finding", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("file", type=Path, help="locomo10.json")
+    parser.add_argument("--k", type=int, nargs="+", default=[], help=f"compare these too; ours has {K}")
+    options = parser.parse_args(arguments)
+    samples = samples_of(json.loads(options.file.read_text(encoding="utf-8")))
+    of_all = [each for some in samples.values() for each in some]
+    texts = {each.text for sample in of_all for each in (*sample.texts, *sample.questions)}
+    vectors = asyncio.run(_vectors_of(sorted(texts)))
+    found = {name: recalls(some, vectors, [K, *options.k]) for name, some in samples.items()}
+    say(f"{f'recall@{AT}':14}" + "".join(f"{name:>14}" for name in found))
+    for search in next(iter(found.values())):
+        say(f"{search:14}" + "".join(f"{each[search]:14.3f}" for each in found.values()))
+    say(f"{'questions':14}" + "".join(f"{sum(len(each.questions) for each in some):14}" for some in samples.values()))
+    return int(any(each[_ours(K)] < each["BM25"] for each in found.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
