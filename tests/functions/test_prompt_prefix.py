@@ -86,8 +86,26 @@ def test_the_context_stays_until_a_memory_in_it_is_withdrawn_or_the_profile_is_w
         assert "Ada" in _instructions(chats(model)[-1])
 
 
-def _remember(database: Any, client: Client, content: str) -> None:
-    memory = {"user_id": client.user_id, "status": "active", "type": "fact", "content": content, "salience": 1.0}
+def test_a_session_starts_with_the_most_salient_and_the_best_for_its_first_message_and_searches_once(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        database = mongo[chat.settings.mongodb_database]
+        for number in range(30):
+            _remember(database, client, f"Has hobby {number:02}.", salience=100 - number)
+        _remember(database, client, "Plays the oboe.", salience=1)
+        conversation_id = client.say("My oboe is broken").conversation_id
+        assert "Has hobby 14." in _instructions(chats(model)[-1])
+        assert "Plays the oboe." in _instructions(chats(model)[-1])
+        client.say("And my hobby 29?", conversation_id)
+        assert "Has hobby 29." not in _instructions(chats(model)[-1])
+    assert [request.json["input"] for request in model.requests if request.path.endswith("/embeddings")] == [
+        ["My oboe is broken"]
+    ]
+
+
+def _remember(database: Any, client: Client, content: str, salience: float = 1.0) -> None:
+    memory = {"user_id": client.user_id, "status": "active", "type": "fact", "content": content, "salience": salience}
     database["user_memories"].insert_one(memory)
 
 

@@ -15,6 +15,9 @@ COMMANDS_BEFORE_THE_MODEL = 12
 """The claim, what was said lately, the posted message, the profile, the memories, when one was withdrawn,
 the level, what became of approvals, what failed of drafts, two brakes, the load."""
 
+COMMANDS_OF_A_NEW_CONVERSATION = COMMANDS_BEFORE_THE_MODEL + 1
+"""And the memories that are best for its first message, by words."""
+
 
 @dataclass
 class Gate:
@@ -65,7 +68,7 @@ class Gate:
     async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, commands: bool) -> None:
         while head := await reader.read(4):
             body = await reader.readexactly(int.from_bytes(head, "little") - 4)
-            if commands and (b"find" in body or b"findAndModify" in body):
+            if commands and any(name in body for name in (b"find", b"findAndModify", b"aggregate", b"insert")):
                 self.commands += 1
             if not commands:
                 await self._open.wait()
@@ -79,8 +82,13 @@ def gate(mongodb_uri: str) -> Iterator[Gate]:
         yield gate
 
 
+@pytest.mark.parametrize(
+    ("is_new", "commands"),
+    [(False, COMMANDS_BEFORE_THE_MODEL), (True, COMMANDS_OF_A_NEW_CONVERSATION)],
+    ids=["of a conversation", "of a new one"],
+)
 def test_all_that_a_turn_reads_is_asked_for_before_any_of_it_comes_back(
-    chat: ChatServer, gate: Gate, model: ModelServer
+    chat: ChatServer, gate: Gate, model: ModelServer, is_new: bool, commands: int
 ) -> None:
     settings = replace(chat.settings, mongodb_uri=f"mongodb://127.0.0.1:{gate.port}")
     with ChatServer(settings) as server, Client(server.url, f"auth0|{uuid.uuid4().hex}") as client:
@@ -88,10 +96,11 @@ def test_all_that_a_turn_reads_is_asked_for_before_any_of_it_comes_back(
         client.say("Still warm?", conversation_id, message_id="m2")
         asked_before = len(model.requests)
         gate.hold()
-        turn = threading.Thread(target=client.say, args=("And now?", conversation_id), kwargs={"message_id": "m3"})
+        wanted = None if is_new else conversation_id
+        turn = threading.Thread(target=client.say, args=("And now?", wanted), kwargs={"message_id": "m3"})
         turn.start()
         try:
-            until(lambda: gate.commands == COMMANDS_BEFORE_THE_MODEL, 2.5)
+            until(lambda: gate.commands == commands, 2.5)
             assert len(model.requests) == asked_before
         finally:
             gate.let_go()
