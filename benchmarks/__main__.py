@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import doors, latency, prompts, reads, stack, streams, turns
+from benchmarks import doors, latency, prompts, reads, searches, stack, streams, turns
 from benchmarks.figures import Row, table
 
 PARTS = {
@@ -19,6 +19,7 @@ PARTS = {
     "latency": latency,
     "prompts": prompts,
     "reads": reads,
+    "searches": searches,
     "doors": doors,
     "stack": stack,
 }

@@ -2,8 +2,8 @@
 
 Counted at the driver: documents and bytes that the database sent. One user has 100 to 100,000 memories, of which the
 newest ten are new, and one has a single memory among 100,000 of others. A search compares a user's own vectors exactly
-where the server has no vector index, as here, and so reads them, up to `EXACT_LIMIT`; with one it reads what it gives
-back. A consolidation compares what is new with all that holds, and so reads that.
+where the server has no vector index, as here, and so reads them, up to `EXACT_LIMIT`, their vectors once a process;
+with one it reads what it gives back. A consolidation compares what is new with all that holds, and so reads that.
 """
 
 import asyncio

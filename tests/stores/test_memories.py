@@ -210,4 +210,4 @@ async def test_one_memory_among_thousands_of_others_is_found_and_theirs_are_not_
     for vector in ([1.0, 0.0], None):
         assert [each.memory.id for each in await memories.search(USER, "trains", vector, 9, NOW)] == ["mine"]
     assert reads_of_others(USER) == []
-    assert replies.documents == 3  # each search reads it once, and its vector is read once
+    assert replies.documents == 4  # by meaning: to compare, its vector, and whole; by words: whole

@@ -153,23 +153,26 @@ class Searchable:
         )
         documents = {each["_id"]: each for orders in indexed for order in orders for each in order or ()}
         orders = [[order and [each["_id"] for each in order] for order in orders] for orders in indexed]
+        ranks = {key: each.get(self.preferred_by or "") for key, each in documents.items()}
         if any(order is None for each in orders for order in each):
             compare_meaning = any(meaning is None for _, meaning in orders)
-            read = await self._read(filter)
+            # Whole documents take twice as long, and by words alone, as a session begins, a second round trip longer.
+            read = await self._read(filter, whole=not compare_meaning)
             known = await self._known(filter, read, with_vectors=compare_meaning)
-            documents |= {each["_id"]: each for each in read}
+            documents |= {} if compare_meaning else {each["_id"]: each for each in read}
+            ranks |= {each["_id"]: each.get(self.preferred_by or "") for each in read}
             for each, (words, vector) in zip(orders, queries, strict=True):
                 compared = orders_of([*known], [*known.values()], words, vector)
                 each[:] = [own if order is None else order for order, own in zip(each, compared, strict=True)]
-        return [self._joined(documents, [order or [] for order in each], depth, limit) for each in orders]
-
-    def _joined(
-        self, documents: Mapping[Any, Document], orders: Sequence[Sequence[Any]], depth: int, limit: int
-    ) -> list[Match]:
-        places = joined([order[:depth] for order in orders])
-        preferred = {each: documents[each].get(self.preferred_by or "") or 0 for each in places}
-        best = sorted(places, key=lambda each: (-places[each].total, -preferred[each]))[:limit]
-        return [Match(documents[each], places[each]) for each in best]
+        places = [joined([(order or [])[:depth] for order in each]) for each in orders]
+        best = [sorted(each, key=lambda key, of=each: (-of[key].total, -(ranks[key] or 0)))[:limit] for each in places]
+        if missing := {key for each in best for key in each} - documents.keys():
+            found = self.collection.find({**filter, "_id": {"$in": list(missing)}}, {self.vector_field: 0})
+            documents |= {document["_id"]: document async for document in found}
+        return [
+            [Match(documents[key], of[key]) for key in each if key in documents]
+            for each, of in zip(best, places, strict=True)
+        ]
 
     # --- by the server's indexes --------------------------------------------------------------------------------------
 
@@ -223,21 +226,23 @@ class Searchable:
 
     # --- in this process ----------------------------------------------------------------------------------------------
 
-    async def _read(self, filter: Filter, *stages: Document) -> list[Document]:
-        """Without vectors, the preferred ones first."""
+    async def _read(self, filter: Filter, *, whole: bool) -> list[Document]:
+        """Without vectors, the preferred ones first; only what is compared unless they are read whole."""
         # Not `find`: the laptop's server takes three times as long for it.
-        shown = stages or ({"$unset": self.vector_field},)
         sort = [{"$sort": {self.preferred_by: -1}}] if self.preferred_by else []
-        cursor = await self.collection.aggregate([{"$match": dict(filter)}, *sort, {"$limit": EXACT_LIMIT}, *shown])
+        shown = {name: 1 for name in (self.text_field, self.preferred_by) if name}
+        stage = {"$unset": self.vector_field} if whole else {"$project": shown}
+        cursor = await self.collection.aggregate([{"$match": dict(filter)}, *sort, {"$limit": EXACT_LIMIT}, stage])
         return await cursor.to_list()
 
     async def _known(self, filter: Filter, read: Sequence[Document], *, with_vectors: bool) -> dict[Any, Known]:
         known = {each["_id"]: self.cache.known(each["_id"], each.get(self.text_field) or "") for each in read}
         without = [key for key, each in known.items() if each.vector is None] if with_vectors else []
         if without:
-            missing = {**filter, "_id": {"$in": without}}
-            for each in await self._read(missing, {"$project": {self.vector_field: 1}}):
-                if stored := each.get(self.vector_field):
+            # Thousands of ids take a server longer than the few documents that are read twice.
+            missing = {**filter, "_id": {"$in": without}} if len(without) < len(known) / 2 else filter
+            async for each in self.collection.find(missing, {self.vector_field: 1}).limit(EXACT_LIMIT):
+                if each["_id"] in known and (stored := each.get(self.vector_field)):
                     vector = _of_length_1(to_floats(stored))
                     known[each["_id"]] = replace(known[each["_id"]], vector=vector)
                     self.cache.keep(each["_id"], known[each["_id"]])
