@@ -85,7 +85,7 @@ def filter_of(pipeline: Sequence[Mapping[str, Any]]) -> Any:
     """What the first stage of a pipeline chooses by."""
     first = pipeline[0] if pipeline else {}
     if search := first.get("$search"):
-        clauses = search["compound"].get("filter", [])
+        clauses = search.get("compound", {}).get("filter", [])
         return {each["equals"]["path"]: each["equals"]["value"] for each in clauses if "equals" in each}
     return first.get("$match", first.get("$vectorSearch", {}).get("filter"))
 

@@ -1,5 +1,6 @@
 """What the model sees: the context, the window, and how much of a prompt the provider has seen before."""
 
+import uuid
 from itertools import pairwise
 from typing import Any
 
@@ -106,7 +107,7 @@ def test_a_session_starts_with_the_most_salient_and_the_best_for_its_first_messa
 
 def _remember(database: Any, client: Client, content: str, salience: float = 1.0) -> None:
     memory = {"user_id": client.user_id, "status": "active", "type": "fact", "content": content, "salience": salience}
-    database["user_memories"].insert_one(memory)
+    database["user_memories"].insert_one({"_id": uuid.uuid4().hex, **memory})
 
 
 def _instructions(request: RecordedRequest) -> str:

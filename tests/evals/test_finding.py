@@ -1,0 +1,60 @@
+"""The command that measures finding reads the public set's format and fails where ours is behind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals import finding
+
+PEOPLE = ("Ada", "Grace")
+TOLD = ["I play the oboe", "We moved to Porto in May", "My dog is called Rex", "I run marathons", "It rains a lot here"]
+
+
+def a_sample() -> dict[str, Any]:
+    turns = [
+        {"speaker": PEOPLE[n % 2], "dia_id": f"D1:{n}", "text": TOLD[n] if n < len(TOLD) else f"Nothing new on day {n}"}
+        for n in range(30)
+    ]
+    observations = [[turn["text"], turn["dia_id"]] for turn in turns[:28]] + [["Ada plays and runs", ["D1:0", "D1:3"]]]
+    return {
+        "conversation": {"speaker_a": "Ada", "session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": turns},
+        "observation": {"session_1_observation": {"Ada": observations}},
+        "qa": [
+            {"question": "Who plays the oboe?", "evidence": ["D1:0"], "category": 1},
+            {"question": "Where did they move to, and who is Rex?", "evidence": ["D1:1; D1:2"], "category": 1},
+            {"question": "Nobody knows?", "evidence": [], "category": 5},
+        ],
+    }
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "locomo10.json"
+    file.write_text(json.dumps([a_sample()]))
+    return file
+
+
+def test_it_prints_the_recall_of_each_search_over_turns_and_observations(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in finding.CONCERNING:
+        monkeypatch.delenv(name, raising=False)
+    said = list[str]()
+    assert finding.main([str(file), "--k", "60"], said.append) == 0
+    assert [line.split("  ")[0] for line in said] == [
+        "recall@10",
+        "BM25",
+        "cosine",
+        "ours, k = 10",
+        "ours, k = 60",
+        "questions",
+    ]
+    assert said[1].split()[1:] == ["1.000", "1.000"]
+    assert said[-1].split()[1:] == ["2", "2"]
+
+
+def test_it_fails_where_ours_finds_less_than_words_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(finding, "joined", lambda orders, k: {})
+    assert finding.main([str(file)], lambda _: None) == 1
