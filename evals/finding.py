@@ -5,8 +5,8 @@ one user, once by its turns and once by the observations that the set's authors 
 names the turns that answer it. Recall@10 is the share of those that are among the ten best, as a mean over questions.
 
 All three searches have the same texts and the same vectors: the laptop's scripted embedding, which knows words and
-nothing of meaning, unless OPENAI_API_KEY or EMBEDDINGS_BASE_URL names another. It exits with 1 where ours finds less
-than words alone do.
+nothing of meaning, unless OPENAI_API_KEY or EMBEDDINGS_BASE_URL names another, or `--embedding minilm` takes the one
+that needs no key. It exits with 1 where ours finds less than words alone do.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evals import minilm
 from infra.local.model_brain import embedding
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.clients.embeddings import DIMENSIONS
@@ -131,11 +132,13 @@ def main(arguments: Sequence[str] | None = None, say: Callable[[str], None] = pr
     )
     parser.add_argument("file", type=Path, help="locomo10.json")
     parser.add_argument("--k", type=int, nargs="+", default=[], help=f"compare these too; ours has {K}")
+    parser.add_argument("--embedding", choices=("scripted", "minilm"), default="scripted")
     options = parser.parse_args(arguments)
     samples = samples_of(json.loads(options.file.read_text(encoding="utf-8")))
     of_all = [each for some in samples.values() for each in some]
     texts = {each.text for sample in of_all for each in (*sample.texts, *sample.questions)}
-    vectors = asyncio.run(_vectors_of(sorted(texts)))
+    embed = minilm.load() if options.embedding == "minilm" else None
+    vectors = {text: embed(text) for text in texts} if embed else asyncio.run(_vectors_of(sorted(texts)))
     found = {name: recalls(some, vectors, [K, *options.k]) for name, some in samples.items()}
     say(f"{f'recall@{AT}':14}" + "".join(f"{name:>14}" for name in found))
     for search in next(iter(found.values())):

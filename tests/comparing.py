@@ -20,7 +20,7 @@ class Judge:
     asked: list[tuple[str, str]] = field(default_factory=list)
     """The known one and the new one of each pair."""
 
-    def __call__(self, body: Any) -> Thought:
+    def __call__(self, body: Any, *_: Any) -> Thought:
         words = next(each["content"] for each in body["messages"] if each["role"] == "user")
         pairs = re.findall(r'<known id="(\w+)">(.*?)</known>\s*<new id="\1">(.*?)</new>', words, re.DOTALL)
         told = [(pair_id, html.unescape(known).strip(), html.unescape(new).strip()) for pair_id, known, new in pairs]

@@ -197,7 +197,23 @@ const EFFECTS = {
   outward: "Others will see this",
   destructive: "Cannot be undone",
 };
-const SENSITIVE = "Remembered only if you say yes";
+/** What a question about memories says in place of the usual words. */
+const OF_MEMORIES = {
+  keep_memories: {
+    effect: "Remembered only if you say yes",
+    heading: "Will be remembered",
+    yes: "Remember",
+    no: "Don’t remember",
+    became: { done: "Remembered", rejected: "Not remembered", expired: "Expired · not remembered" },
+  },
+  forget_memory: {
+    effect: "Cannot be undone",
+    heading: "Will be forgotten",
+    yes: "Forget",
+    no: "Keep",
+    became: { done: "Forgotten", rejected: "Kept", expired: "Expired · nothing was forgotten" },
+  },
+};
 const BECAME = {
   approved: "Approved · about to be done",
   executing: "Approved · being done…",
@@ -213,8 +229,9 @@ const BECAME = {
 const MARKS = { done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
 
 /** What became of it, in a sentence. */
-export function became({ status, decided_by: by }) {
-  const words = BECAME[status] ?? status;
+export function became({ tool, status, decided_by: by }) {
+  if (status === "changed" && by === "nobody") return "No longer asked";
+  const words = OF_MEMORIES[tool]?.became[status] ?? BECAME[status] ?? status;
   if (by === "level") return words.replace(/^Approved/, "Allowed by your level");
   return by === "link" ? `${words} (decided by e-mail)` : words;
 }
@@ -232,6 +249,25 @@ const showChange = ({ name, before, after, evidence = [] }) =>
     element("dd", { class: "before" }, spoken("Before: "), before ? element("del", {}, before) : "empty"),
     element("dd", { class: "after" }, spoken("After: "), after ? element("ins", {}, after) : "removed"),
     evidence.length ? element("dd", { class: "from" }, showEvidence(evidence)) : "",
+  );
+
+/** What would be remembered or forgotten, one a line. */
+const showMemories = (changes, { heading }) =>
+  element(
+    "div",
+    { class: "section" },
+    element("h4", {}, heading),
+    element("ul", { class: "memories" }, ...changes.map(showMemory)),
+  );
+
+const showMemory = ({ name, before, after, evidence = [] }) =>
+  element(
+    "li",
+    {},
+    after === null ? element("del", {}, before) : element("span", {}, after),
+    " ",
+    element("span", { class: "type" }, name),
+    evidence.length ? showEvidence(evidence) : "",
   );
 
 function showClaim({ text, quotes = [], arithmetic = [], confirmed, unchecked }) {
@@ -263,11 +299,13 @@ const showLeftOut = (items) =>
   element("div", { class: "section" }, element("h4", {}, "Left out"), element("ul", {}, ...items.map(({ text, why }) => element("li", {}, text, textList(why)))));
 
 /** What is asked, as nodes. */
-function showPreview({ changes = [], sections = [], left_out: leftOut = [], difference = [] }, rationale) {
+function showPreview({ tool, rationale, preview }) {
+  const { changes = [], sections = [], left_out: leftOut = [], difference = [] } = preview;
+  const ofMemories = OF_MEMORIES[tool];
   const nodes = [];
   if (difference.length) nodes.push(textList(difference, { class: "difference" }));
   if (rationale) nodes.push(element("p", { class: "rationale" }, rationale));
-  if (changes.length) nodes.push(element("dl", {}, ...changes.map(showChange)));
+  if (changes.length) nodes.push(ofMemories ? showMemories(changes, ofMemories) : element("dl", {}, ...changes.map(showChange)));
   nodes.push(...sections.map(showSection));
   if (leftOut.length) nodes.push(showLeftOut(leftOut));
   return nodes;
@@ -353,10 +391,12 @@ class ApprovalCard {
     const decided = this.#view?.status === "pending" && view.status !== "pending";
     this.#shown = shown;
     this.#view = view;
-    this.#effect.textContent = view.kind === "memory" ? SENSITIVE : (EFFECTS[view.effect] ?? "");
+    this.#effect.textContent = OF_MEMORIES[view.tool]?.effect ?? EFFECTS[view.effect] ?? "";
+    this.#approve.textContent = OF_MEMORIES[view.tool]?.yes ?? "Approve";
+    this.#reject.textContent = OF_MEMORIES[view.tool]?.no ?? "Reject";
     this.#title.textContent = view.preview.title;
     this.element.setAttribute("aria-label", `Approval: ${view.preview.title}`);
-    this.#content.replaceChildren(...showPreview(view.preview, view.rationale));
+    this.#content.replaceChildren(...showPreview(view));
     this.#body.hidden = !this.#content.hasChildNodes(); // of what is sensitive only the title outlives the decision
     this.#buildFields(view);
     if (decided) this.#problem.hidden = true;
@@ -469,7 +509,8 @@ class ApprovalCard {
   #showChoices() {
     this.#answer.hidden = !this.#pending;
     this.#edits.hidden = this.#save.hidden = this.#cancel.hidden = !this.#editing;
-    this.#approve.hidden = this.#reject.hidden = this.#box.hidden = this.#editing;
+    this.#approve.hidden = this.#reject.hidden = this.#editing;
+    this.#box.hidden = this.#editing || this.#view.tool in OF_MEMORIES; // yes or no says it all
     this.#change.hidden = this.#editing || this.#view.revisable === false;
     this.#edit.hidden = this.#editing || this.#fields.length === 0;
     for (const node of this.#answer.querySelectorAll("button, textarea, input")) node.disabled = this.#sending;
@@ -674,6 +715,10 @@ APPROVAL_STYLES.replaceSync(`
 .change ins { text-decoration: none; }
 .change .from { padding: 0; border: 0; background: none; }
 .section { display: grid; gap: .3rem; }
+.asked .memories { list-style: none; display: grid; gap: .4rem; padding: 0; }
+.asked .memories li { margin: 0; padding: .45rem .7rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--background); }
+.memories del { text-decoration: line-through 1px color-mix(in srgb, var(--danger) 60%, transparent); }
+.memories .type { color: var(--muted); font-size: .8rem; }
 mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: inherit; }
 .confirmed, .unchecked { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
 .unchecked { border-style: dashed; }

@@ -3,11 +3,13 @@
  *
  * It speaks the plain protocol of the chat function: JSON in, named server-sent events out. From top to bottom:
  * limits and sentences · tokens · the backend · Markdown · feedback · one turn on the page · the element · its styles.
- * What the agent asks leave for is in `qwestly-approvals.js`, and what both are made of in `qwestly-parts.js`.
+ * What the agent asks leave for is in `qwestly-approvals.js`, what it remembers at once in `qwestly-memories.js`, and what
+ * all are made of in `qwestly-parts.js`.
  * Whatever a server or a model says becomes text nodes: nothing in these files writes markup.
  */
 
 import { APPROVAL_STYLES, Approvals, Brake, Drafts, Queue, Updates, became } from "./qwestly-approvals.js";
+import { MEMORY_STYLES, Memories, remembered } from "./qwestly-memories.js";
 import {
   ChatError,
   SENTENCES,
@@ -492,6 +494,7 @@ class Turn {
   #announce;
   #onExplain;
   #onAsk;
+  #onMemory;
   #text = "";
   #steps = new Map();
   #notes = new Set();
@@ -509,12 +512,13 @@ class Turn {
   #retry;
 
   /** `said` is null where an answer stands without a message. */
-  constructor({ id, said, announce, onRetry, onExplain, onAsk }) {
+  constructor({ id, said, announce, onRetry, onExplain, onAsk, onMemory }) {
     this.id = id;
     this.said = said;
     this.#announce = announce;
     this.#onExplain = onExplain;
     this.#onAsk = onAsk;
+    this.#onMemory = onMemory;
     this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, "Retry");
     this.footer = element("div", { class: "footer" }, this.#problem, this.#retry);
     this.#stepsBox.append(this.#stepsTitle, this.#stepsList);
@@ -560,7 +564,7 @@ class Turn {
     this.#announce(label);
   }
 
-  static EVENTS = new Set(["text_delta", "tool_call", "tool_result", "progress", "approval_required"]);
+  static EVENTS = new Set(["text_delta", "tool_call", "tool_result", "progress", "approval_required", "memory"]);
 
   text_delta({ content }) {
     this.#text += content;
@@ -597,6 +601,10 @@ class Turn {
   approval_required(view) {
     this.ask(this.#onAsk(view));
     this.#refresh();
+  }
+
+  memory(view) {
+    this.place(this.#onMemory(view));
   }
 
   /** Shows a question. The call that it is about waits for a person: without a result it has not failed. */
@@ -739,6 +747,7 @@ class QwestlyChat extends HTMLElement {
   #loaded = false;
   #approvals = null;
   #drafts = new Drafts();
+  #memories = null;
   #updates = null;
   #queue = new Queue();
 
@@ -765,7 +774,7 @@ class QwestlyChat extends HTMLElement {
 
   constructor() {
     super();
-    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [STYLES, APPROVAL_STYLES];
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [STYLES, APPROVAL_STYLES, MEMORY_STYLES];
     this.#build();
   }
 
@@ -814,6 +823,8 @@ class QwestlyChat extends HTMLElement {
       changed: () => this.#showWaiting(),
     });
     this.#drafts = new Drafts();
+    const undo = (id) => this.#backend.json("POST", `/api/memories/${encodeURIComponent(id)}/undo`);
+    this.#memories = new Memories(undo, this.#announce);
     this.#input.value = this.#recall("draft") ?? this.#input.value;
     const conversation = this.#recall("conversation");
     if (conversation) this.#open(conversation);
@@ -951,11 +962,12 @@ class QwestlyChat extends HTMLElement {
     this.#changed();
   }
 
-  #load({ id, role, content, status, error, steps, feedback, approvals }) {
+  #load({ id, role, content, status, error, steps, feedback, approvals, memories }) {
     const last = this.#turns.at(-1);
     if (role === "assistant") {
       const turn = last && !last.answered ? last : this.#addTurn(id, null);
       for (const view of approvals ?? []) turn.ask(this.#know(view));
+      for (const memory of memories ?? []) turn.place(this.#memories.line(memory));
       turn.load({ content, status, error, steps });
       turn.answered = true;
       turn.answerId = id;
@@ -978,6 +990,7 @@ class QwestlyChat extends HTMLElement {
       },
       onExplain: () => this.#explain(turn),
       onAsk: (view) => this.#ask(view),
+      onMemory: (memory) => this.#note(memory),
     });
     this.#turns.push(turn);
     return turn;
@@ -1185,6 +1198,7 @@ class QwestlyChat extends HTMLElement {
     const failed = drafts.findLast(({ draft }) => draft.status === "failed");
     if (failed && !first) this.#happened.textContent = failed.draft.label; // how far one is need not be spoken
     this.#approvals.tick();
+    this.#memories.tick();
   }
 
   #takeApproval(view, first) {
@@ -1205,6 +1219,12 @@ class QwestlyChat extends HTMLElement {
   #ask(view) {
     this.#happened.textContent = `Your approval is asked for: ${view.preview.title}`;
     return this.#know(view);
+  }
+
+  /** As a stream tells of it. */
+  #note(memory) {
+    this.#happened.textContent = remembered(memory);
+    return this.#memories.line(memory);
   }
 
   /** What belongs to the open conversation and does not stand in it yet: after what it takes the place of, else last. */

@@ -10,14 +10,14 @@ from typing import Any
 
 from qwestly_agent import container
 from qwestly_agent.authority import brake
-from qwestly_agent.authority.acts import still_proposed
-from qwestly_agent.authority.answering import tell
+from qwestly_agent.authority.answering import still_proposed, tell, without_forgotten
 from qwestly_agent.authority.approvals import Asker, Proposal, ask
 from qwestly_agent.authority.gate import gate
-from qwestly_agent.authority.keeping import id_of_question, keeping_of, without_forgotten
+from qwestly_agent.authority.keeping import id_of_question, keeping_of
 from qwestly_agent.authority.mailing import mail_if_due
 from qwestly_agent.authority.model import Answer, Approval, Level, digest_of
 from qwestly_agent.bootstrap import House
+from qwestly_agent.cards.forgetting import drop_forgotten
 from qwestly_agent.cards.pipeline import MOST_ROUNDS
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.errors import AgentError
@@ -62,18 +62,17 @@ async def request(house: House, given: dict[str, Any]) -> Approval:
     )
     approval = await ask(house, question.id, question.proposal, asker, question.answer)
     approval = await _kept_newest(house, approval, asker)
+    approval = await without_forgotten(house, approval)
     if approval.status != "pending":  # decided while this was delivered again
         return await tell(house, approval, task_token)
     if approval.draft_id:
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
         await house.drafts.tell(user_id, approval.draft_id, house.clock(), **told)
-    else:
-        approval = await without_forgotten(house, approval)
     return await mail_if_due(house, approval)
 
 
 async def _about_draft(house: House, given: dict[str, Any], level: Level) -> Question:
-    draft = await house.drafts.get(given["user_id"], given["draft_id"])
+    draft = await drop_forgotten(house, given["user_id"], given["draft_id"])
     proposal = publication_of(draft)
     if draft.round >= MOST_ROUNDS:
         proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
@@ -96,7 +95,7 @@ async def _about_memories(house: House, given: dict[str, Any]) -> Question:
     proposed = await still_proposed(house, user_id, memory_ids)
     if not proposed:
         await house.approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
-    # The gate is not asked: by its effect this may run at each level. It waits for a yes at each, as it is sensitive.
+    # Its user may not be there: it stands in the queue, whatever the level.
     proposal = keeping_of(proposed, memory_ids, given["conversation_id"])
     return Question(approval_id, proposal, "queue", given["conversation_id"])
 

@@ -21,9 +21,9 @@ from pymongo.errors import PyMongoError
 from starlette.exceptions import HTTPException
 
 from qwestly_agent.auth import verify_token
-from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import Decision
 from qwestly_agent.authority.brake import RunsOf, Standing, pull, standing
+from qwestly_agent.authority.settling import settle
 from qwestly_agent.authority.view import ApprovalList, ApprovalView
 from qwestly_agent.authority.view import list_of as approvals_of
 from qwestly_agent.authority.view import view_of as approval_view_of
@@ -35,6 +35,7 @@ from qwestly_agent.chat.draft_view import DraftDetail
 from qwestly_agent.chat.draft_view import detail_of as draft_detail_of
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.opening import open_turn
+from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.request import POSTED_DEFINITIONS, POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS, headers_of, start_stream
 from qwestly_agent.chat.updates import Updates, updates
@@ -55,10 +56,19 @@ from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import AgentError, Invalid, NotFound, TooManyTurns, Unauthorized, WrongMethod
 from qwestly_agent.leaving import ERASED, erase, export
 from qwestly_agent.memory.finding import find_something, vector_or_none
-from qwestly_agent.memory.model import Source
-from qwestly_agent.memory.remembering import correct, explain, forget
+from qwestly_agent.memory.forgetting import forget
+from qwestly_agent.memory.remembering import correct, explain, undo
 from qwestly_agent.memory.starting import read_now
-from qwestly_agent.memory.view import Correction, ForgottenView, MemoryDetail, MemoryList, MemoryView, detail_of
+from qwestly_agent.memory.view import (
+    Correction,
+    ForgottenView,
+    MemoryDetail,
+    MemoryList,
+    MemoryView,
+    UndoneView,
+    detail_of,
+    forgotten_view_of,
+)
 from qwestly_agent.memory.view import list_of as memories_of
 from qwestly_agent.memory.view import view_of as memory_view_of
 from qwestly_agent.observability import Event, cause_of
@@ -162,6 +172,7 @@ def create_app(
     app.get("/api/memories/{memory_id}")(read_memory)
     app.patch("/api/memories/{memory_id}")(correct_memory)
     app.delete("/api/memories/{memory_id}")(forget_memory)
+    app.post("/api/memories/{memory_id}/undo")(undo_memory)
     app.get("/api/me/export", response_class=StreamingResponse)(export_everything)
     app.delete("/api/me")(erase_everything)
     app.get("/api/updates")(read_updates)
@@ -256,8 +267,10 @@ async def read_conversation(
         house.approvals.of_conversation(user_id, conversation_id, MOST_MADE),
         house.drafts.of_conversation(user_id, conversation_id, MOST_MADE),
     )
+    ids = [memory_id for message in said for memory_id in ids_of(message)]
+    memories = await house.memories.of_ids(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
-    return view(conversation, said, Made(approvals, drafts), limit, before, house.clock())
+    return view(conversation, said, Made(approvals, drafts, memories), limit, before, house.clock())
 
 
 async def delete_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Deleted:
@@ -348,13 +361,14 @@ async def list_memories(
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: Annotated[int, Query(ge=0, le=10_000)] = 0,
-    status: Literal["active", "proposed", "superseded"] = "active",
+    status: Literal["active", "proposed", "unchecked", "superseded"] = "active",
     query: Annotated[str | None, Query(min_length=1, max_length=500)] = None,
 ) -> MemoryList:
     """What is remembered, the newest first; with `query` what holds, the best first, each with why it was found, and
     `found_by` where meaning could not be compared.
 
-    `proposed` waits for the user's yes, and is in no prompt and no search; of what is `superseded` another one holds.
+    `proposed` waits for the user's yes, `unchecked` for a check: neither is in a prompt or a search. Of what is
+    `superseded` another one holds.
     """
     if query is None:
         return memories_of(await house.memories.newest(user_id, limit + 1, after, status), limit, after)
@@ -375,15 +389,21 @@ async def read_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> Memo
 
 async def correct_memory(memory_id: str, correction: Correction, house: TheHouse, user_id: TheUser) -> MemoryView:
     """Put something else in its place: the answer is the new one, and the older says by what it was replaced."""
-    return memory_view_of(await correct(house, user_id, memory_id, correction.content, correction.content, Source()))
+    return memory_view_of(await correct(house, user_id, memory_id, correction.content))
+
+
+async def undo_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> UndoneView:
+    """Take back, within a day, what was remembered or corrected in a chat: what it had replaced holds again."""
+    restored = await undo(house, user_id, memory_id)
+    return UndoneView(undone=memory_id, restored=[memory_view_of(each) for each in restored])
 
 
 async def forget_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> ForgottenView:
-    """For good, with what it replaced. What the user wrote stays in its conversation until they delete that."""
-    gone = await forget(house, user_id, [memory_id])
-    if not gone:
+    """For good and at once, with what it replaced; with what rests on it and was published, and what stays."""
+    forgotten = await forget(house, user_id, [memory_id])
+    if not forgotten.ids:
         raise NotFound("There is no such memory.")
-    return ForgottenView(forgotten=gone)
+    return forgotten_view_of(forgotten)
 
 
 async def export_everything(house: TheHouse, user_id: TheUser) -> StreamingResponse:

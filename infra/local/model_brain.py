@@ -10,7 +10,7 @@ from typing import Any, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict  # the only one that pydantic reads before Python 3.12
 
-from infra.local import model_judge, model_memory, model_wishes, model_writer
+from infra.local import model_judge, model_wishes, model_writer, script
 
 Json: TypeAlias = Any
 Message: TypeAlias = Mapping[str, Json]
@@ -104,8 +104,9 @@ NOT_SURE = (
 QUERY_CHARACTERS = 300
 
 
-def think(body: Mapping[str, Json]) -> Thought:
-    """The answer to a chat completion request: tool calls, words about their results, or what its schema wants."""
+def think(body: Mapping[str, Json], turns: Sequence[script.Turn]) -> Thought:
+    """The answer to a chat completion request: tool calls, words about their results, or what its schema wants. What
+    `turns` say comes before what is here."""
     messages = [message for message in body["messages"] if message.get("role") not in ("system", "developer")]
     said = [_text(message) for message in messages if message.get("role") == "user"]
     words = model_wishes.without_news(said[-1]) if said else ""
@@ -116,34 +117,38 @@ def think(body: Mapping[str, Json]) -> Thought:
             return Thought(news)
         if wish := model_wishes.wish_in(words, tools):
             return Thought(tool_calls=[{"name": wish["name"], "arguments": wish["arguments"]}])
-    if not SELF_HARM.search(plain) and (wish := model_memory.call_in(words, tools, list(_results(messages)))):
-        return Thought(tool_calls=[{"name": wish["name"], "arguments": wish["arguments"]}])
-    if headlines := model_wishes.headlines_in(list(_results(messages))):
+    asked, output, schema = _instructions(body), _output_tool(body, tools), _output_schema(body)
+    talks = schema is None and not (tools and all(name.startswith("final_result") for name in tools))
+    results = list(_results(messages))
+    if talks and not SELF_HARM.search(plain) and (played := script.play(turns, asked, words, tools, results)):
+        return Thought(played.text, [{"name": name, "arguments": each} for name, each in played.calls.items()])
+    if headlines := model_wishes.headlines_in(results):
         proposed: list[ToolCall] = [{"name": each["name"], "arguments": each["arguments"]} for each in headlines]
         return Thought(tool_calls=proposed)
     wanted = [] if _answered(messages) else [name for name in _choose(plain) if name in tools]
     if wanted:
         return Thought(tool_calls=[_call(tools[name], words) for name in wanted])
-    if (output := _output_tool(body, tools)) is not None:
+    given = script.give(turns, asked, said[0]) if said and (output or schema) else None
+    if output is not None:
         corrections = "\n".join(_text(message) for message in messages[1:])
-        return Thought(tool_calls=[_final(output, _instructions(body), said[0], corrections) or _call(output, words)])
-    if (schema := _output_schema(body)) is not None:
-        return Thought(json.dumps(instance(schema, words), ensure_ascii=False))
+        final = _final(output, asked, said[0], corrections) if given is None else _called(output, given)
+        return Thought(tool_calls=[final or _call(output, words)])
+    if schema is not None:
+        return Thought(json.dumps(instance(schema, words) if given is None else given, ensure_ascii=False))
     return Thought(_fused(messages) if _answered(messages) else _plain_answer(plain, said))
 
 
 def _final(output: Tool, asked: str, words: str, corrections: str) -> ToolCall | None:
     """The answer to a request of one of our own writers and readers."""
     if asked.startswith(model_writer.IS_ASKED):
-        return {"name": output["name"], "arguments": model_writer.answer(words, corrections)}
-    for begins, read in (
-        (model_judge.IS_ASKED, model_judge.verdicts_on),
-        (model_memory.IS_TO_EXTRACT, model_memory.found_in),
-        (model_memory.IS_TO_COMPARE, model_memory.verdicts_on),
-    ):
-        if asked.startswith(begins):
-            return {"name": output["name"], "arguments": {_list_of(output): read(words)}}
+        return _called(output, model_writer.answer(words, corrections))
+    if asked.startswith(model_judge.IS_ASKED):
+        return _called(output, {_list_of(output): model_judge.verdicts_on(words)})
     return None
+
+
+def _called(output: Tool, arguments: dict[str, Json]) -> ToolCall:
+    return {"name": output["name"], "arguments": arguments}
 
 
 def _list_of(output: Tool) -> str:
@@ -367,14 +372,7 @@ def _fused(messages: Sequence[Message]) -> str:
     missing: list[str] = []
     failed: list[str] = []
     proposed: list[str] = []
-    results = list(_results(messages))
-    corrected = any(name in model_memory.TOOLS for name, _ in results)
-    for name, result in results:
-        if name == MEMORIES and corrected:
-            continue  # only to find which one is meant
-        if name in model_memory.TOOLS:
-            proposed.append(model_memory.answer_in(name, result))
-            continue
+    for name, result in _results(messages):
         if name in model_wishes.PROPOSING:
             proposed.append(model_wishes.outcome_in(result) or "That cannot be done as it is.")
             continue
@@ -435,7 +433,8 @@ def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
         yield f"{value['title']} at {value['company']}"
         return
     if value.get("before") and isinstance(value.get("content"), str):
-        yield f"{value['content']}{model_memory.in_full(value)}"
+        since = f" Since {value['since']}." if value.get("since") else ""
+        yield f"{value['content']}{since}" + "".join(f" Before that: “{each['content']}”" for each in value["before"])
         return
     for key in TEXT_KEYS:
         if isinstance(value.get(key), str):

@@ -1,8 +1,8 @@
 """The scripted model server: stands in for DeepSeek and OpenAI at their wire, on the laptop and in every test.
 
 It answers chat completions and embeddings, with or without `/v1` before the path, records what it was sent, refuses
-what the providers refuse (`_refusal`), and misbehaves when told to. Unless a script says otherwise, `model_brain`
-decides what is said.
+what the providers refuse (`_refusal`), and misbehaves when told to. What is said comes from the steps that a test gave
+it, else from the scripts (`script.py`), else from `model_brain`.
 
 In a test `with ModelServer() as server:` starts one on a free port. As a program, `python -m infra.local.model_server
 --port 8001`; the same controls are then routes: GET and DELETE `/_control/requests`, and POST `/_control/script`
@@ -23,8 +23,9 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import Enum, auto
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import uvicorn
@@ -40,6 +41,7 @@ from typing_extensions import TypedDict
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from infra.local.model_brain import Json, ToolCall, embedding, think
+from infra.local.script import SCRIPTS, ScriptError, load
 
 # --- what a script says -------------------------------------------------------------------------------------------
 
@@ -88,6 +90,10 @@ class Reply:
     fault_after: int = 1
     retry_after: float | None = None
     """Seconds, sent with an error status."""
+    streams: bool | None = None
+    """Only for a request that streams, as the chat's does, or only for one that does not, as a judge's."""
+    to: str = ""
+    """Only for a request whose instructions begin with this."""
 
 
 class _Script(TypedDict):
@@ -474,9 +480,17 @@ class _Uvicorn(uvicorn.Server):
 class ModelServer:
     """A model server of one's own, as a context manager. It can be started again, on the same port."""
 
-    def __init__(self, *, port: int = 0, chunk_delay: float = 0.0, more_models: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        port: int = 0,
+        chunk_delay: float = 0.0,
+        more_models: Sequence[str] = (),
+        scripts: Path = SCRIPTS,
+    ) -> None:
         self.port = port
         """0 until the start finds a free one."""
+        self._turns = load(scripts)
         self._chat_models = (*CHAT_MODELS, *more_models)
         self._chunk_delay = chunk_delay
         self._changed = threading.Condition()
@@ -556,6 +570,10 @@ class ModelServer:
         with self._changed:
             self._script = deque(steps)
 
+    def script_chat(self, *steps: Reply) -> None:
+        """The same for the next chat requests that stream: what a tool asks another model is answered as always."""
+        self.script(*(replace(step, streams=True) for step in steps))
+
     def release(self) -> int:
         """Lets go on what is held now; says how many answers that were."""
         with self._changed:
@@ -629,7 +647,7 @@ class ModelServer:
         if refusal := _refusal(body):
             return _error_response(400, refusal)
         with self._changed:
-            reply = self.fault or (self._script.popleft() if self._script else Reply())
+            reply = self.fault or self._next_step(body)
         if reply.fault == "content_risk":
             return JSONResponse(_error(400, "Content Exists Risk", "invalid_request_error"), 400)
         if isinstance(reply.fault, int):
@@ -641,6 +659,14 @@ class ModelServer:
             chunk_delay=self._chunk_delay if reply.chunk_delay is None else reply.chunk_delay,
             hold=self._hold,
         )
+
+    def _next_step(self, body: dict[str, Json]) -> Reply:
+        asked = str(body["messages"][0].get("content")) if body["messages"] else ""
+        for step in self._script:
+            if step.streams in (None, bool(body.get("stream"))) and asked.startswith(step.to):
+                self._script.remove(step)
+                return step
+        return Reply()
 
     def _steps(self, reply: Reply, body: Json, streams: bool) -> list[_Step]:
         match reply.fault:
@@ -660,7 +686,7 @@ class ModelServer:
     def _turn(self, reply: Reply, body: Json) -> _Turn:
         text, calls = reply.text, list(reply.tool_calls)
         if text is None and not calls:
-            thought = think(body)
+            thought = think(body, self._turns)
             text, calls = thought.text, list(thought.tool_calls)
         chunks = text if isinstance(text, list) else _chunks_of(text or "")
         chunks, calls = _with_model_fault(reply, chunks, calls, body)
@@ -803,6 +829,8 @@ def main() -> None:
         signal.signal(number, lambda *_: sys.exit(0))
     try:
         ModelServer(port=options.port, chunk_delay=options.chunk_delay, more_models=options.model).run()
+    except ScriptError as error:
+        sys.exit(f"A script cannot be played: {error}")
     except (OSError, OverflowError) as error:
         sys.exit(f"The scripted model server cannot listen on port {options.port}: {error}.")
 

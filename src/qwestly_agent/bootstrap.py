@@ -71,6 +71,7 @@ class House:
     approvals: Approvals
     drafts: Drafts
     extractions: Extractions
+    tool_calls: ToolCalls
     usage: Usage
     belongings: Belongings
     sweeps: Sweeps
@@ -88,7 +89,6 @@ class FullHouse(House):
     """With the models, and all that only those who call them need."""
 
     docs: Docs
-    tool_calls: ToolCalls
     embeddings: "Embeddings"
     models: "dict[Tier, TierModel]"
     judges: "dict[Tier, TierModel]"
@@ -134,7 +134,6 @@ async def bootstrap(
     return FullHouse(
         **vars(house),
         docs=Docs.of(database),
-        tool_calls=ToolCalls(database),
         embeddings=make_embeddings(settings, http, measure_refusal),
         models=models,
         judges=judges,
@@ -163,6 +162,7 @@ def _house(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: Cloc
         approvals=Approvals(database),
         drafts=Drafts(database),
         extractions=Extractions(database),
+        tool_calls=ToolCalls(database),
         usage=Usage(database),
         belongings=Belongings(database),
         sweeps=Sweeps(database),

@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 from pydantic_core import to_json
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.authority.answering import tell_execution
-from qwestly_agent.authority.approvals import expire
+from qwestly_agent.authority.answering import expire, tell_execution
 from qwestly_agent.authority.brake import RunsOf, pull
 from qwestly_agent.authority.model import Approval
 from qwestly_agent.bootstrap import House

@@ -104,14 +104,15 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
     metrics.flush_metrics()
 
 
-def measure_extraction(verbs: Sequence[str], proposed: int, dropped: Mapping[str, int]) -> None:
+def measure_extraction(verbs: Sequence[str], superseded: int, proposed: int, dropped: Mapping[str, int]) -> None:
     """What became of what was found in a conversation; what was dropped also by its reason."""
     metrics = _metrics()
     counts = Counter(verbs)
     metrics.add_metric("MemoriesFound", MetricUnit.Count, len(verbs) + sum(dropped.values()) - counts["skip"])
     metrics.add_metric("MemoriesAdded", MetricUnit.Count, counts["add"])
     metrics.add_metric("MemoriesReinforced", MetricUnit.Count, counts["reinforce"])
-    metrics.add_metric("MemoriesSuperseded", MetricUnit.Count, counts["supersede"])
+    metrics.add_metric("MemoriesSuperseded", MetricUnit.Count, superseded)
+    metrics.add_metric("MemoriesUnchecked", MetricUnit.Count, counts["wait"])
     metrics.add_metric("MemoriesProposed", MetricUnit.Count, proposed)
     metrics.add_metric("MemoriesDropped", MetricUnit.Count, sum(dropped.values()))
     for reason, count in dropped.items():

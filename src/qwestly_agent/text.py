@@ -1,6 +1,7 @@
 """Text as it may be stored, shown to a model, or audited."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -55,6 +56,38 @@ def visible_data(value: Any) -> Any:
             return [visible_data(item) for item in value]
         case _:
             return value
+
+
+def strings_in(value: Any) -> Iterator[str]:
+    """Every text in a value of JSON's kinds, without the names of its fields."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from strings_in(item)
+        case list() | tuple():
+            for item in value:
+                yield from strings_in(item)
+
+
+def ids_in(value: Any) -> Iterator[str]:
+    """Every id that a value of JSON's kinds names: texts in fields called "id", "…_id" or "…_ids"."""
+    match value:
+        case dict():
+            for name, item in value.items():
+                if str(name).rpartition("_")[2] in ("id", "ids"):
+                    yield from strings_in(item)
+                else:
+                    yield from ids_in(item)
+        case list() | tuple():
+            for item in value:
+                yield from ids_in(item)
+
+
+def unescaped(json_text: str) -> str:
+    """A piece of JSON with blanks for the line ends, and the quotation marks, that JSON escapes."""
+    return re.sub(r"\\[nrt]", " ", json_text).replace('\\"', '"')
 
 
 _TAG = re.compile(

@@ -247,7 +247,7 @@ def test_what_is_told_in_passing_is_remembered_once_the_conversation_is_ended(op
     expect(section).to_contain_text("One waits for your yes")
     section.get_by_role("button", name="Open the queue").click()
     queue = page.get_by_role("dialog", name="Waiting for you")
-    queue.get_by_role("button", name="Approve", exact=True).click(timeout=30_000)
+    queue.get_by_role("button", name="Remember", exact=True).click(timeout=30_000)
     expect(rows).to_contain_text(["Has diabetes.", "Lives in Lisbon."], timeout=30_000)
 
 

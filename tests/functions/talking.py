@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infra.local.model_brain import ToolCall
-from infra.local.model_server import ModelServer, RecordedRequest
+from infra.local.model_server import ModelServer, RecordedRequest, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.clock import to_datetime
@@ -111,6 +111,24 @@ def note(content: str, quote: str, message_id: str = "m1", **more: Any) -> dict[
     return {"type": "fact", "content": content, "quote": quote, "message_id": message_id, **more}
 
 
-def verdicts(*given: Sequence[str]) -> ToolCall:
-    each = [{"id": new, "known_id": known, "verdict": verdict} for new, known, verdict in given]
-    return {"name": "final_result", "arguments": {"verdicts": each}}
+def finds(*notes: dict[str, Any]) -> Reply:
+    return Reply(tool_calls=[found(*notes)], to="You note what is worth remembering")
+
+
+def relates(*given: Sequence[str]) -> Reply:
+    """How pairs relate: the pair, the relation, and the words of the known note that it rests on."""
+    each = [{"id": pair, "relation": relation, "quote": quote} for pair, relation, quote in given]
+    return Reply(
+        tool_calls=[{"name": "final_result", "arguments": {"verdicts": each}}], to="You compare notes about one person"
+    )
+
+
+def judges(*supported: bool) -> Reply:
+    """What a judge says of statements, in their order: a yes needs words of the quote, which the scripted one finds."""
+    verdicts = [{"id": n, "why": "No."} for n, yes in enumerate(supported) if not yes]
+    return Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}], to=JUDGE)
+
+
+JUDGE = "You are the second reader"
+NO_JUDGE = tuple([Reply(fault=503, to=JUDGE)] * 4)
+"""Nobody answers, however often the clients ask again."""

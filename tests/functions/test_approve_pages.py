@@ -12,9 +12,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.local.aws import AwsServer
-from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
 from qwestly_agent.authority.links import hash_of
+from qwestly_agent.authority.settling import settle
 from tests.functions.approving import CARD, DAY, DELETION, HEADLINE, ONE, TWO, Shown, World, a_world
 from tests.servers import USER, mongo_server
 

@@ -167,7 +167,7 @@ def test_a_yes_keeps_what_was_proposed_and_the_record_forgets_what_it_was(world:
     ids = world.proposed(*SECRETS)
     approval_id = world.request_memories(ids)["approval_id"]
     approval = world.approval(approval_id)
-    assert (approval.kind, approval.effect, approval.conversation_id) == ("memory", "draft", "chat_1")
+    assert (approval.kind, approval.effect, approval.conversation_id) == ("memory", "memory", "chat_1")
     assert [(each.name, each.before, each.after) for each in approval.preview.changes] == [
         ("Fact", None, SECRETS[0]),
         ("Fact", None, SECRETS[1]),
@@ -233,7 +233,7 @@ def test_what_is_forgotten_before_the_decision_is_shown_no_more_and_not_kept(wor
     token = world.link(approval_id)
 
     async def forget(house: House) -> None:
-        await house.memories.forget(USER, ids[:1], {}, house.clock())
+        await house.memories.forget(USER, ids[:1], house.clock())
         await house.approvals.scrub_memories(USER, ids[:1])
 
     world.run(forget)
@@ -256,7 +256,7 @@ def test_what_is_forgotten_while_it_is_being_asked_about_is_not_in_the_record(wo
             """After the memories were read, and before the record is there."""
 
             async def seal(self, *given: str) -> str:
-                await house.memories.forget(USER, ids[:1], {}, house.clock())
+                await house.memories.forget(USER, ids[:1], house.clock())
                 await house.approvals.scrub_memories(USER, ids[:1])
                 return await seal(*given)
 
@@ -271,7 +271,7 @@ def test_where_all_was_forgotten_a_yes_says_so_and_nothing_is_asked(world: World
     ids = world.proposed(SECRETS[0])
     approval_id = world.request_memories(ids)["approval_id"]
     token = world.link(approval_id)
-    world.run(lambda house: house.memories.forget(USER, ids, {}, house.clock()))
+    world.run(lambda house: house.memories.forget(USER, ids, house.clock()))
     world.decide(token)
     world.clock.advance(LEFT_BEHIND_SECONDS)
     world.sweep()

@@ -33,7 +33,6 @@ from qwestly_agent.authority.acts import (
     Act,
     in_words,
 )
-from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import Asker, Decision, Proposal, ask, id_of_call
 from qwestly_agent.authority.asking import MOST_WAITING, Asking
 from qwestly_agent.authority.carrying_out import (
@@ -58,6 +57,7 @@ from qwestly_agent.authority.model import (
     Level,
     Status,
 )
+from qwestly_agent.authority.settling import settle
 from qwestly_agent.authority.sweeping import ITS_EXECUTIONS_SECONDS, look_after
 from qwestly_agent.bootstrap import House, bootstrap_without_models
 from qwestly_agent.chat.updates import MOST_ITEMS, updates

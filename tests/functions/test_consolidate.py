@@ -17,6 +17,8 @@ from infra.local import model_server
 from infra.local.model_brain import embedding
 from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
+from qwestly_agent.authority.approvals import Decision
+from qwestly_agent.authority.settling import settle
 from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.clock import to_datetime
@@ -93,7 +95,7 @@ class Someone:
     async def is_consolidated(self, run_id: str = "night1", house: FullHouse | None = None) -> Step:
         """Plan and apply, one after the other as the machine has them."""
         step = await plan(house or self.house, Step(user_id=self.user_id, run_id=run_id))
-        return await consolidation.apply(house or self.house, step) if step.begun else step
+        return await consolidation.apply(house or self.house, step) if step.begun or step.questions else step
 
     async def is_new_again(self) -> None:
         query = {"user_id": self.user_id}
@@ -103,7 +105,7 @@ class Someone:
         return await consolidation.undo(house or self.house, self.user_id, run_id)
 
     async def forgets(self, name: str) -> None:
-        await self.house.memories.forget(self.user_id, [self.id_of(name)], {}, self.clock())
+        await self.house.memories.forget(self.user_id, [self.id_of(name)], self.clock())
 
     async def says_again(self, name: str) -> None:
         self.clock.advance(100)
@@ -545,22 +547,42 @@ async def test_what_ended_or_is_little_and_long_unsaid_may_be_outdated(somebody:
     await ada.remembers("stays", SAME[1], importance=0.9)
     step = await ada.is_consolidated()
     assert step.merged == 1
-    assert step.outdated == tuple(map(ada.id_of, ("ended", "asked long ago", "little")))
+    [question] = await ada.house.approvals.waiting(ada.user_id, 9)
+    assert set(question.arguments["memories"]) == set(map(ada.id_of, ("ended", "asked long ago", "little")))
+    assert (question.status, question.mail_at, question.expires_at) == ("pending", None, ada.clock() + 7 * 86_400)
+    assert [change.before for change in question.preview.changes]
 
 
-async def test_at_most_ten_are_told_and_told_again_when_it_is_delivered_again(
+async def test_asked_once_a_yes_forgets_what_was_listed_and_a_no_keeps_it_for_a_year(
     somebody: Callable[[], Someone],
 ) -> None:
+    for verb, left in (("approve", set[str]()), ("reject", {"Has a cat", "Has a dog"})):
+        ada = somebody()
+        for content in ("Has a cat", "Has a dog"):
+            await ada.remembers(content, content, importance=0.1)
+        ada.clock.advance(2 * YEAR)
+        await ada.is_consolidated()
+        await ada.is_consolidated()
+        [question] = await ada.house.approvals.waiting(ada.user_id, 9)
+        decision = Decision.model_validate({"decision": verb, "args_digest": question.args_digest})
+        await settle(ada.house, ada.user_id, question.id, decision, by="queue", where="")
+        held = [each async for each in ada.house.memories.each(ada.user_id)]
+        assert {each.content for each in held} == left
+        await ada.is_new_again()
+        await ada.is_consolidated("night2")
+        assert await ada.house.approvals.waiting(ada.user_id, 9) == []
+
+
+async def test_at_most_ten_are_asked_about_and_the_others_the_next_night(somebody: Callable[[], Someone]) -> None:
     ada = somebody()
     for content in UNLIKE:
         await ada.remembers(content, content, importance=0.1)
     ada.clock.advance(2 * YEAR)
-    step = await ada.is_consolidated()
-    assert len(step.outdated) == MOST_OUTDATED
-    await ada.house.memories.note_asked(ada.user_id, step.outdated, ada.clock())
-    assert (await ada.is_consolidated()).outdated == step.outdated
+    await ada.is_consolidated()
     await ada.is_new_again()
-    assert not set((await ada.is_consolidated("night2")).outdated) & set(step.outdated)
+    await ada.is_consolidated("night2")
+    one, other = [set(each.arguments["memories"]) for each in await ada.house.approvals.waiting(ada.user_id, 9)]
+    assert (len(one), len(other), one & other) == (MOST_OUTDATED, MOST_OUTDATED, set())
 
 
 # --- whatever happens meanwhile ---------------------------------------------------------------------------------------

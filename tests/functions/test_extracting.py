@@ -2,18 +2,19 @@
 
 import json
 from collections.abc import AsyncIterator
-from datetime import date
+from typing import Any
 
 import pytest
 
 from infra import extractions
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.chat import deletion
 from qwestly_agent.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.memory import extraction, pipeline, reading
-from qwestly_agent.memory.checking import Claimed, Passed, Reason, Said
+from qwestly_agent.memory.notes import Note, Reason, Said
 from qwestly_agent.memory.pipeline import Failure, Step
 from qwestly_agent.stores.conversations import NewTurn
-from tests.functions.talking import Talk, found, note, talking, verdicts
+from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
 
 pytestmark = pytest.mark.anyio
 
@@ -36,30 +37,20 @@ async def test_what_was_said_is_remembered_with_the_words_and_the_message_it_res
     assert await talk.remembered() == ["Lives in Lisbon.", "Wants to lead a product team within a year."]
 
 
-async def test_one_model_call_and_one_batch_of_embeddings_read_a_conversation(talk: Talk) -> None:
+async def test_one_call_to_find_one_to_judge_and_one_to_compare_read_a_conversation(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.", "I want to lead a team.", "I have two children.")
     await talk.falls_silent()
     assert len(await talk.remembered()) == 4
-    assert [len(talk.asked(path)) for path in ("/chat/completions", "/embeddings")] == [1, 1]
+    assert [len(talk.asked(path)) for path in ("/chat/completions", "/embeddings")] == [3, 1]
 
 
-async def test_the_grey_zone_of_a_whole_conversation_takes_one_more_call(talk: Talk) -> None:
-    await talk.says("I live in Berlin.", "I want to lead a product team.")
-    await talk.falls_silent()
-    talk.model.forget_requests()
-    await talk.says("I moved to Lisbon.", "I want to lead a design team.", conversation_id="c2")
-    await talk.falls_silent()
-    assert [len(talk.asked(path)) for path in ("/chat/completions", "/embeddings")] == [2, 1]
-
-
-async def test_a_conversation_that_says_nothing_new_costs_no_second_call(talk: Talk) -> None:
+async def test_a_conversation_that_says_nothing_new_adds_nothing(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.")
     await talk.falls_silent()
     talk.model.forget_requests()
     await talk.says("I live in Lisbon!", "I'm based in Lisbon.", "As I told you: I speak German.", conversation_id="c2")
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
-    assert len(talk.asked("/chat/completions")) == 1
     assert (await talk.memory("Lives in Lisbon.")).count == 2
 
 
@@ -83,9 +74,10 @@ async def test_what_was_read_is_not_read_again_and_what_follows_is(talk: Talk) -
     await talk.says("I speak German.")
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
-    last = talk.asked("/chat/completions")[-1].body.decode()
-    assert "German" in last
-    assert "Lisbon" not in last
+    _, _, *later = talk.asked("/chat/completions")
+    for read in later[:2]:  # who finds, and who judges
+        assert "German" in read.body.decode()
+        assert "Lisbon" not in read.body.decode()
 
 
 async def test_nobody_reads_a_conversation_that_still_goes_on(talk: Talk) -> None:
@@ -136,14 +128,14 @@ async def test_what_was_written_in_a_turn_that_died_is_read_too(talk: Talk) -> N
 async def test_a_note_whose_check_fails_is_dropped_alone(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    check = extraction.check
+    find_note = extraction.find_note
 
-    def broken(claimed: Claimed, said: Said | None, today: date) -> Passed | Reason:
-        if "Leeds" in claimed.content:
-            raise IndexError(claimed.content)
-        return check(claimed, said, today)
+    def broken(said: Said | None, **given: Any) -> Note | Reason:
+        if "Leeds" in given["content"]:
+            raise IndexError(given["content"])
+        return find_note(said, **given)
 
-    monkeypatch.setattr(extraction, "check", broken)
+    monkeypatch.setattr(extraction, "find_note", broken)
     await talk.says("I live in Leeds.", "I speak German.")
     await talk.falls_silent()
     assert await talk.remembered() == ["Speaks German."]
@@ -157,27 +149,98 @@ async def test_whatever_a_model_makes_up_is_dropped_and_counted(talk: Talk, caps
         note("Lives in Porto.", "I live in Lisbon"),
         note("Is a surgeon.", "I am a surgeon"),
         note("Is a surgeon.", "I live in Lisbon", "m9"),
-        note("Lives in Lisbon.", "Lisbon"),
     )
-    talk.model.script(Reply(tool_calls=[found(*lies)]))
+    talk.model.script(finds(*lies), judges(False, False))
     await talk.falls_silent()
     assert await talk.remembered() == []
     said = capsys.readouterr().out
-    assert '"MemoriesDropped":[4' in said.replace(" ", "")
+    assert '"MemoriesDropped":[3' in said.replace(" ", "")
     assert '"MemoriesDroppedNotSaid":[2' in said.replace(" ", "")
+    assert '"MemoriesDroppedNotMeant":[1' in said.replace(" ", "")
+
+
+async def test_what_a_judge_finds_said_otherwise_is_remembered_in_the_users_own_words(talk: Talk) -> None:
+    await talk.says("honestly i want out of on-call asap")
+    talk.model.script(finds(note("Hates the team of Acme.", "i want out of on-call")))
+    await talk.falls_silent()
+    memory = await talk.memory("honestly i want out of on-call asap")
+    assert (memory.quote, memory.status) == ("honestly i want out of on-call asap", "active")
+
+
+# --- without a judge --------------------------------------------------------------------------------------------------
+
+
+async def test_without_a_judge_nothing_is_lost_and_nothing_is_used(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.")
+    talk.model.script(*NO_JUDGE)
+    [step] = await talk.falls_silent()
+    assert not step.proposed  # nobody is asked about what nobody has checked
+    assert await talk.remembered("unchecked") == ["Lives in Lisbon.", "Was diagnosed with diabetes in 2019."]
+    assert await talk.house.memories.most_salient(talk.user_id, 20) == []
+    assert await talk.house.memories.search(talk.user_id, "Lisbon", None, 5, talk.clock()) == []
+
+
+async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_second_extraction(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.", "I want out of on-call.")
+    talk.model.script(*NO_JUDGE, *NO_JUDGE)
+    for _ in range(2):
+        await talk.falls_silent()
+        talk.clock.advance(pipeline.CHECK_AGAIN_SECONDS)
+    talk.model.script()
+    talk.model.forget_requests()
+    [step] = await talk.falls_silent()
+    assert step.proposed
+    assert await talk.remembered() == ["Lives in Lisbon.", "Wants out of on-call."]
+    assert await talk.remembered("proposed") == ["Was diagnosed with diabetes in 2019."]
+    assert await talk.remembered("unchecked") == []
+    asked = [each.json["messages"][0]["content"][:20] for each in talk.asked("/chat/completions")]
+    assert asked == [JUDGE[:20], "You compare notes about"[:20]]
+    assert await talk.falls_silent() == []
+
+
+async def test_what_a_judge_refuses_later_is_gone_and_leaves_nothing(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    talk.model.script(*NO_JUDGE)
+    await talk.falls_silent()
+    talk.clock.advance(pipeline.CHECK_AGAIN_SECONDS)
+    talk.model.script(judges(False, False))
+    await talk.falls_silent()
+    assert await talk.raw() == []
+
+
+async def test_said_again_while_it_waits_it_is_one_and_is_checked_then(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    talk.model.script(*NO_JUDGE)
+    await talk.falls_silent()
+    talk.model.script()
+    await talk.says("I live in Lisbon.", conversation_id="c2")
+    await talk.falls_silent()
+    assert (await talk.remembered(), await talk.remembered("unchecked")) == (["Lives in Lisbon."], [])
+    talk.clock.advance(pipeline.CHECK_AGAIN_SECONDS)
+    await talk.falls_silent()
+    assert await talk.remembered() == ["Lives in Lisbon."]
+
+
+async def test_of_a_deleted_conversation_nothing_waits(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.")
+    talk.model.script(*NO_JUDGE)
+    await talk.falls_silent()
+    await deletion.delete(talk.house, talk.user_id, "c1")
+    assert await talk.raw() == []
+
+
+# --- what is not, any more --------------------------------------------------------------------------------------------
 
 
 async def test_a_document_does_not_become_its_users_word(talk: Talk) -> None:
     advert = "The user is a surgeon. I am a surgeon at Acme. "
-    await talk.says(
-        f"Does this fit me?\n\n> {advert}", f"```\n{advert}\n```\nand this?", advert * 40, "The user is a surgeon."
-    )
+    await talk.says(f"Does this fit me?\n\n> {advert}", f"```\n{advert}\n```\nand this?", advert * 40)
     notes = [
         note(content, quote, f"m{number}")
-        for number in range(1, 5)
+        for number in range(1, 4)
         for content, quote in (("Is a surgeon at Acme.", "I am a surgeon at Acme"), ("Is a surgeon.", "is a surgeon"))
     ]
-    talk.model.script(Reply(tool_calls=[found(*notes)]))
+    talk.model.script(finds(*notes))
     await talk.falls_silent()
     assert await talk.raw() == []
 
@@ -189,7 +252,7 @@ async def test_neither_does_what_the_agent_claims_nor_what_a_tool_found(talk: Ta
         note("Is a surgeon at Acme.", "yes", "m2"),
         note("Lives in Porto.", "OK then", "m4"),
     )
-    talk.model.script(Reply(tool_calls=[found(*notes)]))
+    talk.model.script(finds(*notes), judges(*[False] * 9))
     await talk.falls_silent()
     assert await talk.raw() == []
     assert "Acme" not in talk.asked("/chat/completions")[0].body.decode()
@@ -218,7 +281,7 @@ async def test_a_model_can_call_something_sensitive_but_nothing_harmless(talk: T
         note("Lives in Lisbon.", "I live in Lisbon", sensitive=True),
         note("Was diagnosed with diabetes in 2019.", "I was diagnosed with diabetes in 2019", "m2", sensitive=False),
     )
-    talk.model.script(Reply(tool_calls=[found(*notes)]))
+    talk.model.script(finds(*notes))
     await talk.falls_silent()
     assert await talk.remembered() == []
 
@@ -261,16 +324,40 @@ async def test_what_changed_within_one_conversation_did_too(talk: Talk) -> None:
     assert (between.superseded_by, before.superseded_by) == (now.id, between.id)
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("verdict", ["reinforce", "skip"])
-async def test_a_model_cannot_make_one_fact_of_two(talk: Talk, verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("verdict", "left"),
+    [
+        (("p1", "same", "Acme until 2019"), 1),
+        (("p1", "same", "until 2021"), 2),  # its quote stands in the other note
+        (("p1", "same", ""), 2),
+        (("p7", "same", "Acme until 2019"), 2),
+        (("p1", "other", "Acme until 2019"), 2),
+    ],
+)
+async def test_two_notes_are_one_by_the_models_word_alone_and_where_it_can_quote(
+    talk: Talk, verdict: tuple[str, str, str], left: int
+) -> None:
     await talk.says("I worked at Acme until 2019.")
     await talk.falls_silent()
     await talk.says("I worked at Acme until 2021.", conversation_id="c2")
-    new = found(note("Worked at Acme until 2021.", "I worked at Acme until 2021", type="experience"))
-    talk.model.script(Reply(tool_calls=[new]), Reply(tool_calls=[verdicts(("n1", "k1.1", verdict))]))
+    new = note("Worked at Acme until 2021.", "I worked at Acme until 2021", type="experience")
+    talk.model.script(finds(new), relates(verdict))
     await talk.falls_silent()
-    assert await talk.remembered() == ["Worked at Acme until 2019.", "Worked at Acme until 2021."]
+    assert len(await talk.remembered()) == left
+
+
+async def test_one_note_supersedes_all_that_it_contradicts(talk: Talk) -> None:
+    await talk.says("I live in Berlin.")
+    await talk.falls_silent()
+    await talk.says("I rent a flat in Berlin.", conversation_id="c2")
+    await talk.falls_silent()
+    await talk.says("I live in Lisbon now, the flat in Berlin is gone.", conversation_id="c3")
+    new = note("Lives in Lisbon, no flat in Berlin.", "I live in Lisbon now, the flat in Berlin is gone")
+    gone = relates(*((f"p{n}", "contradicts", "Berlin") for n in (1, 2)))
+    talk.model.script(finds(new), gone)
+    await talk.falls_silent()
+    assert len(await talk.remembered()) == 1
+    assert len(await talk.remembered("superseded")) == 2
 
 
 async def test_what_is_only_inferred_replaces_nothing_that_was_said(talk: Talk) -> None:
@@ -278,8 +365,8 @@ async def test_what_is_only_inferred_replaces_nothing_that_was_said(talk: Talk) 
     await talk.falls_silent()
     await talk.says(("Do you live in Lisbon?", "yes"), conversation_id="c2")
     talk.model.script(
-        Reply(tool_calls=[found(note("Lives in Lisbon.", "yes", "m2"))]),
-        Reply(tool_calls=[verdicts(("n1", "k1.1", "supersede"))]),
+        finds(note("Lives in Lisbon.", "yes", "m2")),
+        relates(("p1", "contradicts", "Lives in")),
     )
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Berlin."]
@@ -291,8 +378,8 @@ async def test_what_was_said_before_replaces_nothing_that_was_said_after(talk: T
     await talk.says("I live in Porto.", conversation_id="c2")
     await talk.is_read(Step(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     talk.model.script(
-        Reply(tool_calls=[found(note("Lives in Lisbon.", "I live in Lisbon"))]),
-        Reply(tool_calls=[verdicts(("n1", "k1.1", "supersede"))]),
+        finds(note("Lives in Lisbon.", "I live in Lisbon")),
+        relates(("p1", "contradicts", "Lives in")),
     )
     await talk.is_read()
     assert await talk.remembered() == ["Lives in Porto."]
@@ -304,8 +391,8 @@ async def test_a_verdict_about_what_was_not_asked_counts_for_nothing(talk: Talk)
     other = (await talk.memory("Speaks German.")).id
     await talk.says("I live in Lisbon.", conversation_id="c2")
     talk.model.script(
-        Reply(tool_calls=[found(note("Lives in Lisbon.", "I live in Lisbon"))]),
-        Reply(tool_calls=[verdicts(("n1", other, "supersede"), ("n7", "k1.1", "supersede"))]),
+        finds(note("Lives in Lisbon.", "I live in Lisbon")),
+        relates((other, "contradicts", "Speaks German."), ("p7", "contradicts", "Lives in Berlin.")),
     )
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Berlin.", "Lives in Lisbon.", "Speaks German."]
@@ -373,7 +460,7 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     talk.model.embeddings_fault = None
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]
-    assert len(talk.asked("/chat/completions")) == 1
+    assert len(talk.asked("/chat/completions")) == 2
 
 
 async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:

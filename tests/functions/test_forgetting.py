@@ -1,25 +1,40 @@
-"""Forgetting is for good: in no prompt, in no collection, and not learnt again until its user asks for it."""
+"""Forgetting is for good: in no prompt, in no collection but the transcript, and not learnt again unasked."""
 
 import asyncio
 import json
+import random
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
 
+from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.authority.acts import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.authority.approvals import Asker, Proposal, ask
+from qwestly_agent.authority.carrying_out import carry_out
+from qwestly_agent.authority.model import Approval
+from qwestly_agent.cards.forgetting import drop_forgotten
+from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
+from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.errors import Invalid, NotFound
-from qwestly_agent.memory.checking import hash_of
+from qwestly_agent.grounding.model import Quote, Verdict
+from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.forgetting import Forgotten, forget, retold
 from qwestly_agent.memory.model import Memory, Source
-from qwestly_agent.memory.remembering import Remembering, correct, explain, forget, remember
+from qwestly_agent.memory.remembering import Remembering, correct, explain
+from qwestly_agent.memory.tombstone import signature_of
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Draft
-from tests.functions.talking import Talk, found, note, talking
+from tests.functions.talking import Talk, finds, note, talking
 from tests.servers import ChatServer, Client, settings_for
 
 pytestmark = pytest.mark.anyio
 HERE = Source()
+SAID = "I worked at Acme as a nurse until 2019."
+KNOWN = "Worked at Acme as a nurse until 2019."
 
 
 @pytest.fixture
@@ -28,27 +43,72 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
         yield talk
 
 
+async def dump(talk: Talk) -> dict[str, list[dict[str, Any]]]:
+    """Every document of every collection."""
+    database = talk.house.mongo[talk.house.settings.mongodb_database]
+    names = [name for name in await database.list_collection_names() if not name.startswith("system.")]
+    return {name: [each async for each in database[name].find({})] for name in names}
+
+
 async def kept_of(talk: Talk, word: str) -> set[str]:
     """The collections in which a word stands."""
-    database = talk.house.mongo[talk.house.settings.mongodb_database]
-    found_in = set[str]()
-    for name in await database.list_collection_names():
-        if not name.startswith("system."):
-            found_in |= {name async for each in database[name].find({}) if word.lower() in repr(each).lower()}
-    return found_in
+    dumped = await dump(talk)
+    return {name for name, documents in dumped.items() if word.lower() in repr(documents).lower()}
+
+
+async def kept_beside_the_transcript(talk: Talk, word: str) -> list[str]:
+    """Where a word stands, but for what the user can read again: messages that are withheld, and a conversation's title
+    and what died with a process, which are the user's own words."""
+    dumped = await dump(talk)
+    for each in dumped.get("agent_messages", []):
+        if each["withheld"]:
+            each["content"] = ""
+    for each in dumped.get("agent_conversations", []):
+        each["title"] = ""
+        for turn in each.get("turns", {}).values():
+            turn["text"] = "" if turn.get("withheld") else turn["text"]
+    return [f"{name}: {each}" for name, found in dumped.items() for each in found if word.lower() in repr(each).lower()]
 
 
 def in_a_turn(talk: Talk, text: str, conversation_id: str = "c9") -> Remembering:
     return Remembering(talk.house, talk.user_id, conversation_id, "m9", text)
 
 
-async def put(talk: Talk, content: str, quote: str = "") -> str:
+async def put(talk: Talk, content: str, quote: str = "", **more: Any) -> str:
     """As it was found in a conversation."""
     talk.clock.advance(1)
     [vector] = await talk.house.embeddings.embed([content])
-    memory = Memory(id=f"mem{talk.clock():.0f}", type="fact", content=content, quote=quote or content)
+    memory = Memory(id=f"mem{talk.clock():.0f}", type="fact", content=content, quote=quote or content, **more)
     assert await talk.house.memories.add(talk.user_id, memory, hash_of(content), vector, talk.clock())
     return memory.id
+
+
+async def forgets(talk: Talk, *memory_ids: str) -> Forgotten:
+    return await forget(talk.house, talk.user_id, memory_ids)
+
+
+async def was_said(talk: Talk, text: str = SAID, content: str = KNOWN, **more: Any) -> str:
+    """In the newest message, and remembered."""
+    await talk.says(text, **more)
+    return await put(
+        talk, content, text.rstrip("."), source=Source(conversation_id="c1", message_ids=(f"msg{talk.turns}",))
+    )
+
+
+async def messages(talk: Talk, **query: Any) -> list[dict[str, Any]]:
+    found = talk.house.conversations.database["agent_messages"].find({"user_id": talk.user_id, **query})
+    return await found.sort("seq", 1).to_list()
+
+
+async def withheld(talk: Talk, **query: Any) -> list[str]:
+    return [each["content"] for each in await messages(talk, withheld=True, **query)]
+
+
+async def changes_message(talk: Talk, content: str, **fields: Any) -> None:
+    """What an answer had seen, or what its model was told."""
+    collection = talk.house.conversations.database["agent_messages"]
+    changed = await collection.update_one({"user_id": talk.user_id, "content": content}, {"$set": fields})
+    assert changed.matched_count == 1
 
 
 # --- what is left -----------------------------------------------------------------------------------------------------
@@ -56,126 +116,87 @@ async def put(talk: Talk, content: str, quote: str = "") -> str:
 
 @pytest.mark.thorough
 async def test_what_is_left_of_it_says_nothing(talk: Talk) -> None:
-    await talk.says("I worked at Acme as a nurse until 2019.", "I live in Lisbon.")
+    await talk.says(SAID, "I live in Lisbon.")
     await talk.falls_silent()
     assert "user_memories" in await kept_of(talk, "Acme")
-    gone = await in_a_turn(talk, "Forget that I worked at Acme.").forget("worked at Acme")
-    assert gone.gone == ("Worked at Acme as a nurse until 2019.",)
-    assert await kept_of(talk, "Acme") == {"agent_messages", "agent_conversations"}
+    forgotten = await forgets(talk, (await talk.memory(KNOWN)).id)
+    assert len(forgotten.ids) == 1
+    assert await kept_beside_the_transcript(talk, "Acme") == []
     assert await talk.remembered() == ["Lives in Lisbon."]
     [tombstone] = await talk.raw(status="forgotten")
     assert tombstone.keys() == {
-        "_id", "user_id", "status", "hash", "key", "names", "organisations", "words", "content_embedding", "created",
-        "created_at", "count", "last_seen", "sensitive", "consolidated", "forgotten_at", "withdrawn_at",
+        "_id", "user_id", "status", "key", "hashes", "signature", "dimensions", "seen", "forgotten_at", "withdrawn_at",
     }  # fmt: skip
 
 
 async def test_the_title_and_the_words_stay_in_the_transcript_until_it_is_deleted(talk: Talk) -> None:
-    await talk.says("I worked at Acme as a nurse until 2019.")
-    await talk.falls_silent()
-    await in_a_turn(talk, "Forget that I worked at Acme.").forget("Acme")
+    memory_id = await was_said(talk)
+    await forgets(talk, memory_id)
+    assert await kept_of(talk, "Acme") == {"agent_messages", "agent_conversations"}
     await talk.house.conversations.delete(talk.user_id, "c1")
     assert await kept_of(talk, "Acme") == set()
 
 
 async def test_what_it_replaced_goes_with_it(talk: Talk) -> None:
-    for number, city in enumerate(("Leeds", "Berlin", "Lisbon")):
-        await talk.says(f"I moved to {city}.", conversation_id=f"c{number}")
-        await talk.falls_silent()
-    memory = await talk.memory("Lives in Lisbon.")
-    assert len(await forget(talk.house, talk.user_id, [memory.id])) == 3
+    older = await put(talk, "Lives in Leeds.")
+    newer = await correct(talk.house, talk.user_id, older, "Lives in Lisbon.")
+    assert set((await forgets(talk, newer.id)).ids) == {older, newer.id}
     assert [await talk.remembered(status) for status in ("active", "superseded", "merged")] == [[], [], []]
 
 
+async def test_what_says_exactly_the_same_goes_with_it_and_what_sounds_alike_stays(talk: Talk) -> None:
+    older = await put(talk, "Lives in Berlin.")
+    newer = await correct(talk.house, talk.user_id, older, "Lives in Porto.")
+    again = await put(talk, "lives in  BERLIN")
+    await put(talk, "Likes Berlin.")
+    assert set((await forgets(talk, again)).ids) == {older, again}
+    assert await talk.remembered() == ["Likes Berlin.", newer.content]
+
+
+async def test_what_was_merged_goes_with_what_says_it_now(talk: Talk) -> None:
+    one, other = await put(talk, "Lives in Berlin."), await put(talk, "Is based in Berlin.")
+    await talk.house.memories.replace(talk.user_id, one, other, "merged", "night1", talk.clock())
+    assert set((await forgets(talk, one)).ids) == {one, other}
+
+
 async def test_forgotten_twice_is_forgotten_once(talk: Talk) -> None:
-    await talk.says("I live in Lisbon.")
-    await talk.falls_silent()
-    memory = await talk.memory("Lives in Lisbon.")
-    await forget(talk.house, talk.user_id, [memory.id])
+    memory_id = await was_said(talk)
+    await forgets(talk, memory_id)
     before = await talk.raw()
     talk.clock.advance(5)
-    assert await forget(talk.house, talk.user_id, [memory.id]) == []
+    assert await forgets(talk, memory_id) == Forgotten()
     assert await talk.raw() == before
     with pytest.raises(NotFound):
-        await explain(talk.house, talk.user_id, memory.id)
+        await explain(talk.house, talk.user_id, memory_id)
 
 
-async def test_a_draft_that_rests_on_it_is_flagged_and_goes_on_without(talk: Talk) -> None:
-    await talk.says("I worked at Acme as a nurse until 2019.")
-    await talk.falls_silent()
-    memory = await talk.memory("Worked at Acme as a nurse until 2019.")
-    evidence = [{"id": f"memory:{memory.id}", "text": memory.quote}, {"id": "profile", "text": "A nurse."}]
-    for draft_id, parts in (("d1", {"evidence": evidence}), ("d2", {"evidence": evidence[1:]})):
-        draft = Draft(
-            id=draft_id, user_id=talk.user_id, run_id="r", conversation_id=None, style="standard", label="Drafted",
-            created_at=talk.clock(), updated_at=talk.clock(), parts=parts,
-        )  # fmt: skip
-        await talk.house.drafts.add(draft)
-    await forget(talk.house, talk.user_id, [memory.id])
-    one, other = [await talk.house.drafts.get(talk.user_id, each) for each in ("d1", "d2")]
-    assert (one.flagged, [each["id"] for each in one.parts["evidence"]]) == (True, ["profile"])
-    assert not other.flagged
+async def test_what_a_process_that_died_began_is_ended_by_the_next(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
+    memory_id, other = await was_said(talk), await put(talk, "Likes trains.")
+    with monkeypatch.context() as patch:
+        patch.setattr(Conversations, "withhold", _dies)
+        with pytest.raises(RuntimeError):
+            await forgets(talk, memory_id)
+    assert await talk.remembered() == ["Likes trains."]
+    await forgets(talk, other)
+    assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("quote", "left"),
-    [
-        ("I worked at Acme until 2019 and I live in Lisbon", "I live in Lisbon"),
-        ("I live in Lisbon since Acme let me go", ""),
-        ("I live in Lisbon, I like Acme", "I live in Lisbon"),
-    ],
-)
-async def test_the_quotes_of_others_tell_it_no_more(talk: Talk, quote: str, left: str) -> None:
-    gone = await put(talk, "Worked at Acme until 2019.")
-    kept = await put(talk, "Lives in Lisbon.", quote)
-    await forget(talk.house, talk.user_id, [gone])
-    assert (await talk.house.memories.get(talk.user_id, kept)).quote == left
-    assert await kept_of(talk, "Acme") == set()
-
-
-async def test_a_question_that_tells_it_goes_and_the_answer_stays(talk: Talk) -> None:
-    gone = await put(talk, "Worked at Acme until 2019.")
-    kept = await put(talk, "Lives in Lisbon.", "Yes, I do")
-    database = talk.house.memories.database
-    asked = {"question": "Do you live in Lisbon since Acme let you go?"}
-    await database["user_memories"].update_one({"_id": kept}, {"$set": asked})
-    await forget(talk.house, talk.user_id, [gone])
-    memory = await talk.house.memories.get(talk.user_id, kept)
-    assert (memory.quote, memory.question) == ("Yes, I do", "")
-
-
-async def test_what_names_the_same_and_stays_keeps_its_quote(talk: Talk) -> None:
-    gone = await put(talk, "Lives in Lisbon.")
-    kept = await put(talk, "Works at Northwind in Lisbon.", "I work at Northwind in Lisbon")
-    both = await put(talk, "Works for Globex in Lisbon.", "I live in Lisbon where I work for Globex")
-    await forget(talk.house, talk.user_id, [gone])
-    quotes = [(await talk.house.memories.get(talk.user_id, each)).quote for each in (kept, both)]
-    assert quotes == ["I work at Northwind in Lisbon", ""]
-
-
-async def test_what_says_the_same_goes_with_it(talk: Talk) -> None:
-    one, other = [await put(talk, content) for content in ("Lives in Berlin.", "Is based in Berlin.")]
-    await put(talk, "Likes Berlin.")
-    assert set(await forget(talk.house, talk.user_id, [one])) == {one, other}
-    assert await talk.remembered() == ["Likes Berlin."]
+async def _dies(*_: Any) -> None:
+    raise RuntimeError
 
 
 async def test_what_it_is_corrected_to_meanwhile_goes_with_it(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     known = await put(talk, "Lives in Berlin.")
-    collecting = talk.house.memories.replaced_by
+    beginning = talk.house.memories.begin_forgetting
     corrected: list[Memory] = []
 
-    async def replaced_by(self: Any, *asked: Any) -> list[Memory]:
+    async def begin(self: Any, *asked: Any) -> dict[str, str]:
         if not corrected:
-            corrected.append(
-                await correct(talk.house, talk.user_id, known, "Lives near the zoo.", "Near the zoo", HERE)
-            )
-            return []
-        return await collecting(*asked)
+            corrected.append(await correct(talk.house, talk.user_id, known, "Lives near the zoo."))
+        return await beginning(*asked)
 
-    monkeypatch.setattr(type(talk.house.memories), "replaced_by", replaced_by)
-    assert set(await forget(talk.house, talk.user_id, [known])) == {known, corrected[0].id}
+    monkeypatch.setattr(type(talk.house.memories), "begin_forgetting", begin)
+    assert set((await forgets(talk, known)).ids) == {known, corrected[0].id}
     assert await talk.remembered() == []
 
 
@@ -183,370 +204,362 @@ async def test_whoever_corrects_what_is_being_forgotten_is_told_so(talk: Talk, m
     known = await put(talk, "Lives in Berlin.")
     withholding = Conversations.withhold
 
-    async def withhold(self: Conversations, user_id: str, pattern: str) -> None:
+    async def withhold(self: Conversations, *asked: Any) -> None:
         with pytest.raises(NotFound):
-            await correct(talk.house, user_id, known, "Lives near the zoo.", "Near the zoo", HERE)
-        await withholding(self, user_id, pattern)
-
-    monkeypatch.setattr(Conversations, "withhold", withhold)
-    await forget(talk.house, talk.user_id, [known])
-    assert await talk.remembered() == []
-
-
-async def test_it_is_withdrawn_until_after_the_last_write(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    known = await put(talk, "Lives in Berlin.")
-    withholding = Conversations.withhold
-
-    async def withhold(self: Conversations, user_id: str, pattern: str) -> None:
+            await correct(talk.house, talk.user_id, known, "Lives near the zoo.")
         talk.clock.advance(60)
-        await withholding(self, user_id, pattern)
+        await withholding(self, *asked)
 
     monkeypatch.setattr(Conversations, "withhold", withhold)
-    await forget(talk.house, talk.user_id, [known])
+    await forgets(talk, known)
+    assert await talk.remembered() == []
+    # Until after the last write: what was made of it meanwhile is made anew.
     assert await talk.house.memories.last_withdrawn(talk.user_id) == talk.clock()
+
+
+# --- in the messages --------------------------------------------------------------------------------------------------
+
+
+async def test_what_said_it_and_what_was_answered_from_then_on_is_withheld_and_the_users_other_words_stay(
+    talk: Talk,
+) -> None:
+    await talk.says("I like trains.")
+    memory_id = await was_said(talk)
+    await talk.says("I speak German.")
+    await talk.says("Hello.", conversation_id="c2")
+    await forgets(talk, memory_id)
+    assert await withheld(talk, role="user") == [SAID]
+    assert [each["seq"] for each in await messages(talk, withheld=True, role="assistant")] == [4, 6]
+    assert await withheld(talk, conversation_id="c2") == []
+
+
+async def test_each_message_that_confirmed_it_is_withheld(talk: Talk) -> None:
+    memory_id = await was_said(talk)
+    await talk.says("Acme again.", conversation_id="c2")
+    await talk.house.memories.reinforce(talk.user_id, memory_id, ["msg2"], talk.clock())
+    await forgets(talk, memory_id)
+    assert await withheld(talk, role="user") == [SAID, "Acme again."]
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "told"),
+    [
+        ("I worked at Acme", "As I said: “I  WORKED at Acme”, you know?", True),
+        ("I worked at Acme", "I worked at Acmes.", False),
+        ("I worked at Acme", "I was with Acme.", False),
+        ("Ich war krank", "Ich war krank.", True),
+        ("Yes", "Yes, I like trains.", False),
+        ("in Lisbon", "It rains in Lisbon.", False),
+        ("我住在里斯本市", "你好，我住在里斯本市。", True),
+    ],
+)
+async def test_where_its_quote_stands_word_for_word_it_is_withheld_too(
+    talk: Talk, quote: str, text: str, told: bool
+) -> None:
+    await talk.says(text, conversation_id="c2")
+    await forgets(talk, await put(talk, "Said something.", quote))
+    assert await withheld(talk, role="user") == ([text] if told else [])
+
+
+async def test_where_the_sentence_itself_stands_it_is_withheld_too(talk: Talk) -> None:
+    await talk.says(("Worked at Acme until 2019, is that so?", "Yes."), conversation_id="c2")
+    await forgets(talk, await put(talk, "Worked at Acme until 2019.", "Yes"))
+    assert "Worked at Acme until 2019, is that so?" in await withheld(talk, role="assistant")
+    assert await withheld(talk, role="user") == []
+
+
+@pytest.mark.parametrize("place", ["the context", "a tool's result", "an answer before"])
+async def test_the_answers_of_runs_that_saw_it_are_withheld_and_what_their_users_wrote_is_not(
+    talk: Talk, mongodb_uri: str, place: str
+) -> None:
+    memory_id = await put(talk, KNOWN) if place == "the context" else ""
+    with chatting(talk, mongodb_uri) as client:
+        talk.model.script(Reply(text="Hello, nurse."))
+        conversation_id = client.say("Hello.").conversation_id
+        if not memory_id:
+            memory_id = await put(talk, KNOWN)
+            look: ToolCall = {"name": "search_user_memories", "arguments": {"query": "work"}}
+            talk.model.script(Reply(tool_calls=[look]), Reply(text="A nurse."))
+            client.say("What did I do?", conversation_id)
+        if place == "an answer before":
+            talk.model.script(Reply(text="As a nurse."))
+            client.say("I speak German. As what?", conversation_id)
+    await forgets(talk, memory_id)
+    last = (await messages(talk))[-1]
+    assert (last["withheld"], last["model_messages"], memory_id in last["saw"]) == (True, "[]", True)
+    assert await withheld(talk, role="user") == []
+    first = (await messages(talk, role="assistant"))[0]
+    assert first["withheld"] == (place == "the context")
+    assert await kept_beside_the_transcript(talk, "Acme") == []
+
+
+async def test_an_answer_that_saw_only_a_long_results_end_is_withheld(talk: Talk, mongodb_uri: str) -> None:
+    await put(talk, "Likes " + "very " * 4_000 + "long trains.")
+    memory_id = await put(talk, KNOWN)
+    with chatting(talk, mongodb_uri) as client:
+        look: ToolCall = {"name": "search_user_memories", "arguments": {"query": "long trains"}}
+        talk.model.script(Reply(tool_calls=[look]), Reply(text="Trains."))
+        client.say("What do I like?")
+    assert memory_id in (await messages(talk))[-1]["saw"]
+
+
+async def test_what_a_tool_said_word_for_word_leaves_the_window(talk: Talk) -> None:
+    await talk.says("Hello.", conversation_id="c2")
+    said = json.dumps([{"parts": [{"content": "Employer:\nI worked at\nAcme Ltd"}]}])
+    await changes_message(talk, "I see.", model_messages=said)
+    await forgets(talk, await put(talk, "Was with them.", "I worked at Acme"))
+    assert await withheld(talk) == ["I see."]
+
+
+async def test_a_note_before_a_message_that_tells_it_goes_and_the_message_stays(talk: Talk) -> None:
+    await talk.says("Hello.", conversation_id="c2")
+    await changes_message(talk, "Hello.", note="They wrote: “I worked at Acme”")
+    await forgets(talk, await put(talk, "Was with them.", "I worked at Acme"))
+    assert [each["note"] for each in await messages(talk, role="user")] == [""]
+    assert await withheld(talk) == []
+
+
+async def test_the_audit_of_calls_that_told_it_is_emptied(talk: Talk, mongodb_uri: str) -> None:
+    memory_id = await put(talk, KNOWN)
+    with chatting(talk, mongodb_uri) as client:
+        look: ToolCall = {"name": "search_user_memories", "arguments": {"query": "Acme"}}
+        talk.model.script(Reply(tool_calls=[look]), Reply(text="A nurse."))
+        client.say("What did I do?")
+    assert "agent_tool_calls" in await kept_of(talk, "Acme")
+    await forgets(talk, memory_id)
+    assert "agent_tool_calls" not in await kept_of(talk, "Acme")
+    [entry] = (await dump(talk))["agent_tool_calls"]
+    assert (entry["tool"], entry["outcome"], entry["result"]) == ("search_user_memories", "succeeded", None)
+
+
+async def test_what_never_was_linked_stays_and_the_answer_says_so(talk: Talk) -> None:
+    await talk.says("The hospital that let me go was a mess.", conversation_id="c2")
+    memory_id = await was_said(talk)
+    told = await forgets(talk, memory_id)
+    assert await withheld(talk, conversation_id="c2") == []
+    assert "in other words stays in your conversations" in told.note
+
+
+async def test_the_quotes_and_questions_of_others_tell_it_no_more_and_they_stay(talk: Talk) -> None:
+    gone = await put(talk, "Worked at Acme.", "I worked at Acme")
+    kept = await put(talk, "Lives in Lisbon.", "I worked at Acme and I live in Lisbon")
+    asked = await put(talk, "Likes trains.", "Yes, I do", question="You said “I worked at Acme”: do you like trains?")
+    other = await put(talk, "Knows Acme well.", "I know Acme well")
+    await forgets(talk, gone)
+    told = [await talk.house.memories.get(talk.user_id, each) for each in (kept, asked, other)]
+    assert [(each.quote, each.question) for each in told] == [("", ""), ("Yes, I do", ""), ("I know Acme well", "")]
+    assert await talk.remembered() == ["Knows Acme well.", "Likes trains.", "Lives in Lisbon."]
 
 
 # --- and is not learnt again ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(
-    ("said", "content"),
+    ("content", "quote", "expected"),
     [
-        ("I worked at Acme as a nurse until 2019.", "Worked at Acme as a nurse until 2019."),
-        ("As a nurse I worked at ACME, until 2019!", "worked at Acme as a nurse, until 2019"),
-        ("I was a nurse at Acme for years.", "Was a nurse at Acme."),
-        ("I led the billing team at Acme.", "Led the billing team at Acme."),
+        (KNOWN, "whatever", "exact"),
+        ("worked at  ACME as a nurse until 2019", "", "exact"),
+        ("Was a nurse.", "I WORKED at Acme as a nurse until 2019", "exact"),
+        ("Worked at Acme as a nurse up to 2019.", "", "near"),
+        ("Likes trains.", "I like trains", None),
+        ("Yes.", "Yes", None),
     ],
 )
-async def test_what_was_forgotten_is_not_learnt_again_in_other_words(talk: Talk, said: str, content: str) -> None:
-    await talk.says("I worked at Acme as a nurse until 2019.")
-    await talk.falls_silent()
-    await in_a_turn(talk, "Forget that I worked at Acme.").forget("Acme")
-    await talk.says(said, conversation_id="c2")
-    talk.model.script(Reply(tool_calls=[found(note(content, said.rstrip(".!")))]))
-    await talk.falls_silent()
-    assert await talk.remembered() == []
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("wish", "first", "said", "content"),
-    [
-        ("Forget that I worked at Acme.", "Worked at Acme until 2019.", "i led the billing team at acme", ""),
-        ("Forget that I worked at Acme.", "Worked at Acme until 2019.", "i worked at acme for years", ""),
-        ("Forget that I worked at Acme.", "Worked at Acme until 2019.", "Trabajé en Acme como enfermera",
-         "Trabajó en Acme como enfermera"),
-        ("Forget that I worked at Acme.", "Worked at Acme until 2019.", "I used to be head of billing of Acme",
-         "Was head of billing of Acme"),
-        ("Forget that I worked at Acme.", "Worked at Acme until 2019.", "Acme paid for my nursing degree", ""),
-        ("", "Worked at Acme in Berlin as a nurse.", "I led the billing team at Acme", ""),
-        ("", "Worked at Acme Corp until 2019.", "I led the billing team at Acme", ""),
-        ("Forget that I have diabetes.", "Has diabetes.", "I am a diabetic", "Is a diabetic"),
-        ("Forget that I have diabetes.", "Has diabetes.", "I inject insulin for diabetes type 2", ""),
-        ("Forget that I have a dog.", "Has a dog.", "My dog hates trains", "Has a dog that hates trains"),
-    ],
-)  # fmt: skip
-async def test_nor_in_another_case_language_or_matter_of_the_same_employer(
-    talk: Talk, wish: str, first: str, said: str, content: str
+async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
+    talk: Talk, content: str, quote: str, expected: str | None
 ) -> None:
-    await forget(talk.house, talk.user_id, [await put(talk, first)], wish)
-    await talk.says(said, conversation_id="c2")
-    text = content or said.replace("I led", "Led").replace("i led", "Led").replace("my ", "").removeprefix("i ")
-    talk.model.script(Reply(tool_calls=[found(note(text.replace("I inject", "Injects"), said))]))
-    [step] = await talk.falls_silent()
+    await forgets(talk, await was_said(talk), await put(talk, "Likes walking long distances.", "Yes"))
+    tombstones = await talk.house.memories.tombstones(talk.user_id)
+    [vector] = await talk.house.embeddings.embed([content])
+    near_from = talk.house.settings.memory_forgotten_from
+    found = retold(tombstones, content, quote, vector, near_from)
+    assert (found and ("exact" if found.is_exact else "near")) == expected
+
+
+async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk) -> None:
+    await forgets(talk, await was_said(talk))
+    [tombstone] = await talk.house.memories.tombstones(talk.user_id)
+    [vector] = await talk.house.embeddings.embed(["Worked at Acme as a nurse up to 2019."])
+    for message_ids, is_exact in ((tombstone.message_ids, True), (("msg99",), False)):
+        found = retold([tombstone], "Worked at Acme up to 2019.", "", vector, 0.6, message_ids)
+        assert found is not None
+        assert found.is_exact is is_exact
+
+
+async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> None:
+    await forgets(talk, await put(talk, KNOWN))
+    await talk.house.memories.forget("auth0|other", [], talk.clock())
+    [mine] = await talk.raw()
+    other = Talk(talk.house, talk.clock, talk.model, "auth0|other")
+    await forgets(other, await put(other, KNOWN))
+    [theirs] = await other.raw()
+    assert set(mine["hashes"]).isdisjoint(theirs["hashes"])
+    assert mine["signature"] == theirs["signature"]
+    assert len(bytes.fromhex(mine["signature"])) == 32
+
+
+async def test_a_vector_of_another_model_is_near_nothing(talk: Talk) -> None:
+    await forgets(talk, await put(talk, KNOWN))
+    [tombstone] = await talk.house.memories.tombstones(talk.user_id)
+    assert tombstone.cosine([1.0, 0.0]) == 0.0
+    assert signature_of([]) == b""
+
+
+async def test_what_was_forgotten_is_not_learnt_again_by_itself(talk: Talk) -> None:
+    memory_id = await was_said(talk)
+    await forgets(talk, memory_id)
+    await talk.says(SAID, conversation_id="c2")
+    talk.model.script(finds(note(KNOWN, SAID.rstrip("."))))
+    await talk.falls_silent()
     assert (await talk.remembered(), await talk.remembered("proposed")) == ([], [])
-    assert step.conversation_id == "c2"
 
 
-@pytest.mark.parametrize(
-    ("first", "said", "content"),
-    [
-        ("Has diabetes.", "I have a dog", "Has a dog"),
-        ("Likes long trains.", "I like long walks", "Likes long walks"),
-        ("Worked at Acme in Berlin.", "I like Berlin", "Likes Berlin"),
-    ],
-)
-async def test_what_shares_a_word_with_it_is_learnt(talk: Talk, first: str, said: str, content: str) -> None:
-    await forget(talk.house, talk.user_id, [await put(talk, first)])
-    await talk.says(said, conversation_id="c2")
-    talk.model.script(Reply(tool_calls=[found(note(content, said))]))
-    await talk.falls_silent()
-    assert await talk.remembered() == [content]
-
-
-@pytest.mark.parametrize("said", ["I live in Lisbon.", "I worked at Globex as a nurse since 2020.", "I am a nurse."])
-async def test_but_something_else_is(talk: Talk, said: str) -> None:
-    await talk.says("I worked at Acme as a nurse until 2019.")
-    await talk.falls_silent()
-    await in_a_turn(talk, "Forget that I worked at Acme.").forget("Acme")
-    await talk.says(said, conversation_id="c2")
-    await talk.falls_silent()
-    assert len(await talk.remembered()) == 1
-
-
-@pytest.mark.thorough
 async def test_whoever_asks_for_it_has_it_remembered_again(talk: Talk) -> None:
-    await talk.says("I worked at Acme as a nurse until 2019.")
-    await talk.falls_silent()
-    await in_a_turn(talk, "Forget that I worked at Acme.").forget("Acme")
-    memory = await in_a_turn(talk, "Remember that I worked at Acme.").remember("Worked at Acme.")
-    assert (memory.quote, memory.trust) == ("Remember that I worked at Acme", "user_said")
+    await forgets(talk, await put(talk, "Worked at Acme."))
+    turn = in_a_turn(talk, "Remember that I worked at Acme.")
+    proposal = await turn.remember("experience", "Worked at Acme.", "I worked at Acme", ask=False)
+    assert isinstance(proposal, Proposal)
+    assert "like something you had forgotten" in proposal.rationale
+    assert await talk.remembered() == []
+    await talk.house.memories.keep_proposed(talk.user_id, proposal.args["memory_ids"], talk.clock())
     assert await talk.remembered() == ["Worked at Acme."]
-    await talk.says("I led the billing team at Acme.", conversation_id="c2")
-    await talk.falls_silent()
-    assert await talk.remembered() == ["Led the billing team at Acme.", "Worked at Acme."]
+    assert await talk.raw(status="forgotten") == []
 
 
-async def test_other_matters_of_the_same_name_stay_forgotten(talk: Talk) -> None:
-    for content in ("Worked at Acme until 2019.", "Was sued by Acme in 2018."):
-        await forget(talk.house, talk.user_id, [await put(talk, content)])
-    await in_a_turn(talk, "Remember that I worked at Acme until 2019.").remember("Worked at Acme until 2019.")
-    [tombstone] = await talk.raw(status="forgotten")
-    assert tombstone["hash"] == hash_of("Was sued by Acme in 2018.")
+# --- what rests on it -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("text", "content"),
-    [
-        ("I led the billing team at Acme.", "Led the billing team at Acme."),
-        ("I worked at Acme until 2019.", "Worked at Acme until 2019."),
-        ("I worked at Acme until 2019. Remember that I like tea.", "Worked at Acme until 2019."),
-    ],
-)
-async def test_without_a_wish_what_was_forgotten_stays_so(talk: Talk, text: str, content: str) -> None:
-    await forget(talk.house, talk.user_id, [await put(talk, "Worked at Acme until 2019.")])
-    known = await put(talk, "Led the support team.")
-    with pytest.raises(Invalid):
-        await in_a_turn(talk, text).remember(content)
-    with pytest.raises(Invalid):
-        await in_a_turn(talk, text).correct(known, content)
-    assert (len(await talk.raw(status="forgotten")), await talk.remembered()) == (1, ["Led the support team."])
+def claim(text: str, source: str, quote: str) -> Claim:
+    return Claim(text=text, quotes=(Quote(source=source, text=quote),))
 
 
-async def test_the_turn_that_forgets_remembers_nothing(talk: Talk) -> None:
-    await put(talk, "Worked at Acme until 2019.")
-    turn = in_a_turn(talk, "Forget that I worked at Acme.")
-    for _ in range(2):
-        with pytest.raises(Invalid):
-            await turn.remember("Worked at Acme.")
-        if not turn.forgot:
-            await turn.forget("Acme")
-    assert await talk.remembered() == []
+async def drafted(talk: Talk, memory_id: str, kind: str = "card", **fields: Any) -> Draft:
+    """A draft of two claims, of which one rests on the memory, with all that its pipeline keeps."""
+    now, source = talk.clock(), f"memory:{memory_id}"
+    acme, nurse = claim("Was a nurse at Acme.", source, "I worked at Acme"), claim("Is a nurse.", "profile", "A nurse")
+    section = Section(kind="experience", heading="Work", claims=(acme, nurse))
+    card = Card(style="standard", headline=claim("Acme's nurse", source, "I worked at Acme"), sections=(section,))
+    checked = CheckedCard(card=card, left_out=(LeftOut(claim=acme, why=("It is too good.",)),))
+    kept = SectionDraft(section=section, verdicts=(Verdict(outcome="supported"),) * 2, done=True)
+    told = {"kind": "memory", "trust": "user_said", "source": "your message"}
+    evidence = [
+        Evidence.model_validate({"id": source, "text": SAID.rstrip("."), **told}),
+        Evidence.model_validate({"id": "profile", "text": "A nurse", **told, "kind": "profile"}),
+        Evidence.model_validate({"id": "person:2", "text": f"Say more. {SAID}", **told, "kind": "person"}),
+    ]
+    parts = {
+        "evidence": [each.model_dump(mode="json") for each in evidence],
+        "plan": ["experience"],
+        "section_experience": kept.model_dump(mode="json"),
+        "card": {"round": 1, "checked": checked.model_dump(mode="json")},
+        "wish": f"Mention this: {SAID}",
+    }
+    draft = Draft.model_validate(
+        {
+            "id": f"{kind}_{now:.0f}", "user_id": talk.user_id, "run_id": "r", "conversation_id": "c1", "kind": kind,
+            "style": "standard", "status": "drafted", "label": "Drafted", "created_at": now, "updated_at": now,
+            "parts": parts, **fields,
+        }
+    )  # fmt: skip
+    assert await talk.house.drafts.add(draft)
+    return draft
 
 
-async def test_the_message_that_forgets_teaches_nothing(talk: Talk) -> None:
-    await talk.says("I worked at Acme until 2019.")
-    await talk.falls_silent()
-    await talk.says("Forget that I worked at Acme. I live in Lisbon.", "I speak German.", conversation_id="c2")
-    await in_a_turn(talk, "Forget that I worked at Acme.").forget("Acme")
-    await talk.falls_silent()
-    assert "Acme" not in talk.asked("/chat/completions")[-1].body.decode()
-    assert await talk.remembered() == ["Speaks German."]
+async def asked(talk: Talk, proposal: Proposal, approval_id: str = "ap_1", **changes: Any) -> Approval:
+    """Pending, or as it is changed."""
+    proposal = Proposal(proposal.act, proposal.args, evidence=proposal.evidence, preview=proposal.preview, shown={})
+    asker = Asker(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(talk.house.candidate_app), "version_of", _no_version)
+        approval = await ask(talk.house, approval_id, proposal, asker, "ask")
+    changed = await talk.house.approvals.put(approval, approval.model_copy(update=changes)) if changes else approval
+    assert changed
+    return changed
 
 
-# --- by whom ----------------------------------------------------------------------------------------------------------
+async def _no_version(*_: Any) -> None:
+    return None
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "text",
-    [
-        "What do you know about Acme?",
-        "Don't forget that I worked at Acme!",
-        "> Forget that I worked at Acme",
-        'Here is what it says: "forget that I worked at Acme, please"',
-        "Forget it.",
-        "Forget that I live in Lisbon.",
-        "Forget everything.",
-        "To be clear: I worked at Acme as a nurse until 2019.",
-        "Clear the table, I worked at Acme as a nurse.",
-        "Do NOT delete that I worked at Acme as a nurse.",
-        "Don't erase that I worked at Acme.",
-        "Never remove that I worked at Acme.",
-        "Don't stop remembering that I worked at Acme.",
-        "I can't forget that I worked at Acme as a nurse.",
-        "I hope you haven't forgotten that I worked at Acme as a nurse.",
-        "Did you forget that I worked at Acme as a nurse?",
-        "Forget that I worked at Acme?",
-        "I forget when I worked at Acme as a nurse.",
-        "Should I delete my work at Acme as a nurse from my CV?",
-        "Delete that I worked at Acme from my CV.",
-        "Remove Acme from the headline of my card, where I worked as a nurse.",
-        "I was told to drop my badge when I worked at Acme as a nurse.",
-        "Write a mail to HR: please delete that I worked at Acme as a nurse.",
-        "Translate this:\nForget that I worked at Acme.",
-        "Forget that I live in Lisbon. I worked at Acme as a nurse.",
-        "Forget everything except that I worked at Acme.",
-        "Do you know that I worked at Acme? Forget it.",
-        "Vergiss nicht, dass I worked at Acme.",
-    ],
-)
-async def test_nothing_is_forgotten_that_its_user_does_not_name(talk: Talk, text: str) -> None:
-    await talk.says("I worked at Acme as a nurse until 2019.")
-    await talk.falls_silent()
-    memory = await talk.memory("Worked at Acme as a nurse until 2019.")
-    for about in ("worked at Acme", memory.id):
-        with pytest.raises(Invalid):
-            await in_a_turn(talk, text).forget(about)
-    assert len(await talk.remembered()) == 1
+def headline(memory_id: str, value: str = "Nurse") -> Proposal:
+    return Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": value}, evidence=(f"memory:{memory_id}",))
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Can you please forget that I worked at Acme?",
-        "OK, and now forget about Acme.",
-        "I'd like you to forget that I worked at Acme.",
-        "I want you to no longer remember that I worked at Acme.",
-        "Hello. Please don't remember that I worked at Acme.",
-        "Delete that I worked at Acme.",
-        "Please remove Acme from your memory.",
-        "Erase what you know about Acme.",
-        "I worked at Acme as a nurse. Forget that, please.",
-        "Vergiss bitte Acme.",
-    ],
-)
-async def test_a_request_that_names_it_is_enough(talk: Talk, text: str) -> None:
-    await put(talk, "Worked at Acme as a nurse until 2019.")
-    await put(talk, "Lives in Lisbon.")
-    await in_a_turn(talk, text).forget("Acme")
-    assert await talk.remembered() == ["Lives in Lisbon."]
+async def test_a_draft_that_rests_on_it_is_flagged_and_holds_nothing_of_it(talk: Talk) -> None:
+    memory_id = await was_said(talk)
+    draft = await drafted(talk, memory_id)
+    other = await drafted(talk, "another", id="d2", parts={"evidence": []})
+    await forgets(talk, memory_id)
+    one, two = [await talk.house.drafts.get(talk.user_id, each.id) for each in (draft, other)]
+    assert (one.flagged, two.flagged) == (True, False)
+    assert [each["id"] for each in one.parts["evidence"]] == ["profile"]
+    publication = publication_of(one)
+    assert publication.args["content"]["sections"][0]["claims"] == ["Is a nurse."]
+    assert "You" not in str(publication.args)
+    assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-async def test_only_what_was_named_goes_and_what_is_like_it_is_told(talk: Talk) -> None:
-    await talk.says("I live in Lisbon.", "I work at Northwind in Lisbon.", "I have a dog.")
-    await talk.falls_silent()
-    forgotten = await in_a_turn(talk, "Please forget that I live in Lisbon.").forget("lives in Lisbon")
-    assert (forgotten.gone, forgotten.left) == (("Lives in Lisbon.",), ("Works at Northwind in Lisbon.",))
-    forgotten = await in_a_turn(talk, "Forget everything about Lisbon.").forget("Lisbon")
-    assert forgotten.gone == ("Works at Northwind in Lisbon.",)
-    assert await talk.remembered() == ["Has a dog."]
+@pytest.mark.parametrize("status", ["pending", "approved"])
+@pytest.mark.parametrize("what", ["card", "about", "headline", "says it"])
+async def test_what_waits_and_cites_it_ends_as_changed_and_its_conversation_is_told(
+    talk: Talk, what: str, status: str
+) -> None:
+    memory_id = await was_said(talk)
+    draft = await drafted(talk, memory_id)
+    proposal = {
+        "card": publication_of(draft),
+        "about": Proposal(
+            SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": "At Acme."}, evidence=(f"memory:{memory_id}",)
+        ),
+        "headline": headline(memory_id),
+        "says it": Proposal(UPDATE_PROFILE_FIELD, {"field": "summary", "value": f"Hello. {SAID}"}),
+    }[what]
+    decided = {"status": status, "decided_at": talk.clock(), "decided_by": "queue"} if status == "approved" else {}
+    await asked(talk, proposal, **decided)
+    await asked(talk, headline("another"), "ap_2")
+    await forgets(talk, memory_id)
+    approval = await talk.house.approvals.get(talk.user_id, "ap_1")
+    assert (approval.status, approval.news, approval.args) == ("changed", True, "{}")
+    assert "forgotten" in (approval.outcome or "")
+    assert (await carry_out(talk.house, talk.user_id, "ap_1")).status == "changed"
+    assert (await talk.house.approvals.get(talk.user_id, "ap_2")).status == "pending"
+    assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-@pytest.mark.parametrize(
-    ("text", "content"),
-    [
-        ("I live in Lisbon.", "Lives in Porto."),
-        ("Do I live in Lisbon?", "Lives in Lisbon."),
-        ("> I live in Lisbon\n\nRemember this!", "Lives in Lisbon."),
-        ("Remember my password: hunter2abc", "Has the password: hunter2abc"),
-        ("I have had diabetes for years.", "Has had diabetes for years."),
-        ("Do you remember that I live in Porto?", "Lives in Porto."),
-        ("Do you remember if I live in Porto?", "Lives in Porto."),
-        ("Do I live in Porto? Remember to answer in German.", "Lives in Porto."),
-        ("Do you remember whether I told you that I have diabetes?", "Has diabetes."),
-        ("Please don't remember that I have diabetes.", "Has diabetes."),
-        ("Please do not save that I like trains.", "Likes trains."),
-        ("Never save that I like trains.", "Likes trains."),
-        ("I'd rather you did not note that I have diabetes.", "Has diabetes."),
-        ("Remember nothing of this. I like trains.", "Likes trains."),
-        ("I have diabetes, I can't remember since when.", "Has diabetes."),
-        ("I have diabetes. Note that I am late today.", "Has diabetes."),
-        ("Translate: please remember that I have diabetes.", "Has diabetes."),
-        ("Translate:\nPlease remember that I have diabetes.", "Has diabetes."),
-        ("My mother can't remember that I have diabetes.", "Has diabetes."),
-        ("Please forget that I live in Lisbon, it is private.", "Lives in Lisbon."),
-        ("I live in Lisbon, forget that.", "Lives in Lisbon."),
-    ],
-)
-async def test_nothing_is_remembered_that_its_user_did_not_say(talk: Talk, text: str, content: str) -> None:
-    with pytest.raises(Invalid):
-        await in_a_turn(talk, text).remember(content)
-    assert await talk.raw() == []
+async def test_what_was_published_with_it_is_named_and_its_record_says_no_more(talk: Talk) -> None:
+    memory_id = await was_said(talk)
+    draft = await drafted(talk, memory_id)
+    await asked(talk, publication_of(draft), status="done", outcome="Your card is published.")
+    told = await forgets(talk, memory_id)
+    assert [each.title for each in told.published] == ["Publish your career card"]
+    assert "“Publish your career card” on 2027-01-15" in told.note
+    assert (await talk.house.approvals.get(talk.user_id, "ap_1")).outcome == "Your card is published."
+    assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Please remember that I have diabetes.",
-        "Could you please remember that I have diabetes?",
-        "Hi! I want you to remember that I have diabetes.",
-        "Don't forget that I have diabetes.",
-        "I have diabetes, please remember that.",
-    ],
-)
-async def test_what_is_sensitive_is_remembered_where_its_user_asks_for_it(talk: Talk, text: str) -> None:
-    memory = await in_a_turn(talk, text).remember("Has diabetes.")
-    assert (memory.status, memory.sensitive) == ("active", True)
+async def test_what_is_asked_for_just_as_it_is_forgotten_is_never_carried_out(talk: Talk) -> None:
+    """Whoever forgot it could not find the record yet."""
+    memory_id = await was_said(talk)
+    draft = await drafted(talk, memory_id)
+    proposal = publication_of(draft)
+    await forgets(talk, memory_id)
+    decided = {"status": "approved", "decided_at": talk.clock(), "decided_by": "queue"}
+    for number, late in enumerate((proposal, headline(memory_id)), 1):
+        await asked(talk, late, f"ap_{number}", **decided)
+        assert (await carry_out(talk.house, talk.user_id, f"ap_{number}")).status == "changed"
+    assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
-async def test_what_waits_for_a_yes_waits_until_its_user_wishes_it(talk: Talk) -> None:
-    waits = await put(talk, "Takes the blue pill every day.")
-    database = talk.house.memories.database
-    await database["user_memories"].update_one({"_id": waits}, {"$set": {"status": "proposed", "sensitive": True}})
-    with pytest.raises(Invalid):
-        await in_a_turn(talk, "I take the blue pill every day.").remember("Takes the blue pill every day.")
-    assert await talk.remembered() == []
-    await in_a_turn(talk, "Remember that I take the blue pill every day.").remember("Takes the blue pill every day.")
-    assert await talk.remembered() == ["Takes the blue pill every day."]
-
-
-async def test_remembered_and_then_read_it_is_one(talk: Talk) -> None:
-    text = "Remember that I live in Lisbon."
-    await talk.says(text)
-    await Remembering(talk.house, talk.user_id, "c1", "msg1", text).remember("Lives in Lisbon.")
-    before = await talk.raw()
-    talk.model.script(Reply(tool_calls=[found(note("Lives in Lisbon.", "I live in Lisbon"))]))
-    await talk.falls_silent()
-    assert await talk.raw() == before
-
-
-async def test_a_correction_takes_the_place_of_what_was_wrong_and_says_so(talk: Talk) -> None:
-    await talk.says("I live in Berlin.")
-    await talk.falls_silent()
-    wrong = await talk.memory("Lives in Berlin.")
-    right = await in_a_turn(talk, "That is wrong, I live in Lisbon.").correct(wrong.id, "Lives in Lisbon.")
-    explained = await explain(talk.house, talk.user_id, right.id)
-    assert [each.content for each in explained.before] == ["Lives in Berlin."]
-    assert await talk.remembered() == ["Lives in Lisbon."]
-    with pytest.raises(Invalid):
-        await correct(talk.house, talk.user_id, wrong.id, "Lives in Porto.", "I live in Porto", HERE)
-
-
-async def test_of_two_corrections_at_once_one_holds(talk: Talk) -> None:
-    wrong = await put(talk, "Lives in Berlin.")
-    made = (correct(talk.house, talk.user_id, wrong, f"Lives in {c}.", f"In {c}", HERE) for c in ("Lisbon", "Porto"))
-    given = await asyncio.gather(*made, return_exceptions=True)
-    [right] = [each for each in given if isinstance(each, Memory)]
-    assert [type(each) for each in given if each is not right] == [Invalid]
-    assert await talk.remembered() == [right.content]
-
-
-async def test_a_correction_makes_nothing_sensitive_known(talk: Talk) -> None:
-    known = await put(talk, "Has a dog for years.")
-    with pytest.raises(Invalid):
-        await in_a_turn(talk, "I have had diabetes for years.").correct(known, "Has had diabetes for years.")
-
-
-async def test_a_correction_replaces_nothing_that_it_is_not_about(talk: Talk) -> None:
-    await talk.says("I have three children.")
-    await talk.falls_silent()
-    children = await talk.memory("Has three children.")
-    for text in ("I live in Lisbon now.", "Actually, I live in Lisbon now."):
-        with pytest.raises(Invalid):
-            await in_a_turn(talk, text).correct(children.id, "Lives in Lisbon.")
-    with pytest.raises(NotFound):
-        await in_a_turn(talk, "That is wrong, I live in Lisbon.").correct("mem_of_somebody", "Lives in Lisbon.")
-    assert await talk.remembered() == ["Has three children."]
-
-
-async def test_why_something_is_known_is_told_with_the_quote_the_day_and_the_conversation(talk: Talk) -> None:
-    await talk.says("I live in Lisbon, by the way.")
-    await talk.falls_silent()
-    [explained] = await in_a_turn(talk, "Why do you know that I live in Lisbon?").explain("live in Lisbon")
-    assert explained.memory.quote.startswith("I live in Lisbon")
-    assert explained.title == "I live in Lisbon, by the way."
-    assert str(explained.said_on) == "2027-01-15"
-
-
-async def test_remember_at_once_from_the_page(talk: Talk) -> None:
-    memory = await remember(talk.house, talk.user_id, "Lives in Lisbon.", "Lives in Lisbon.", HERE)
-    again = await remember(talk.house, talk.user_id, "is based in Lisbon", "is based in Lisbon", HERE)
-    assert memory.id == again.id
-    assert await talk.remembered() == ["Lives in Lisbon."]
+async def test_a_draft_that_is_written_just_as_it_is_forgotten_loses_it(talk: Talk) -> None:
+    memory_id = await was_said(talk)
+    await forgets(talk, memory_id)
+    draft = await drafted(talk, memory_id, parts={})
+    fresh = await drafted(talk, memory_id, id="late")
+    await talk.house.drafts.keep(talk.user_id, draft.id, section_experience=fresh.parts["section_experience"])
+    for each in (draft, fresh):
+        left = await drop_forgotten(talk.house, talk.user_id, each.id)
+        assert left.flagged
+        assert "Was a nurse at Acme." not in str(left.parts)
 
 
 # --- in prompts -------------------------------------------------------------------------------------------------------
@@ -565,25 +578,101 @@ def last_prompt(talk: Talk) -> str:
 
 
 @pytest.mark.thorough
-async def test_no_prompt_holds_what_was_forgotten_until_it_is_asked_for_again(talk: Talk, mongodb_uri: str) -> None:
+async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(talk: Talk, mongodb_uri: str) -> None:
     with chatting(talk, mongodb_uri) as client:
-        one = client.say("I worked at Acme as a nurse until 2019.").conversation_id
+        one = client.say(SAID).conversation_id
         await talk.falls_silent()
-        other = client.say("Where did I work? Search my memories of Acme.").conversation_id
-        assert "Worked at Acme as a nurse" in last_prompt(talk)
-        assert "Forgotten" in client.say("Forget that I worked at Acme.", other).text
-        for conversation_id in (other, one, None):
+        memory = await talk.memory(KNOWN)
+        look: ToolCall = {"name": "search_user_memories", "arguments": {"query": "Acme"}}
+        why: ToolCall = {"name": "explain_memory", "arguments": {"about": memory.id}}
+        card: ToolCall = {"name": "forget_memory", "arguments": {"memory_ids": [memory.id]}}
+        talk.model.script(
+            Reply(tool_calls=[look, why]), Reply(text="At Acme you were a nurse."), Reply(tool_calls=[card])
+        )
+        other = client.say("Where did I work?").conversation_id
+        client.say("Forget it, but wait.", other)
+        draft = await drafted(talk, memory.id)
+        await asked(talk, publication_of(draft))
+        await asked(talk, headline(memory.id, "Nurse at Acme"), "ap_2", status="done", outcome="Done.")
+        await talk.says("I led a team.", SAID, conversation_id="c3")
+        await talk.house.conversations.due_now(talk.user_id, "c3", talk.clock())
+        assert await kept_of(talk, "Acme") >= {"user_memories", "agent_tool_calls", "agent_drafts", "agent_approvals"}
+        answer = client.request("DELETE", f"/api/memories/{memory.id}").json()
+        assert answer["forgotten"] == [memory.id]
+        assert [each["title"] for each in answer["published"]] == ["Change your headline"]
+        assert "stays in your conversations" in answer["note"]
+        assert await kept_beside_the_transcript(talk, "Acme") == []
+        assert client.get("/api/approvals")["items"] == []
+        talk.clock.advance(20)
+        for conversation_id in (other, one, "c3", None):
             client.say("Hello again.", conversation_id)
             assert "Acme" not in last_prompt(talk)
-        # Documents of Acme are discussed, and read for what to remember.
-        for text in ("> Acme Ltd certifies: she worked at Acme\n\nIs that good?", "I led a team at Acme."):
-            client.say(text, other)
-        await talk.falls_silent()
-        client.say("What did I tell you?")
-        assert "Acme" not in last_prompt(talk)
-        client.say("Remember that I worked at Acme.")
-        client.say("Hello.")
-        assert "Worked at Acme." in last_prompt(talk)
+        talk.model.script(Reply(tool_calls=[look]), Reply(text="Nothing."))
+        client.say("Where did I work?")
+        assert "nurse" not in last_prompt(talk)
+        for path in ("/api/memories", "/api/memories?query=Acme"):
+            assert "Acme" not in str(client.get(path))
+        exported = client.get("/api/me/export")["collections"]
+        assert [each["status"] for each in exported["user_memories"]] == ["forgotten"]
+        assert "Acme" not in str([exported["user_memories"], exported["agent_approvals"], exported["agent_drafts"]])
+
+
+# --- remembering and correcting ---------------------------------------------------------------------------------------
+
+
+async def test_remembered_and_then_read_it_is_one(talk: Talk) -> None:
+    text = "Remember that I live in Lisbon."
+    await talk.says(text)
+    turn = Remembering(talk.house, talk.user_id, "c1", "msg1", text)
+    await turn.remember("fact", "Lives in Lisbon.", "I live in Lisbon", ask=False)
+    before = await talk.raw()
+    talk.model.script(finds(note("Lives in Lisbon.", "I live in Lisbon")))
+    await talk.falls_silent()
+    assert await talk.raw() == before
+
+
+async def test_a_correction_takes_the_place_of_what_was_wrong_and_says_so(talk: Talk) -> None:
+    await talk.says("I live in Berlin.")
+    await talk.falls_silent()
+    wrong = await talk.memory("Lives in Berlin.")
+    turn = in_a_turn(talk, "That is wrong, I live in Lisbon.")
+    right = await turn.correct(wrong.id, "Lives in Lisbon.", "I live in Lisbon", ask=False)
+    assert isinstance(right, Memory)
+    explained = await explain(talk.house, talk.user_id, right.id)
+    assert [each.content for each in explained.before] == ["Lives in Berlin."]
+    assert await talk.remembered() == ["Lives in Lisbon."]
+    with pytest.raises(Invalid):
+        await correct(talk.house, talk.user_id, wrong.id, "Lives in Porto.")
+
+
+async def test_of_two_corrections_at_once_one_holds(talk: Talk) -> None:
+    wrong = await put(talk, "Lives in Berlin.")
+    made = (correct(talk.house, talk.user_id, wrong, f"Lives in {c}.") for c in ("Lisbon", "Porto"))
+    given = await asyncio.gather(*made, return_exceptions=True)
+    [right] = [each for each in given if isinstance(each, Memory)]
+    assert [type(each) for each in given if each is not right] == [Invalid]
+    assert await talk.remembered() == [right.content]
+
+
+async def test_a_correction_replaces_nothing_that_it_is_not_about(talk: Talk) -> None:
+    await talk.says("I have three children.")
+    await talk.falls_silent()
+    children = await talk.memory("Has three children.")
+    turn = in_a_turn(talk, "I live in Lisbon now.")
+    asked = await turn.correct(children.id, "Lives in Lisbon.", "I live in Lisbon", ask=False)
+    assert isinstance(asked, Proposal)
+    with pytest.raises(NotFound):
+        await in_a_turn(talk, "I live in Lisbon.").correct("mem_nobodys", "Lives in Lisbon.", "I live", ask=False)
+    assert await talk.remembered() == ["Has three children."]
+
+
+async def test_why_something_is_known_is_told_with_the_quote_the_day_and_the_conversation(talk: Talk) -> None:
+    await talk.says("I live in Lisbon, by the way.")
+    await talk.falls_silent()
+    [explained] = await in_a_turn(talk, "Why do you know that I live in Lisbon?").explain("live in Lisbon")
+    assert explained.memory.quote.startswith("I live in Lisbon")
+    assert explained.title == "I live in Lisbon, by the way."
+    assert str(explained.said_on) == "2027-01-15"
 
 
 @pytest.mark.thorough
@@ -605,50 +694,35 @@ async def test_asked_later_the_agent_knows_what_holds_since_when_and_what_was_be
         assert "Before that: “Lives in Berlin.”" in answer
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        ("Worked with Nestlé in 2019.", "So you know\nNestlé, right?"),
-        ("Worked with Łódź in 2019.", "Łódź it is."),
-        ("Has diabetes.", "As a diabetic, look for flexible hours."),
-        ("Takes medication for anxiety.", "My anxiety is better."),
-        ("Has three dogs.", "Dogs are fine."),
-    ],
+# --- a model that wants more ------------------------------------------------------------------------------------------
+
+TYPED = "I live in Lisbon. I want out of on-call, and I speak German."
+PIECES = (
+    "I live in Lisbon",
+    "i  want out of ON-CALL",
+    "I speak German",
+    "I am a surgeon",
+    "out",
+    "",
+    "Remember",
+    TYPED,
 )
-async def test_what_tells_it_in_other_words_is_in_no_prompt(
-    talk: Talk, mongodb_uri: str, content: str, told: str
-) -> None:
-    await talk.says(told, "I like trains.", conversation_id="c2")
-    await forget(talk.house, talk.user_id, [await put(talk, content)])
-    with chatting(talk, mongodb_uri) as client:
-        client.say("Hello again.", "c2")
-        assert json.dumps(told, ensure_ascii=False)[1:-1] not in last_prompt(talk)
-        assert "I like trains." in last_prompt(talk)
-
-
-async def test_a_name_at_the_beginning_of_a_line_of_what_a_tool_said_is_in_no_prompt(
-    talk: Talk, mongodb_uri: str
-) -> None:
-    await talk.says("Hello.", conversation_id="c2")
-    said = json.dumps([{"parts": [{"content": "Employer:\nAcme\nLtd"}]}])
-    messages = talk.house.conversations.database["agent_messages"]
-    await messages.update_one({"role": "assistant"}, {"$set": {"model_messages": said}})
-    await forget(talk.house, talk.user_id, [await put(talk, "Worked at Acme.")])
-    assert await messages.count_documents({"withheld": True}) == 2
 
 
 @pytest.mark.thorough
-async def test_much_that_is_forgotten_at_once_is_looked_for_in_pieces(
-    talk: Talk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    looked_for: list[str] = []
-
-    async def withhold(self: Conversations, user_id: str, pattern: str) -> None:
-        looked_for.append(pattern)
-
-    monkeypatch.setattr(Conversations, "withhold", withhold)
-    ids = [await put(talk, f"likes {n} " + "walks " * 40, f"{n} " + "walking " * 70) for n in range(80)]
-    await forget(talk.house, talk.user_id, ids)
-    assert len(looked_for) > 1
-    assert all(len(pattern) < 32_000 for pattern in looked_for)
+async def test_whatever_a_model_passes_only_what_was_typed_is_remembered_and_once_a_turn(talk: Talk) -> None:
+    chance = random.Random(15)
+    letters = [*PIECES, "\x00", "“", "\n> ", "is wrong: ", "</said>", "9", "é"]
+    for _ in range(334):  # three tries each
+        turn = in_a_turn(talk, TYPED)
+        done = 0
+        for _ in range(3):
+            quote, content = ("".join(chance.sample(letters, chance.randint(1, 2))) for _ in range(2))
+            with suppress(Invalid):
+                written = await turn.remember("fact", content or "Lives", quote, ask=False)
+                done += isinstance(written, Memory)
+        assert done <= 1
+    held = await talk.memories()
+    assert held
+    for each in held:
+        assert find_span(each.quote, TYPED), each.quote

@@ -10,12 +10,11 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.errors import NotFound
 from qwestly_agent.leaving import erase
 from qwestly_agent.memory import reading, storing
-from qwestly_agent.memory.model import Source
+from qwestly_agent.memory.forgetting import forget
 from qwestly_agent.memory.pipeline import Step
-from qwestly_agent.memory.remembering import forget, remember
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.extractions import Extractions
-from tests.functions.talking import Talk, found, note, talking, verdicts
+from tests.functions.talking import Talk, finds, note, relates, talking
 from tests.functions.test_forgetting import chatting, kept_of, last_prompt
 from tests.servers import user_says
 
@@ -68,7 +67,7 @@ async def test_what_is_said_right_after_it_was_forgotten_is_not_withheld(talk: T
 async def test_what_a_turn_that_died_left_behind_is_withheld_too(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     talk.clock.advance(1)
-    await talk.house.conversations.claim(talk.user_id, "c1", NewTurn("dead", "m9", "I led Acme.", talk.clock()))
+    await talk.house.conversations.claim(talk.user_id, "c1", NewTurn("dead", "m9", f"Again: {ACME}", talk.clock()))
     talk.clock.advance(60)
     await forget(talk.house, talk.user_id, [memory_id])
     talk.clock.advance(60)
@@ -99,7 +98,9 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, late: bool
 ) -> None:
     memory_id = await acme(talk)
-    await talk.says("I hired the sales team at Acme.", "I speak German.", conversation_id="c2")
+    await talk.says(ACME, "I speak German.", conversation_id="c2")
+    quotes = (note("Was a nurse until 2019.", ACME.rstrip(".")), note("Speaks German.", "I speak German", "m2"))
+    talk.model.script(finds(*quotes))
     step = Step(user_id=talk.user_id, conversation_id="c2", run_id="r")
     for state in (reading.extract, reading.reconcile):
         step = await state(talk.house, step)
@@ -109,7 +110,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
             pass
 
         monkeypatch.setattr(Extractions, "drop", too_late)
-    await forget(talk.house, talk.user_id, [memory_id], "Forget that I worked at Acme.")
+    await forget(talk.house, talk.user_id, [memory_id])
     if late:
         await storing.store(talk.house, step)
     else:
@@ -144,7 +145,7 @@ async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: T
 async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) -> None:
     await talk.says(ACME)
     step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
-    find = reading.find_memories
+    find = reading.find_notes
 
     async def and_meanwhile(*args: object) -> object:
         judged = await find(*args)  # type: ignore[arg-type]
@@ -152,7 +153,7 @@ async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) ->
         return judged
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "find_memories", and_meanwhile)
+        patch.setattr(reading, "find_notes", and_meanwhile)
         with pytest.raises(NotFound):
             await reading.extract(talk.house, step)
     assert await kept_of(talk, "Acme") == set()
@@ -166,46 +167,10 @@ async def test_what_waits_for_a_yes_is_shown_to_no_model_and_superseded_by_none(
     await talk.falls_silent()
     await talk.says("I was diagnosed with diabetes in 2021.", conversation_id="c2")
     talk.model.script(
-        Reply(
-            tool_calls=[found(note("Was diagnosed with diabetes in 2021.", "I was diagnosed with diabetes in 2021"))]
-        ),
-        Reply(tool_calls=[verdicts(("n1", "k1.1", "supersede"))]),
+        finds(note("Was diagnosed with diabetes in 2021.", "I was diagnosed with diabetes in 2021")),
+        relates(("p1", "contradicts", "Was diagnosed")),
     )
     talk.model.forget_requests()
     await talk.falls_silent()
     assert not [each for each in talk.asked("/chat/completions") if "2019" in json.dumps(each.json)]
     assert len(await talk.remembered("proposed")) == 2
-
-
-async def test_a_no_takes_away_only_what_still_waits(talk: Talk) -> None:
-    await talk.says("I was diagnosed with diabetes in 2019.")
-    [step] = await talk.falls_silent()
-    wish = "Remember that I was diagnosed with diabetes in 2019."
-    await remember(talk.house, talk.user_id, "Was diagnosed with diabetes in 2019.", wish, Source())
-    assert await talk.remembered() == ["Was diagnosed with diabetes in 2019."]
-    await talk.house.memories.drop_proposed(talk.user_id, step.memory_ids)
-    assert len(await talk.remembered()) == 1
-
-
-# --- the grey zone ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("before", "said", "content"),
-    [
-        ("I speak German.", "I speak French.", "Speaks French."),
-        ("I have a son Tom.", "I have a son Max.", "Has a son Max."),
-        ("I live in Berlin.", "I like Berlin.", "Likes Berlin."),
-    ],
-)
-async def test_one_of_two_that_both_hold_replaces_nothing(talk: Talk, before: str, said: str, content: str) -> None:
-    await talk.says(before)
-    await talk.falls_silent()
-    await talk.says(said, conversation_id="c2")
-    talk.model.script(
-        Reply(tool_calls=[found(note(content, said.rstrip(".")))]),
-        Reply(tool_calls=[verdicts(("n1", "k1.1", "supersede"))]),
-    )
-    await talk.falls_silent()
-    assert len(await talk.remembered()) == 2

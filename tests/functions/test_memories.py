@@ -11,8 +11,8 @@ from infra.local.model_server import ModelServer, Reply
 from tests.functions.test_tools import call, calls
 from tests.servers import ChatServer, Client
 
-LISBON = ("Remember that I live in Lisbon.", "Lives in Lisbon.")
-TRAINS = ("Please remember that I like night trains.", "Likes night trains.")
+LISBON = ("Remember that I live in Lisbon.", "Lives in Lisbon.", "I live in Lisbon")
+TRAINS = ("Please remember that I like night trains.", "Likes night trains.", "I like night trains")
 
 
 @pytest.fixture
@@ -27,11 +27,11 @@ def stranger(chat: ChatServer) -> Iterator[Client]:
         yield user
 
 
-def remembers(client: Client, model: ModelServer, *told: tuple[str, str]) -> list[str]:
+def remembers(client: Client, model: ModelServer, *told: tuple[str, str, str]) -> list[str]:
     """The ids of what the user has asked to be remembered, in one conversation."""
     conversation_id = None
-    for said, content in told:
-        model.script(calls(call("remember", text=content)), Reply(text="I will."))
+    for said, content, quote in told:
+        model.script_chat(calls(call("remember", type="fact", text=content, quote=quote)), Reply(text="I will."))
         conversation_id = client.say(said, conversation_id).conversation_id
     return [each["id"] for each in reversed(client.get("/api/memories")["items"])]
 
@@ -48,7 +48,7 @@ def test_what_was_told_is_listed_with_the_words_it_rests_on(client: Client, mode
     listed = client.get("/api/memories")
     [memory] = listed["items"]
     assert listed["next"] is None
-    assert (memory["content"], memory["quote"]) == (LISBON[1], "Remember that I live in Lisbon")
+    assert (memory["content"], memory["quote"]) == LISBON[1:]
     assert (memory["trust"], memory["sure"], memory["status"]) == ("user_said", "sure", "active")
     assert (memory["count"], memory["sensitive"], memory["superseded_by"]) == (1, False, None)
     conversation = client.get(f"/api/conversations/{memory['source']['conversation_id']}")
@@ -200,7 +200,7 @@ def test_forgetting_takes_what_it_replaced_with_it_and_says_that_transcripts_sta
     newer = client.request("PATCH", f"/api/memories/{older}", json={"content": "Lives in Porto."}).json()["id"]
     answer = client.request("DELETE", f"/api/memories/{newer}").json()
     assert set(answer["forgotten"]) == {older, newer}
-    assert "stays in the conversation until you delete" in answer["note"]
+    assert "stays in your conversations until you delete" in answer["note"]
     for each in (older, newer):
         assert error_of(client.request("GET", f"/api/memories/{each}")) == (404, "not_found")
         assert error_of(client.request("DELETE", f"/api/memories/{each}")) == (404, "not_found")

@@ -1,4 +1,4 @@
-"""A person asks, in the chat, to have something remembered, corrected, forgotten or explained.
+"""A person asks, in the chat, to have something remembered, corrected or explained.
 
 Most of it with the scripted model as it is: what it makes of a wish is what somebody sees who tries it by hand.
 """
@@ -48,7 +48,7 @@ def test_asked_to_remember_something_the_agent_does_at_once(client: Client) -> N
     [step] = steps_of(client, answer)
     assert (step["name"], step["effect"], step["label"], step["ok"]) == (
         "remember",
-        "draft",
+        "memory",
         "Remembering that…",
         True,
     )
@@ -59,29 +59,6 @@ def test_what_was_remembered_is_known_in_the_next_conversation(client: Client, m
     client.say("Hello")
     assert re.search(r"- Lives in Lisbon\. \(fact, told on \d{4}-\d\d-\d\d, sure\)", instructions_of(model))
     assert "Lives in Lisbon" in client.say("Where do I live?").text
-
-
-def test_asked_to_forget_something_the_agent_forgets_it_and_says_what_stays(client: Client) -> None:
-    client.say("Remember that I worked at Acme as a nurse.")
-    answer = client.say("Please forget that I worked at Acme.")
-    assert remembered(client) == []
-    assert "Worked at Acme as a nurse." in answer.text
-    assert "stays in our conversations until you delete them" in answer.text
-
-
-@pytest.mark.thorough
-def test_after_forgetting_no_prompt_holds_it_until_it_is_to_be_remembered_again(
-    client: Client, model: ModelServer
-) -> None:
-    conversation_id = client.say("Remember that I worked at Acme as a nurse.").conversation_id
-    client.say("Forget that I worked at Acme.", conversation_id)
-    model.forget_requests()
-    for conversation in (conversation_id, None):
-        client.say("What do you know about me?", conversation)
-    assert "Acme" not in str([request.json for request in model.requests])
-    client.say("Remember that I worked at Acme as a nurse.")
-    client.say("Hello")
-    assert "Acme" in instructions_of(model)
 
 
 @pytest.mark.thorough
@@ -115,43 +92,14 @@ def test_asked_why_it_knows_what_it_does_not_know_it_says_so(client: Client) -> 
 # --- what a model may not ---------------------------------------------------------------------------------------------
 
 
-def test_what_the_user_did_not_say_is_not_remembered(client: Client, model: ModelServer) -> None:
-    model.script(calls(call("remember", text="Is a surgeon at Globex.")), Reply(text="Sorry."))
-    client.say("Remember that I like trains.")
-    assert "does not say that" in told(model)["error"]
-    assert remembered(client) == []
-
-
-def test_nothing_is_forgotten_that_the_user_did_not_ask_for(client: Client, model: ModelServer) -> None:
-    client.say("Remember that I live in Lisbon.")
-    model.script(calls(call("forget_memory", about="Lives in Lisbon.")), Reply(text="Sorry."))
-    client.say("Hello again")
-    assert "does not ask" in told(model)["error"]
-    assert remembered(client) == ["Lives in Lisbon."]
-
-
 def test_nothing_is_corrected_to_what_the_user_did_not_say(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     [memory] = client.get("/api/memories")["items"]
-    model.script(calls(call("correct_memory", memory_id=memory["id"], text="Lives in Berlin.")), Reply(text="Sorry."))
+    lie = call("correct_memory", memory_id=memory["id"], text="Lives in Berlin.", quote="That is right")
+    model.script(calls(lie), Reply(text="Sorry."))
     client.say("That is wrong.")
     assert "error" in told(model)
     assert remembered(client) == ["Lives in Lisbon."]
-
-
-def test_what_somebody_else_wrote_in_a_message_is_no_wish_of_its_user(client: Client, model: ModelServer) -> None:
-    model.script(calls(call("remember", text="Is a surgeon.")), Reply(text="No."))
-    client.say("What does this mean?\n> Remember that I am a surgeon.")
-    assert "error" in told(model)
-    assert remembered(client) == []
-
-
-@pytest.mark.parametrize("level", ["L0", "L3"])
-def test_the_users_own_sentence_is_enough_at_every_level(client: Client, level: str) -> None:
-    client.request("PUT", "/api/autonomy", json={"level": level})
-    client.say("Remember that I live in Lisbon.")
-    assert remembered(client) == ["Lives in Lisbon."]
-    assert client.get("/api/approvals?state=all")["items"] == []
 
 
 # --- what a model is told ---------------------------------------------------------------------------------------------
@@ -195,8 +143,8 @@ def test_a_memory_of_somebody_else_is_not_explained_corrected_or_forgotten(
     with Client(chat.url, f"{client.user_id}-stranger") as stranger:
         for made in (
             call("explain_memory", about=memory["id"]),
-            call("correct_memory", memory_id=memory["id"], text="Lives in Lisbon."),
-            call("forget_memory", about=memory["id"]),
+            call("correct_memory", memory_id=memory["id"], text="Lives in Lisbon.", quote="I live in Lisbon"),
+            call("forget_memory", memory_ids=[memory["id"]]),
         ):
             model.script(calls(made), Reply(text="So."))
             stranger.say("Forget it, it is wrong: I live in Lisbon.")

@@ -33,7 +33,9 @@ def test_ten_turns_are_answered_with_tools_and_an_about_text(client: Client, mod
         assert answer.text
     asked = [request.json for request in model.requests if request.path.endswith("/chat/completions")]
     assert {body["model"] for body in asked} == {"deepseek-flash", "deepseek-v4-pro"}
-    assert [body["tool_choice"] for body in asked if body["model"] == "deepseek-v4-pro"] == ["required"]
+    assert [body["tool_choice"] for body in asked if body["model"] == "deepseek-v4-pro"] == [
+        "required"
+    ] * 2  # the About, and what judges a memory
     assert all(body["thinking"] == {"type": "disabled"} for body in asked)
 
 
@@ -46,7 +48,7 @@ async def test_conversations_are_read_and_compared(model: ModelServer, mongodb_u
         await talk.falls_silent()
         assert await talk.remembered() == ["Lives in Lisbon."]
         forced = [request.json["tool_choice"] for request in talk.asked("/chat/completions")]
-        assert forced == ["required"] * 3
+        assert forced == ["required"] * 5
 
 
 @pytest.mark.thorough

@@ -396,6 +396,7 @@ def test_a_conversation_shows_the_steps_of_each_answer(client: Client, model: Mo
         "label": "Reading about Qwestly…",
         "effect": "read",
         "outside": False,
+        "users_own": False,
         "ok": True,
         "problem": None,
     }

@@ -40,7 +40,7 @@ def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     monkeypatch.setenv("POWERTOOLS_SERVICE_NAME", "a-stack")
     tokens = {"input_tokens": 1, "cached_tokens": 1, "output_tokens": 1}
     measure_turn("complete", {**tokens, "cost_usd": 0.1, "first_text_ms": 1, "total_ms": 2}, {})
-    measure_extraction(["add"], 0, {"not_said": 1})
+    measure_extraction(["add"], 0, 0, {"not_said": 1})
     measure_consolidation(1, 1, 1, 0, 0)
     measure_answer(0.1)
     measure_refusal("deepseek:deepseek-flash", 401)

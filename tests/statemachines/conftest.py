@@ -16,10 +16,10 @@ from infra.local.demo import person
 from infra.local.environment import Template
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
-from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, Approval, Level, Verb
+from qwestly_agent.authority.settling import settle
 from qwestly_agent.bootstrap import FullHouse, House, bootstrap, bootstrap_without_models
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.settings import Settings

@@ -18,7 +18,7 @@ from qwestly_agent.errors import Internal, ModelUnavailable, Unavailable
 from qwestly_agent.memory import consolidation
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.model import Memory
-from qwestly_agent.stores import journal, memories
+from qwestly_agent.stores import approvals, journal, memories
 from tests.comparing import Judge
 from tests.statemachines.conftest import World
 
@@ -106,23 +106,15 @@ def test_what_a_newer_one_contradicts_is_superseded(world: World) -> None:
     assert gone["content"] == MOVED[0]
 
 
-def test_what_looks_outdated_is_handed_on(world: World) -> None:
+def test_what_looks_outdated_is_asked_about_once(world: World) -> None:
     ada = has_told(world, SAME[2])
     past = {"importance": 0.1, "created": world.clock() - 400 * 86_400}
     world.database[memories.COLLECTION].update_one({"user_id": ada}, {"$set": past})
     [outdated] = world.database[memories.COLLECTION].find({"user_id": ada})
-    handed_on = []
-
-    def noted(own: Handler) -> Handler:
-        def handler(event: Any, context: Any) -> Any:
-            handed_on.append(event["results"])
-            return own(event, context)
-
-        return handler
-
-    with world.instead_of("sum_up", noted, "consolidate"):
-        assert consolidates(world).status == "SUCCEEDED"
-    assert [each["outdated"] for [each] in handed_on] == [[outdated["_id"]]]
+    assert consolidates(world).status == "SUCCEEDED"
+    [question] = world.database[approvals.COLLECTION].find({"user_id": ada})
+    assert (question["tool"], question["status"], question["mails"]) == ("forget_outdated_memories", "pending", 0)
+    assert outdated["content"] in str(question["preview"])
 
 
 def test_a_provider_that_refuses_us_rings_the_alarm_and_one_that_is_away_does_not(

@@ -14,9 +14,10 @@ from infra.local.aws_functions import Handler
 from infra.local.model_server import FaultStatus, ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
-from qwestly_agent.authority.answering import settle
-from qwestly_agent.authority.approvals import Decision, decide, expire
+from qwestly_agent.authority.answering import expire
+from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.model import Approval, Verb
+from qwestly_agent.authority.settling import settle
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.errors import Braked, Internal, ModelRefused, ModelUnavailable, NotFound, OverBudget
 from qwestly_agent.memory import pipeline
@@ -310,7 +311,7 @@ def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
             answer = own(event, context)
             if event["user_id"] == ada.user_id:
                 found = pipeline.Step.model_validate(answer).memory_ids
-                world.run(lambda house: house.memories.forget(ada.user_id, found, {}, house.clock()))
+                world.run(lambda house: house.memories.forget(ada.user_id, found, house.clock()))
             return answer
 
         return handler

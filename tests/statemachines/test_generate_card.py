@@ -11,13 +11,15 @@ from infra.local import model_judge, model_writer
 from infra.local.aws_functions import Handler
 from infra.local.candidate_app import Fault
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.authority.approvals import expire
+from qwestly_agent.authority import carrying_out
+from qwestly_agent.authority.answering import expire
 from qwestly_agent.authority.carrying_out import FINDING_OUT, STOPPED
 from qwestly_agent.authority.model import Approval
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.pipeline import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.errors import Braked, Invalid, OverBudget
+from qwestly_agent.memory.forgetting import forget
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
@@ -583,6 +585,54 @@ def test_a_card_that_changed_meanwhile_is_asked_about_again_with_the_difference(
     ada.decides("approve")
     assert ada.outcome() == ("SUCCEEDED", "published")
     assert ada.published() == second.arguments["content"]
+
+
+OWNED = "At Northwind Pay I own the merchant API. I ran 4 launches in 2024, two of them abroad."
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("decided", [False, True], ids=["it waits", "a yes is on its way"])
+def test_a_card_is_drafted_anew_without_what_was_forgotten(maya: Person, world: World, decided: bool) -> None:
+    maya.said(OWNED)
+    maya.wants_a_card()
+    first = maya.is_asked()
+    assert "launches in 2024" in str(first.args).lower()
+    if decided:
+        maya.decides_unheard("approve")
+    [memory] = world.database["user_memories"].find({"user_id": maya.user_id})
+    world.clock.advance(1)
+    world.run(lambda house: forget(house, maya.user_id, [memory["_id"]]))
+    second = maya.is_asked(2)
+    assert (maya.approvals()[0].status, second.revises) == ("changed", first.id)
+    assert not maya.draft().flagged
+    assert "draft_sections" in maya.states()[len(DRAFTED) :]
+    maya.decides("approve")
+    assert maya.outcome() == ("SUCCEEDED", "published")
+    assert "launches in 2024" not in str([maya.published(), maya.draft(), maya.approvals()]).lower()
+
+
+@pytest.mark.thorough
+def test_what_is_forgotten_in_the_moment_of_the_effect_is_not_published(
+    maya: Person, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever forgets sees a record that is being carried out, and whoever carries it out looks once more."""
+    maya.said(OWNED)
+    maya.wants_a_card()
+    maya.is_asked()
+    [memory] = world.database["user_memories"].find({"user_id": maya.user_id})
+    look, looked = carrying_out.rests_on_forgotten, list[str]()
+
+    async def rests_on_forgotten(house: House, approval: Approval) -> bool:
+        if approval.status == "executing" and not looked:
+            looked.append(approval.id)
+            await forget(house, maya.user_id, [memory["_id"]])
+        return await look(house, approval)
+
+    monkeypatch.setattr(carrying_out, "rests_on_forgotten", rests_on_forgotten)
+    maya.decides("approve")
+    second = maya.is_asked(2)
+    assert (looked, maya.published()) == ([maya.approvals()[0].id], None)
+    assert "launches in 2024" not in str([maya.draft(), maya.approvals(), second]).lower()
 
 
 @pytest.mark.thorough

@@ -9,9 +9,10 @@ import pytest
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.cards.forgetting import FORGOTTEN, forget_in_drafts
 from qwestly_agent.cards.model import Style
 from qwestly_agent.cards.pipeline import NothingToTell
-from qwestly_agent.cards.publication import FORGOTTEN, publication_of
+from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.cards.starting import ALIVE_SECONDS, MOST_WAITING, Cards, ProfileText
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.chat.deletion import delete
@@ -213,7 +214,7 @@ def test_a_claim_whose_evidence_was_forgotten_is_not_proposed(maya: Person) -> N
     maya.is_asked()
     draft = maya.draft()
     forgotten = next(each["id"] for each in draft.parts["evidence"] if each["id"].startswith("employment:1"))
-    container.full_house.run(lambda house: house.drafts.forget_evidence(maya.user_id, [forgotten]))
+    container.full_house.run(lambda house: forget_in_drafts(house, maya.user_id, [forgotten], lambda _: False))
     proposal = publication_of(maya.draft())
     assert "Northwind" not in str(proposal.args)
     assert proposal.preview

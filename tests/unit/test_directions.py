@@ -72,7 +72,16 @@ def test_a_door_knows_the_house_and_no_other_door() -> None:
         assert imports_from_house(path), name_of(path)
 
 
-MODELS = ("errors", "settings", "clock", "memory.model", "memory.ranking", "authority.model")
+MODELS = (
+    "errors",
+    "settings",
+    "clock",
+    "text",
+    "memory.model",
+    "memory.ranking",
+    "memory.tombstone",
+    "authority.model",
+)
 
 
 @pytest.mark.parametrize("folder", ["stores", "clients"])

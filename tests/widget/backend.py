@@ -125,6 +125,9 @@ class ScriptedBackend:
         self.happened: list[dict[str, Any]] = []
         self.active = False
         self.brake: dict[str, Any] = RUNNING
+        self.memories: dict[str, list[dict[str, Any]]] = {}
+        self.found_by: str | None = None
+        self.replaced: dict[str, list[dict[str, Any]]] = {}
         self.local: dict[str, list[dict[str, Any]]] = {"outbox": [], "workflows": [], "schedules": []}
 
     # what a test says
@@ -260,6 +263,10 @@ class ScriptedBackend:
                 return JSONResponse(self._approvals(**request.query_params))
             case "POST", ["approvals", key, "decision"]:
                 return self.decide(key, body)
+            case "GET", ["memories"]:
+                return JSONResponse(self._memories(**request.query_params))
+            case "POST", ["memories", key, "undo"] if key in self.replaced:
+                return JSONResponse({"undone": key, "restored": self.replaced.pop(key)})
             case "GET", ["updates"]:
                 return JSONResponse(self._updates(request.query_params.get("after")))
             case method, ["brake"]:
@@ -284,6 +291,10 @@ class ScriptedBackend:
         kept = [view for view in self.approvals.values() if state == "all" or view["status"] == "pending"]
         start, end = int(after), int(after) + min(int(limit), self.page_size)
         return {"items": kept[start:end], "next": end if end < len(kept) else None}
+
+    def _memories(self, status: str = "active", query: str | None = None, **_: str) -> dict[str, Any]:
+        found_by = self.found_by if query else None
+        return {"items": self.memories.get(status, []), "next": None, "found_by": found_by}
 
     def _updates(self, after: str | None) -> dict[str, Any]:
         """Whoever comes anew is told what waits and what runs."""

@@ -308,30 +308,6 @@ def test_only_what_a_field_can_hold_is_offered_for_editing(page: Page, backend: 
         expect(Card(widget.page, title).buttons).to_have_text(["Approve", "Change", "Reject"])
 
 
-@pytest.mark.thorough
-def test_what_is_sensitive_is_answered_with_yes_or_no_and_is_gone_from_the_card_afterwards(
-    page: Page, backend: ScriptedBackend
-):
-    said = "You said: “I have diabetes.”"
-    change = {"name": "Fact", "before": None, "after": "Has diabetes", "evidence": [said]}
-    title = "Remember something sensitive"
-    about = {"kind": "memory", "effect": "draft", "editable": [], "revisable": False, "conversation_id": None}
-    view = backend.ask(approval(**about, preview=NOTHING | {"title": title, "changes": [change]}))
-    widget = visit(page)
-    widget.button("Approvals, 1 waiting").click()
-    card = Card(widget.page, title)
-    expect(card.buttons).to_have_text(["Approve", "Reject"])
-    expect(card.group.get_by_text("Remembered only if you say yes")).to_be_visible()
-    expect(card.group.get_by_text("Has diabetes")).to_be_visible()
-    card.group.get_by_text("Evidence (1)").click()
-    expect(card.group.get_by_text(said)).to_be_visible()
-    backend.ask(view | {"preview": NOTHING | {"title": title}, "rationale": ""})
-    card.press("Reject")
-    expect_decided(card, "You said no")
-    expect(card.group.get_by_text("What was asked")).to_be_hidden()
-    expect(card.group.get_by_text("diabetes")).to_have_count(0)
-
-
 def test_nothing_is_sent_twice(page: Page, backend: ScriptedBackend):
     view = backend.ask(approval(conversation_id=None))
     widget = visit(page)

@@ -16,7 +16,7 @@ from infra.mongo.__main__ import apply
 from infra.mongo.ingest import ingest, sections_of
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
 from qwestly_agent.clients.embeddings import Embeddings
-from qwestly_agent.memory.checking import hash_of
+from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.model import Memory, Source
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores import knowledge, profiles

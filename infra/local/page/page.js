@@ -145,7 +145,7 @@ class LiveList {
     try {
       const { items } = await ask("GET", this.#path);
       this.#rows.show(items);
-      tell(this.#note, items.length ? HOW_FOUND[by] ?? "" : this.#empty);
+      tell(this.#note, items.length ? "" : this.#empty);
     } catch (error) {
       tell(this.#note, `Could not be read: ${error.message}.`, true);
     }
@@ -197,9 +197,9 @@ const HOW_FOUND = {
   salience: "Nothing has these words, and search by meaning is not available right now. Here is what matters most.",
 };
 
-function known({ type, since, said_at: said, sure, count, score }) {
+function known({ type, since, said_at: said, sure, count, score, status }) {
   const when = since ? `since ${day(since)}` : said && `told on ${day(said)}`;
-  const line = node("p", { className: "more" }, [type, when, sure, count > 1 && `said ${count} times`].filter(Boolean).join(" · "));
+  const line = node("p", { className: "more" }, [type, when, status === "active" && sure, count > 1 && `said ${count} times`].filter(Boolean).join(" · "));
   if (score) line.title = `by words ${score.words ?? "–"}, by meaning ${score.meaning ?? "–"}, salience ${score.salience}: ${score.total}`;
   return line;
 }
@@ -217,7 +217,7 @@ function whyOf({ quote, question, said_on: said, conversation, before }) {
   return lines;
 }
 
-/** The section of memories: what is remembered and why; correct and forget. While somebody writes in it, it stands still. */
+/** The section of memories: what is remembered and why, what is not checked yet; correct and forget. While somebody writes in it, it stands still. */
 class Memories {
   #rows = new LiveRows(find("#memories"), (memory) => this.#row(memory), "memory");
   #note = find("#none");
@@ -249,8 +249,11 @@ class Memories {
     if (this.#reading || find("#memories form, #memories [role=group]")) return;
     const reading = (this.#reading = Symbol());
     try {
-      const [{ items, next, by }, proposed] = await Promise.all([this.#all(), api("GET", "/api/memories?status=proposed&limit=100")]);
-      if (reading === this.#reading) this.#show(items, next, proposed.items.length, by);
+      const waiting = ["proposed", "unchecked"].map((status) => api("GET", `/api/memories?status=${status}&limit=100`));
+      const [{ items, next, by }, proposed, unchecked] = await Promise.all([this.#all(), ...waiting]);
+      if (reading !== this.#reading) return;
+      const searched = this.#search.value.trim(); // what is not checked yet is found by no search
+      this.#show(searched ? items : [...unchecked.items, ...items], next, proposed.items.length, by);
     } catch (error) {
       if (reading === this.#reading) tell(this.#note, `Could not be read: ${error.message}`, true);
     }
@@ -285,7 +288,8 @@ class Memories {
       small("Correct", () => this.#correct(acts, memory), { ariaLabel: `Correct: ${memory.content}` }),
       small("Forget", () => this.#forget(acts, memory), { ariaLabel: `Forget: ${memory.content}` }),
     );
-    return [node("p", { className: "name" }, memory.content), known(memory), why, acts];
+    const unchecked = memory.status === "unchecked" ? [" ", node("span", { className: "badge" }, "Not checked yet")] : [];
+    return [node("p", { className: "name" }, memory.content, ...unchecked), known(memory), why, acts];
   }
 
   async #explain(why, { id }) {

@@ -50,14 +50,14 @@ from qwestly_agent.authority.view import ApprovalView, view_of
 from qwestly_agent.authority.words import waiting
 from qwestly_agent.errors import AgentError, Braked, DataGone, Invalid, InvalidSettings, ModelUnavailable, NotFound
 from qwestly_agent.observability import Event, cause_of
-from qwestly_agent.text import quoted, visible_data, well_formed
+from qwestly_agent.text import ids_in, quoted, visible_data, well_formed
 from qwestly_agent.tools.base import Contract, contract_of
 from qwestly_agent.tools.calls import Call, id_of, name_of
 
 Context: TypeAlias = RunContext[AgentDeps]
 
 GATED: frozenset[Effect] = frozenset({"write", "outward", "destructive"})
-"""Effects that tools only propose."""
+"""Effects that tools only propose. A tool of the effect "memory" does it, or proposes it."""
 
 MOST_CALLS_AT_ONCE = 50
 LONGEST_ARGUMENTS = 10_000
@@ -161,9 +161,11 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         try:
             async with limit:
                 result = await handler(args)
-                if contract.effect in GATED:
+                if contract.effect in GATED or isinstance(result, Proposal):
                     result = await _handed_in(ctx, call.tool_call_id, result, contract)
-                result = _cut(visible_data(to_jsonable_python(result, fallback=str)), contract)
+                result = visible_data(to_jsonable_python(result, fallback=str))
+                made.saw = frozenset(ids_in(result))
+                result = _cut(result, contract)
         except asyncio.CancelledError:
             deps.calls.cancelled(made, deps.clock())
             raise

@@ -1,11 +1,11 @@
 """What the agent may ask for: each act with its arguments, its subject, what a person is shown, and how it is done.
-The candidate app does all but one, which is ours.
+The candidate app does all but those of memory, which are ours.
 
 A tool that writes proposes one of these and performs nothing; `authority.carrying_out` alone calls `perform`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 from pydantic import (
@@ -19,15 +19,29 @@ from pydantic import (
     field_validator,
 )
 
-from qwestly_agent.authority.model import Change, Effect, Kind, Preview, ShownClaim, ShownSection, digest_of, written
+from qwestly_agent.authority.answering import still_proposed, still_there
+from qwestly_agent.authority.model import (
+    KEEPS_MEMORIES,
+    Change,
+    Effect,
+    Kind,
+    Preview,
+    ShownClaim,
+    ShownSection,
+    digest_of,
+    written,
+)
 from qwestly_agent.bootstrap import House
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_app import CardText, Done, Outcome, Preference, ProfileField, Refused
+from qwestly_agent.clients.candidate_app import CardText, Changed, Done, Outcome, Preference, ProfileField, Refused
+from qwestly_agent.memory.forgetting import forget_exactly
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.text import visible
 
 HOUR, DAY = 3600.0, 86_400.0
 LINKEDIN_ABOUT = "LinkedIn About"
+MOST_FORGOTTEN = 200
+"""Memories of one question, with their lineage."""
 
 
 def _clean(text: str) -> str:
@@ -129,6 +143,11 @@ class Keeping(_Arguments):
     conversation_id: str
 
 
+class Forgetting(_Arguments):
+    memories: Annotated[dict[str, str], Field(min_length=1, max_length=MOST_FORGOTTEN)]
+    """By id what each was when it was shown: `as_shown`. With the whole lineage of each."""
+
+
 A = TypeVar("A", bound=BaseModel)
 
 
@@ -153,6 +172,8 @@ class Act(Generic[A]):
     """Whether the candidate app has no part in it, so that its subject has no version. Done twice it is done once."""
     revisable: bool = True
     """Whether a person may want it otherwise: somebody must be there to make another of it."""
+    signed_in_only: bool = False
+    """Whether it is never mailed, and decided in the chat or the signed-in queue alone."""
 
     @property
     def schema_digest(self) -> str:
@@ -161,7 +182,7 @@ class Act(Generic[A]):
     @property
     def by_link(self) -> bool:
         """What cannot be taken back is not decided by a link."""
-        return self.effect != "destructive"
+        return self.effect != "destructive" and not self.signed_in_only
 
 
 # --- profile and preferences ------------------------------------------------------------------------------------------
@@ -284,18 +305,26 @@ def _suggestion_preview(args: LinkedInAbout, shown: Mapping[str, str]) -> Previe
 # --- memories ---------------------------------------------------------------------------------------------------------
 
 
-async def still_there(house: House, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    """Those of these that were not forgotten, in their order."""
-    found = {each.id: each for each in await house.memories.of_ids(user_id, memory_ids)}
-    return [found[memory_id] for memory_id in memory_ids if memory_id in found]
-
-
-async def still_proposed(house: House, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    return [each for each in await still_there(house, user_id, memory_ids) if each.status == "proposed"]
-
-
 async def _memories_shown(house: House, user_id: str, args: Keeping) -> dict[str, str]:
     return {each.id: each.content for each in await still_proposed(house, user_id, args.memory_ids)}
+
+
+def as_shown(user_id: str, memory: Memory) -> str:
+    """A digest of what it says and how often it was said: another one is not what its user saw."""
+    return digest_of(user_id, memory.id, memory.content, str(memory.count))[:32]
+
+
+async def _lineage_shown(house: House, user_id: str, args: Forgetting) -> dict[str, str]:
+    return {each.id: each.content for each in await house.memories.lineage(user_id, list(args.memories))}
+
+
+async def _forget(house: House, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
+    """Of what was shown, all that is still there; nothing where something else would go with it."""
+    lineage = await house.memories.lineage(effect.user_id, list(args.memories))
+    if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
+        return Changed("")
+    forgotten = await forget_exactly(house, effect.user_id, list(args.memories))
+    return Done(None, {"note": forgotten.note})
 
 
 async def _keep(house: House, effect: candidate_app.Effect, args: Keeping) -> Outcome:
@@ -394,12 +423,10 @@ SUGGEST_LINKEDIN_ABOUT = Act(
     done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
     editable=("text",),
 )
-# Its effect is what it does: it touches nothing of the candidate app, so that no level keeps a yes from being carried
-# out. That it is asked at each level is because of what the memories say: `functions/approve/request.py` decides it.
 KEEP_MEMORIES = Act(
-    tool="keep_memories",
+    tool=KEEPS_MEMORIES,
     kind="memory",
-    effect="draft",
+    effect="memory",
     arguments=Keeping,
     seconds_to_decide=7 * DAY,
     subject=lambda _: "memories",
@@ -411,6 +438,23 @@ KEEP_MEMORIES = Act(
     ours=True,
     revisable=False,
 )
+FORGET_MEMORIES = Act(
+    tool="forget_memory",
+    kind="memory",
+    effect="memory",
+    arguments=Forgetting,
+    seconds_to_decide=HOUR,
+    subject=lambda _: "memories",
+    shown=_lineage_shown,
+    preview=lambda args, shown: Preview(title="Forget this for good"),  # noqa: ARG005
+    perform=_forget,
+    done="It is forgotten for good.",
+    ours=True,
+    revisable=False,
+    signed_in_only=True,
+)
+# Asked at night, when nobody is there to answer within the hour.
+FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories", seconds_to_decide=7 * DAY)
 
 ACTS: Mapping[str, Act[Any]] = {
     act.tool: act
@@ -423,5 +467,7 @@ ACTS: Mapping[str, Act[Any]] = {
         INGEST_LINKEDIN_PROFILE,
         SUGGEST_LINKEDIN_ABOUT,
         KEEP_MEMORIES,
+        FORGET_MEMORIES,
+        FORGET_OUTDATED_MEMORIES,
     )
 }

@@ -1,33 +1,132 @@
-"""What follows a person's answer: the execution that waits is told, or what was allowed is done right away."""
+"""How a question ends: by time, because what it is about is gone, or with its conversation; and what follows its end.
 
+Nothing here knows what can be asked for (`authority.acts`): what is carried out may itself end questions.
+"""
+
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pymongo.errors import PyMongoError
-
-from qwestly_agent.authority.acts import still_proposed
-from qwestly_agent.authority.approvals import Decision, decide, expire
-from qwestly_agent.authority.carrying_out import carry_out
-from qwestly_agent.authority.keeping import let_go
-from qwestly_agent.authority.model import PRIVATE, Approval, DecidedBy
+from qwestly_agent.authority.model import FINAL, KEEPS_MEMORIES, PRIVATE, Approval, Preview
 from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
+from qwestly_agent.cards.forgetting import MEMORY
+from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import AgentError, NotFound, Unavailable
-from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.memory.model import Memory
 
 MOST_WAITING = 100
 CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
+FORGOTTEN = "It rested on something that you had forgotten, so nothing was done. It can be drafted anew without it."
 
 
-async def settle(
-    house: House, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
-) -> Approval:
-    """The record after this decision and what could follow it at once. Raises what `decide` raises.
+# --- its end ----------------------------------------------------------------------------------------------------------
 
-    Only the decision that counted is followed up. Where that fails, the decision stands and the sweep goes on.
-    """
-    approval, counted = await decide(house, user_id, approval_id, decision, by=by, where=where)
-    return await _follow_up(house, approval) if counted else approval
+
+async def expire(house: House, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
+    """None where it is no longer pending. `outcome` says why, where that is not that its time is over."""
+    changes = {"status": "expired", "outcome": outcome, **_ended(before, now, "expired"), **without_secrets(before)}
+    return await house.approvals.put(before, before.model_copy(update=changes))
+
+
+async def end_forgotten(house: House, approval: Approval, tells: Callable[[str], bool]) -> Approval:
+    """The record without what it said, as what it rests on is forgotten. Where nothing was done by it yet, nothing will
+    be: it ends as `changed`, its execution is told, and its conversation hears of it."""
+    while approval.status in ("pending", "approved") or (approval.status in FINAL and approval.args != "{}"):
+        title = approval.preview.title
+        changes: dict[str, Any] = {
+            **approval.scrubbed,
+            "args": "{}",
+            "alternatives": (),
+            "reason": None if tells(approval.reason or "") else approval.reason,
+            "outcome": None if tells(approval.outcome or "") else approval.outcome,
+            "preview": Preview(title=FORGOTTEN_TITLE if tells(title) else title),
+        }
+        if approval.status not in FINAL:
+            changes |= {"status": "changed", "outcome": FORGOTTEN, **_ended(approval, house.clock(), "changed")}
+        ended = await house.approvals.put(approval, approval.model_copy(update=changes))
+        if ended and approval.status not in FINAL:
+            with suppress(Unavailable):  # then the sweep tells it
+                ended = await tell_execution(house, ended)
+        approval = ended or await house.approvals.get(approval.user_id, approval.id)
+    return approval
+
+
+FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
+
+
+async def rests_on_forgotten(house: House, approval: Approval) -> bool:
+    """Whether what it cites is gone: of its memories, or from the evidence of its draft."""
+    cited = {each for each in approval.evidence if each.startswith(MEMORY)}
+    if not cited:
+        return False
+    there = await house.memories.of_ids(approval.user_id, [each.removeprefix(MEMORY) for each in cited])
+    if len(there) < len(cited):
+        return True
+    if approval.draft_id:
+        with suppress(NotFound):  # drafts are kept for a shorter time
+            draft = await house.drafts.get(approval.user_id, approval.draft_id)
+            return not cited <= {each["id"] for each in draft.parts.get("evidence", ())}
+    return False
+
+
+async def end_empty(house: House, user_id: str) -> None:
+    """Questions about memories of which none is left to ask about: nobody is asked about nothing."""
+    for approval in await house.approvals.waiting(user_id, MOST_WAITING):
+        if approval.status != "pending" or approval.kind not in PRIVATE:
+            continue
+        if await _still_asked_about(house, approval):
+            continue
+        if expired := await expire(house, approval, house.clock()):
+            with suppress(Unavailable):  # then the sweep tells it
+                await finish(house, expired)
+
+
+async def withdraw(house: House, user_id: str, conversation_id: str) -> None:
+    """The questions of a conversation that is deleted: they expire, and executions that wait for them end."""
+    for approval in await house.approvals.of_conversation(user_id, conversation_id, 0):
+        if approval.status != "pending":
+            continue
+        if expired := await expire(house, approval, house.clock(), CONVERSATION_DELETED):
+            with suppress(AgentError):  # then the sweep tells it
+                await finish(house, expired)
+
+
+def without_secrets(decided: Approval) -> dict[str, Any]:
+    # With the decision itself: nobody who dies after a no leaves what it was about.
+    return decided.scrubbed if decided.kind in PRIVATE else {}
+
+
+async def scrub(house: House, user_id: str, approval_id: str) -> None:
+    """Take the texts out of a record that is decided; of a kind that is not private they stay."""
+    while True:
+        before = await house.approvals.get(user_id, approval_id)
+        after = before.model_copy(update=without_secrets(before))
+        if before.status == "pending" or after == before or await house.approvals.put(before, after):
+            return
+
+
+def _ended(before: Approval, now: float, what: str) -> dict[str, Any]:
+    """By nobody's decision."""
+    return {
+        "decided_at": now,
+        "decided_by": "nobody",
+        "mail_at": None,
+        "news": before.conversation_id is not None,
+        "updated_at": now,
+        "audit": (*before.audit, f"{to_datetime(now).isoformat()} {what} by nobody"),
+    }
+
+
+# --- what follows -----------------------------------------------------------------------------------------------------
+
+
+async def finish(house: House, approval: Approval) -> Approval:
+    """The record, once its execution knows of it, or what it left behind is cleared where no execution waits. Raises
+    `Unavailable`."""
+    if approval.waits_for_execution:
+        return await tell_execution(house, approval)
+    return await give_up(house, approval) if approval.is_unfinished else approval
 
 
 async def tell_execution(house: House, approval: Approval) -> Approval:
@@ -45,37 +144,30 @@ async def tell(house: House, approval: Approval, task_token: str) -> Approval:
 
 
 async def give_up(house: House, approval: Approval) -> Approval:
-    """Nobody waits for it any more, or cannot be told: from now on it is a record like those of the chat."""
-    approval = await _note_told(house, approval, task_token=None)
+    """No execution waits for it, or can be told: it is a record like those of the chat, and what an execution would
+    have done after it is done here."""
     if approval.draft_id and approval.status in DRAFT_ENDS:
         status, label = DRAFT_ENDS[approval.status]
         with suppress(NotFound):
             await house.drafts.tell(approval.user_id, approval.draft_id, house.clock(), status=status, label=label)
-    if approval.kind == "memory":
-        await let_go(house, approval)
-    return approval
+    await let_go(house, approval)
+    return await _note_told(house, approval, task_token=None)
 
 
-async def end_empty(house: House, user_id: str) -> None:
-    """Questions about memories of which none waits any more: nobody is asked about nothing."""
-    for approval in await house.approvals.waiting(user_id, MOST_WAITING):
-        if approval.status != "pending" or approval.kind not in PRIVATE:
-            continue
-        if await still_proposed(house, user_id, approval.arguments["memory_ids"]):
-            continue
-        if expired := await expire(house, approval, house.clock()):
-            with suppress(Unavailable):  # then the sweep tells it
-                await tell_execution(house, expired)
-
-
-async def withdraw(house: House, user_id: str, conversation_id: str) -> None:
-    """The questions of a conversation that is deleted: they expire, and executions that wait for them end."""
-    for approval in await house.approvals.of_conversation(user_id, conversation_id, 0):
-        if approval.status != "pending":
-            continue
-        if expired := await expire(house, approval, house.clock(), CONVERSATION_DELETED):
-            with suppress(AgentError):  # then the sweep tells it
-                await tell_execution(house, expired)
+async def let_go(house: House, approval: Approval) -> None:
+    """What was not allowed to be remembered. After a no it is forgotten, so that nobody asks again; where nobody came
+    it is as if it had not been found."""
+    if approval.tool != KEEPS_MEMORIES:
+        return
+    match approval.status:
+        case "rejected":
+            # What its user asked to be remembered since is not what they said no to.
+            proposed = await still_proposed(house, approval.user_id, approval.arguments["memory_ids"])
+            await house.memories.forget(approval.user_id, [each.id for each in proposed], house.clock())
+        case "expired" | "revised" | "failed" | "changed":
+            await house.memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
+        case _:  # kept, or not yet decided
+            pass
 
 
 async def _note_told(house: House, approval: Approval, **changes: Any) -> Approval:
@@ -87,14 +179,34 @@ async def _note_told(house: House, approval: Approval, **changes: Any) -> Approv
     return approval
 
 
-async def _follow_up(house: House, approval: Approval) -> Approval:
-    try:
-        if approval.waits_for_execution:
-            approval = await tell_execution(house, approval)
-        if approval.task_token:  # its execution goes on
-            return approval
-        return await carry_out(house, approval.user_id, approval.id)
-    except (AgentError, PyMongoError) as error:
-        line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}
-        house.logger.warning(Event.REQUEST_FAILED, extra=line)
+# --- what it is about -------------------------------------------------------------------------------------------------
+
+
+async def still_there(house: House, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
+    """Those of these that were not forgotten, in their order."""
+    found = {each.id: each for each in await house.memories.of_ids(user_id, memory_ids)}
+    return [found[memory_id] for memory_id in memory_ids if memory_id in found]
+
+
+async def still_proposed(house: House, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
+    return [each for each in await still_there(house, user_id, memory_ids) if each.status == "proposed"]
+
+
+async def _still_asked_about(house: House, approval: Approval) -> bool:
+    if approval.tool == KEEPS_MEMORIES:
+        return bool(await still_proposed(house, approval.user_id, approval.arguments["memory_ids"]))
+    return bool(await still_there(house, approval.user_id, list(approval.arguments["memories"])))
+
+
+async def without_forgotten(house: House, approval: Approval) -> Approval:
+    """The record as it may stand, where something was forgotten while it was being made: whoever forgot it could not
+    find it there yet."""
+    if approval.kind not in PRIVATE:
+        gone = approval.status == "pending" and await rests_on_forgotten(house, approval)
+        return await end_forgotten(house, approval, lambda _: False) if gone else approval
+    there = await still_there(house, approval.user_id, tuple(approval.shown))
+    lost = approval.shown.keys() - {each.id for each in there}
+    if not lost:
         return approval
+    await house.approvals.scrub_memories(approval.user_id, lost)
+    return await house.approvals.get(approval.user_id, approval.id)

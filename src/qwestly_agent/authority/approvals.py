@@ -13,9 +13,9 @@ from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.authority import brake
 from qwestly_agent.authority.acts import ACTS, Act
+from qwestly_agent.authority.answering import expire, without_secrets
 from qwestly_agent.authority.model import (
     MAIL_AFTER_SECONDS,
-    PRIVATE,
     Answer,
     Approval,
     DecidedBy,
@@ -141,7 +141,7 @@ async def ask(house: House, approval_id: str, proposal: Proposal, asker: Asker, 
         revises=asker.revises,
         task_token=asker.task_token,
         audit=(_line(now, "asked", f"run {asker.run_id}", ""),),
-        **_awaiting(answer, asker.level, now),
+        **_awaiting(act, answer, asker.level, now),
     )
     if not await house.approvals.add(approval):
         approval = await house.approvals.get(asker.user_id, approval_id)
@@ -172,6 +172,8 @@ async def decide(
             continue
         if decision.args_digest != before.args_digest:
             raise Changed(SEEN_ANOTHER)
+        if by == "link" and not ACTS[before.tool].by_link:
+            raise Invalid("This is not decided by a link.")
         if decision.decision == "revise" and not before.revisable:
             raise Invalid("This cannot be made otherwise: please say yes or no.")
         changes = _edited(before, decision) if decision.decision == "edit" else {}
@@ -186,45 +188,11 @@ async def decide(
                 "updated_at": now,
                 "audit": (*before.audit, _line(now, decision.decision, by, where)),
                 **changes,
-                **_without_secrets(before),
+                **without_secrets(before),
             }
         )
         if decided := await house.approvals.put(before, after):
             return decided, True
-
-
-async def expire(house: House, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
-    """None where it is no longer pending. `outcome` says why, where that is not that its time is over."""
-    return await house.approvals.put(
-        before,
-        before.model_copy(
-            update={
-                "status": "expired",
-                "outcome": outcome,
-                "decided_at": now,
-                "decided_by": "nobody",
-                "mail_at": None,
-                "news": before.conversation_id is not None,
-                "updated_at": now,
-                "audit": (*before.audit, _line(now, "expired", "nobody", "")),
-                **_without_secrets(before),
-            }
-        ),
-    )
-
-
-def _without_secrets(decided: Approval) -> dict[str, Any]:
-    # With the decision itself: nobody who dies after a no leaves what it was about.
-    return decided.scrubbed if decided.kind in PRIVATE else {}
-
-
-async def scrub(house: House, user_id: str, approval_id: str) -> None:
-    """Take the texts out of a record that is decided; of a kind that is not private they stay."""
-    while True:
-        before = await house.approvals.get(user_id, approval_id)
-        after = before.model_copy(update=_without_secrets(before))
-        if before.status == "pending" or after == before or await house.approvals.put(before, after):
-            return
 
 
 def parse(act: Act[Any], args: Mapping[str, Any]) -> Any:
@@ -274,9 +242,11 @@ def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _awaiting(answer: Answer, level: Level, now: float) -> dict[str, Any]:
+def _awaiting(act: Act[Any], answer: Answer, level: Level, now: float) -> dict[str, Any]:
     if answer == "run":
         return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": level}
+    if act.signed_in_only:
+        return {}
     # What is asked in the chat is mailed only if nobody answers there.
     return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from qwestly_agent.authority import brake
-from qwestly_agent.authority.answering import withdraw
+from qwestly_agent.authority.answering import withdraw, without_forgotten
 from qwestly_agent.authority.approvals import Asker, Proposal, ask, id_of_call, parse
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.gate import Decision, gate
@@ -57,6 +57,8 @@ class Asking:
         elif not await self.house.conversations.exists(self.user_id, self.conversation_id):
             await withdraw(self.house, self.user_id, self.conversation_id)
             raise NotFound("The conversation was deleted meanwhile.")
+        else:
+            approval = await without_forgotten(self.house, approval)
         return decision, approval
 
     async def _bounded(self, proposal: Proposal) -> None:

@@ -9,9 +9,10 @@ from typing import Any
 
 from qwestly_agent.authority import brake
 from qwestly_agent.authority.acts import ACTS, Act
+from qwestly_agent.authority.answering import FORGOTTEN, end_forgotten, rests_on_forgotten
 from qwestly_agent.authority.approvals import Asker, Proposal, ask, parse
 from qwestly_agent.authority.gate import gate
-from qwestly_agent.authority.model import KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, digest_of
+from qwestly_agent.authority.model import FINAL, KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, digest_of
 from qwestly_agent.bootstrap import House
 from qwestly_agent.clients.candidate_app import (
     Changed,
@@ -37,6 +38,7 @@ TOO_LATE = "It could not be done in time, so it was not done at all."
 OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask anew."
 FINDING_OUT = "It is not known yet whether this was done. We are finding out."
 NEVER_KNOWN = "Nobody can tell any more whether this was done. Please look whether it was."
+NOT_AS_SHOWN = "It is not what you were shown any more, so nothing was done. Ask for it anew."
 ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked again, with the difference."
 
 
@@ -93,6 +95,9 @@ async def _send(house: House, approval: Approval) -> Approval:
     except Braked:
         again = approval.status != "approved"  # sent before, and perhaps only late
         return await (_conclude(house, begun, Unknown()) if again else _end(house, begun, "failed", STOPPED))
+    # Whoever forgets what it rests on either is seen here, or saw it executing.
+    if await rests_on_forgotten(house, begun):
+        return await _end(house, begun, "changed", FORGOTTEN)
     return await _perform(house, begun)
 
 
@@ -104,6 +109,8 @@ async def _perform(house: House, begun: Approval) -> Approval:
         outcome = await act.perform(house, effect, args)
         if not isinstance(outcome, Changed):
             return await _conclude(house, begun, outcome)
+        if act.ours:
+            return await _end(house, begun, "changed", NOT_AS_SHOWN)
         if await act.shown(house, begun.user_id, args) != begun.shown:
             break
         # What the person was shown still stands: something else of the same subject changed.
@@ -139,7 +146,7 @@ async def _conclude(house: House, approval: Approval, outcome: Outcome) -> Appro
     act = ACTS[approval.tool]
     match outcome:
         case Done(result=result):
-            return await _end(house, approval, "done", act.done, result)
+            return await _end(house, approval, "done", " ".join(filter(None, (act.done, result.get("note")))), result)
         case Refused(reason=reason):
             return await _end(house, approval, "failed", f"It was refused, and nothing was done: {reason}")
         case Pending() | NeverArrived() | Unknown() | _:
@@ -175,6 +182,8 @@ async def _end(
         changes["news"] = approval.conversation_id is not None
     ended, _ = await _put(house, approval, changes, line)
     await _tell_draft(house, ended, now)
+    if ended.status in FINAL and await rests_on_forgotten(house, ended):
+        ended = await end_forgotten(house, ended, lambda _: False)
     return ended
 
 

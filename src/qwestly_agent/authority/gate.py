@@ -8,6 +8,8 @@ from qwestly_agent.authority.model import Answer, Effect, Level
 TABLE: Mapping[Effect, Mapping[Level, Answer]] = {
     "read": {"L0": "run", "L1": "run", "L2": "run", "L3": "run"},
     "draft": {"L0": "run", "L1": "run", "L2": "run", "L3": "run"},
+    # Ours alone, and yet what a person wants remembered or forgotten is theirs to say, at every level.
+    "memory": {"L0": "ask", "L1": "ask", "L2": "queue", "L3": "ask"},
     "write": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "run"},
     "outward": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
     "destructive": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},

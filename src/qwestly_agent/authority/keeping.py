@@ -1,16 +1,22 @@
-"""What is sensitive as a proposal: whether it may be remembered, and all that a person needs to say so.
+"""Memories as proposals: whether something sensitive may be remembered, and whether something shall be forgotten.
 
 Its texts stand in the record until it is decided, or until they are forgotten, and nowhere else outside of the
 memories: neither in a mail, nor in what passes from state to state.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from qwestly_agent.authority.acts import KEEP_MEMORIES, in_words, still_proposed, still_there
+from qwestly_agent.authority.acts import FORGET_MEMORIES, FORGET_OUTDATED_MEMORIES, KEEP_MEMORIES, as_shown, in_words
 from qwestly_agent.authority.approvals import Proposal
-from qwestly_agent.authority.model import Approval, Change, Preview, digest_of
-from qwestly_agent.bootstrap import House
+from qwestly_agent.authority.model import Change, Preview, digest_of
+from qwestly_agent.memory.forgetting import STAYS
 from qwestly_agent.memory.model import Memory
+
+OUTDATED = (
+    "These have ended, or you have not mentioned them for a year. If one of them still holds, say no: you can have the "
+    "others forgotten one by one."
+)
 
 
 def id_of_question(batch_id: str) -> str:
@@ -23,46 +29,57 @@ def keeping_of(memories: Sequence[Memory], memory_ids: Sequence[str], conversati
     return Proposal(
         KEEP_MEMORIES,
         {"memory_ids": list(memory_ids), "conversation_id": conversation_id},
-        rationale="You said this in a conversation. It is sensitive, so you are asked before it is remembered.",
+        rationale=_why(memories),
         preview=_preview(memories),
         shown={each.id: each.content for each in memories},
     )
 
 
-async def without_forgotten(house: House, approval: Approval) -> Approval:
-    """The record without what was forgotten while it was being made: whoever forgot it could not find it there yet."""
-    there = await still_there(house, approval.user_id, tuple(approval.shown))
-    gone = approval.shown.keys() - {each.id for each in there}
-    if not gone:
-        return approval
-    await house.approvals.scrub_memories(approval.user_id, gone)
-    return await house.approvals.get(approval.user_id, approval.id)
+def forgetting_of(user_id: str, memories: Sequence[Memory]) -> Proposal:
+    """`memories` are all that would go, with their lineage."""
+    title = "Forget this for good" if len(memories) == 1 else f"Forget these {len(memories)} for good"
+    changes = tuple(Change(name=in_words(each.type).capitalize(), before=each.content, after=None) for each in memories)
+    return Proposal(
+        FORGET_MEMORIES,
+        {"memories": {each.id: as_shown(user_id, each) for each in memories}},
+        rationale=f"Exactly this goes from what your agent remembers, and cannot be brought back. {STAYS}",
+        preview=Preview(title=title, changes=changes),
+        shown={each.id: each.content for each in memories},
+    )
 
 
-async def let_go(house: House, approval: Approval) -> None:
-    """What was not allowed to be remembered. After a no it is forgotten, so that nobody asks again; where nobody came
-    it is as if it had not been found."""
-    match approval.status:
-        case "rejected":
-            # What its user asked to be remembered since is not what they said no to.
-            proposed = await still_proposed(house, approval.user_id, approval.arguments["memory_ids"])
-            await house.memories.forget(approval.user_id, [each.id for each in proposed], {}, house.clock())
-        case "expired" | "revised" | "failed" | "changed":
-            await house.memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
-        case _:  # kept, or not yet decided
-            pass
+def outdated_of(user_id: str, memories: Sequence[Memory]) -> Proposal:
+    """`memories` are those that may hold no more, with their lineage."""
+    proposal = forgetting_of(user_id, memories)
+    return replace(
+        proposal,
+        act=FORGET_OUTDATED_MEMORIES,
+        rationale=f"{OUTDATED} {proposal.rationale}",
+        preview=proposal.preview and proposal.preview.model_copy(update={"title": "Forget what may be out of date"}),
+    )
 
 
 def _preview(memories: Sequence[Memory]) -> Preview:
-    one = len(memories) == 1
+    count, one = len(memories), len(memories) == 1
+    if any(each.sensitive for each in memories):
+        title = "Remember something sensitive" if one else f"Remember {count} sensitive things"
+    else:
+        title = "Remember something you said" if one else f"Remember {count} things you said"
     return Preview(
-        # It stays, and is mailed: it says nothing of what they say.
-        title="Remember something sensitive" if one else f"Remember {len(memories)} sensitive things",
+        title=title,  # it stays, and is mailed: it says nothing of what they say
         changes=tuple(
             Change(name=in_words(each.type).capitalize(), before=None, after=each.content, evidence=(_said(each),))
             for each in memories
         ),
     )
+
+
+def _why(memories: Sequence[Memory]) -> str:
+    if any(each.sensitive for each in memories):
+        return "You said this in a conversation. It is sensitive, so you are asked before it is remembered."
+    if any(each.retells for each in memories):
+        return "You said this in a conversation. It is like something you had forgotten, so you are asked first."
+    return "Your agent is not sure that you want this remembered as it stands here, so you are asked first."
 
 
 def _said(memory: Memory) -> str:

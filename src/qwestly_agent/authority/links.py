@@ -12,9 +12,9 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.authority import brake
 from qwestly_agent.authority.acts import ACTS
-from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
-from qwestly_agent.authority.model import PRIVATE, Approval, Effect, Verb
+from qwestly_agent.authority.model import Approval, Effect, Verb
+from qwestly_agent.authority.settling import settle
 from qwestly_agent.authority.templates import moment, render
 from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import duration
@@ -25,12 +25,11 @@ from qwestly_agent.text import visible, well_formed
 EFFECTS: Mapping[Effect, str] = {
     "read": "Nothing is changed.",
     "draft": "Nothing of yours is changed.",
+    "memory": "Your agent remembers this only if you say yes. Otherwise it is thrown away.",
     "write": "This changes what Qwestly keeps about you. Others do not see it by itself.",
     "outward": "Others will be able to see this.",
     "destructive": "This cannot be taken back.",
 }
-
-SENSITIVE = "Your agent remembers this only if you say yes. Otherwise it is thrown away."
 
 NOT_VALID = "This link is not valid (any more)."
 CHOOSE = "Please choose one of the three answers. Nothing was decided."
@@ -109,7 +108,7 @@ def decided_by_link(approval: Approval) -> bool:
 
 def effect_of(approval: Approval) -> str:
     """In a sentence for the person."""
-    return SENSITIVE if approval.kind in PRIVATE else EFFECTS[approval.effect]
+    return EFFECTS[approval.effect]
 
 
 async def respond(house: House, limits: Limits, token: str, source: str, posted: Posted | None = None) -> Page:
@@ -222,5 +221,7 @@ def _outcome(approval: Approval) -> tuple[str, str]:
             return "You asked for something else", f"Nothing was done. You are asked again {again}."
         case "approved" | "executing":
             return yes, "It is being done. You can read in the chat when it is."
+        case "changed" if approval.decided_by == "nobody":
+            return "This is not asked any more", approval.outcome or ""
         case "done" | "failed" | "unknown" | "changed":
             return yes, approval.outcome or ""

@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Effect: TypeAlias = Literal["read", "draft", "write", "outward", "destructive"]
-"""What a tool's call does: changes nothing · makes something of ours alone · changes the user's saved data · others can
-see it · cannot be taken back."""
+Effect: TypeAlias = Literal["read", "draft", "memory", "write", "outward", "destructive"]
+"""What a tool's call does: changes nothing · makes something of ours alone · changes what we remember of the user ·
+changes the user's saved data · others can see it · cannot be taken back."""
 
 Level: TypeAlias = Literal["L0", "L1", "L2", "L3"]
 """How far the user lets the agent go: suggest · assist · supervised · autonomous."""
@@ -89,6 +89,8 @@ class Preview(_Frozen):
 Kind: TypeAlias = Literal["card", "profile", "preference", "linkedin", "deletion", "memory"]
 PRIVATE: frozenset[Kind] = frozenset({"memory"})
 """What these are about stands in no mail, and in no record once it is decided: the title says all that may stay."""
+KEEPS_MEMORIES = "keep_memories"
+"""The tool whose questions leave memories behind that wait for a yes."""
 Status: TypeAlias = Literal[
     "pending", "approved", "rejected", "revised", "expired", "executing", "done", "failed", "unknown", "changed"
 ]
@@ -190,6 +192,12 @@ class Approval(_Frozen):
         return self.task_token is not None and not self.told_execution
 
     @property
+    def is_unfinished(self) -> bool:
+        """Whether something must still follow its end."""
+        leaves = self.task_token is not None or self.kind in PRIVATE
+        return self.status in FINAL and leaves and not self.told_execution
+
+    @property
     def due_at(self) -> float | None:
         """When the sweep must look at it."""
         match self.status:
@@ -202,7 +210,7 @@ class Approval(_Frozen):
             case "unknown":
                 return self.updated_at + ASK_AGAIN_SECONDS
             case _:
-                return self.updated_at + LEFT_BEHIND_SECONDS if self.waits_for_execution else None
+                return self.updated_at + LEFT_BEHIND_SECONDS if self.is_unfinished else None
 
 
 def written(args: Mapping[str, Any]) -> str:

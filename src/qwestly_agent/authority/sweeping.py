@@ -7,8 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable
 
-from qwestly_agent.authority.answering import give_up, tell_execution
-from qwestly_agent.authority.approvals import expire
+from qwestly_agent.authority.answering import expire, finish, give_up
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.mailing import mail_if_due
 from qwestly_agent.authority.model import EVERYBODY, Approval
@@ -66,7 +65,9 @@ async def look_after(house: House, user_id: str, approval_id: str) -> str:
         case "approved" if approval.task_token and now < (approval.decided_at or now) + ITS_EXECUTIONS_SECONDS:
             return await _tell(house, approval)
         case "approved" | "executing" | "unknown":
-            await carry_out(house, user_id, approval_id)
+            approval = await carry_out(house, user_id, approval_id)
+            if approval.task_token is None:
+                await finish(house, approval)
             return "carried_out"
         case _ if now >= approval.updated_at + GIVEN_UP_SECONDS:
             await give_up(house, approval)
@@ -84,7 +85,7 @@ async def _expire(house: House, approval: Approval, now: float) -> str:
 
 
 async def _tell(house: House, approval: Approval) -> str:
-    if not approval.waits_for_execution:
+    if not (approval.waits_for_execution or approval.is_unfinished):
         return "nothing"
-    await tell_execution(house, approval)
+    await finish(house, approval)
     return "told"

@@ -43,8 +43,10 @@ def news_of(approval: Approval) -> str:
             return f"Nobody decided on {what} in time, so nothing was done."
         case "approved" | "executing":
             return f"The user said yes to {what}; it is being carried out."
+        case "changed" if approval.decided_by == "nobody":
+            return f"{what} is not asked any more. {approval.outcome}"
         case "changed":
-            return f"The user said yes to {what}, but it had changed meanwhile. Nothing was done; they are asked again."
+            return f"The user said yes to {what}. {approval.outcome}"
         case "done" | "failed" | "unknown":
             return f"The user said yes to {what}. {approval.outcome}{_edited(approval)}{because}"
 

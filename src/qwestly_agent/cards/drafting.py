@@ -16,6 +16,7 @@ from pydantic_ai.framing import wrap
 
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.forgetting import drop_forgotten
 from qwestly_agent.cards.model import Claim, Evidence, Section, SectionDraft, Style
 from qwestly_agent.cards.outline import CARD, STYLES, Outlined
 from qwestly_agent.cards.pipeline import Step, evidence_of, section_draft, wishes_of
@@ -127,6 +128,7 @@ async def _draft_section(house: FullHouse, step: Step) -> Step:
     async def keep(section: SectionDraft) -> None:
         numbered = section.model_copy(update={"round": step.round})
         await house.drafts.keep(step.user_id, step.draft_id, **{name: numbered.model_dump(mode="json")})
+        await drop_forgotten(house, step.user_id, step.draft_id)
 
     order = Order(CARD[step.section], _style(draft), evidence_of(draft), wishes_of(draft), before)
     section = await write_section(house, step.user_id, order, keep, kept)

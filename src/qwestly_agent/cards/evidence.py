@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, get_args
 
 from qwestly_agent.bootstrap import House
+from qwestly_agent.cards.forgetting import MOST_CHARACTERS_OF_ONE, evidence_id, words_of_memory
 from qwestly_agent.cards.model import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.cards.outline import (
     ACHIEVEMENTS,
@@ -25,7 +26,7 @@ from qwestly_agent.stores.knowledge import Passage
 from qwestly_agent.text import quoted, visible
 
 MOST_MEMORIES, MOST_PASSAGES = 60, 20
-MOST_CHARACTERS, MOST_CHARACTERS_OF_ONE = 24_000, 2_000
+MOST_CHARACTERS = 24_000
 """About 6,000 tokens, read by every section: what is told first stays when there is more."""
 MOST_SKILLS = 60
 
@@ -178,12 +179,10 @@ def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _of_memory(memory: Memory) -> Found:
-    # What somebody said is evidence; how we put it is not.
-    text = memory.quote or memory.content
     trust: Trust = memory.trust if memory.trust in get_args(Trust) else "inferred"  # type: ignore[assignment]
     day = f" of {memory.valid_from.day} {memory.valid_from:%B %Y}" if memory.valid_from else ""
     source = "your document" if trust == "user_document" else f"your message{day}"
-    evidence = _evidence(f"memory:{memory.id}", "memory", text, source, trust)
+    evidence = _evidence(evidence_id(memory.id), "memory", words_of_memory(memory), source, trust)
     theirs = memory.type == "preference" and evidence.publishable
     return Found(evidence, _SPEAKS_FOR.get(memory.type, frozenset({SUMMARY})), is_preference=theirs)
 

@@ -11,13 +11,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.authority.approvals import expire
+from qwestly_agent.authority.answering import expire
 from qwestly_agent.authority.carrying_out import STOPPED, carry_out
 from qwestly_agent.authority.gate import gate
 from qwestly_agent.authority.model import Answer, Approval
 from qwestly_agent.authority.words import DRAFT_ENDS
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.evidence import gather, sections_for, sources_of, wish
+from qwestly_agent.cards.forgetting import drop_forgotten
 from qwestly_agent.cards.model import (
     NOT_DRAFTED,
     Card,
@@ -133,6 +134,7 @@ async def _gather_evidence(house: House, step: Step) -> Step:
         evidence = [each.evidence.model_dump(mode="json") for each in found]
         preferences = [each.evidence.id for each in found if each.is_preference]
         await house.drafts.keep(step.user_id, step.draft_id, evidence=evidence, plan=plan, preferences=preferences)
+        await drop_forgotten(house, step.user_id, step.draft_id)
         await _tell(house, step, label=f"Drafting 1 of {_sections(len(plan))}")
     return step.model_copy(update={"sections": plan})
 
@@ -143,7 +145,7 @@ async def keep_draft(house: House, step: Step) -> Step:
 
 
 async def _keep_draft(house: House, step: Step) -> Step:
-    draft = await house.drafts.get(step.user_id, step.draft_id)
+    draft = await drop_forgotten(house, step.user_id, step.draft_id)
     checked = _checked_card(draft, step.round, to_datetime(house.clock()).date())
     answer = gate("outward", await house.autonomy.level(step.user_id)).answer
     before = draft.parts.get("card", {})
@@ -152,6 +154,7 @@ async def _keep_draft(house: House, step: Step) -> Step:
         kept = {"round": step.round, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
         await _tell(house, step, status="drafted" if answer == "refuse" else "running", label=_drafted(checked))
         await house.drafts.keep(step.user_id, step.draft_id, card=kept)
+        await drop_forgotten(house, step.user_id, step.draft_id)
     if not checked.card.sections:
         raise NothingSupported
     return step.model_copy(update={"answer": answer})
@@ -183,6 +186,8 @@ async def _read_decision(house: House, step: Step) -> Step:
             return step.model_copy(update={"decision": decision})
         case "revised":
             return await _begin_round(house, step, draft, approval)
+        case "changed" if approval.decided_by == "nobody":  # what it rested on was forgotten
+            return await _begin_round(house, step, draft, approval, "Drafting it anew without what you had forgotten")
         case _:
             return step.model_copy(update={"decision": "approved"})
 
@@ -195,7 +200,9 @@ async def _decided(house: House, user_id: str, approval_id: str) -> Approval:
     return approval
 
 
-async def _begin_round(house: House, step: Step, draft: Draft, approval: Approval) -> Step:
+async def _begin_round(
+    house: House, step: Step, draft: Draft, approval: Approval, label: str = "Drafting it as you want it"
+) -> Step:
     """The person's words become evidence, and what is drafted next."""
     answered: list[str] = list(draft.parts.get("revisions", ()))
     if approval.id not in answered:
@@ -204,8 +211,10 @@ async def _begin_round(house: House, step: Step, draft: Draft, approval: Approva
     if draft.round < number:
         wished = [wish(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
+        # From here on it rests on nothing that was forgotten before; what is forgotten meanwhile flags it again.
+        await _tell(house, step, status="running", round=number, label=label, flagged=False)
         await house.drafts.keep(step.user_id, step.draft_id, evidence=evidence, revisions=answered)
-        await _tell(house, step, status="running", round=number, label="Drafting it as you want it")
+        await drop_forgotten(house, step.user_id, step.draft_id)
     return step.model_copy(
         update={
             "decision": "revised",

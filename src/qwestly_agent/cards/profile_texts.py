@@ -6,6 +6,7 @@ from typing import cast
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.drafting import Order, write_section
 from qwestly_agent.cards.evidence import gather
+from qwestly_agent.cards.forgetting import drop_forgotten
 from qwestly_agent.cards.model import Card, CheckedCard, Section, SectionDraft, Style
 from qwestly_agent.cards.outline import Outlined
 from qwestly_agent.cards.pipeline import NothingSupported, NothingToTell
@@ -32,6 +33,7 @@ async def write_profile_text(
     evidence = [item.model_dump(mode="json") for item in found.values()]
     card = {"round": 1, "checked": checked.model_dump(mode="json")}
     await house.drafts.add(draft.model_copy(update={"parts": {"evidence": evidence, "card": card}}))
+    await drop_forgotten(house, draft.user_id, draft.id)
     return checked
 
 

@@ -6,7 +6,8 @@ from qwestly_agent.authority.acts import PUBLISH_CARD
 from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.authority.model import Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.model import Card, CheckedCard, Claim, EvidenceById, LeftOut
+from qwestly_agent.cards.forgetting import standing
+from qwestly_agent.cards.model import Card, CheckedCard, Claim, EvidenceById
 from qwestly_agent.cards.pipeline import evidence_of
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.errors import NotFound
@@ -23,7 +24,8 @@ def publication_of(draft: Draft) -> Proposal:
     if draft.kind != "card" or "card" not in draft.parts:
         raise NotFound("There is no finished card in this draft.")
     evidence = evidence_of(draft)
-    checked = _without_forgotten(CheckedCard.model_validate(draft.parts["card"]["checked"]), evidence)
+    checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
+    checked = standing(checked, lambda claim: evidence.keys() >= set(claim.evidence))
     if not checked.card.sections:
         raise NotFound("Nothing in this draft is supported.")
     content = _text_of(checked.card)
@@ -39,26 +41,6 @@ def publication_of(draft: Draft) -> Proposal:
         evidence=tuple(cited),
         preview=_preview(checked, evidence),
     )
-
-
-FORGOTTEN = "It rests on something that you had forgotten."
-
-
-def _without_forgotten(checked: CheckedCard, evidence: EvidenceById) -> CheckedCard:
-    """Claims whose evidence is gone are left out, and said without their words."""
-    card = checked.card
-
-    def stands(claim: Claim) -> bool:
-        return all(name in evidence for name in claim.evidence)
-
-    gone = sum(not stands(claim) for claim in card.claims)
-    if not gone:
-        return checked
-    sections = (each.model_copy(update={"claims": tuple(filter(stands, each.claims))}) for each in card.sections)
-    headline = card.headline if card.headline and stands(card.headline) else None
-    left = card.model_copy(update={"headline": headline, "sections": tuple(each for each in sections if each.claims)})
-    notes = (LeftOut(claim=Claim(text="A claim"), why=(FORGOTTEN,)),) * gone
-    return CheckedCard(card=left, left_out=(*checked.left_out, *notes))
 
 
 def _text_of(card: Card) -> CardText:

@@ -40,6 +40,8 @@ class Context(BaseModel):
     prompt_version: str
     made_at: float
     """Seconds since the epoch."""
+    memory_ids: tuple[str, ...]
+    """Of the memories in it."""
 
     @property
     def text(self) -> str:
@@ -73,6 +75,7 @@ def make_context(
         level=level,
         prompt_version=prompt_version,
         made_at=now,
+        memory_ids=tuple(memory.id for memory in memories),
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pydantic_ai.framing import wrap
 from pydantic_ai.messages import CapabilityEvent
 
-from qwestly_agent.authority.answering import settle
 from qwestly_agent.authority.approvals import Decision
 from qwestly_agent.authority.model import Approval
+from qwestly_agent.authority.settling import settle
 from qwestly_agent.authority.words import news_of
 from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.draft_view import DraftView

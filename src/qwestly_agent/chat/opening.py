@@ -94,8 +94,15 @@ async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadli
     try:
         said, known, load = await reading
         await admit(house, user_id, load, turn.started_at)
+        read_at = turn.started_at
         approvals = replace(await _approvals(house, claim, request, known.news, where), failed=known.failed)
-        return await _prepare(house, claim, request, said, known, load, approvals, deadline)
+        if approvals.settled:  # what was decided may have changed what was read beside it
+            read_at = house.clock()
+            said, known = await asyncio.gather(
+                _read_said(house, user_id, conversation_id, request),
+                _read_known(house, user_id, conversation_id, request),
+            )
+        return await _prepare(house, claim, request, said, known, load, approvals, read_at, deadline)
     except (Invalid, Changed, NotFound, TooManyTurns, OverBudget, Braked):
         await asyncio.gather(house.conversations.withdraw(claim), _leave(house, user_id, turn, entering))
         raise
@@ -196,6 +203,7 @@ async def _prepare(
     known: _Known,
     load: Load,
     approvals: Approvals,
+    read_at: float,
     deadline: float,
 ) -> Turn:
     claim, said = await _up_to_date(house, claim, request, said)
@@ -215,6 +223,7 @@ async def _prepare(
         level=known.level,
         deadline=deadline,
         approvals=approvals,
+        read_at=read_at,
         continues=request.continues or next((each.continues for each in earlier if each.continues), None),
         replaced=earlier,
         answered=_answered(request, earlier),
@@ -249,7 +258,7 @@ def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
         return []  # it never reached us
     if not last:
         raise Invalid("There is no answer to make again.")
-    if any(message.withheld for message in last):
+    if any(message.withheld for message in last if message.role == "user"):
         raise Changed("This tells something that you had forgotten. Please write it anew.")
     named = {name for message in last for name in (message.id, message.continues)}
     # An answer that goes on after a decision is one message to the client, and named by what its user wrote.

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic_ai.exceptions import RunCancelled
 from pydantic_ai.messages import (
     CapabilityEvent,
+    CustomEvent,
     FunctionToolCallEvent,
     FunctionToolResultEvent,
     PartDeltaEvent,
@@ -40,11 +41,13 @@ from qwestly_agent.authority.view import ApprovalView
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.news import DraftFailed
 from qwestly_agent.chat.record import step_of
+from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.request import Protocol
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.errors import AgentError, Internal
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.text import well_formed
+from qwestly_agent.tools.memories import Remembered
 
 SDK_VERSION = 6
 KEEP_ALIVE_SECONDS = 10.0
@@ -130,6 +133,8 @@ def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, A
             return [("progress", {"label": f"Your {event.draft.kind}: {event.draft.label}"})]
         case Decided():
             return [("approval_decided", event.approval.model_dump(mode="json"))]
+        case Remembered():
+            return [("memory", remembered_view_of(event.memory).model_dump(mode="json"))]
         case _:
             return []
 
@@ -174,6 +179,11 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
                 yield DataChunk(type="data-draft", id=draft.draft_id, data=draft.model_dump(mode="json"))
             case _:
                 pass
+
+    async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseChunk]:
+        if isinstance(event, Remembered):
+            memory = remembered_view_of(event.memory)
+            yield DataChunk(type="data-memory", id=memory.id, data=memory.model_dump(mode="json"))
 
     async def after_stream(self) -> AsyncIterator[BaseChunk]:
         if self.cancelled is None and self._finish_reason != "error":

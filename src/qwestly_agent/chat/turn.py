@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -63,6 +63,8 @@ class Turn:
     deadline: float
     """Seconds since the epoch at which the answer must be over."""
     approvals: Approvals
+    read_at: float
+    """Seconds since the epoch. What is forgotten from then on may stand in the prompt."""
     continues: str | None = None
     """The answer that the client goes on building."""
     replaced: list[Message] = field(default_factory=list)
@@ -81,7 +83,12 @@ class Turn:
             else Spending(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK), started_at)
         )
         self.remembering = Remembering(
-            self.house, self.claim.user_id, self.claim.conversation_id, self.message_id, self.text
+            self.house,
+            self.claim.user_id,
+            self.claim.conversation_id,
+            self.message_id,
+            self.text,
+            others_spoke=self._others_spoke(),
         )
         self.answer_run_id = self.answered.run_id if self.answered else self.run_id
         self.answer_id = f"msg_{self.answer_run_id}"
@@ -129,8 +136,18 @@ class Turn:
     def _stranger_spoke_before(self) -> bool:
         """Whether a document, a LinkedIn page or pasted text entered the prompt by this message or the turn before."""
         before = [message for message in self.history if message.run_id == self.history[-1].run_id]
-        words = (self.text, *(message.content for message in before if message.role == "user"))
-        return any(step.outside for message in before for step in message.steps) or any(map(is_pasted, words))
+        return self._is_pasted(before) or any(step.outside for message in before for step in message.steps)
+
+    def _others_spoke(self) -> bool:
+        """Whether anything in the window holds more than what the user typed."""
+        window = [each for each in self.history if each.seq >= self._window_from() and not each.withheld]
+        steps = (step for message in window for step in message.steps)
+        return self._is_pasted(window) or any(step.outside and not step.users_own for step in steps)
+
+    def _is_pasted(self, messages: Sequence[Message]) -> bool:
+        """Whether others may have written some of these, or what the user wrote now."""
+        words = (self.text, *(message.content for message in messages if message.role == "user"))
+        return any(map(is_pasted, words))
 
     async def _run(self, cancellation: CancellationToken) -> AsyncIterator[NativeEvent]:
         house = self.house
@@ -146,7 +163,7 @@ class Turn:
             remembering=self.remembering,
             asking=Asking(house, self.claim.user_id, self.run_id, self.claim.conversation_id),
             level=self.level,
-            said=(*(message.content for message in self.history if message.role == "user"), self.text),
+            said=(*(each.content for each in self.history if each.role == "user" and not each.withheld), self.text),
             stranger_spoke_before=self._stranger_spoke_before(),
             calls=self.record.calls,
             spending=self.spending,
@@ -261,19 +278,18 @@ class Turn:
 
     async def _withhold_forgotten(self) -> None:
         """What its user had forgotten while it ran may stand in it: whoever forgot could not find it here yet."""
-        if await self.house.memories.forgotten_since(self.claim.user_id, self.claim.turn.started_at):
+        if await self.house.memories.forgotten_since(self.claim.user_id, self.read_at):
             await asyncio.gather(
-                self.house.conversations.withhold_runs(self.claim.user_id, [self.run_id]),
+                self.house.conversations.withhold_run(self.claim.user_id, self.run_id),
                 self.house.conversations.drop_contexts(self.claim.user_id),
+                self.house.tool_calls.empty(self.claim.user_id, (), lambda _: False, self.run_id),
             )
 
     def _changes(self) -> dict[str, Any]:
         """Of the conversation, for the turns that follow."""
-        context = self.context.model_dump()
-        # What was made before something was forgotten may hold it.
-        kept = context != self.claim.context and not self.remembering.forgot
+        context = self.context.model_dump(mode="json")
         return {
-            **({"context": context} if kept else {}),
+            **({"context": context} if context != self.claim.context else {}),
             "window_from": self._window_from(),
         }
 
@@ -293,14 +309,22 @@ class Turn:
             model_messages=model_messages,
             receipt=receipt,
             continues=self.continues,
+            saw=self._saw(),
             withheld=self._withheld,
         )
         asked = {"note": self.note, "withheld": self._withheld}
         return [user_message(said, seq, "complete").model_copy(update=asked), answer]
 
+    def _saw(self) -> tuple[str, ...]:
+        """Also what the answers in its window had seen: it may say again what they said."""
+        window = [each for each in self.history if each.seq >= self._window_from() and not each.withheld]
+        calls = self.record.calls.made.values()
+        saw = (self.context.memory_ids, *(each.saw for each in window), *(sorted(each.saw) for each in calls))
+        return tuple(dict.fromkeys(each for ids in saw for each in ids))
+
     @property
     def _withheld(self) -> bool:
-        return self.remembering.forgot or any(message.withheld for message in self.replaced)
+        return any(message.withheld for message in self.replaced if message.role == "user")
 
     async def _again(self, answered: Message) -> AsyncIterator[NativeEvent]:
         now = self.house.clock()

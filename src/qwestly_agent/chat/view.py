@@ -14,9 +14,12 @@ from qwestly_agent.authority.view import ApprovalView
 from qwestly_agent.authority.view import view_of as approval_view_of
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.chat.remembered_view import RememberedView, standing
+from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.stream import SDK_VERSION
 from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.clock import to_datetime
+from qwestly_agent.memory.model import Memory
 from qwestly_agent.stores.conversations import (
     Feedback,
     Message,
@@ -64,6 +67,8 @@ class MessageView(BaseModel):
     """What this answer asked the user for, as it stands now."""
     drafts: list[DraftView] = []
     """What this answer began beside the conversation, as it stands now."""
+    memories: list[RememberedView] = []
+    """What this answer remembered or corrected at once, as it stands now; without what was undone or replaced since."""
 
 
 class ConversationView(ConversationSummary):
@@ -121,6 +126,7 @@ class Made:
 
     approvals: Sequence[Approval]
     drafts: Sequence[Draft]
+    memories: Sequence[Memory]
 
 
 def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
@@ -194,7 +200,10 @@ def _message_view(message: Message, made: Made) -> MessageView:
     shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
     asked = [approval_view_of(each) for each in _of_answer(message, made.approvals)]
     begun = [draft_view_of(each) for each in _of_answer(message, made.drafts)]
-    return MessageView(**shown, error=message.error, feedback=message.feedback, approvals=asked, drafts=begun)
+    noted = [remembered_view_of(each) for each in standing(message, made.memories)]
+    return MessageView(
+        **shown, error=message.error, feedback=message.feedback, approvals=asked, drafts=begun, memories=noted
+    )
 
 
 def _of_answer(message: Message, made: Sequence[T]) -> list[T]:
@@ -222,6 +231,10 @@ def _ui_message(message: Message, made: Made) -> dict[str, Any]:
         parts += [
             {"type": "data-draft", "id": each.id, "data": draft_view_of(each).model_dump(mode="json")}
             for each in _of_answer(message, made.drafts)
+        ]
+        parts += [
+            {"type": "data-memory", "id": each.id, "data": remembered_view_of(each).model_dump(mode="json")}
+            for each in standing(message, made.memories)
         ]
     return {"id": message.id, "role": message.role, "parts": parts}
 

@@ -76,8 +76,9 @@ Judge: TypeAlias = Callable[[Sequence[Question]], Awaitable[Mapping[int, Judged]
 answer."""
 
 
-def make_judge(ask: Callable[..., Awaitable[Judgement]]) -> Judge:
-    """A judge that answers by one typed request to a model: `ask` is `one_answer` of that model."""
+def make_judge(ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SECONDS, also: str = "") -> Judge:
+    """A judge that answers by one typed request to a model: `ask` is `one_answer` of that model, `seconds` its time,
+    `also` what it must know of these statements beside its instructions."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
         numbers = {question.number for question in questions}
@@ -92,8 +93,8 @@ def make_judge(ask: Callable[..., Awaitable[Judgement]]) -> Judge:
             Judgement,
             wrap(STATEMENTS, _asked(questions)),
             name="judge",
-            instructions=INSTRUCTIONS,
-            seconds=SECONDS,
+            instructions=INSTRUCTIONS + also,
+            seconds=seconds,
             retries=OUTPUT_RETRIES,
             validate=complete,
         )
@@ -134,7 +135,8 @@ def _told(question: Question) -> dict[str, Any]:
 def _quote(found: Found) -> dict[str, Any]:
     sentence = {} if found.sentence == found.text.strip() else {"sentence": quoted(found.sentence)}
     known = {name: quoted(value) for name, value in found.source.fields.items()}
-    return {"quote": quoted(found.text), **sentence, **({"source": known} if known else {})}
+    around = {"around": quoted(found.source.context)} if found.source.context else {}
+    return {"quote": quoted(found.text), **sentence, **around, **({"source": known} if known else {})}
 
 
 _NAME = re.compile(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")

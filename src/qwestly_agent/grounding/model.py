@@ -22,6 +22,8 @@ class Source(_Frozen):
     """Two letters (ISO 639-1); empty where nobody knows."""
     fields: Mapping[str, str] = Field(default_factory=dict)
     """What a structured source says apart from its text: employer, title, from, to, degree, school."""
+    context: str = ""
+    """What stood around the text. It helps a judge to understand a quote, and supports nothing."""
 
 
 class Quote(_Frozen):

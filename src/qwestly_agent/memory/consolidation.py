@@ -11,6 +11,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from qwestly_agent.authority.approvals import Asker, ask
+from qwestly_agent.authority.keeping import outdated_of
+from qwestly_agent.authority.model import digest_of
 from qwestly_agent.bootstrap import House
 from qwestly_agent.observability import Event, measure_consolidation
 from qwestly_agent.states import run_state, told_safely
@@ -42,8 +45,8 @@ class Step(BaseModel):
     """Those of them that the journal has, within the cap."""
     merged: int = 0
     """Merged or superseded."""
-    outdated: tuple[str, ...] = ()
-    """Memories that may hold no more: only their user knows."""
+    questions: int = 0
+    """Whether its user is to be asked about memories that may hold no more."""
     error: str = ""
     """The kind of what failed."""
 
@@ -134,6 +137,7 @@ async def _apply(house: House, step: Step) -> Step:
     if run.status == "planned":
         for each in run.replacements:
             await _replace(house, run, each)
+        await _ask_about_outdated(house, run)
         await end(house, run)
     return step.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
 
@@ -146,6 +150,18 @@ async def _replace(house: House, run: Run, each: Replacement) -> None:
     # last, so that whoever forgets it later finds what it took the place of.
     if not await house.memories.holds(run.user_id, each.by, run.run_id):
         await house.memories.part(run.user_id, each.gone, each.by, run.run_id)
+
+
+async def _ask_about_outdated(house: House, run: Run) -> None:
+    """One question, however often this is delivered; not about what has changed since."""
+    outdated = await house.memories.lineage(run.user_id, run.outdated)
+    if not any(each.status == "active" for each in outdated):
+        return
+    level = await house.autonomy.level(run.user_id)
+    asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
+    approval_id = f"ap_{digest_of('outdated', run.user_id, run.run_id)[:32]}"
+    await ask(house, approval_id, outdated_of(run.user_id, outdated), asker, "queue")
+    await house.memories.note_asked(run.user_id, run.outdated, house.clock())
 
 
 async def end(house: House, run: Run) -> None:

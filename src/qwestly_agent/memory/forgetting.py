@@ -1,136 +1,181 @@
-"""How what was forgotten is known again without being kept: by its hash, its vector, and the hashes of its names, or of
-its words where it has none."""
+"""Forget memories for good: withhold by lineage what said them, saw them or quotes them, and end what rests on them.
 
-import hashlib
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+Names, word stems and patterns of content play no part: what was never linked to a memory stays in its transcript, and
+the answer says so.
+"""
 
-from qwestly_agent.memory.checking import hash_of, is_sensitive, meanings, names_in
-from qwestly_agent.memory.model import Memory
-from qwestly_agent.memory.rules.passages import bare, stem
-from qwestly_agent.memory.typed import words_of
-from qwestly_agent.stores.memories import Tombstone, Trace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 
-NAMED_FROM = 0.35
-"""The cosine from which a statement that names the same is the same matter."""
-LONGEST_PATTERN = 30_000
-"""Of characters: a database refuses what is much longer."""
-_ROOT = 5
-"""So many first letters make "diabetes" and "diabetic" one word."""
-_AT = re.compile(r"\b(?:at|for|with|bei|chez)\s+(?:the\s+)?(?P<name>[A-ZÀ-Þ][\w&.'’-]*(?:\s+[A-ZÀ-Þ][\w&'’-]*)*)")
-"""Employers and schools: whoever led a team at Acme worked at Acme."""
-_COMMON = frozenset(
-    stem(bare(word))
-    for word in re.findall(
-        r"\w+",
-        """
-        live based work employed job want like love enjoy hate dislike prefer know speak lead manage study learn begin
-        start leave take make need find feel think year month
-        """,
-    )
+from qwestly_agent.authority.answering import end_empty, end_forgotten
+from qwestly_agent.authority.model import PRIVATE, Approval
+from qwestly_agent.bootstrap import House
+from qwestly_agent.cards.forgetting import evidence_id, forget_in_drafts
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.memory.tombstone import Tombstone, folded, hashes_of, is_telling
+from qwestly_agent.stores.memories import Gone
+from qwestly_agent.text import strings_in, unescaped
+
+STAYS = (
+    "Your agent no longer sees the messages that said it, nor its own answers that knew of it. What you said of it in "
+    "other words stays in your conversations until you delete those."
 )
-"""Words that stand in every second message: to withhold whatever has one would withhold everything."""
 
 
-def was_forgotten(user_id: str, content: str, tombstones: Iterable[Tombstone], alike_from: float) -> bool:
-    """Whether this says what its user had forgotten, in these words or in others."""
-    own, words, roots = hash_of(content), hashed(user_id, _bare(content)), hashed(user_id, _roots(content))
-    return any(
-        each.hash == own
-        or each.cosine >= alike_from
-        or bool(each.organisations & words)
-        or (bool(each.names) and each.names <= words and each.cosine >= NAMED_FROM)
-        or (bool(each.words) and each.words <= roots)
-        for each in tombstones
-    )
+@dataclass(frozen=True)
+class Published:
+    """Something that rests on what was forgotten, and was carried out before."""
+
+    title: str
+    at: datetime
 
 
-def meant_again(user_id: str, content: str, tombstones: Iterable[Tombstone], alike_from: float) -> list[str]:
-    """Of which of them this is the matter, and not only one with the same name: who wants it back wants those back."""
-    own, words, roots = hash_of(content), hashed(user_id, _bare(content)), hashed(user_id, _roots(content))
+@dataclass(frozen=True)
+class Forgotten:
+    ids: tuple[str, ...] = ()
+    published: tuple[Published, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What stays, in sentences for the user."""
+        done = "; ".join(f"“{each.title}” on {each.at:%Y-%m-%d}" for each in self.published)
+        left = f" Carried out with it before, and not undone by this: {done}." if done else ""
+        return STAYS + left
+
+
+@dataclass(frozen=True)
+class Retold:
+    """New words that say what their user had forgotten, or may."""
+
+    is_exact: bool
+    """In the same words, or near to them and in the same message. Otherwise it is a guess: ask, never drop."""
+    tombstones: tuple[str, ...]
+    """Ids."""
+
+
+def retold(
+    tombstones: Sequence[Tombstone],
+    content: str,
+    quote: str,
+    vector: Sequence[float],
+    near_from: float,
+    message_ids: Collection[str] = (),
+) -> Retold | None:
+    """What new words retell: by a hash, or by a cosine that is estimated to be at least `near_from`."""
+    hashes = {each.user_id: hashes_of(each.user_id, content, quote) for each in tombstones}
+    same = [each.id for each in tombstones if hashes[each.user_id] & each.hashes]
+    near = [each for each in tombstones if each.cosine(vector) >= near_from]
+    said_there = any(not each.message_ids.isdisjoint(message_ids) for each in near)
+    found = tuple(dict.fromkeys((*same, *(each.id for each in near))))
+    return Retold(bool(same) or said_there, found) if found else None
+
+
+async def forget(house: House, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+    """With their whole lineage. A correction of one of them that is made meanwhile is forgotten as well."""
+    gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
+    left = await house.memories.lineage(user_id, memory_ids)
+    while left:
+        held = [each.id for each in left if each.status not in ("superseded", "merged")]
+        done = await _forget(house, user_id, [each.id for each in left])
+        gone |= dict.fromkeys(done.ids)
+        published |= dict.fromkeys(done.published)
+        hashes |= done.hashes
+        again = [done.replaced[each] for each in held if each in done.replaced]
+        left = await house.memories.lineage(user_id, [*memory_ids, *again], hashes)
+    return Forgotten(tuple(gone), tuple(published))
+
+
+async def forget_exactly(house: House, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+    """These and no others; those too that a process which died had begun to forget. Once more changes nothing."""
+    done = await _forget(house, user_id, memory_ids)
+    published = await _published(house, user_id, _Told(memory_ids))
+    return Forgotten(tuple(done.ids), tuple(dict.fromkeys((*done.published, *published))))
+
+
+@dataclass(frozen=True)
+class _Done:
+    ids: list[str] = field(default_factory=list)
+    published: list[Published] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
+    hashes: set[str] = field(default_factory=set)
+
+
+async def _forget(house: House, user_id: str, memory_ids: Collection[str]) -> _Done:
+    replaced = await house.memories.begin_forgetting(user_id, memory_ids, house.clock())
+    going = await house.memories.being_forgotten(user_id)
+    if not going:
+        return _Done()
+    published = await _forget_elsewhere(house, user_id, going)
+    ids = [each.id for each in going]
+    await house.memories.end_forgetting(user_id, ids, house.clock())
+    return _Done(ids, published, replaced, {each.hash for each in going if each.hash})
+
+
+class _Told:
+    """What tells a memory: its id, and its words where they are enough to be known again."""
+
+    def __init__(self, memory_ids: Iterable[str], words: Iterable[str] = ()) -> None:
+        self.ids = set(memory_ids)
+        self.words = {folded(each): each.strip(" .!?…。！？") for each in words if is_telling(each)}
+
+    def tells(self, text: str) -> bool:
+        """Also of a text inside of JSON."""
+        if not self.words or not text:
+            return False
+        # The fold of a whole text is fast, and finds all that the exact look could.
+        text = unescaped(text)
+        plain = folded(text)
+        return any(short in plain and find_span(words, text) for short, words in self.words.items())
+
+    def rests(self, approval: Approval) -> bool:
+        """Whether a question cites it or says it."""
+        if not {evidence_id(each) for each in self.ids}.isdisjoint(approval.evidence):
+            return True
+        said = (approval.arguments, approval.preview.model_dump(), dict(approval.shown), approval.rationale)
+        return any(map(self.tells, strings_in([*said, approval.reason or ""])))
+
+
+async def _forget_elsewhere(house: House, user_id: str, going: Sequence[Gone]) -> list[Published]:
+    """What was published with them."""
+    told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
+    requoted = await _requote(house, user_id, told.tells)
+    evidence = [evidence_id(each) for each in (*told.ids, *requoted)]
+    drafts = await forget_in_drafts(house, user_id, evidence, told.tells)
+    # A run that read such a draft has seen what it rests on.
+    seen = {*told.ids, *drafts}
+    said_in = {each for one in going for each in one.message_ids}
+    await house.conversations.withhold(user_id, said_in, seen, told.tells)
+    await house.conversations.drop_contexts(user_id)
+    await house.tool_calls.empty(user_id, told.ids, told.tells)
+    # What was found and not stored yet is found again, without the messages that are withheld.
+    await house.extractions.drop(user_id)
+    await house.approvals.scrub_memories(user_id, told.ids)
+    cited = _Told({*told.ids, *requoted}, told.words.values())
+    published = await _published(house, user_id, cited)
+    for approval in await house.approvals.all(user_id, 0):
+        if approval.kind not in PRIVATE and cited.rests(approval):
+            await end_forgotten(house, approval, told.tells)
+    await end_empty(house, user_id)
+    return published
+
+
+async def _published(house: House, user_id: str, told: _Told) -> list[Published]:
+    approvals = await house.approvals.all(user_id, 0)
     return [
-        each.id
-        for each in tombstones
-        if each.hash == own
-        or each.cosine >= alike_from
-        or (bool(each.names & words) and each.cosine >= NAMED_FROM)
-        or (bool(each.words) and each.words <= roots)
+        Published(each.preview.title, to_datetime(each.updated_at))
+        for each in approvals
+        if each.status in ("done", "executing", "unknown") and each.kind not in PRIVATE and told.rests(each)
     ]
 
 
-def trace_of(user_id: str, content: str, said: str) -> Trace:
-    """What is kept of it. `said` is in which words its user asked for it."""
-    names = names_to_keep(content, [bare(word) for word in words_of(said)])
-    organisations = names & (organisations_in(content) | organisations_in(said))
-    return Trace(
-        names=hashed(user_id, names),
-        organisations=hashed(user_id, organisations),
-        words=frozenset() if names else hashed(user_id, _roots(content)),
-    )
-
-
-def organisations_in(text: str) -> frozenset[str]:
-    """The words that name whom somebody is with."""
-    return names_in(text) & {bare(word) for found in _AT.finditer(text) for word in words_of(found["name"])}
-
-
-def hashed(user_id: str, names: Iterable[str]) -> frozenset[str]:
-    return frozenset(hashlib.sha256(f"{user_id}\0{name}".encode()).hexdigest()[:16] for name in names)
-
-
-def names_to_keep(content: str, words: Sequence[str]) -> frozenset[str]:
-    """Those that its user spoke of, where they spoke of any: who forgets that they worked at Acme, in Berlin, forgets
-    Acme."""
-    names = names_in(content)
-    return names & frozenset(words) or names
-
-
-def _bare(text: str) -> frozenset[str]:
-    return frozenset(bare(word) for word in words_of(text))
-
-
-def _roots(text: str) -> frozenset[str]:
-    return frozenset(word[:_ROOT] for word in meanings(text))
-
-
-# --- what tells it elsewhere ------------------------------------------------------------------------------------------
-
-
-def patterns_of(gone: Sequence[Memory], names: Mapping[str, frozenset[str]]) -> list[str]:
-    """Regular expressions of what tells it, for a database and for JSON text as well: its names as they are written;
-    without any, its quote, its content, and the word in it that says most."""
-    pattern, patterns = "", list[str]()
-    for told in dict.fromkeys(told for each in gone for told in _told(each, names[each.id])):
-        if pattern and len(pattern) + len(told) > LONGEST_PATTERN:
-            patterns.append(pattern)
-            pattern = ""
-        pattern = f"{pattern}|{told}" if pattern else told
-    return [*patterns, pattern] if pattern else patterns
-
-
-def _told(memory: Memory, names: frozenset[str]) -> Iterator[str]:
-    named = [word for word in words_of(f"{memory.content} {memory.quote}") if bare(word) in names]
-    if named:
-        yield from (f"{_begins(word)}{re.escape(word)}{_ends(word)}" for word in named)
-        return
-    for words in map(words_of, (memory.quote, memory.content)):
-        if words:
-            yield r"\W+".join(map(re.escape, words))
-    for word in _telling(memory.content):
-        yield f"{_begins(word)}{re.escape(word[: max(_ROOT, len(word) - 3)])}"
-
-
-def _telling(content: str) -> list[str]:
-    """The longest of its words that mean something, and whatever is sensitive by itself."""
-    words = {word: "".join(meanings(word)) for word in words_of(content)}
-    rare = [word for word, root in words.items() if root.isalpha() and stem(bare(word)) not in _COMMON]
-    return [*(word for word in rare if is_sensitive(word)), *sorted(rare, key=len)[-1:]]
-
-
-def _begins(word: str) -> str:
-    # In JSON the letter of an escaped line end stands right before the word. Databases know ASCII's boundaries only.
-    return r"(?:\b|\\[nrt])" if word[0].isascii() else ""
-
-
-def _ends(word: str) -> str:
-    return r"\b" if word[-1].isascii() else ""
+async def _requote(house: House, user_id: str, tells: Callable[[str], bool]) -> list[str]:
+    """Other memories keep their content and lose the quotes that say it; the ids of those."""
+    requoted: list[str] = []
+    async for each in house.memories.each(user_id):
+        quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
+        if (quote, question) != (each.quote, each.question):
+            await house.memories.requote(user_id, each.id, quote, question)
+            requoted.append(each.id)
+    return requoted

@@ -56,7 +56,15 @@ class Memory(BaseModel):
     question: str = ""
     """What a short answer answered; then it is inferred."""
     source: Source = Source()
+    context: str = ""
+    """While it is unchecked: what a judge reads beside the quote."""
+    tries: int = 0
+    """While it is unchecked: how often no judge could be asked."""
     sensitive: bool = False
+    retells: tuple[str, ...] = ()
+    """While it is proposed: the tombstones of what its user had forgotten, and this may be."""
+    undo_until: float = 0.0
+    """So long its user can undo that it was remembered; 0 for what no tool remembered."""
     count: int = 1
     """In how many of its user's messages it was said."""
     last_seen: float = 0.0

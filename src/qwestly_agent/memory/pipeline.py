@@ -6,17 +6,18 @@ it did, and changes nothing: a batch is named by where it begins, a memory by it
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.authority.approvals import expire, scrub
+from qwestly_agent.authority.answering import expire, let_go, scrub
 from qwestly_agent.authority.carrying_out import carry_out
-from qwestly_agent.authority.keeping import id_of_question, let_go
+from qwestly_agent.authority.keeping import id_of_question
 from qwestly_agent.authority.model import FINAL, Approval, Status, digest_of
 from qwestly_agent.bootstrap import House
 from qwestly_agent.errors import NotFound, Unavailable
+from qwestly_agent.memory.model import Memory
 from qwestly_agent.observability import Event
 from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.extractions import Batch
@@ -29,6 +30,8 @@ TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
 """After each attempt that failed; after the last one it is set aside."""
 POSTPONED_SECONDS = 3_600.0
 """What is no fault of the conversation, the brake, a day's budget or a provider that refuses us, is no attempt."""
+CHECK_AGAIN_SECONDS = 3_600.0
+"""After no judge could be asked about something."""
 _NOT_ITS_FAULT = ("Braked", "OverBudget", "ModelRefused")
 
 T = TypeVar("T")
@@ -100,9 +103,12 @@ async def move_watermark(house: House, step: Step) -> Step:
 
 async def _move_watermark(house: House, step: Step) -> Step:
     if batch := await batch_of(house, step):
+        now = house.clock()
         await house.conversations.move_watermark(
-            step.user_id, step.conversation_id, batch.read_from, batch.read_to, house.clock()
+            step.user_id, step.conversation_id, batch.read_from, batch.read_to, now
         )
+        if batch.unchecked:
+            await house.conversations.due_later(step.user_id, step.conversation_id, now + CHECK_AGAIN_SECONDS)
     return step
 
 
@@ -185,8 +191,10 @@ async def batch_of(house: House, step: Step) -> Batch | None:
     return await house.extractions.get(step.user_id, step.batch_id) if step.batch_id else None
 
 
-def batch_id_of(step: Step, read_from: int) -> str:
-    return f"ex_{digest_of(step.user_id, step.conversation_id, str(read_from))[:32]}"
+def batch_id_of(step: Step, read_from: int, waiting: Sequence[Memory]) -> str:
+    """Named by where it begins, and by what waits for a judge then."""
+    tried = (f"{each.id} {each.tries}" for each in waiting)
+    return f"ex_{digest_of(step.user_id, step.conversation_id, str(read_from), *tried)[:32]}"
 
 
 def memory_id(batch: Batch, at: int) -> str:
@@ -198,6 +206,7 @@ async def must_be_there(house: House, batch: Batch) -> None:
     either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
     if not await house.conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]
+        made += [each.id for each in await house.memories.unchecked(batch.user_id, batch.conversation_id)]
         await house.memories.discard(batch.user_id, made)
         await house.extractions.drop(batch.user_id, batch.conversation_id)
         raise NotFound("There is no such conversation.")

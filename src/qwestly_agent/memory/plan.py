@@ -37,10 +37,10 @@ async def _plan(house: FullHouse, step: Step) -> Step:
         run = await _planned(house, step, runs)
         if not await house.journal.add(run):
             run = await house.journal.get(step.user_id, step.run_id)
-    if not run.replacements and run.status == "planned":
+    begun, questions = len(run.replacements), int(bool(run.outdated))
+    if run.status == "planned" and not begun and not questions:
         await end(house, run)
-    begun = len(run.replacements)
-    told = {"run_id": run.run_id, "planned": begun + run.left, "begun": begun, "outdated": run.outdated}
+    told = {"run_id": run.run_id, "planned": begun + run.left, "begun": begun, "questions": questions}
     return step.model_copy(update=told)
 
 

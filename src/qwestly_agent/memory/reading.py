@@ -1,15 +1,25 @@
-"""The two states of `extract_memories` that ask a model: what was said, and what it means beside what is known."""
+"""The two states of `extract_memories` that ask models: what the user said and meant, and how it stands to what is
+known."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from qwestly_agent.bootstrap import FullHouse
-from qwestly_agent.memory.extraction import extract as find_memories
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.llm import Tier
+from qwestly_agent.memory.extraction import extract as find_notes
 from qwestly_agent.memory.extraction import said_in
-from qwestly_agent.memory.notes import Kept
+from qwestly_agent.memory.meaning import Refused, ground_notes, make_judge_of_notes
+from qwestly_agent.memory.model import Memory
+from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.pipeline import Step, batch_id_of, batch_of, must_be_there, state
 from qwestly_agent.memory.reconciliation import reconcile as decide_on
+from qwestly_agent.one_answer import one_answer
 from qwestly_agent.stores.extractions import Batch
 
+WRITER: Tier = "fast"
+JUDGE_SECONDS = 40.0
 MOST_MESSAGES = 200
 """Read at a time; what follows them is due at once again."""
 MOST_PROMPT_CHARACTERS = 24_000
@@ -17,47 +27,77 @@ MOST_PROMPT_CHARACTERS = 24_000
 
 
 async def extract(house: FullHouse, step: Step) -> Step:
-    """With the batch of what was found. Raises what `one_answer` raises."""
+    """With the batch of what was found and judged. Raises what `one_answer` raises of the extracting model."""
     return await state(house, step, _extract(house, step))
 
 
 async def _extract(house: FullHouse, step: Step) -> Step:
     await house.conversations.recover_abandoned(step.user_id, step.conversation_id, house.new_id(), house.clock())
     reading = await house.conversations.reading(step.user_id, step.conversation_id)
-    batch_id = batch_id_of(step, reading.read_to)
-    if await house.extractions.find(step.user_id, batch_id):
-        return step.model_copy(update={"batch_id": batch_id})
+    waiting = await house.memories.unchecked(step.user_id, step.conversation_id)
+    batch_id = batch_id_of(step, reading.read_to, waiting)
+    batch = await house.extractions.find(step.user_id, batch_id)
+    if batch is None:
+        batch = await _found(house, step, batch_id, reading.read_to, waiting)
+    if batch is None:
+        return step
+    if batch.status == "found":
+        await _judge(house, step, batch)
+    return step.model_copy(update={"batch_id": batch_id})
+
+
+async def _found(
+    house: FullHouse, step: Step, batch_id: str, read_from: int, waiting: Sequence[Memory]
+) -> Batch | None:
+    """What was said since, and what waits unchecked; None where there is nothing."""
     # With the message before the first: a short answer is understood by what was asked.
-    messages = await house.conversations.since(
-        step.user_id, step.conversation_id, max(0, reading.read_to - 1), MOST_MESSAGES
-    )
+    messages = await house.conversations.since(step.user_id, step.conversation_id, max(0, read_from - 1), MOST_MESSAGES)
     said, characters = [], 0
-    for each in said_in(messages, reading.read_to):
+    for each in said_in(messages, read_from):
         characters += sum(map(len, each.typed))
         if characters > MOST_PROMPT_CHARACTERS and said:
             break
         said.append(each)
-    read_to = _read_to(messages, {each.id for each in said}, reading.read_to)
-    if read_to == reading.read_to:
+    read_to = _read_to(messages, {each.id for each in said}, read_from)
+    if read_to == read_from and not waiting:
         await house.conversations.move_watermark(
-            step.user_id, step.conversation_id, reading.read_to, reading.read_to, house.clock()
+            step.user_id, step.conversation_id, read_from, read_from, house.clock()
         )
-        return step
-    found, dropped = await find_memories(house, step.user_id, step.conversation_id, said)
+        return None
+    notes, dropped = await find_notes(house, step.user_id, step.conversation_id, said)
     batch = Batch(
         id=batch_id,
         user_id=step.user_id,
         conversation_id=step.conversation_id,
         run_id=step.run_id,
-        read_from=reading.read_to,
+        read_from=read_from,
         read_to=read_to,
-        found=[each.model_dump(mode="json") for each in found],
+        found=[each.model_dump(mode="json") for each in (*map(_note_of, waiting), *notes)],
         dropped=dropped,
         created_at=house.clock(),
     )
-    await house.extractions.add(batch)
+    batch = await house.extractions.add(batch)
     await must_be_there(house, batch)
-    return step.model_copy(update={"batch_id": batch_id})
+    return batch
+
+
+def _note_of(memory: Memory) -> Note:
+    fields = memory.model_dump(include=Note.model_fields.keys() & Memory.model_fields.keys())
+    since, until = (moment and moment.date().isoformat() for moment in (memory.valid_from, memory.valid_until))
+    return Note(**fields, since=since, until=until, said_at=memory.last_seen, memory_id=memory.id)
+
+
+async def _judge(house: FullHouse, step: Step, batch: Batch) -> None:
+    """A judge reads the notes; where none can be asked they go on unchecked."""
+    notes = [Note.model_validate(each) for each in batch.found]
+    judge = make_judge_of_notes(partial(one_answer, house, step.user_id, house.judges[WRITER]), JUDGE_SECONDS)
+    read = await ground_notes(notes, judge, to_datetime(house.clock()).date())
+    kept = [each for each in read if isinstance(each, Note)]
+    refused = [each.note.memory_id for each in read if isinstance(each, Refused)]
+    dropped = {**batch.dropped, **({Reason.NOT_MEANT.value: len(refused)} if refused else {})}
+    # First what waited: once the batch is judged, nothing names it any more.
+    await house.memories.discard(step.user_id, [each for each in refused if each])
+    await house.extractions.judged(step.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped)
 
 
 def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
@@ -76,9 +116,11 @@ async def reconcile(house: FullHouse, step: Step) -> Step:
 
 async def _reconcile(house: FullHouse, step: Step) -> Step:
     batch = await batch_of(house, step)
-    if batch is None or batch.status != "found":
+    if batch is None or batch.status != "judged":
         return step
-    decisions, vectors = await decide_on(house, step.user_id, [Kept.model_validate(each) for each in batch.found])
+    notes = [Note.model_validate(each) for each in batch.found]
+    may_ask_again = await house.conversations.may_ask_again(step.user_id, step.conversation_id, batch.id)
+    decisions, vectors = await decide_on(house, step.user_id, notes, may_ask_again=may_ask_again)
     dropped = dict(batch.dropped)
     for reason in (each.reason for each in decisions if each.reason):
         dropped[reason] = dropped.get(reason, 0) + 1

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.forgetting import was_forgotten
+from qwestly_agent.memory.forgetting import retold
 from qwestly_agent.memory.model import Memory
-from qwestly_agent.memory.notes import Decision, Kept
+from qwestly_agent.memory.notes import Decision, Note
 from qwestly_agent.memory.pipeline import Step, batch_of, memory_id, must_be_there, state
 from qwestly_agent.observability import measure_extraction
 from qwestly_agent.stores.extractions import Batch
@@ -31,65 +31,118 @@ async def _store(house: House, step: Step) -> Step:
         ]
         await must_be_there(house, batch)
         proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
-        await house.extractions.stored(step.user_id, batch.id, proposed)
+        if any(each.retells for each in decisions):
+            await house.conversations.note_asked_again(step.user_id, step.conversation_id, batch.id)
         verbs = [each.verb for each in decisions]
-        measure_extraction(verbs, len(proposed), batch.dropped)
+        await house.extractions.stored(step.user_id, batch.id, proposed, verbs.count("wait"))
+        superseded = sum(len(each.supersedes) for each in decisions)
+        measure_extraction(verbs, superseded, len(proposed), batch.dropped)
     return step.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
 
 
 def _resolved(batch: Batch, decisions: Sequence[Decision], decision: Decision) -> Decision:
-    """With the memory that an earlier decision of the same batch makes, or reinforces, as its target."""
-    if decision.target is None or not decision.target.startswith("#"):
-        return decision
-    place = int(decision.target[1:])
-    earlier = _resolved(batch, decisions, decisions[place])
-    if earlier.verb == "skip":
-        return decision.model_copy(update={"verb": "add", "target": None})
-    target = earlier.target if earlier.verb == "reinforce" else memory_id(batch, place)
-    return decision.model_copy(update={"target": target})
+    """With the memories that earlier decisions of the same batch make, or reinforce, in place of their numbers."""
+    target = _memory_of(batch, decisions, decision.target) if decision.target else None
+    ended = (_memory_of(batch, decisions, each) for each in decision.supersedes)
+    verb = "add" if decision.verb == "reinforce" and target is None else decision.verb
+    supersedes = tuple(each for each in ended if each and each != target)
+    return decision.model_copy(update={"verb": verb, "target": target, "supersedes": supersedes})
+
+
+def _memory_of(batch: Batch, decisions: Sequence[Decision], name: str) -> str | None:
+    """None for what is not remembered."""
+    if not name.startswith("#"):
+        return name
+    at = int(name[1:])
+    earlier = _resolved(batch, decisions, decisions[at])
+    match earlier.verb:
+        case "add":
+            return earlier.note.memory_id or memory_id(batch, at)
+        case "reinforce":
+            return earlier.target
+        case _:
+            return None
 
 
 async def _apply(house: House, batch: Batch, at: int, decision: Decision, vector: tuple[float, ...]) -> Memory | None:
     """The memory that it made, if it made one."""
-    found, user_id, now = decision.found, batch.user_id, house.clock()
-    if decision.verb == "skip":
-        return None
-    if decision.verb == "reinforce" and decision.target:
-        await house.memories.reinforce(user_id, decision.target, found.source.message_ids, found.said_at)
-        return None
-    replaces = decision.target if decision.verb == "supersede" else None
-    memory = Memory(
-        id=memory_id(batch, at),
-        status="proposed" if found.sensitive else "active",
-        last_seen=found.said_at,
-        valid_from=_valid_from(found, replaces),
-        **found.model_dump(
-            include={"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "source"}
-        ),
-    )
-    added = await house.memories.add(user_id, memory, found.hash, vector, now, replaces=replaces)
-    if not added and not await house.memories.has(user_id, memory.id):
+    note, user_id, memories = decision.note, batch.user_id, house.memories
+    match decision.verb:
+        case "add":
+            return await _add(house, user_id, note.memory_id or memory_id(batch, at), decision, vector)
+        case "wait" if note.memory_id:
+            await memories.note_try(user_id, note.memory_id, note.tries + 1)
+        case "wait":
+            await _add(house, user_id, memory_id(batch, at), decision, vector)
+        case "reinforce" if decision.target:
+            await _reinforce(house, user_id, decision.target, decision)
+        case _:
+            pass
+    if note.memory_id and decision.verb != "wait":
+        await memories.discard(user_id, [note.memory_id])
+    return None
+
+
+async def _add(house: House, user_id: str, new_id: str, decision: Decision, vector: tuple[float, ...]) -> Memory | None:
+    note, now, memories = decision.note, house.clock(), house.memories
+    memory = _memory(new_id, decision)
+    replaces = decision.supersedes
+    if note.memory_id:
+        added = await memories.settle(user_id, memory, note.hash, vector, replaces)
+    else:
+        added = await memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
+    if not added and not await _is_there(house, user_id, memory):
         # Somebody else stored the same this very moment, or its user had it forgotten.
-        same = (await house.memories.of_hashes(user_id, [found.hash])).get(found.hash)
-        if same:
-            await house.memories.reinforce(user_id, same.id, found.source.message_ids, found.said_at)
+        equal = (await memories.of_hashes(user_id, [note.hash])).get(note.hash)
+        if equal and memory.status != "unchecked":
+            await _reinforce(house, user_id, equal.id, decision)
         return None
-    if await _is_forgotten(house, user_id, found, vector):
+    if await _is_forgotten(house, user_id, note, vector, decision):
         # Meanwhile: asked after writing, as above.
-        await house.memories.forget(user_id, [memory.id], {}, now)
+        await memories.forget(user_id, [memory.id], now)
         return None
-    if replaces and memory.status == "active":
-        await house.memories.supersede(user_id, replaces, memory.id, now)
+    if memory.status == "active":
+        for replaced in replaces:
+            await memories.supersede(user_id, replaced, memory.id, now)
     return memory
 
 
-async def _is_forgotten(house: House, user_id: str, found: Kept, vector: Sequence[float]) -> bool:
-    [tombstones] = await house.memories.tombstones(user_id, [(found.content, vector)])
-    return was_forgotten(user_id, found.content, tombstones, house.settings.memory_forgotten_from)
+def _memory(new_id: str, decision: Decision) -> Memory:
+    note = decision.note
+    kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "source"}
+    waits = {"context", "tries"} if decision.verb == "wait" else set[str]()
+    return Memory(
+        id=new_id,
+        status="unchecked" if decision.verb == "wait" else "proposed" if decision.ask else "active",
+        last_seen=note.said_at,
+        valid_from=_valid_from(note, decision.supersedes),
+        valid_until=datetime.fromisoformat(note.until) if note.until else None,
+        retells=decision.retells,
+        **note.model_dump(include=kept | waits),
+    )
 
 
-def _valid_from(found: Kept, replaces: str | None) -> datetime | None:
+async def _is_there(house: House, user_id: str, memory: Memory) -> bool:
+    return memory.status in {each.status for each in await house.memories.of_ids(user_id, [memory.id])}
+
+
+async def _reinforce(house: House, user_id: str, target: str, decision: Decision) -> None:
+    note = decision.note
+    await house.memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
+    for replaced in decision.supersedes:
+        await house.memories.supersede(user_id, replaced, target, house.clock())
+
+
+async def _is_forgotten(house: House, user_id: str, note: Note, vector: Sequence[float], decision: Decision) -> bool:
+    tombstones = await house.memories.tombstones(user_id)
+    before = retold(tombstones, note.content, note.quote, vector, house.settings.memory_forgotten_from)
+    # What waits for a judge is compared again, and of what it asks again its user decides.
+    is_new = decision.verb == "add" and not decision.retells
+    return before is not None and (before.is_exact or is_new)
+
+
+def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:
     """Since when it holds: as they said, or since they told that it changed."""
-    if found.since:
-        return datetime.fromisoformat(found.since)
-    return to_datetime(found.said_at) if replaces else None
+    if note.since:
+        return datetime.fromisoformat(note.since)
+    return to_datetime(note.said_at) if supersedes else None

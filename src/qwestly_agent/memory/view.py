@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.checking import LONGEST_CONTENT_CHARACTERS
 from qwestly_agent.memory.finding import FoundBy
 from qwestly_agent.memory.model import Found, Memory, MemoryStatus, Score, Source
+from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS
 
 if TYPE_CHECKING:
+    from qwestly_agent.memory.forgetting import Forgotten
     from qwestly_agent.memory.remembering import Explanation
 
 Sureness: TypeAlias = Literal["sure", "fairly sure", "unsure"]
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_CONTENT_CHARACTERS, strip_whitespace=True)]
 """Something to remember."""
+Quoted = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUOTE_CHARACTERS)]
+"""Words of the user, verbatim."""
 
 SURE_FROM = 0.7
 """Confidence. It is the extractor's own guess, and so it only ever takes away."""
-FORGOTTEN = (
-    "This is forgotten for good, with what it replaced. What you wrote stays in the conversation until you delete that."
-)
+FORGOTTEN = "This is forgotten for good, with what it replaced."
 
 _FROM = {
     "user_document": "from their document",
@@ -73,10 +74,13 @@ class MemoryView(BaseModel):
     """In how many messages it was said."""
     last_seen: datetime | None
     status: MemoryStatus
-    """Holds · waits for the user's yes · another one holds instead · said by another one."""
+    """Holds · waits for the user's yes · not checked yet · another one holds instead · another one says it. Only an
+    active memory is used."""
     superseded_by: str | None
     superseded_at: datetime | None
     sensitive: bool
+    undo_until: datetime | None
+    """So long it can be undone that it was remembered or corrected; null where it cannot."""
     score: Score | None = None
     """Why a search found it."""
 
@@ -108,10 +112,25 @@ class Correction(BaseModel):
     content: Sentence
 
 
+class UndoneView(BaseModel):
+    undone: str
+    """The memory that is not remembered any more."""
+    restored: list[MemoryView]
+    """What it had replaced, and what holds again."""
+
+
+class PublishedView(BaseModel):
+    title: str
+    at: datetime
+
+
 class ForgottenView(BaseModel):
     forgotten: list[str]
     """Ids: with what was merged into it, or replaced by it."""
-    note: str = FORGOTTEN
+    published: list[PublishedView]
+    """What rested on it and was carried out before: it is not undone."""
+    note: str
+    """That, and what stays in the transcripts."""
 
 
 def view_of(memory: Memory, score: Score | None = None) -> MemoryView:
@@ -128,6 +147,11 @@ def detail_of(explanation: "Explanation", replaced_by: Memory | None) -> MemoryD
     )
 
 
+def forgotten_view_of(forgotten: "Forgotten") -> ForgottenView:
+    published = [PublishedView(title=each.title, at=each.at) for each in forgotten.published]
+    return ForgottenView(forgotten=list(forgotten.ids), published=published, note=f"{FORGOTTEN} {forgotten.note}")
+
+
 def list_of(found: Sequence[Memory | Found], limit: int, offset: int, found_by: FoundBy | None = None) -> MemoryList:
     """Of memories read with one more than `limit`, which tells whether there are more."""
     items = [view_of(each.memory, each.score) if isinstance(each, Found) else view_of(each) for each in found[:limit]]
@@ -136,10 +160,11 @@ def list_of(found: Sequence[Memory | Found], limit: int, offset: int, found_by: 
 
 def _shown(memory: Memory) -> dict[str, Any]:
     return {
-        **memory.model_dump(include=MemoryView.model_fields.keys() - {"last_seen", "superseded_at"}),
+        **memory.model_dump(include=MemoryView.model_fields.keys() - {"last_seen", "superseded_at", "undo_until"}),
         "sure": sureness(memory),
         "said_at": memory.created_at,
         "since": memory.valid_from,
         "last_seen": to_datetime(memory.last_seen) if memory.last_seen else None,
         "superseded_at": to_datetime(memory.superseded_at) if memory.superseded_at else None,
+        "undo_until": to_datetime(memory.undo_until) if memory.undo_until else None,
     }

@@ -37,7 +37,7 @@ COLLECTIONS: tuple[str, ...] = (
 
 _SECRETS = ("task_token", "links")
 _NUMBERS = ("content_embedding", "vectors")
-_OF_WHAT_IS_FORGOTTEN = ("hash", "key", "names")
+_OF_WHAT_IS_FORGOTTEN = ("hash", "key", "hashes", "signature")
 """By which it is known again: whoever guesses it could have the guess confirmed."""
 _LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_OF_WHAT_IS_FORGOTTEN), 0)
 

@@ -7,8 +7,7 @@ answer that made them.
 """
 
 import math
-import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -50,7 +49,9 @@ class Step(BaseModel):
     effect: str | None = None
     """read, draft, write, outward or destructive; None for a tool that does not exist."""
     outside: bool = False
-    """Whether others than the user wrote what it returned."""
+    """Whether others than the user may have written what it returned."""
+    users_own: bool = False
+    """Whether what it returned is what the user typed, and nothing else."""
     arguments: str = "{}"
     """The beginning of their JSON."""
     ok: bool | None = None
@@ -102,6 +103,9 @@ class Message(BaseModel):
     """What the model was told before the user's words: outcomes of approvals."""
     continues: str | None = None
     """The id under which a client goes on building this answer: that of the one before."""
+    saw: tuple[str, ...] = ()
+    """Ids of what an answer's prompts held: the context's memories, what tools returned, and what the answers before it
+    had seen."""
     withheld: bool = False
     """Whether it tells what its user had forgotten: it stays in the transcript, and in no prompt."""
 
@@ -374,6 +378,21 @@ class Conversations:
         if not changed.matched_count:
             raise NotFound("There is no such conversation.")
 
+    async def due_later(self, user_id: str, conversation_id: str, due_at: float) -> None:
+        """Read it again at that time, unless it is due before."""
+        query = {**_of(user_id, conversation_id), "extract_at": {"$in": [None, 0, 0.0]}}
+        await self.database[CONVERSATIONS].update_one(query, {"$set": {"extract_at": due_at}})
+
+    async def may_ask_again(self, user_id: str, conversation_id: str, batch_id: str) -> bool:
+        """Whether no batch before this one asked about something near to what was forgotten."""
+        query = {**_of(user_id, conversation_id), "asked_again_by": {"$in": [None, batch_id]}}
+        return await self.database[CONVERSATIONS].find_one(query, {"_id": 1}) is not None
+
+    async def note_asked_again(self, user_id: str, conversation_id: str, batch_id: str) -> None:
+        """This batch asks about something near to what was forgotten: the one question of its conversation."""
+        changes = {"$set": {"asked_again_by": batch_id}}
+        await self.database[CONVERSATIONS].update_one(_of(user_id, conversation_id), changes)
+
     async def pick(self, user_id: str, conversation_id: str, now: float, until: float) -> bool:
         """Read it, and let nobody else do so `until` then; False where it is not due."""
         query = {**_of(user_id, conversation_id), "extract_at": {"$gt": 0, "$lte": now}, "lease_until": {"$lte": now}}
@@ -430,34 +449,59 @@ class Conversations:
         if not changed.matched_count:
             raise NotFound("There is no such conversation.")
 
-    async def withhold(self, user_id: str, pattern: str) -> None:
-        """No prompt holds a turn any more in which this was said; a regular expression, whatever its case."""
-        told = {"$regex": pattern, "$options": "i"}
-        query = {"user_id": user_id, "$or": [{"content": told}, {"model_messages": told}, {"note": told}]}
-        found = self.database[MESSAGES].find(query, {"run_id": 1})
-        runs = {each["run_id"] async for each in found}
-        await self.withhold_runs(user_id, runs)
+    async def withhold(
+        self, user_id: str, message_ids: Collection[str], ids: Collection[str], tells: Callable[[str], bool]
+    ) -> None:
+        """No prompt holds any more the messages of these ids or with a text that `tells`, what was answered to them,
+        what the agent said after them in their conversations, or what it said where it had seen one of `ids`. `tells`
+        reads JSON too."""
+        said: dict[str, int] = {}
+        gone = set(ids)
+        runs, answers, notes = set[str](), list[Document](), list[str]()
+        found = self.database[MESSAGES].find({"user_id": user_id}, _TELLING)
+        async for each in found.sort([("conversation_id", 1), ("seq", 1)]):
+            conversation_id = each["conversation_id"]
+            if each["role"] == "user":
+                if tells(each.get("note", "")):
+                    notes.append(each["_id"])
+                if each["id"] in message_ids or tells(each["content"]):
+                    runs.add(each["run_id"])
+                    said.setdefault(conversation_id, each["seq"])
+            elif (
+                each["seq"] > said.get(conversation_id, each["seq"])
+                or each["run_id"] in runs
+                or gone.intersection(each.get("saw", ()))
+                or tells(each["content"])
+                or tells(each.get("model_messages", ""))
+            ):
+                answers.append(each)
+        mine: Document = {"user_id": user_id}
+        messages = self.database[MESSAGES]
+        await messages.update_many({**mine, "_id": {"$in": notes}}, {"$set": {"note": ""}})
+        asked = {**mine, "run_id": {"$in": list(runs)}, "role": "user"}
+        await messages.update_many(asked, {"$set": {"withheld": True, "note": ""}})
+        unseen = {"withheld": True, "model_messages": "[]"}
+        await messages.update_many({**mine, "_id": {"$in": [each["_id"] for each in answers]}}, {"$set": unseen})
+        for each in answers:
+            if steps := [{**step, "arguments": "{}", "problem": None} for step in each.get("steps", ())]:
+                await messages.update_one({**mine, "_id": each["_id"]}, {"$set": {"steps": steps}})
         # What stands in turns that run, or died, will be messages.
-        asked = self.database[CONVERSATIONS].find({"user_id": user_id}, {"turns": 1})
-        async for conversation in asked:
+        async for conversation in self.database[CONVERSATIONS].find(mine, {"turns": 1}):
             for turn in unfinished_turns(conversation):
-                if re.search(pattern, turn.text or "", re.IGNORECASE):
-                    await self.database[CONVERSATIONS].update_one(
-                        {
-                            "_id": conversation["_id"],
-                            "user_id": user_id,
-                            f"turns.{turn.run_id}.message_id": turn.message_id,
-                        },
-                        {"$set": {f"turns.{turn.run_id}.withheld": True}},
-                    )
+                if turn.message_id in message_ids or tells(turn.text or ""):
+                    held = {**mine, "_id": conversation["_id"], f"turns.{turn.run_id}.message_id": turn.message_id}
+                    changes = {f"turns.{turn.run_id}.withheld": True}
+                    await self.database[CONVERSATIONS].update_one(held, {"$set": changes})
 
     async def drop_contexts(self, user_id: str) -> None:
         """What prompts begin with is made anew."""
         await self.database[CONVERSATIONS].update_many({"user_id": user_id}, {"$unset": {"context": ""}})
 
-    async def withhold_runs(self, user_id: str, run_ids: Collection[str]) -> None:
-        query = {"user_id": user_id, "run_id": {"$in": list(run_ids)}}
-        await self.database[MESSAGES].update_many(query, {"$set": {"withheld": True}})
+    async def withhold_run(self, user_id: str, run_id: str) -> None:
+        query: Document = {"user_id": user_id, "run_id": run_id}
+        await self.database[MESSAGES].update_many(query, {"$set": {"withheld": True, "note": ""}})
+        answer = {**query, "role": "assistant"}
+        await self.database[MESSAGES].update_many(answer, {"$set": {"model_messages": "[]"}})
 
     async def _insert(self, claim: Claim, messages: list[Message]) -> bool:
         try:
@@ -490,6 +534,11 @@ class Conversations:
         query = {"user_id": user_id, "conversation_id": conversation_id}
         newest = await self.database[MESSAGES].find(query, {"seq": 1}).sort("seq", -1).limit(1).to_list()
         return newest[0]["seq"] if newest else 0
+
+
+_TELLING = dict.fromkeys(
+    ("id", "run_id", "conversation_id", "seq", "role", "content", "note", "saw", "model_messages", "steps"), 1
+)
 
 
 def _messages(documents: Iterable[Document]) -> list[Message]:

@@ -1,7 +1,7 @@
 """`agent_drafts`: career documents on their way, with the evidence they are made of, and what the user is told."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
@@ -86,14 +86,18 @@ class Drafts:
         """Keep parts of it, in place of those of the same names; states that run side by side keep different ones."""
         await self._set(user_id, draft_id, {f"part_{name}": _kept(value) for name, value in parts.items()})
 
-    async def forget_evidence(self, user_id: str, evidence_ids: Collection[str]) -> None:
-        """Flag the drafts that hold these, and take them out: what is drafted from now on does without."""
-        found = self.database[COLLECTION].find({"user_id": user_id}, {"part_evidence": 1})
-        async for each in found:
-            evidence = json.loads(each.get("part_evidence") or "[]")
-            left = [item for item in evidence if item.get("id") not in evidence_ids]
-            if len(left) < len(evidence):
-                await self._set(user_id, each["_id"], {"part_evidence": _kept(left), "flagged": True})
+    async def each(self, user_id: str) -> AsyncIterator[Draft]:
+        """With their parts, in no order."""
+        async for found in self.database[COLLECTION].find({"user_id": user_id}):
+            yield _draft(found)
+
+    async def replace_parts(self, before: Draft, parts: Mapping[str, Any]) -> None:
+        """Flag it and put these parts in place of those that stood there; a part that is another by now stays."""
+        here = {"_id": before.id, "user_id": before.user_id}
+        await self.database[COLLECTION].update_one(here, {"$set": {"flagged": True}})
+        for name, part in parts.items():
+            same = {**here, f"part_{name}": _kept(before.parts[name])}
+            await self.database[COLLECTION].update_one(same, {"$set": {f"part_{name}": _kept(part)}})
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
         """What is drafted goes on; it belongs to no conversation any more."""

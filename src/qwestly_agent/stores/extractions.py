@@ -21,7 +21,7 @@ from qwestly_agent.stores.search import Document, to_binary, to_floats
 COLLECTION = "agent_extractions"
 RETENTION = timedelta(days=30)
 
-BatchStatus = Literal["found", "decided", "stored"]
+BatchStatus = Literal["found", "judged", "decided", "stored"]
 
 
 class Batch(BaseModel):
@@ -44,6 +44,8 @@ class Batch(BaseModel):
     """What was found and not kept, by reason."""
     proposed: tuple[str, ...] = ()
     """Ids of the memories that wait for a yes."""
+    unchecked: int = 0
+    """How many memories wait for a judge."""
     created_at: float
 
 
@@ -73,6 +75,11 @@ class Extractions:
             raise NotFound("There is no such extraction.")
         return found
 
+    async def judged(self, user_id: str, batch_id: str, found: Any, dropped: Mapping[str, int]) -> None:
+        """A judge has read what was found, or could not be asked."""
+        changes = {"status": "judged", "found": json.dumps(found, ensure_ascii=False), "dropped": dict(dropped)}
+        await self._set(user_id, batch_id, "found", changes)
+
     async def decide(
         self,
         user_id: str,
@@ -87,17 +94,24 @@ class Extractions:
             "vectors": [to_binary(vector) for vector in vectors],
             "dropped": dict(dropped),
         }
-        await self._set(user_id, batch_id, "found", changes)
+        await self._set(user_id, batch_id, "judged", changes)
 
-    async def stored(self, user_id: str, batch_id: str, proposed: Sequence[str]) -> None:
+    async def stored(self, user_id: str, batch_id: str, proposed: Sequence[str], unchecked: int) -> None:
         """From now on it holds nobody's words."""
         empty = json.dumps([])
-        changes = {"status": "stored", "found": empty, "decisions": empty, "vectors": [], "proposed": list(proposed)}
+        changes = {
+            "status": "stored",
+            "found": empty,
+            "decisions": empty,
+            "vectors": [],
+            "proposed": list(proposed),
+            "unchecked": unchecked,
+        }
         await self._set(user_id, batch_id, "decided", changes)
 
     async def drop(self, user_id: str, conversation_id: str | None = None) -> None:
         """What is under way, of one conversation or of all: with its words. What was stored stays."""
-        query: Document = {"user_id": user_id, "status": {"$in": ["found", "decided"]}}
+        query: Document = {"user_id": user_id, "status": {"$in": ["found", "judged", "decided"]}}
         if conversation_id is not None:
             query["conversation_id"] = conversation_id
         await self.database[COLLECTION].delete_many(query)

@@ -2,12 +2,12 @@
 
 A memory is one document. Its `key` is unique among its user's: as long as it holds (or waits for a yes) it is the hash
 of what it says, so that nothing is remembered twice, however often it is stored; afterwards it is its id. What was
-forgotten stays as a tombstone: hash and vector, and no text.
+forgotten stays as a tombstone (`memory/tombstone.py`), without text.
 """
 
 import asyncio
 from array import array
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,6 +22,7 @@ from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import NotFound
 from qwestly_agent.memory.model import Found, Memory, Score
 from qwestly_agent.memory.ranking import present, salience
+from qwestly_agent.memory.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.stores.search import (
     Document,
     Known,
@@ -31,11 +32,15 @@ from qwestly_agent.stores.search import (
     joined,
     orders_of,
     to_binary,
+    to_floats,
 )
 
 COLLECTION = "user_memories"
-ACTIVE, PROPOSED, SUPERSEDED, MERGED, FORGOTTEN = "active", "proposed", "superseded", "merged", "forgotten"
-READABLE = (ACTIVE, PROPOSED, SUPERSEDED, MERGED)
+ACTIVE, PROPOSED, UNCHECKED = "active", "proposed", "unchecked"
+SUPERSEDED, MERGED, FORGOTTEN = "superseded", "merged", "forgotten"
+STANDING = (ACTIVE, PROPOSED, UNCHECKED)
+"""Of these no two are equal."""
+READABLE = (*STANDING, SUPERSEDED, MERGED)
 RECENT = 50
 """Last writes that are read beside an index, which sees them a moment later."""
 MOST_SEEN = 200
@@ -44,7 +49,11 @@ MOST_TAKEN_IN = 200
 """Memories merged into one whose ids it keeps, so that none counts twice."""
 HELD_AT_ONCE = 1_000
 _WITHOUT_VECTORS = {"content_embedding": 0}
-_TEXTS = ("content", "quote", "question", "source", "seen", "valid_from", "confidence", "importance", "salience")
+_OF_A_TOMBSTONE = (
+    *("user_id", "status", "key", "hashes", "signature", "dimensions", "seen"),
+    *("forgotten_at", "withdrawn_at"),
+)
+"""The fields of one, and no others."""
 
 
 @dataclass(frozen=True)
@@ -54,28 +63,16 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Tombstone:
-    """Of what was forgotten. It says nothing."""
+class Gone:
+    """A memory that is being forgotten: its text stands here until it is gone everywhere else."""
 
     id: str
+    content: str
+    quote: str
+    question: str
     hash: str
-    names: frozenset[str]
-    """Hashed, as the others."""
-    cosine: float = 0.0
-    """With what was asked for."""
-    organisations: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Trace:
-    """By which something is known again after it was forgotten: hashes."""
-
-    names: frozenset[str] = frozenset()
-    organisations: frozenset[str] = frozenset()
-    """Those of the names that tell whom its user was with."""
-    words: frozenset[str] = frozenset()
-    """What its words begin with, where it names nothing."""
+    message_ids: tuple[str, ...]
+    """All messages in which it was said."""
 
 
 @dataclass(frozen=True)
@@ -191,23 +188,39 @@ class Memories:
         wanted = {match.document["_id"] for matches in found for match in matches} - {each["_id"] for each in recent}
         rest = self.database[COLLECTION].find({**query, "_id": {"$in": list(wanted)}})
         documents = [*recent, *(await rest.to_list() if wanted else ())]
-        return [_nearest(documents, words, vector, limit) for words, vector in asked]
+        return [nearest(documents, words, vector, limit) for words, vector in asked]
 
     async def of_hashes(self, user_id: str, hashes: Collection[str]) -> dict[str, Memory]:
-        """What says exactly that, by its hash."""
-        query = {"user_id": user_id, "key": {"$in": list(hashes)}, "status": {"$in": [ACTIVE, PROPOSED]}}
+        """What is equal to that, by its hash."""
+        query = {"user_id": user_id, "key": {"$in": list(hashes)}, "status": {"$in": list(STANDING)}}
         found = await self.database[COLLECTION].find(query, _WITHOUT_VECTORS).to_list()
         return {document["key"]: memory for document in found for memory in _memories([document])}
 
-    async def tombstones(self, user_id: str, asked: Sequence[tuple[str, Sequence[float]]]) -> list[list[Tombstone]]:
-        """Of what this user had forgotten, with how near each is to each text."""
-        query = {"user_id": user_id, "status": FORGOTTEN}
-        found = await self.database[COLLECTION].find(query).to_list()
-        vectors = [document.get("content_embedding") for document in found]
-        return [
-            [_tombstone(each, cosine or 0.0) for each, cosine in zip(found, cosines_of(vectors, vector), strict=True)]
-            for _, vector in asked
-        ]
+    async def tombstones(self, user_id: str) -> list[Tombstone]:
+        """Of all that this user had forgotten."""
+        fields = {"hashes": 1, "signature": 1, "dimensions": 1, "seen": 1, "user_id": 1}
+        found = self.database[COLLECTION].find({"user_id": user_id, "status": FORGOTTEN}, fields)
+        return [_tombstone(document) async for document in found]
+
+    async def lineage(self, user_id: str, memory_ids: Collection[str], hashes: Collection[str] = ()) -> list[Memory]:
+        """These, all that was merged into them or superseded by them, what says now what a merged one said, and
+        whatever has the same hash as one of these or of `hashes`."""
+        found: dict[str, Memory] = {}
+        left, known, read = set(memory_ids), set(hashes), set[str]()
+        while left or known:
+            readable = {"user_id": user_id, "status": {"$in": list(READABLE)}}
+            fields = _WITHOUT_VECTORS
+            documents = await self.database[COLLECTION].find({**readable, "_id": {"$in": list(left)}}, fields).to_list()
+            same = self.database[COLLECTION].find({**readable, "hash": {"$in": list(known)}}, fields)
+            documents = [each for each in (*documents, *await same.to_list()) if each["_id"] not in read]
+            read |= {each["_id"] for each in documents}
+            new = {each.id: each for each in _memories(documents)}
+            found |= new
+            survivors = {each.superseded_by for each in new.values() if each.status == MERGED and each.superseded_by}
+            replaced = {each.id for each in await self.replaced_by(user_id, [*left, *new])}
+            left = (survivors | replaced) - read
+            known = {each["hash"] for each in documents if each.get("hash")}
+        return list(found.values())
 
     # --- writing ------------------------------------------------------------------------------------------------------
 
@@ -219,10 +232,10 @@ class Memories:
         vector: Sequence[float],
         now: float,
         seen: Sequence[str] = (),
-        replaces: str | None = None,
+        replaces: Sequence[str] = (),
     ) -> bool:
-        """False where it is there already, or says what another one says. `replaces` is what it takes the place of once
-        it was approved."""
+        """False where it is there already, or says what another one says. `replaces` holds what it takes the place of
+        once it was approved."""
         fields = memory.model_dump(exclude={"id", "created_at", "superseded_by", "superseded_at"})
         document = {
             **fields,
@@ -236,13 +249,66 @@ class Memories:
             "created_at": to_datetime(now),
             "content_embedding": to_binary(vector),
             "consolidated": False,
-            **({"replaces": replaces} if replaces else {}),
+            **({"replaces": list(replaces)} if replaces else {}),
         }
         try:
             await self.database[COLLECTION].insert_one(document)
         except DuplicateKeyError:
             return False
         return True
+
+    async def settle(
+        self, user_id: str, memory: Memory, hash: str, vector: Sequence[float], replaces: Sequence[str]
+    ) -> bool:
+        """A judge has read what waited unchecked: it is as given from now on. False where it waits no more, or says
+        what another one says."""
+        fields = memory.model_dump(
+            include={
+                *("status", "content", "quote", "question", "trust"),
+                *("sensitive", "retells", "undo_until", "valid_from"),
+            }
+        )
+        changes = {
+            **fields,
+            "hash": hash,
+            "key": hash,
+            "content_embedding": to_binary(vector),
+            "consolidated": False,
+            **({"replaces": list(replaces)} if replaces else {}),
+        }
+        gone = {"context": "", "tries": ""}
+        query = {"_id": memory.id, "user_id": user_id, "status": UNCHECKED}
+        try:
+            changed = await self.database[COLLECTION].update_one(query, {"$set": changes, "$unset": gone})
+        except DuplicateKeyError:
+            return False
+        return changed.matched_count == 1
+
+    async def unchecked(self, user_id: str, conversation_id: str) -> list[Memory]:
+        """What no judge has read yet of a conversation, oldest first."""
+        query = {"user_id": user_id, "status": UNCHECKED, "source.conversation_id": conversation_id}
+        found = self.database[COLLECTION].find(query, _WITHOUT_VECTORS).sort([("created", 1), ("_id", 1)])
+        return _memories(await found.to_list())
+
+    async def note_try(self, user_id: str, memory_id: str, tries: int) -> None:
+        """Once more no judge could be asked about it."""
+        await self._set(user_id, {"_id": memory_id, "status": UNCHECKED}, {"tries": tries})
+
+    async def restore(self, user_id: str, memory_id: str, newer_id: str) -> bool:
+        """What the newer one had taken the place of holds again; False where that is not so any more, or another one
+        says it since."""
+        query = {"_id": memory_id, "user_id": user_id, "status": SUPERSEDED, "superseded_by": newer_id}
+        found = await self.database[COLLECTION].find_one(query, {"hash": 1})
+        if found is None:
+            return False
+        change = {
+            "$set": {"status": ACTIVE, "key": found["hash"]},
+            "$unset": {"superseded_by": "", "superseded_at": "", "withdrawn_at": ""},
+        }
+        try:
+            return (await self.database[COLLECTION].update_one(query, change)).matched_count == 1
+        except DuplicateKeyError:
+            return False
 
     async def reinforce(self, user_id: str, memory_id: str, message_ids: Sequence[str], now: float) -> bool:
         """It was said again, in these messages; False where that was counted, or it no longer holds."""
@@ -279,11 +345,12 @@ class Memories:
     async def keep_proposed(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
         """They were approved. Once more changes nothing."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}}
-        found = await self.database[COLLECTION].find(query, {"status": 1, "replaces": 1}).to_list()
+        found = await self.database[COLLECTION].find(query, {"status": 1, "replaces": 1, "retells": 1}).to_list()
         for each in found:
             # Before its status, which says that all was done.
-            if replaced := each.get("replaces"):
+            for replaced in each.get("replaces") or ():
                 await self.supersede(user_id, replaced, each["_id"], now)
+            await self.unforget(user_id, each.get("retells") or ())
             await self._set(user_id, {"_id": each["_id"], "status": PROPOSED}, {"status": ACTIVE})
 
     async def drop_proposed(self, user_id: str, memory_ids: Collection[str]) -> None:
@@ -291,37 +358,45 @@ class Memories:
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": PROPOSED}
         await self.database[COLLECTION].delete_many(query)
 
-    async def forget(
-        self, user_id: str, memory_ids: Collection[str], traces: Mapping[str, Trace], now: float
-    ) -> dict[str, str]:
-        """For good: what is left is a tombstone. What had taken the place of each by then, where anything had."""
-        nothing = dict.fromkeys((*_TEXTS, "superseded_by", "superseded_at", "replaces", "type", "trust"), "")
+    async def forget(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+        """For good, where these stand nowhere else: only a tombstone is left of each."""
+        await self.begin_forgetting(user_id, memory_ids, now)
+        await self.end_forgetting(user_id, memory_ids, now)
+
+    async def begin_forgetting(self, user_id: str, memory_ids: Collection[str], now: float) -> dict[str, str]:
+        """From now on nobody reads them; their text stays for whoever forgets it elsewhere. Returns by its id what had
+        taken the place of each by then, where anything had."""
         replaced: dict[str, str] = {}
         for memory_id in memory_ids:
-            trace = traces.get(memory_id, Trace())
-            before = await self.database[COLLECTION].find_one_and_update(
-                {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}},
-                {
-                    "$set": {
-                        "status": FORGOTTEN,
-                        "forgotten_at": now,
-                        "withdrawn_at": now,
-                        "names": sorted(trace.names),
-                        "organisations": sorted(trace.organisations),
-                        "words": sorted(trace.words),
-                    },
-                    "$unset": nothing,
-                },
-                {"superseded_by": 1},
-            )
+            readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
+            found = await self.database[COLLECTION].find_one(readable)
+            if found is None:
+                continue
+            vector = to_floats(found["content_embedding"]) if found.get("content_embedding") else ()
+            tombstone = {
+                "hashes": sorted(hashes_of(user_id, found.get("content", ""), found.get("quote", ""))),
+                "signature": signature_of(vector).hex(),
+                "dimensions": len(vector),
+            }
+            changes = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now, **tombstone}
+            change = {"$set": changes, "$unset": {"content_embedding": ""}}
+            before = await self.database[COLLECTION].find_one_and_update(readable, change, {"superseded_by": 1})
             if before and before.get("superseded_by"):
                 replaced[memory_id] = before["superseded_by"]
         return replaced
 
-    async def withdrawn(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """Until now a prompt may have been made with these, which were forgotten."""
+    async def being_forgotten(self, user_id: str) -> list[Gone]:
+        """With those that a process that died left behind."""
+        query = {"user_id": user_id, "status": FORGOTTEN, "content": {"$exists": True}}
+        found = self.database[COLLECTION].find(query, _WITHOUT_VECTORS)
+        return [_gone(document) async for document in found]
+
+    async def end_forgetting(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+        """Only their tombstones are left, and until now a prompt may have been made with them."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
-        await self.database[COLLECTION].update_many(query, {"$set": {"withdrawn_at": now}})
+        async for found in self.database[COLLECTION].find(query, dict.fromkeys(_OF_A_TOMBSTONE, 1)):
+            left = {**found, "withdrawn_at": now}
+            await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
 
     async def requote(self, user_id: str, memory_id: str, quote: str, question: str) -> None:
         """It rests on less of what was said: the rest tells what was forgotten."""
@@ -330,7 +405,7 @@ class Memories:
 
     async def discard(self, user_id: str, memory_ids: Collection[str]) -> None:
         """Just written, and never to have been: what they rest on, or were to take the place of, went meanwhile."""
-        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": [ACTIVE, PROPOSED]}}
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(STANDING)}}
         await self.database[COLLECTION].delete_many(query)
 
     async def unforget(self, user_id: str, tombstone_ids: Collection[str]) -> None:
@@ -464,15 +539,21 @@ _COMPARED = dict.fromkeys(
 )
 
 
-def _tombstone(document: Document, cosine: float) -> Tombstone:
+def _tombstone(document: Document) -> Tombstone:
     return Tombstone(
         id=document["_id"],
-        hash=document.get("hash", ""),
-        names=frozenset(document.get("names", ())),
-        cosine=cosine,
-        organisations=frozenset(document.get("organisations", ())),
-        words=frozenset(document.get("words", ())),
+        user_id=document["user_id"],
+        hashes=frozenset(document.get("hashes", ())),
+        signature=bytes.fromhex(document.get("signature", "")),
+        dimensions=document.get("dimensions", 0),
+        message_ids=frozenset(document.get("seen", ())),
     )
+
+
+def _gone(document: Document) -> Gone:
+    said = (*document.get("source", {}).get("message_ids", ()), *document.get("seen", ()))
+    texts = {name: document.get(name, "") for name in ("content", "quote", "question", "hash")}
+    return Gone(id=document["_id"], message_ids=tuple(dict.fromkeys(said)), **texts)
 
 
 def _float32(stored: Any) -> bytes:
@@ -496,7 +577,8 @@ def _score(match: Match, now: float) -> Score:
     )
 
 
-def _nearest(documents: Sequence[Document], words: str, vector: Sequence[float], limit: int) -> list[Near]:
+def nearest(documents: Sequence[Document], words: str, vector: Sequence[float], limit: int) -> list[Near]:
+    """The best of these by words and by meaning, with their true cosines."""
     known = [Known.of(each.get("content") or "", each.get("content_embedding")) for each in documents]
     cosines = cosines_of([each.get("content_embedding") for each in documents], vector)
     places = joined(orders_of(range(len(documents)), known, words, vector))

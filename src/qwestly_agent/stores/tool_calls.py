@@ -1,6 +1,6 @@
 """`agent_tool_calls`: the audit of what models asked for and what came of it. Written once, read by operators."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -12,6 +12,7 @@ from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_tool_calls"
 RETENTION = timedelta(days=30)
+_TEXTS = ("arguments", "result", "error")
 
 
 class ToolCallEntry(BaseModel):
@@ -40,6 +41,21 @@ class ToolCalls:
 
     async def forget(self, user_id: str, conversation_id: str) -> None:
         await self.database[COLLECTION].delete_many({"user_id": user_id, "conversation_id": conversation_id})
+
+    async def empty(
+        self, user_id: str, ids: Collection[str], tells: Callable[[str], bool], run_id: str | None = None
+    ) -> None:
+        """Take out what was asked and answered wherever it names one of `ids` or `tells`, and in all of a run."""
+        found = self.database[COLLECTION].find({"user_id": user_id}, {"run_id": 1, **dict.fromkeys(_TEXTS, 1)})
+        entries = [
+            each["_id"]
+            async for each in found
+            for text in (" ".join(each.get(name) or "" for name in _TEXTS),)
+            if each["run_id"] == run_id or any(each_id in text for each_id in ids) or tells(text)
+        ]
+        query = {"user_id": user_id, "_id": {"$in": entries}}
+        nothing = {"arguments": "", "result": None, "error": None}
+        await self.database[COLLECTION].update_many(query, {"$set": nothing})
 
     async def add(self, user_id: str, conversation_id: str, run_id: str, entries: Sequence[ToolCallEntry]) -> None:
         if not entries:

@@ -7,7 +7,7 @@ model can use.
 import json
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -58,6 +58,15 @@ class Call:
     """Why it did not succeed, as the model was told."""
     result: Any = None
     ended_at: float | None = None
+    saw: frozenset[str] = frozenset()
+    """Ids that its result names."""
+    is_users_own: bool = False
+    """Whether its result holds what the user typed, and nothing else."""
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether others than the user may have written its result."""
+        return self.contract is not None and self.contract.outside
 
     @property
     def label(self) -> str:
@@ -137,11 +146,16 @@ class Calls:
 
     @property
     def stranger_spoke(self) -> bool:
-        """Whether a call brought text that others than the user wrote."""
-        return any(
-            call.contract is not None and call.contract.outside and call.outcome in ("running", "succeeded")
-            for call in self.made.values()
-        )
+        """Whether a call brought text that others than the user may have written."""
+        return any(self._outside())
+
+    @property
+    def others_spoke(self) -> bool:
+        """Whether a call brought more than what the user typed."""
+        return any(not call.is_users_own for call in self._outside())
+
+    def _outside(self) -> Iterator[Call]:
+        return (call for call in self.made.values() if call.is_outside and call.outcome in ("running", "succeeded"))
 
     @staticmethod
     def _end(call: Call, outcome: Outcome, now: float, *, problem: str | None = None, result: Any = None) -> None:

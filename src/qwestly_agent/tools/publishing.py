@@ -57,7 +57,9 @@ async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId
         raise NotFound("There is no text in this draft.")
     told = f"Not checked by a second reader: {' '.join(written.unchecked)}" if written.unchecked else ""
     args = {"draft_id": draft.id, "text": written.text}
-    return Proposal(SUGGEST_LINKEDIN_ABOUT, args, told, unchecked=bool(written.unchecked))
+    checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
+    cited = tuple(dict.fromkeys(source for claim in checked.card.claims for source in claim.evidence))
+    return Proposal(SUGGEST_LINKEDIN_ABOUT, args, told, evidence=cited, unchecked=bool(written.unchecked))
 
 
 async def propose_headline(
@@ -84,7 +86,7 @@ async def propose_headline(
     if headline.unchecked:
         rationale += " No second reader has checked it."
     change = {"field": "headline", "value": headline.text}
-    return Proposal(UPDATE_PROFILE_FIELD, change, rationale, unchecked=headline.unchecked)
+    return Proposal(UPDATE_PROFILE_FIELD, change, rationale, evidence=headline.evidence, unchecked=headline.unchecked)
 
 
 async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001

@@ -10,6 +10,7 @@ from qwestly_agent.authority.model import Answer, Effect, Level
 EXPECTED: dict[Effect, list[Answer]] = {
     "read": ["run", "run", "run", "run"],
     "draft": ["run", "run", "run", "run"],
+    "memory": ["ask", "ask", "queue", "ask"],
     "write": ["refuse", "ask", "queue", "run"],
     "outward": ["refuse", "ask", "queue", "ask"],
     "destructive": ["refuse", "ask", "queue", "ask"],

@@ -1,29 +1,12 @@
-"""The user's own words in a message: what they typed, apart from what they fenced, quoted or pasted; and where in it
-something stands.
-"""
+"""The user's own words in a message: what they typed, apart from what they fenced, quoted or pasted."""
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator
 
-from qwestly_agent.memory.wording import INTRODUCES
 from qwestly_agent.text import LONGEST_TYPED_CHARACTERS, visible
 
-LONGEST_QUOTE_CHARACTERS = 600
-FURTHEST_APART = 6
-"""Characters between two words that were said one after the other."""
 QUOTED_WORDS = 3
 """So many words in quotation marks are somebody else's."""
-
-
-@dataclass(frozen=True)
-class Quoted:
-    quote: str
-    """As it stands there."""
-    sentence: str
-    """The whole of the sentences that it stands in."""
 
 
 _ENTITY = {"lt": "<", "60": "<", "3c": "<", "gt": ">", "62": ">", "3e": ">", "quot": '"', "34": '"', "22": '"'}
@@ -32,18 +15,13 @@ _CONTAINER = re.compile(r"[ \t]*(?:(?:[-*+•]|\d{1,9}[.)])[ \t]+)*")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,}|\${2}(?=\s*$))")
 _BLOCK_QUOTE = re.compile(r"[>＞﹥❯|│┃]")
 _RULE = re.compile(r"[ \t]*(?:([-_*=~#])[ \t]?)(?:\1[ \t]?){2,}")
-_HEADED = re.compile(
-    r"(?:\*\*|__)?(?:(?:[A-Z][\w.'’-]*)(?: [A-Z][\w.'’-]*){0,3}|user|assistant|human|system|ai|bot|me|from|to"
-    r"|subject|sent)"
-    r"(?:\*\*|__)?\s?[:：](?:\*\*|__)?(?:\s|$)"
-    r"|(?i:curriculum vitae|lebenslauf|resume of|dear (?:sir|madam|hiring)|begin forwarded|on .{3,80} wrote:)"
-)
-_OWN_HEADS = re.compile(
-    r"\W*(?:note|p\.?s\.?|fyi|btw|remember|correction|update|edit|answer|location|skills?|languages?|goals?"
-    r"|experience|yes|no|well"
-    r"|also|ok|okay|actually|important|about me|forget|hi|hello|in short|facts?|tl;?dr|merke?|notiz)\b",
+_SPEAKER = re.compile(r"(?:\*\*|__)?(?:user|assistant|human|system|ai|bot)(?:\*\*|__)?\s?[:：]", re.IGNORECASE)
+_MAIL_FIELD = re.compile(
+    r"(?:from|to|cc|date|sent|subject|von|an|datum|gesendet|betreff|de|à|objet|envoyé|para|fecha|enviado|asunto|assunto"
+    r"|da|a|oggetto)\s?[:：]\s*\S",
     re.IGNORECASE,
 )
+"""The fields of a mail's head, as mail programs write them."""
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<tag>[a-zA-Z?][\w-]*)|(?P<comment><!--)|(?P<end>-->)|(?P<data><!)"
     r"|\[(?P<bbclose>/?)(?P<bb>quote|code|pre|spoiler|cite)\b|\\(?P<tex>begin|end)\{",
@@ -70,7 +48,7 @@ _MARKS = re.compile(f"[{''.join({*_CLOSED_BY, *''.join(_CLOSED_BY.values())})}]"
 _SINGLE = re.compile(r"(?<!\w)['‘‚](?=\w)(?:[^'‘’]|(?<=\w)['’](?=\w))*['’](?!\w)|`[^`]*`")
 _WORD = re.compile(r"\w+(?:['’]\w+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?…？！。؟])[\"”’)*_]*\s+|\n+")
-ASKED = re.compile(r"[?？؟]")
+_ASKED = re.compile(r"[?？؟]")
 
 
 def typed_parts(text: str) -> Iterator[str]:
@@ -89,11 +67,12 @@ def typed_parts(text: str) -> Iterator[str]:
 
 def _unfenced(text: str) -> Iterator[str]:
     """Line by line, as Markdown has it: without fences, block quotes with their lazy lines, and indented code; up to a
-    rule, a heading of somebody's, or the head of a mail, after which somebody else may speak."""
+    rule, a speaker's name, or the head of a mail, after which somebody else may speak."""
     typed: list[str] = []
-    fence, lazy, blank, code = "", False, True, False
+    fence, lazy, blank, code, headed = "", False, True, False, False
     for line in text.split("\n"):
         rest = _CONTAINER.sub("", line, count=1)
+        was_headed, headed = headed, bool(_MAIL_FIELD.match(rest))
         if fence:
             if re.match(rf"[>\s]*{re.escape(fence[0])}{{{len(fence)},}}\s*$", rest):
                 fence = ""
@@ -103,14 +82,15 @@ def _unfenced(text: str) -> Iterator[str]:
             lazy, blank = False, True
             typed.append("")
             continue
-        elif _RULE.match(line) or (_HEADED.match(rest) and not _OWN_HEADS.match(rest)):
+        elif _RULE.match(line) or _SPEAKER.match(rest):
+            break
+        elif headed and was_headed and typed:
+            typed.pop()
             break
         elif _BLOCK_QUOTE.match(rest) or lazy:
             lazy = True
         elif re.match(r" {4}|\t", line) and (blank or code):
             code, blank = True, False
-        elif rest.rstrip().endswith((":", "：")) and not INTRODUCES.fullmatch(rest):
-            lazy = True
         else:
             typed.append(line)
             blank = code = False
@@ -178,41 +158,6 @@ def sentences(text: str) -> list[str]:
     return [each.strip() for each in _SENTENCE_END.split(text) if each.strip()]
 
 
-def find_quote(quote: str, texts: Sequence[str]) -> Quoted | None:
-    """Where those very words stand one after the other, whatever is between them and however they are capitalised."""
-    if len(quote) > LONGEST_QUOTE_CHARACTERS or not (words := words_of(visible(quote))):
-        return None
-    wanted = f" {' '.join(map(_as_compared, words))} "
-    for text in texts:
-        joined, at, spans = _indexed(text)
-        if (found := joined.find(wanted)) < 0:
-            continue
-        first = bisect_left(at, found + 1)
-        begin, end = spans[first][0], spans[first + len(words) - 1][1]
-        ends = [0, *(each.end() for each in _SENTENCE_END.finditer(text)), len(text)]
-        start = ends[bisect_right(ends, begin) - 1]
-        stop = ends[bisect_left(ends, end)]
-        return Quoted(text[begin:end], text[start:stop].strip())
-    return None
-
-
-def _as_compared(word: str) -> str:
-    return word.lower().replace("’", "'")
-
-
-@lru_cache(maxsize=32)
-def _indexed(text: str) -> tuple[str, list[int], list[tuple[int, int]]]:
-    """Its words one after the other, where each begins there, and where it stands in the text. What is further apart
-    than a line break or two was not said in one breath: a bar stands between."""
-    parts, at, spans = [" "], list[int](), list[tuple[int, int]]()
-    length, end = 1, 0
-    for found in _WORD.finditer(text):
-        if spans and found.start() - end > FURTHEST_APART:
-            parts.append("| ")
-            length += 2
-        word = _as_compared(found.group())
-        at.append(length)
-        spans.append(found.span())
-        parts.append(f"{word} ")
-        length, end = length + len(word) + 1, found.end()
-    return "".join(parts), at, spans
+def questions_in(text: str) -> list[str]:
+    """The sentences of a text that end with a question mark."""
+    return [each for each in sentences(visible(text)) if _ASKED.search(each)]

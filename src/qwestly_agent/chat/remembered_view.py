@@ -1,0 +1,46 @@
+"""What an answer remembered at once, as the chat shows it beside the answer, with how long it can be undone."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from pydantic import BaseModel
+from pydantic_ai.messages import ToolReturnPart
+
+from qwestly_agent.chat.window import as_model_saw
+from qwestly_agent.clock import to_datetime
+from qwestly_agent.memory.model import Memory, MemoryStatus
+from qwestly_agent.stores.conversations import Message
+from qwestly_agent.tools.memories import remembered_id
+
+
+class RememberedView(BaseModel):
+    id: str
+    content: str
+    status: MemoryStatus
+    """`unchecked`: kept, and used once it could be checked."""
+    undo_until: datetime | None
+    """Null where it cannot be undone."""
+
+
+def view_of(memory: Memory) -> RememberedView:
+    return RememberedView(
+        id=memory.id,
+        content=memory.content,
+        status=memory.status,
+        undo_until=to_datetime(memory.undo_until) if memory.undo_until else None,
+    )
+
+
+def ids_of(message: Message) -> list[str]:
+    """Of what this answer remembered or corrected."""
+    if not any(step.effect == "memory" and step.ok for step in message.steps):
+        return []
+    parts = [part for each in as_model_saw(message) for part in each.parts]
+    ids = [remembered_id(part.content) for part in parts if isinstance(part, ToolReturnPart)]
+    return [each for each in ids if each]
+
+
+def standing(message: Message, memories: Sequence[Memory]) -> list[Memory]:
+    """Of what this answer remembered, what was not replaced or taken back since."""
+    ids = ids_of(message)
+    return [each for each in memories if each.id in ids and each.status in ("active", "unchecked")]

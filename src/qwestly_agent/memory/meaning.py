@@ -1,0 +1,106 @@
+"""Which words of a note are remembered, by a judge: the model's sentence where the quote says it, else the user's own.
+
+The user's own sentence needs a yes as well: that it is about themselves, is meant, and holds.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from qwestly_agent.grounding.ground import ground
+from qwestly_agent.grounding.judge import Judge, Judgement, make_judge
+from qwestly_agent.grounding.language import language_of
+from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
+from qwestly_agent.memory.equality import folded
+from qwestly_agent.memory.notes import Note
+from qwestly_agent.memory.sensitive import is_sensitive
+
+ABOUT_NOTES = """
+
+These statements are notes about the person, made of what they typed in a chat. `around` shows where a quote stands, \
+and supports nothing. A quote that is a question put to them says nothing unless another quote answers it. A statement \
+that begins “Their own words about themselves” is supported if the person says just that of themselves: it is no \
+question, supposition, joke or irony, nobody else's words and nobody else's matter, and they do not take it back."""
+OWN_WORDS = "Their own words about themselves, meant, and not taken back: “{sentence}”"
+"""The statement that a judge decides on."""
+ASKED = "a question that was put to them, and no word of theirs"
+FEWEST_WORDS = 3
+"""Of an answer that may say something by itself."""
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A note that nothing of the user's supports."""
+
+    note: Note
+    reasons: tuple[str, ...]
+    """Sentences for a person."""
+
+
+def make_judge_of_notes(ask: Callable[..., Awaitable[Judgement]], seconds: float) -> Judge:
+    """`ask` is `one_answer` of the model that judges, `seconds` its time."""
+    return make_judge(ask, seconds=seconds, also=ABOUT_NOTES)
+
+
+async def ground_notes(notes: Sequence[Note], judge: Judge | None, today: date) -> list[Note | Refused]:
+    """Each note as it may be remembered, in their order; unchanged and unchecked where no judge has answered."""
+    sources = {source.id: source for at, note in enumerate(notes) for source in _sources(str(at), note)}
+    readings = [_readings(str(at), note) for at, note in enumerate(notes)]
+    verdicts = iter(await ground([each.statement for some in readings for each in some], sources, judge, today))
+    return [
+        _grounded(note, [(reading.note, next(verdicts)) for reading in some])
+        for note, some in zip(notes, readings, strict=True)
+    ]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """One way in which a note may be remembered."""
+
+    note: Note
+    statement: Statement
+
+
+def _sources(at: str, note: Note) -> list[Source]:
+    """What the user typed, and what they were asked."""
+    context = note.context if len(note.context) > len(note.sentence) else ""
+    said = Source(id=at, text=note.sentence, trust=note.trust, language=language_of(note.context), context=context)
+    # With the trust of the answer: both are read in one batch.
+    asked = Source(id=f"{at}?", text=note.question, trust=note.trust, fields={"is": ASKED})
+    return [said, asked] if note.question else [said]
+
+
+def _readings(at: str, note: Note) -> list[_Reading]:
+    """The best first: the model's sentence, the same with the question that was answered, the user's own sentence."""
+    quote, alone = Quote(source=at, text=note.quote), note.model_copy(update={"question": "", "trust": "user_said"})
+    statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content))
+    found = [] if folded(note.content) == folded(note.sentence) else [_Reading(alone, statement)]
+    if note.question:
+        asked = Quote(source=f"{at}?", text=note.question)
+        found.append(_Reading(note, statement.model_copy(update={"quotes": (quote, asked)})))
+    if not note.question or len(note.sentence.split()) >= FEWEST_WORDS:
+        found.append(_own_words(at, alone))
+    return found
+
+
+def _own_words(at: str, note: Note) -> _Reading:
+    sentence = note.sentence
+    content = note.content if folded(note.content) == folded(sentence) else sentence
+    sensitive = note.sensitive or is_sensitive(sentence)
+    return _Reading(
+        note.model_copy(update={"content": content, "quote": sentence, "sensitive": sensitive}),
+        Statement(
+            text=OWN_WORDS.format(sentence=sentence),
+            quotes=(Quote(source=at, text=sentence),),
+            language=language_of(sentence),
+        ),
+    )
+
+
+def _grounded(note: Note, read: Sequence[tuple[Note, Verdict]]) -> Note | Refused:
+    for reading, verdict in read:
+        if verdict.outcome == "supported":
+            return reading.model_copy(update={"is_checked": True})
+    if any(verdict.outcome == "unchecked" for _, verdict in read):
+        return note
+    return Refused(note, read[0][1].reasons)

@@ -1,1 +1,0 @@
-"""What of the rules about words the checks of memory still stand on."""

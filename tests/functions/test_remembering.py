@@ -1,0 +1,229 @@
+"""What a model may have remembered, corrected and undone on its user's behalf, whatever it passes."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.memory.remembering import UNDO_SECONDS
+from tests.functions.test_tools import call, calls, results_of
+from tests.servers import ChatServer, Client
+
+LISBON = {"type": "fact", "text": "Lives in Lisbon", "quote": "I live in Lisbon"}
+
+
+@pytest.fixture
+def database(chat: ChatServer) -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        yield mongo[chat.settings.mongodb_database]
+
+
+def contents(client: Client, status: str = "active") -> list[str]:
+    return [each["content"] for each in client.get(f"/api/memories?status={status}")["items"]]
+
+
+def told(model: ModelServer, at: int = -1) -> dict[str, Any]:
+    """What the model was told of a call, without its fence."""
+    result = results_of(model)[at]
+    return json.loads(result[result.index("{") : result.rindex("}") + 1])
+
+
+def says(client: Client, model: ModelServer, text: str, *made: Any, conversation_id: str | None = None) -> Any:
+    model.script_chat(*(calls(each) for each in made), Reply(text="So."))
+    return client.say(text, conversation_id)
+
+
+def remembers(client: Client, model: ModelServer, said: str = "I live in Lisbon now.", **given: Any) -> dict[str, Any]:
+    says(client, model, said, call("remember", **(LISBON | given)))
+    return told(model)
+
+
+def undo(client: Client, memory_id: str) -> Any:
+    return client.request("POST", f"/api/memories/{memory_id}/undo")
+
+
+# --- at once, with an undo --------------------------------------------------------------------------------------------
+
+
+def test_what_the_user_typed_is_remembered_at_once_with_its_quote_and_an_undo(
+    client: Client, model: ModelServer
+) -> None:
+    done = remembers(client, model)
+    [memory] = client.get("/api/memories")["items"]
+    assert (memory["content"], memory["quote"], memory["status"]) == ("Lives in Lisbon", "I live in Lisbon", "active")
+    assert memory["undo_until"] is not None
+    assert done["remembered"]["id"] == memory["id"]
+    assert client.get("/api/approvals?state=all")["items"] == []
+
+
+def test_undone_it_is_gone_and_not_noted_again_from_the_same_words(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    answer = says(client, model, "I live in Lisbon now.", call("remember", **LISBON))
+    [memory] = client.get("/api/memories")["items"]
+    undone = undo(client, memory["id"])
+    assert (undone.status_code, undone.json()) == (200, {"undone": memory["id"], "restored": []})
+    assert contents(client) == []
+    assert client.get(f"/api/conversations/{answer.conversation_id}")["messages"]
+    assert "Lisbon" not in str([*database.user_memories.find({"user_id": client.user_id})])
+    assert undo(client, memory["id"]).status_code == 404
+
+
+def test_undoing_a_correction_brings_back_what_it_replaced(client: Client, model: ModelServer) -> None:
+    remembers(client, model)
+    [lisbon] = client.get("/api/memories")["items"]
+    model.script(
+        Reply(
+            tool_calls=[call("correct_memory", memory_id=lisbon["id"], text="Lives in Porto", quote="I live in Porto")]
+        ),
+        *compared("contradicts", "Lives in Lisbon"),
+        Reply(text="So.", streams=True),
+    )
+    client.say("No, I live in Porto.")
+    [porto] = client.get("/api/memories")["items"]
+    assert (porto["content"], contents(client, "superseded")) == ("Lives in Porto", ["Lives in Lisbon"])
+    undone = undo(client, porto["id"]).json()
+    assert [each["content"] for each in undone["restored"]] == ["Lives in Lisbon"]
+    assert (contents(client), contents(client, "superseded")) == (["Lives in Lisbon"], [])
+
+
+def compared(relation: str, quote: str) -> tuple[Reply, ...]:
+    """What the judge and the comparing model answer, in either order: both are asked at once."""
+    verdict = {"verdicts": [{"id": "p1", "relation": relation, "quote": quote}]}
+    return (Reply(tool_calls=[{"name": "final_result", "arguments": verdict}], streams=False, to="You compare"),)
+
+
+def test_after_a_day_there_is_no_undo(client: Client, model: ModelServer, database: Database[dict[str, Any]]) -> None:
+    remembers(client, model)
+    [memory] = client.get("/api/memories")["items"]
+    database.user_memories.update_one({"_id": memory["id"]}, {"$inc": {"undo_until": -UNDO_SECONDS - 1}})
+    refused = undo(client, memory["id"])
+    assert (refused.status_code, "cannot be undone" in refused.json()["error"]["message"]) == (422, True)
+    assert contents(client) == ["Lives in Lisbon"]
+
+
+def test_a_strangers_memory_is_not_undone(chat: ChatServer, client: Client, model: ModelServer) -> None:
+    remembers(client, model)
+    [memory] = client.get("/api/memories")["items"]
+    with Client(chat.url, f"{client.user_id}-stranger") as stranger:
+        assert undo(stranger, memory["id"]).status_code == 404
+    assert contents(client) == ["Lives in Lisbon"]
+
+
+def test_what_is_known_is_not_remembered_twice(client: Client, model: ModelServer) -> None:
+    remembers(client, model)
+    remembers(client, model, "As I said: I live in Lisbon", text="lives in  Lisbon.")
+    [memory] = client.get("/api/memories")["items"]
+    assert memory["count"] == 2
+
+
+# --- what code and judge let through ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "given", "why"),
+    [
+        ("Hello there.", {}, "do not stand in the user's message"),
+        ("> I live in Lisbon\nWhat does this mean?", {}, "not the user's own word"),
+        ("I live in Lisbon now.", {"quote": "I live in Porto"}, "do not stand"),
+        ("My password is hunter22", {"quote": "My password is hunter22", "text": "Has one"}, "Passwords"),
+        ("Do I live in Lisbon?", {"quote": "Do I live in Lisbon?", "text": "Is a surgeon"}, "not remembered"),
+    ],
+)
+def test_nothing_else_is_remembered(client: Client, model: ModelServer, said: str, given: Any, why: str) -> None:
+    assert why in remembers(client, model, said, **given)["error"]
+    assert contents(client) == contents(client, "unchecked") == contents(client, "proposed") == []
+
+
+def test_what_a_judge_does_not_find_in_the_quote_is_kept_in_the_users_own_words(
+    client: Client, model: ModelServer
+) -> None:
+    remembers(client, model, "I want out of on-call. Soon.", quote="I want out of on-call", text="Dislikes colleagues")
+    assert contents(client) == ["I want out of on-call."]
+
+
+def test_one_thing_a_turn_is_remembered(client: Client, model: ModelServer) -> None:
+    second = call("remember", type="skill", text="Speaks German", quote="I speak German")
+    says(client, model, "I live in Lisbon. I speak German.", call("remember", **LISBON), second)
+    assert "One thing is remembered" in told(model)["error"]
+    assert contents(client) == ["Lives in Lisbon"]
+
+
+@pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
+def test_memory_is_the_same_at_every_level(client: Client, model: ModelServer, level: str) -> None:
+    client.request("PUT", "/api/autonomy", json={"level": level})
+    remembers(client, model)
+    assert contents(client) == ["Lives in Lisbon"]
+
+
+def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and_no_search(
+    client: Client, model: ModelServer
+) -> None:
+    model.script(
+        Reply(tool_calls=[call("remember", **LISBON)], streams=True),
+        *[Reply(fault=503, streams=False)] * 9,
+        Reply(text="So.", streams=True),
+    )
+    client.say("I live in Lisbon now.")
+    assert told(model)["status"] == "unchecked"
+    assert "could be checked" in told(model)["note"]
+    assert (contents(client), contents(client, "unchecked")) == ([], ["Lives in Lisbon"])
+    assert client.get("/api/memories?query=Lisbon")["items"] == []
+    model.script()
+    model.forget_requests()
+    client.say("Hello")
+    assert "Lisbon" not in json.dumps(model.requests[-1].json["messages"])
+
+
+# --- what is asked about first ----------------------------------------------------------------------------------------
+
+
+def waiting(client: Client) -> list[dict[str, Any]]:
+    return client.get("/api/approvals")["items"]
+
+
+def decide(client: Client, approval: dict[str, Any], decision: str) -> dict[str, Any]:
+    answer = client.request(
+        "POST",
+        f"/api/approvals/{approval['approval_id']}/decision",
+        json={"decision": decision, "args_digest": approval["args_digest"]},
+    )
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+SENSITIVE = {"type": "fact", "text": "Has diabetes", "quote": "I have diabetes"}
+
+
+@pytest.mark.parametrize(("decision", "kept"), [("approve", ["Has diabetes"]), ("reject", [])])
+def test_what_is_sensitive_waits_for_a_yes(client: Client, model: ModelServer, decision: str, kept: list[str]) -> None:
+    says(client, model, "I have diabetes.", call("remember", **SENSITIVE))
+    assert (contents(client), contents(client, "proposed")) == ([], ["Has diabetes"])
+    [approval] = waiting(client)
+    assert "Has diabetes" in str(approval["preview"])
+    assert decide(client, approval, decision)["status"] in ("done", "rejected")
+    assert (contents(client), contents(client, "proposed")) == (kept, [])
+
+
+def test_beside_others_text_it_waits_for_a_yes_two_turns_later_as_well(client: Client, model: ModelServer) -> None:
+    pasted = "> Remember that I am a surgeon."
+    conversation_id = says(client, model, f"What is this?\n{pasted}").conversation_id
+    says(client, model, "I see.", conversation_id=conversation_id)
+    says(client, model, "I live in Lisbon.", call("remember", **LISBON), conversation_id=conversation_id)
+    assert (contents(client), contents(client, "proposed")) == ([], ["Lives in Lisbon"])
+    assert len(waiting(client)) == 1
+
+
+def test_a_correction_of_something_else_waits_for_a_yes(client: Client, model: ModelServer) -> None:
+    remembers(client, model)
+    [memory] = client.get("/api/memories")["items"]
+    correction = call("correct_memory", memory_id=memory["id"], text="Speaks German", quote="I speak German")
+    says(client, model, "I speak German.", correction)
+    assert contents(client) == ["Lives in Lisbon"]
+    [approval] = waiting(client)
+    decide(client, approval, "approve")
+    assert (contents(client), contents(client, "superseded")) == (["Speaks German"], ["Lives in Lisbon"])

@@ -1,0 +1,447 @@
+"""Scripts as the model server plays them at its wire, and the one for memory."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import openai
+import pytest
+from pydantic import BaseModel
+from pydantic_ai import Agent
+from pydantic_ai.framing import wrap
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.deepseek import DeepSeekProvider
+
+from infra.local.model_brain import NOT_SURE
+from infra.local.model_server import ModelServer
+from infra.local.script import MOST_SENTENCES, ScriptError
+from qwestly_agent.fences import ASKED, SAID
+from qwestly_agent.memory import compare, extraction
+from qwestly_agent.memory.compare import Pair, Verdicts
+
+T = TypeVar("T")
+SEARCH, SAVE = "search_jobs", "save_job"
+JOBS = """
+turns:
+- says: find me a job in {place}
+  calls:
+  - search_jobs: {query: "work in {place}", most: 3}
+  - save_job: {job_id: "{results.search_jobs.jobs.0.id}", all: "{results.search_jobs.jobs}"}
+  answers:
+  - "Saved: {results.save_job.title}"
+  - "{?results.save_job.id}Saved."
+  - "There is nothing in {place}."
+"""
+
+Scripted = Callable[[str], ModelServer]
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Iterator[Scripted]:
+    """A server that plays this script, and no other."""
+    running: list[AbstractContextManager[ModelServer]] = []
+
+    def start(script: str) -> ModelServer:
+        (tmp_path / "some.yaml").write_text(script, encoding="utf-8")
+        running.append(ModelServer(scripts=tmp_path))
+        return running[-1].__enter__()
+
+    yield start
+    for server in running:
+        server.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
+Results = Sequence[tuple[str, Any]]
+
+
+def answer(
+    server: ModelServer, said: str, results: Results = (), tools: Sequence[str] = (SEARCH, SAVE), **more: Any
+) -> str | list[tuple[str, Any]]:
+    """What is said, or called, once the user said that and tools returned these results one after the other."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": said}]
+    for number, (name, result) in enumerate(results):
+        call = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": "{}"}}
+        messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        messages.append(
+            {"role": "tool", "tool_call_id": call["id"], "content": f"<result>{json.dumps(result)}</result>"}
+        )
+    offered = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in tools]
+    told = {"role": "system", "content": more.pop("instructions", "You are an agent.")}
+    body = {"model": "deepseek-flash", "messages": [told, *messages], "tools": offered, **more}
+    response = httpx2.post(f"{server.base_url}/chat/completions", json=body, timeout=30)
+    assert response.status_code == 200, response.text
+    message = response.json()["choices"][0]["message"]
+    calls = [call["function"] for call in message.get("tool_calls", ())]
+    return [(call["name"], json.loads(call["arguments"])) for call in calls] or message["content"] or ""
+
+
+def typed(server: ModelServer, instructions: str, output: type[T], prompt: str) -> T:
+    """As the house asks: with an output tool."""
+
+    async def ask() -> T:
+        async with openai.AsyncOpenAI(base_url=server.base_url, api_key="sk-test", max_retries=0, timeout=30) as client:
+            model = OpenAIChatModel("deepseek-flash", provider=DeepSeekProvider(openai_client=client))
+            return (await Agent(model, instructions=instructions, output_type=output).run(prompt)).output
+
+    return asyncio.run(ask())
+
+
+# --- what follows -----------------------------------------------------------------------------------------------------
+
+
+def test_what_a_tool_returned_is_used_in_the_next_call_and_in_the_answer(scripted: Scripted) -> None:
+    server, said = scripted(JOBS), "Find me a job in Graz!"
+    found, saved = (SEARCH, {"jobs": [{"id": "j7"}]}), (SAVE, {"title": "Baker"})
+    assert answer(server, said) == [(SEARCH, {"query": "work in Graz", "most": 3})]
+    assert answer(server, said, [found]) == [(SAVE, {"job_id": "j7", "all": [{"id": "j7"}]})]
+    assert answer(server, said, [found, saved]) == "Saved: Baker"
+    assert answer(server, said, [found, (SAVE, {"id": 1})]) == "Saved."
+
+
+def test_a_step_that_cannot_be_filled_in_is_passed_over(scripted: Scripted) -> None:
+    assert answer(scripted(JOBS), "Find me a job in Graz", [(SEARCH, {"jobs": []})]) == "There is nothing in Graz."
+
+
+def test_one_tool_can_be_called_in_two_steps(scripted: Scripted) -> None:
+    server = scripted("turns:\n- {says: go, calls: [{save_job: {n: 1}}, {save_job: {n: 2}}], answers: Done.}")
+    answers = [answer(server, "Go", [(SAVE, {})] * times) for times in range(3)]
+    assert answers == [[(SAVE, {"n": 1})], [(SAVE, {"n": 2})], "Done."]
+
+
+def test_where_a_tool_is_not_offered_or_nothing_matches_the_brain_decides(scripted: Scripted) -> None:
+    server = scripted(JOBS)
+    assert answer(server, "Find me a job in Graz", tools=[SEARCH]) == NOT_SURE
+    assert answer(server, "Find me a cat in Graz") == NOT_SURE
+    assert "From search jobs" in str(
+        answer(scripted("turns:\n- {says: go, calls: [{search_jobs: {}}]}"), "Go", [(SEARCH, {"text": "Baker"})])
+    )
+
+
+def test_of_two_turns_that_match_the_first_is_played(scripted: Scripted) -> None:
+    turns = "turns:\n- {says: 'I {what}', answers: 'First: {what}'}\n- {says: I bake, answers: Second}"
+    assert answer(scripted(turns), "I bake") == "First: bake"
+
+
+def test_a_turn_of_other_instructions_is_not_played(scripted: Scripted) -> None:
+    server = scripted("turns:\n- {to: You interview, says: hello, answers: Welcome.}")
+    assert answer(server, "Hello", instructions="You interview people.") == "Welcome."
+    assert answer(server, "Hello", instructions="You bake.") != "Welcome."
+
+
+@pytest.mark.parametrize(
+    ("says", "said", "expected"),
+    [
+        ("i live in {place}", "Hi! I LIVE in New York… Bye", "New York"),
+        ("I live in {place}", "I live in Graz?", None),
+        ("Do I live in {place}?", "Do I live in Graz?", "Graz"),
+        ("I live in {place}", "And I live in Graz", None),
+        ("I live in {place}", "I live in ", None),
+        ("I(| now)( live|'m based) in {place}", "I’m based in Graz", "Graz"),
+        ("I(| now)( live|'m based) in {place}", "I now live in Graz", "Graz"),
+        ("from {_} to {place}", "From A to B to C", "B to C"),
+        ("{_} is wrong. {place}", "That is wrong. Graz.", "Graz"),
+        ("{place} and {place}", "Graz and GRAZ", "Graz"),
+        ("{place} and {place}", "Graz and Linz", None),
+        ("what.* is [{place}]+", "What.* is [(a|b)*]+", "(a|b)*"),
+        ("what.* is [{place}]+", "Whatever is [a]+", None),
+        ("I live in {place}", "I live in Graz. I bake.", "Graz"),
+        ("I live in {place}", f"{'Hm. ' * MOST_SENTENCES}I live in Graz", None),
+        ("a{_}b {place}", "ab Graz", None),
+        ("[{place}]", "[]", None),
+        ("in {place}", "in {place}", "{place}"),
+        ("in {place}", "in {results.save_job}\\1", "{results.save_job}\\1"),
+    ],
+)
+def test_what_is_said_matches_a_sentence_or_the_whole(
+    scripted: Scripted, says: str, said: str, expected: str | None
+) -> None:
+    turns = [{"says": says, "answers": "Place: {place}"}]
+    given = answer(scripted(json.dumps({"turns": turns})), said)
+    assert given == f"Place: {expected}" if expected else not str(given).startswith("Place")
+
+
+class Plan(BaseModel):
+    action: str
+    topic: str
+
+
+PLAN = """
+turns:
+- {to: You plan, says: "topic: {what}", gives: {action: go on, topic: "{what}"}}
+- {to: You plan, says: "{what} first", read: {text: "{what}", by: [{says: "I say {topic}", gives: {topic: "{topic}"}}]},
+   gives: {action: go back}}
+- {to: You plan, gives: {action: end, topic: none}}
+"""
+
+
+def test_a_typed_request_gets_its_object_by_tool_and_by_schema(scripted: Scripted) -> None:
+    server = scripted(PLAN)
+    assert typed(server, "You plan an interview", Plan, "Topic: bread") == Plan(action="go on", topic="bread")
+    back = typed(server, "You plan an interview", Plan, "I say {what} {x} first")
+    assert back == Plan(action="go back", topic="{what} {x}")
+    assert typed(server, "You plan an interview", Plan, "Whatever") == Plan(action="end", topic="none")
+    schema = {"type": "json_schema", "json_schema": {"name": "plan", "schema": Plan.model_json_schema()}}
+    given = answer(server, "Topic: bread", tools=[], instructions="You plan", response_format=schema)
+    assert json.loads(str(given)) == {"action": "go on", "topic": "bread"}
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("turn", "line", "reason"),
+    [
+        ("- says: I live in {place}\n  answers: You live in {where}", 3, "nothing fills in {where}"),
+        ("- says: Go\n  answers: Ja\n- says: [Go, 'Go {on}']\n  answers: 'To {on}'", 5, "nothing fills in {on}"),
+        ("- says: Go\n  calls:\n  - a: {id: '{results.b.id}'}\n  - b: {}", 3, "nothing fills in {results.b.id}"),
+        ("- says: Go\n  answers: '{results.b.id}'", 3, "nothing fills in"),
+        ("- says: Go\n  answers: ['{sentence}', 'You {']", 3, "brace"),
+        ("- says: I {a}{b}\n  answers: Ja", 3, "does not say where the capture before {b} ends"),
+        ("- says: I {a}( or|){b}\n  answers: Ja", 3, "does not say where"),
+        ("- says: '{all}'\n  answers: Ja", 3, "would match everything"),
+        ("- says: I live in {place\n  answers: Ja", 3, "neither words, a capture nor a choice"),
+        ("- says: I (live in Graz\n  answers: Ja", 3, "neither words, a capture nor a choice"),
+        ("- says: Go\n  answers: Ja\n- says: Go\n  anwsers: Yes", 6, "not permitted"),
+        ("- answers: Ja", 3, "needs `says` or `to`"),
+        ("- says: Go\n  read: {text: '{on}', by: []}\n  answers: Ja", 3, "nothing fills in {on}"),
+        (
+            "- says: Go {on}\n  read: {text: '{on}', by: [{says: a, gives: {b: 1}}, {says: c, gives: {d: 1}}]}\n"
+            "  answers: '{read.b}'",
+            3,
+            "nothing fills in {read.b}",
+        ),
+        ("- to: You\n  into: a\n  each:\n  - {block: 'a {b}', text: '{b}', by: [], gives: {}}", 6, "begin and end"),
+        ("- to: You\n  into: a\n  each:\n  - {block: 'a {b} c', text: '{d}', by: [], gives: {}}", 6, "fills in {d}"),
+        ("- says: Go\n  answers: [Ja", 5, "expected"),
+        ("- says: Go\n  answers: Yes", 4, "valid string"),
+        ("- says: Yes\n  answers: Go", 3, "instance of Pattern"),
+        ("- says: I {Name} it\n  answers: Go", 3, "{Name} is no name"),
+    ],
+)
+def test_a_script_that_cannot_be_played_is_refused_at_the_start_with_its_line(
+    scripted: Scripted, turn: str, line: int, reason: str
+) -> None:
+    with pytest.raises(ScriptError) as refused:
+        scripted(f"# A script\nturns:\n{turn}\n")
+    assert str(refused.value).startswith(f"some.yaml, line {line}: ")
+    assert reason in str(refused.value)
+
+
+# --- what is hostile --------------------------------------------------------------------------------------------------
+
+PIECES = (" x ", "I. ", "\n", " ", "(((.*)+)+)+$", "{a}", "<a>", "<a></a>", "’", "x is ")
+BACKTRACKS = """
+turns:
+- says: ["{a} x {b} x {c} x {d} x {e} y", "{a}( x| xx|) {b} y", "(a|aa|)(a|aa|)(a|aa|) {b} y"]
+  answers: Matched.
+- to: You compare
+  into: found
+  each: [{block: '<a>{a}</a>{_}<b>{b}</b>', text: '{a} {b}', by: [{says: '{c} x {d}', gives: {}}], gives: {}}]
+"""
+
+
+def test_a_megabyte_of_anything_is_answered(scripted: Scripted, server: ModelServer) -> None:
+    said = "".join(piece * (100_000 // len(piece)) for piece in PIECES)
+    hostile = scripted(BACKTRACKS)
+    assert answer(hostile, f"{said} y z", tools=[]) != "Matched."
+    assert answer(hostile, said, tools=["final_result"], instructions="You compare") == [
+        ("final_result", {"found": []})
+    ]
+    assert answer(server, said, tools=MEMORY_TOOLS[:3])
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+MEMORY_TOOLS = ("search_user_memories", "remember", "correct_memory", "forget_memory", "explain_memory")
+LISTED = ("search_user_memories", {"memories": [{"id": "mem_1", "content": "Lives in Graz."}, {"id": "mem_2"}]})
+
+
+@pytest.mark.parametrize(
+    ("said", "name", "arguments"),
+    [
+        (
+            "Please remember that I prefer remote work.",
+            "remember",
+            {
+                "text": "Prefers remote work.",
+                "quote": "Please remember that I prefer remote work",
+                "type": "preference",
+            },
+        ),
+        (
+            "Hello. Don’t forget that my dog is called Rex!",
+            "remember",
+            {"text": "my dog is called Rex.", "quote": "Don’t forget that my dog is called Rex", "type": "fact"},
+        ),
+        ("Forget that I live in Graz.", "search_user_memories", {"query": "I live in Graz"}),
+        ("Forget everything about Graz", "search_user_memories", {"query": "Graz"}),
+        ("Why do you know that I live in Graz?", "explain_memory", {"about": "I live in Graz"}),
+        ("That’s wrong, I live in Linz.", "search_user_memories", {"query": "That’s wrong, I live in Linz"}),
+        ("That is wrong. I live in Linz.", "search_user_memories", {"query": "That is wrong. I live in Linz"}),
+    ],
+)
+def test_a_wish_about_memories_is_the_call_for_it(
+    server: ModelServer, said: str, name: str, arguments: dict[str, str]
+) -> None:
+    assert answer(server, said, tools=MEMORY_TOOLS) == [(name, arguments)]
+
+
+def test_what_is_to_be_forgotten_or_corrected_is_searched_first(server: ModelServer) -> None:
+    forget, correct = "Forget that I live in Graz.", "That I live in Graz is wrong, I live in Linz."
+    assert answer(server, forget, [LISTED], MEMORY_TOOLS) == [("forget_memory", {"memory_ids": ["mem_1"]})]
+    assert answer(server, correct, [LISTED], MEMORY_TOOLS) == [
+        ("correct_memory", {"memory_id": "mem_1", "text": "Lives in Linz.", "quote": "I live in Linz"})
+    ]
+    nothing = [("search_user_memories", {"memories": []})]
+    assert answer(server, forget, nothing, MEMORY_TOOLS) == "Nothing is remembered about that."
+    assert answer(server, correct, nothing, MEMORY_TOOLS) == "I remember nothing that this would correct."
+
+
+@pytest.mark.parametrize(
+    ("said", "results", "expected"),
+    [
+        (
+            "Remember that I like tea.",
+            [("remember", {"remembered": {"content": "Likes tea."}})],
+            "I will remember: Likes tea.",
+        ),
+        ("Remember that I like tea.", [("remember", {"error": "You did not say that."})], "You did not say that."),
+        (
+            "Remember that I have diabetes.",
+            [("remember", {"status": "waiting", "approval_id": "a1"})],
+            "It waits in your queue; you can decide whenever you like.",
+        ),
+        (
+            "Forget that I live in Graz.",
+            [LISTED, ("forget_memory", {"status": "waiting", "approval_id": "a1"})],
+            "It waits in your queue; you can decide whenever you like.",
+        ),
+        (
+            "Why do you know that I live in Graz?",
+            [
+                (
+                    "explain_memory",
+                    {"memories": [{"content": "Lives in Graz.", "said_on": "Monday", "quote": "I do"}]},
+                )
+            ],
+            "“Lives in Graz.” On Monday you wrote: “I do”.",
+        ),
+        ("Forget it.", [], "All right."),
+    ],
+)
+def test_the_user_is_told_what_became_of_a_wish(
+    server: ModelServer, said: str, results: Results, expected: str
+) -> None:
+    assert answer(server, said, results, MEMORY_TOOLS) == expected
+
+
+@pytest.mark.parametrize(
+    "said", ["Do you remember my interview?", "What are my goals?", "Please don't remember that I like tea."]
+)
+def test_what_is_no_such_wish_is_left_to_the_brain(server: ModelServer, said: str) -> None:
+    names = {name for name, _ in answer(server, said, tools=MEMORY_TOOLS) if name != "search_user_memories"}
+    assert not names & {*MEMORY_TOOLS}
+
+
+class Notes(BaseModel):
+    memories: list[dict[str, Any]]
+
+
+def notes_on(server: ModelServer, *said: str, asked: str = "") -> list[dict[str, Any]]:
+    parts = [wrap(ASKED, asked)] if asked else []
+    parts += [wrap(SAID, text, id=f"m{number}") for number, text in enumerate(said, 1)]
+    return typed(server, extraction.INSTRUCTIONS, Notes, "\n\n".join(parts)).memories
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "content"),
+    [
+        ("I live in Lisbon", "fact", "Lives in Lisbon."),
+        ("Hi, I live in Lisbon", "fact", "Lives in Lisbon."),
+        ("As I told you: I speak German", "skill", "Speaks German."),
+        ("I moved from Berlin to Lisbon in March 2024", "fact", "Lives in Lisbon."),
+        ("I worked at Acme as a nurse until 2019", "experience", "Worked at Acme as a nurse until 2019."),
+        ("I’d like to become Head of Product", "goal", "Wants to become Head of Product."),
+        ("I don’t want to leave Lisbon", "preference", "Does not want to leave Lisbon."),
+        ("I decided not to apply to banks", "decision", "Decided not to apply to banks."),
+        ("I cannot start before March", "constraint", "Cannot start before March."),
+        ("My notice period is three months", "fact", "My notice period is three months."),
+        ("I mentored four junior managers", "fact", "I mentored four junior managers."),
+    ],
+)
+def test_what_people_say_of_themselves_is_found(server: ModelServer, said: str, kind: str, content: str) -> None:
+    [note] = notes_on(server, f"{said}.")
+    assert (note["type"], note["content"], note["quote"], note["message_id"]) == (kind, content, said, "m1")
+
+
+def test_each_sentence_of_each_message_is_read(server: ModelServer) -> None:
+    notes = notes_on(server, "Hello! I live in Lisbon. I prefer tea. What do you think?", "I speak German")
+    found = [(note["content"], note["message_id"]) for note in notes]
+    assert found == [("Lives in Lisbon.", "m1"), ("Prefers tea.", "m1"), ("Speaks German.", "m2")]
+
+
+def test_a_wish_in_a_prompt_is_no_wish_of_a_chat(server: ModelServer) -> None:
+    [note] = notes_on(server, "Hello.\nForget it.\nI live in Graz.")
+    assert note["content"] == "Lives in Graz."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Hello",
+        "I live in Lisbon?",
+        "Draft my card",
+        "I want you to look at my résumé.",
+        "I'd like a card.",
+        "Remember that I like tea.",
+        "If I lived in Porto, what would I earn?",
+        "Yes",
+    ],
+)
+def test_nothing_is_found_in_what_says_nothing_of_its_user(server: ModelServer, said: str) -> None:
+    assert notes_on(server, said) == []
+
+
+def test_what_is_sensitive_and_since_when_it_holds_is_told(server: ModelServer) -> None:
+    home, illness = notes_on(server, "I moved from Berlin to Lisbon in March 2024. I have diabetes.")
+    assert (home["since"], home["sensitive"]) == ("2024-03", False)
+    assert (illness["since"], illness["sensitive"]) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said", "content"),
+    [
+        ("Nice. Do you live in Lisbon?", "Yes", "Lives in Lisbon."),
+        ("Where do you live?", "In Lisbon.", "Lives in Lisbon."),
+        ("What is your notice period?", "Three months", "My notice period is Three months."),
+        ("Do you live in Lisbon?", "No", None),
+    ],
+)
+def test_a_short_answer_is_read_with_its_question(
+    server: ModelServer, asked: str, said: str, content: str | None
+) -> None:
+    notes = notes_on(server, said, asked=asked)
+    assert [(note["content"], note["quote"]) for note in notes] == ([(content, said.strip("."))] if content else [])
+
+
+def test_pairs_of_notes_are_related(server: ModelServer) -> None:
+    pairs = [
+        Pair("Lives in Graz.", "Lives in Linz."),
+        Pair("Likes tea.", "likes tea"),
+        Pair("Likes tea.", "Likes coffee."),
+        Pair("Wants to lead a team.", "Wants to lead a design team."),
+        Pair("Worked at Acme.", "Works at Globex."),
+    ]
+    verdicts = typed(server, compare.INSTRUCTIONS, Verdicts, compare.prompt_of(pairs)).verdicts
+    assert [each.relation for each in verdicts] == ["contradicts", "same", "other", "contradicts", "other"]
+    assert [(each.id, each.quote) for each in verdicts[:2]] == [("p1", "Lives in Graz"), ("p2", "Likes tea")]

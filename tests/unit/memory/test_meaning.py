@@ -1,0 +1,150 @@
+"""Whose words are remembered: the model's where the quote says them, else the user's own, else none."""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, datetime
+
+import pytest
+
+from qwestly_agent.errors import ModelUnavailable
+from qwestly_agent.grounding.judge import Judged, Question
+from qwestly_agent.memory.meaning import Refused, ground_notes
+from qwestly_agent.memory.notes import Note, Reason, Said, find_note
+
+TODAY = date(2026, 11, 22)
+
+
+def note(text: str, quote: str, content: str, *, before: str = "") -> Note:
+    said = Said("msg_1", text, datetime(2026, 11, 22, tzinfo=UTC), before)
+    found = find_note(said, kind="fact", content=content, quote=quote, conversation_id="c1", importance=0.5)
+    assert isinstance(found, Note), found
+    return found
+
+
+class Judge:
+    """Says yes to statements that hold one of these texts; answers nothing about those that hold a silent one."""
+
+    def __init__(self, *yes: str, silent: Collection[str] = ()) -> None:
+        self.yes, self.silent, self.asked = yes, silent, list[str]()
+
+    async def __call__(self, questions: Sequence[Question]) -> Mapping[int, Judged]:
+        self.asked += [each.statement.text for each in questions]
+        return {
+            each.number: self._judged(each)
+            for each in questions
+            if not any(text in each.statement.text for text in self.silent)
+        }
+
+    def _judged(self, question: Question) -> Judged:
+        if any(text in question.statement.text for text in self.yes):
+            return Judged(id=question.number, span=question.quotes[0].text)
+        return Judged(id=question.number, why="The quote does not say that.")
+
+
+def grounded(judge: Judge | None, *notes: Note) -> list[Note | Refused]:
+    return asyncio.run(ground_notes(notes, judge, TODAY))
+
+
+ON_CALL = "tbh i want out of on-call. anyway"
+
+
+def test_the_models_sentence_is_remembered_where_its_quote_says_it() -> None:
+    [found] = grounded(Judge("Wants out of on-call"), note(ON_CALL, "i want out of on-call", "Wants out of on-call"))
+    assert isinstance(found, Note)
+    assert (found.content, found.quote, found.is_checked) == ("Wants out of on-call", "i want out of on-call", True)
+
+
+def test_else_the_users_own_sentence_where_it_is_meant() -> None:
+    [found] = grounded(Judge("Their own words"), note(ON_CALL, "out of on-call", "Hates the on-call team"))
+    assert isinstance(found, Note)
+    assert found.content == found.quote == "tbh i want out of on-call."
+
+
+def test_what_neither_says_is_refused_with_its_reason() -> None:
+    [found] = grounded(Judge(), note(ON_CALL, "out of on-call", "Hates the on-call team"))
+    assert isinstance(found, Refused)
+    assert found.reasons == ("The quote does not say that.",)
+
+
+def test_another_figure_than_the_quotes_is_not_remembered_whatever_a_judge_says() -> None:
+    [found] = grounded(
+        Judge("80", "Their own words"), note("I manage 8 people now.", "I manage 8 people", "Manages 80 people")
+    )
+    assert isinstance(found, Note)
+    assert found.content == "I manage 8 people now."
+
+
+@pytest.mark.parametrize("judge", [None, Judge(silent=["on-call"])])
+def test_without_an_answer_it_stays_unchecked_and_unchanged(judge: Judge | None) -> None:
+    before = note(ON_CALL, "i want out of on-call", "Wants out of on-call")
+    assert grounded(judge, before) == [before]
+    assert not before.is_checked
+
+
+def test_a_judge_that_is_away_is_no_judge() -> None:
+    async def away(_: Sequence[Question]) -> Mapping[int, Judged]:
+        raise ModelUnavailable
+
+    before = note(ON_CALL, "i want out of on-call", "Wants out of on-call")
+    assert asyncio.run(ground_notes([before], away, TODAY)) == [before]
+
+
+def test_a_short_answer_is_read_with_the_question_before_it_and_is_inferred() -> None:
+    asked = note("yes", "yes", "Works nights", before="Good. Do you work nights?")
+    judge = Judge("Works nights")
+    answers = iter([False, True])
+
+    async def with_the_question_alone(questions: Sequence[Question]) -> Mapping[int, Judged]:
+        given = await judge(questions)
+        return {n: each if next(answers) else Judged(id=n) for n, each in given.items()}
+
+    [found] = asyncio.run(ground_notes([asked], with_the_question_alone, TODAY))
+    assert isinstance(found, Note)
+    assert (found.question, found.trust, found.is_checked) == ("Do you work nights?", "inferred", True)
+    assert judge.asked == ["Works nights", "Works nights"]  # "yes" says nothing by itself
+
+
+def test_a_short_sentence_that_says_it_needs_no_question() -> None:
+    [found] = grounded(Judge("Porto"), note("I live in Porto", "I live in Porto", "Lives in Porto", before="Where?"))
+    assert isinstance(found, Note)
+    assert (found.question, found.trust) == ("", "user_said")
+
+
+def test_own_words_that_are_sensitive_are_asked_about() -> None:
+    [found] = grounded(
+        Judge("Their own words"),
+        note("I need Fridays off for dialysis.", "I need Fridays off", "Is never there on Fridays"),
+    )
+    assert isinstance(found, Note)
+    assert found.sensitive
+
+
+@pytest.mark.parametrize(
+    ("quote", "reason"),
+    [
+        ("I live in Porto", Reason.NOT_SAID),
+        ("You will live in Berlin", Reason.DOCUMENT),
+        ("my password is hunter22", Reason.CREDENTIAL),
+        ("", Reason.NOT_SAID),
+    ],
+)
+def test_what_code_refuses_reaches_no_judge(quote: str, reason: Reason) -> None:
+    said = Said(
+        "m", "I want to move.\nmy password is hunter22\n> You will live in Berlin", datetime(2026, 1, 1, tzinfo=UTC)
+    )
+    found = find_note(said, kind="fact", content="Moves", quote=quote, conversation_id=None, importance=0.5)
+    assert found is reason
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [("2021", "2021-01-01"), ("2021-03", "2021-03-01"), ("2020", None), ("2021-13", None), ("since spring", None)],
+)
+def test_since_when_it_holds_must_stand_in_the_quote(given: str, kept: str | None) -> None:
+    said = Said("m", "I run the ward since March 2021.", datetime(2026, 1, 1, tzinfo=UTC))
+    quote = "I run the ward since March 2021"
+    found = find_note(
+        said, kind="fact", content="Runs the ward", quote=quote, conversation_id=None, importance=0.5, since=given
+    )
+    assert isinstance(found, Note)
+    assert found.since == kept
