@@ -91,6 +91,17 @@ def test_undoing_a_correction_brings_back_what_it_replaced(client: Client, model
     assert (contents(client), contents(client, "superseded")) == (["Lives in Lisbon"], [])
 
 
+def test_undoing_brings_back_what_was_merged_into_it(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    remembers(client, model)
+    [lisbon] = client.get("/api/memories")["items"]
+    merged = {"status": "merged", "superseded_by": lisbon["id"], "content": "Based in Lisbon", "hash": "h", "key": "m"}
+    database.user_memories.insert_one({"_id": "m", "user_id": client.user_id, "type": "fact", "created": 1.0, **merged})
+    undo(client, lisbon["id"])
+    assert contents(client) == ["Based in Lisbon"]
+
+
 def compared(relation: str, quote: str) -> tuple[Reply, ...]:
     """What the judge and the comparing model answer, in either order: both are asked at once."""
     verdict = {"verdicts": [{"id": "p1", "relation": relation, "quote": quote}]}
@@ -151,6 +162,26 @@ def test_one_thing_a_turn_is_remembered(client: Client, model: ModelServer) -> N
     says(client, model, "I live in Lisbon. I speak German.", call("remember", **LISBON), second)
     assert "One thing is remembered" in told(model)["error"]
     assert contents(client) == ["Lives in Lisbon"]
+
+
+def test_of_two_at_the_same_time_one_is_remembered(client: Client, model: ModelServer) -> None:
+    second = call("remember", type="skill", text="Speaks German", quote="I speak German")
+    model.script_chat(calls(call("remember", **LISBON), second), Reply(text="So."))
+    client.say("I live in Lisbon. I speak German.")
+    assert contents(client) == ["Lives in Lisbon"]
+
+
+def test_after_one_that_was_refused_another_is_remembered(client: Client, model: ModelServer) -> None:
+    lie = call("remember", type="fact", text="Is a surgeon", quote="I am a surgeon")
+    says(client, model, "I live in Lisbon.", lie, call("remember", **LISBON))
+    assert contents(client) == ["Lives in Lisbon"]
+
+
+def test_beside_others_text_what_is_known_is_only_said_again(client: Client, model: ModelServer) -> None:
+    remembers(client, model)
+    remembers(client, model, "I live in Lisbon.\n> You live in Porto.")
+    [memory] = client.get("/api/memories")["items"]
+    assert (memory["count"], waiting(client)) == (2, [])
 
 
 @pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])

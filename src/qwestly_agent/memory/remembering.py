@@ -50,6 +50,7 @@ _ONCE = (
     "conversation: say so."
 )
 _HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
+_KNOWN_BESIDE = "That is remembered already, beside the other one. If the other one is wrong, have it forgotten."
 _WAITS = "That waits for the user's decision already."
 _LATER = "It could not be checked just now. What the user wrote is read again after the conversation: say so."
 _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
@@ -141,14 +142,14 @@ class Remembering:
     async def remember(self, kind: MemoryType, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
         """Remembered, or kept unchecked where no judge answers in time; or a proposal. `ask`: whether a tool of this
         turn brought others' text. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
-        return await self._write(self._note(kind, content, quote), None, ask=ask)
+        return await self._once(self._note(kind, content, quote), None, ask=ask)
 
     async def correct(self, memory_id: str, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
         """The same in the place of what is known. Raises `NotFound` too."""
         known = await self.house.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(_HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
-        return await self._write(self._note(cast(MemoryType, known.type), content, quote), known, ask=ask)
+        return await self._once(self._note(cast(MemoryType, known.type), content, quote), known, ask=ask)
 
     async def explain(self, about: str) -> list[Explanation]:
         """Of a memory's id, or of the memories that words find."""
@@ -174,6 +175,14 @@ class Remembering:
             raise Invalid(_WHY.get(note, _NOT_SAID))
         return note
 
+    async def _once(self, note: Note, known: Memory | None, *, ask: bool) -> Memory | Proposal:
+        self.is_done = True  # before anything is waited for: the calls of one step run at the same time
+        try:
+            return await self._write(note, known, ask=ask)
+        except BaseException:
+            self.is_done = False
+            raise
+
     async def _write(self, note: Note, known: Memory | None, *, ask: bool) -> Memory | Proposal:
         house, user_id = self.house, self.user_id
         await brake.check(house.signals, user_id)
@@ -181,6 +190,8 @@ class Remembering:
         equal = (await house.memories.of_hashes(user_id, [note.hash])).get(note.hash)
         if equal and equal.status == "proposed":
             raise Invalid(_WAITS)
+        if equal and equal.status == "active":
+            return await self._again(note, equal, known)
         [vector] = await house.embeddings.embed([note.content])
         tombstones = await house.memories.tombstones(user_id)
         before = retold(tombstones, note.content, note.quote, vector, house.settings.memory_forgotten_from)
@@ -188,15 +199,24 @@ class Remembering:
         if ask and not note.is_checked:
             raise Invalid(_LATER)
         memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
-        self.is_done = True
         if not ask:
             return await _store(house, user_id, memory, vector, known)
         memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
-        if equal is None:
-            await house.memories.add(
-                user_id, memory, note.hash, vector, house.clock(), replaces=[known.id] if known else []
-            )
+        replaces = [known.id] if known else []
+        if equal:  # it waits for a judge, who has read it now
+            memory = memory.model_copy(update={"id": equal.id})
+            await house.memories.settle(user_id, memory, note.hash, vector, replaces)
+        else:
+            await house.memories.add(user_id, memory, note.hash, vector, house.clock(), replaces=replaces)
         return keeping_of([memory], [memory.id], self.conversation_id)
+
+    async def _again(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
+        """What is remembered was said again: nothing new is remembered, and nothing replaced."""
+        if known and known.id != equal.id:
+            raise Invalid(_KNOWN_BESIDE)
+        house, user_id = self.house, self.user_id
+        await house.memories.reinforce(user_id, equal.id, note.source.message_ids, house.clock())
+        return await house.memories.get(user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:
         ask = partial(one_answer, self.house, self.user_id, self.house.judges[WRITER])

@@ -295,15 +295,16 @@ class Memories:
         await self._set(user_id, {"_id": memory_id, "status": UNCHECKED}, {"tries": tries})
 
     async def restore(self, user_id: str, memory_id: str, newer_id: str) -> bool:
-        """What the newer one had taken the place of holds again; False where that is not so any more, or another one
-        says it since."""
-        query = {"_id": memory_id, "user_id": user_id, "status": SUPERSEDED, "superseded_by": newer_id}
+        """What the newer one had taken the place of, or taken in, holds again; False where that is not so any more, or
+        another one says it since."""
+        replaced = {"status": {"$in": [SUPERSEDED, MERGED]}, "superseded_by": newer_id}
+        query = {"_id": memory_id, "user_id": user_id, **replaced}
         found = await self.database[COLLECTION].find_one(query, {"hash": 1})
         if found is None:
             return False
         change = {
             "$set": {"status": ACTIVE, "key": found["hash"]},
-            "$unset": {"superseded_by": "", "superseded_at": "", "withdrawn_at": ""},
+            "$unset": {"superseded_by": "", "superseded_at": "", "withdrawn_at": "", "replaced_in": ""},
         }
         try:
             return (await self.database[COLLECTION].update_one(query, change)).matched_count == 1
