@@ -183,9 +183,9 @@ async def test_without_a_judge_nothing_is_lost_and_nothing_is_used(talk: Talk) -
 async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_second_extraction(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.", "I want out of on-call.")
     talk.model.script(*NO_JUDGE, *NO_JUDGE)
-    for _ in range(2):
+    for tries in (1, 2):
         await talk.falls_silent()
-        talk.clock.advance(pipeline.CHECK_AGAIN_SECONDS)
+        talk.clock.advance(tries * pipeline.CHECK_AGAIN_SECONDS)
     talk.model.script()
     talk.model.forget_requests()
     [step] = await talk.falls_silent()
@@ -194,8 +194,24 @@ async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_
     assert await talk.remembered("proposed") == ["Was diagnosed with diabetes in 2019."]
     assert await talk.remembered("unchecked") == []
     asked = [each.json["messages"][0]["content"][:20] for each in talk.asked("/chat/completions")]
-    assert asked == [JUDGE[:20], "You compare notes about"[:20]]
+    assert sorted(asked) == sorted([JUDGE[:20]] * 3 + ["You compare notes about"[:20]])  # each alone by now
     assert await talk.falls_silent() == []
+
+
+async def test_what_a_provider_refuses_to_judge_keeps_nothing_else_from_being_judged(talk: Talk) -> None:
+    await talk.says("I live in Lisbon.", "I speak German.")
+    talk.model.script(*[Reply(fault="content_risk", to=JUDGE)] * 2)
+    for tries in (1, 2):
+        await talk.falls_silent()
+        assert len(await talk.remembered("unchecked")) == 2
+        talk.clock.advance(tries * pipeline.CHECK_AGAIN_SECONDS)
+    talk.model.script(Reply(fault="content_risk", to=JUDGE))
+    await talk.falls_silent()
+    assert len(await talk.remembered()) == len(await talk.remembered("unchecked")) == 1
+    for days in range(2, 9):  # and it is never given up
+        talk.clock.advance(pipeline.LONGEST_CHECK_SECONDS)
+        talk.model.script(Reply(fault="content_risk", to=JUDGE))
+        assert len(await talk.falls_silent()) == 1, days
 
 
 async def test_what_a_judge_refuses_later_is_gone_and_leaves_nothing(talk: Talk) -> None:

@@ -18,7 +18,7 @@ async def delete(house: FullHouse, user_id: str, conversation_id: str) -> None:
         await house.approvals.forget_conversation(user_id, conversation_id)
         await house.drafts.forget_conversation(user_id, conversation_id)
         await house.extractions.drop(user_id, conversation_id)
-        await house.memories.discard(
+        await house.memories.drop_unchecked(
             user_id, [each.id for each in await house.memories.unchecked(user_id, conversation_id)]
         )
         await house.tool_calls.forget(user_id, conversation_id)

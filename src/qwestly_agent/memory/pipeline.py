@@ -30,8 +30,8 @@ TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
 """After each attempt that failed; after the last one it is set aside."""
 POSTPONED_SECONDS = 3_600.0
 """What is no fault of the conversation, the brake, a day's budget or a provider that refuses us, is no attempt."""
-CHECK_AGAIN_SECONDS = 3_600.0
-"""After no judge could be asked about something."""
+CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0
+"""After no judge could be asked about something: twice as long each time, up to a day."""
 _NOT_ITS_FAULT = ("Braked", "OverBudget", "ModelRefused")
 
 T = TypeVar("T")
@@ -107,8 +107,9 @@ async def _move_watermark(house: House, step: Step) -> Step:
         await house.conversations.move_watermark(
             step.user_id, step.conversation_id, batch.read_from, batch.read_to, now
         )
-        if batch.unchecked:
-            await house.conversations.due_later(step.user_id, step.conversation_id, now + CHECK_AGAIN_SECONDS)
+        if batch.tries:
+            wait = min(CHECK_AGAIN_SECONDS * 2 ** (batch.tries - 1), LONGEST_CHECK_SECONDS)
+            await house.conversations.due_later(step.user_id, step.conversation_id, now + wait)
     return step
 
 
@@ -206,7 +207,8 @@ async def must_be_there(house: House, batch: Batch) -> None:
     either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
     if not await house.conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]
-        made += [each.id for each in await house.memories.unchecked(batch.user_id, batch.conversation_id)]
+        waiting = await house.memories.unchecked(batch.user_id, batch.conversation_id)
         await house.memories.discard(batch.user_id, made)
+        await house.memories.drop_unchecked(batch.user_id, [each.id for each in waiting])
         await house.extractions.drop(batch.user_id, batch.conversation_id)
         raise NotFound("There is no such conversation.")

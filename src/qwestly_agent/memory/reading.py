@@ -1,6 +1,7 @@
 """The two states of `extract_memories` that ask models: what the user said and meant, and how it stands to what is
 known."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -91,12 +92,16 @@ async def _judge(house: FullHouse, step: Step, batch: Batch) -> None:
     """A judge reads the notes; where none can be asked they go on unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
     judge = make_judge_of_notes(partial(one_answer, house, step.user_id, house.judges[WRITER]), JUDGE_SECONDS)
-    read = await ground_notes(notes, judge, to_datetime(house.clock()).date())
+    today = to_datetime(house.clock()).date()
+    # What could not be judged twice is judged alone: a provider may refuse it, and the others with it.
+    alone = [ground_notes([note], judge, today) for note in notes if note.tries]
+    together = ground_notes([note for note in notes if not note.tries], judge, today)
+    read = [each for some in await asyncio.gather(together, *alone) for each in some]
     kept = [each for each in read if isinstance(each, Note)]
     refused = [each.note.memory_id for each in read if isinstance(each, Refused)]
     dropped = {**batch.dropped, **({Reason.NOT_MEANT.value: len(refused)} if refused else {})}
     # First what waited: once the batch is judged, nothing names it any more.
-    await house.memories.discard(step.user_id, [each for each in refused if each])
+    await house.memories.drop_unchecked(step.user_id, [each for each in refused if each])
     await house.extractions.judged(step.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped)
 
 

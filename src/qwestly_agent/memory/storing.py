@@ -34,7 +34,8 @@ async def _store(house: House, step: Step) -> Step:
         if any(each.retells for each in decisions):
             await house.conversations.note_asked_again(step.user_id, step.conversation_id, batch.id)
         verbs = [each.verb for each in decisions]
-        await house.extractions.stored(step.user_id, batch.id, proposed, verbs.count("wait"))
+        tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
+        await house.extractions.stored(step.user_id, batch.id, proposed, tries)
         superseded = sum(len(each.supersedes) for each in decisions)
         measure_extraction(verbs, superseded, len(proposed), batch.dropped)
     return step.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
@@ -79,7 +80,7 @@ async def _apply(house: House, batch: Batch, at: int, decision: Decision, vector
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
-        await memories.discard(user_id, [note.memory_id])
+        await memories.drop_unchecked(user_id, [note.memory_id])
     return None
 
 

@@ -44,8 +44,8 @@ class Batch(BaseModel):
     """What was found and not kept, by reason."""
     proposed: tuple[str, ...] = ()
     """Ids of the memories that wait for a yes."""
-    unchecked: int = 0
-    """How many memories wait for a judge."""
+    tries: int = 0
+    """How often no judge could be asked about one of its memories; 0 where none waits for a judge."""
     created_at: float
 
 
@@ -96,7 +96,7 @@ class Extractions:
         }
         await self._set(user_id, batch_id, "judged", changes)
 
-    async def stored(self, user_id: str, batch_id: str, proposed: Sequence[str], unchecked: int) -> None:
+    async def stored(self, user_id: str, batch_id: str, proposed: Sequence[str], tries: int) -> None:
         """From now on it holds nobody's words."""
         empty = json.dumps([])
         changes = {
@@ -105,7 +105,7 @@ class Extractions:
             "decisions": empty,
             "vectors": [],
             "proposed": list(proposed),
-            "unchecked": unchecked,
+            "tries": tries,
         }
         await self._set(user_id, batch_id, "decided", changes)
 

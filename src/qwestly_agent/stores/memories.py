@@ -290,6 +290,11 @@ class Memories:
         found = self.database[COLLECTION].find(query, _WITHOUT_VECTORS).sort([("created", 1), ("_id", 1)])
         return _memories(await found.to_list())
 
+    async def drop_unchecked(self, user_id: str, memory_ids: Collection[str]) -> None:
+        """Nobody means it, or its conversation is gone: as if it had not been found. What was settled since stays."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": UNCHECKED}
+        await self.database[COLLECTION].delete_many(query)
+
     async def note_try(self, user_id: str, memory_id: str, tries: int) -> None:
         """Once more no judge could be asked about it."""
         await self._set(user_id, {"_id": memory_id, "status": UNCHECKED}, {"tries": tries})
