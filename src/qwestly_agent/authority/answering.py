@@ -162,8 +162,11 @@ async def let_go(house: House, approval: Approval) -> None:
     match approval.status:
         case "rejected":
             # What its user asked to be remembered since is not what they said no to.
-            proposed = await still_proposed(house, approval.user_id, approval.arguments["memory_ids"])
-            await house.memories.forget(approval.user_id, [each.id for each in proposed], house.clock())
+            asked = approval.arguments["memory_ids"]
+            proposed = await still_proposed(house, approval.user_id, asked)
+            await house.memories.begin_forgetting(approval.user_id, [each.id for each in proposed], house.clock())
+            # Also what whoever died in between had begun to forget.
+            await house.memories.end_forgetting(approval.user_id, asked, house.clock())
         case "expired" | "revised" | "failed" | "changed":
             await house.memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
         case _:  # kept, or not yet decided
