@@ -210,6 +210,17 @@ def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and
     assert "Lisbon" not in json.dumps(model.requests[-1].json["messages"])
 
 
+def test_what_waits_for_a_check_is_corrected_on_the_page(client: Client, model: ModelServer) -> None:
+    model.script(Reply(tool_calls=[call("remember", **LISBON)], streams=True), *[Reply(fault=503, streams=False)] * 9)
+    client.say("I live in Lisbon now.")
+    model.script()
+    [memory] = client.get("/api/memories?status=unchecked")["items"]
+    assert (
+        client.request("PATCH", f"/api/memories/{memory['id']}", json={"content": "Lives in Porto"}).status_code == 200
+    )
+    assert (contents(client), contents(client, "unchecked")) == (["Lives in Porto"], [])
+
+
 # --- what is asked about first ----------------------------------------------------------------------------------------
 
 

@@ -345,8 +345,8 @@ class Memories:
         if await self._set(user_id, {"_id": older_id, "status": ACTIVE}, changes):
             return True
         # What never held is not what was before.
-        proposed = {"_id": older_id, "user_id": user_id, "status": PROPOSED}
-        return (await self.database[COLLECTION].delete_one(proposed)).deleted_count == 1
+        waiting = {"_id": older_id, "user_id": user_id, "status": {"$in": [PROPOSED, UNCHECKED]}}
+        return (await self.database[COLLECTION].delete_one(waiting)).deleted_count == 1
 
     async def keep_proposed(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
         """They were approved. Once more changes nothing."""
