@@ -26,8 +26,9 @@ from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.forgetting import retold
 from qwestly_agent.memory.meaning import OWN_WORDS, Refused, ground_notes
 from qwestly_agent.memory.model import MemoryType
-from qwestly_agent.memory.notes import Reason, Said, find_note
+from qwestly_agent.memory.notes import Reason
 from qwestly_agent.memory.reconciliation import NEIGHBOURS
+from qwestly_agent.memory.said import Said, find_note
 from qwestly_agent.memory.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.memories import nearest

@@ -11,8 +11,9 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.chat import deletion
 from qwestly_agent.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.memory import extraction, pipeline, reading
-from qwestly_agent.memory.notes import Note, Reason, Said
+from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.pipeline import Failure, Step
+from qwestly_agent.memory.said import Said
 from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
 

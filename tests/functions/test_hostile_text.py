@@ -74,9 +74,9 @@ def give(database: Stored, user_id: str, text: str) -> None:
     """A profile, a memory and a résumé that say it."""
     database[profiles.CANDIDATES].insert_one({"user_id": user_id, "name": "Ada", "headline": text})
     memory = {"status": "active", "type": "fact", "content": text, "salience": 1.0}
-    database[memories.COLLECTION].insert_one({"user_id": user_id, **memory})
+    database[memories.COLLECTION].insert_one({"_id": uuid.uuid4().hex, "user_id": user_id, **memory})
     database[knowledge.COLLECTION].insert_one(
-        {"user_id": user_id, "title": "CV", "source_type": "resume", "text": text}
+        {"_id": uuid.uuid4().hex, "user_id": user_id, "title": "CV", "source_type": "resume", "text": text}
     )
 
 

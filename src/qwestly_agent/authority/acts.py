@@ -310,8 +310,8 @@ async def _memories_shown(house: House, user_id: str, args: Keeping) -> dict[str
 
 
 def as_shown(user_id: str, memory: Memory) -> str:
-    """A digest of what it says and how often it was said: another one is not what its user saw."""
-    return digest_of(user_id, memory.id, memory.content, str(memory.count))[:32]
+    """A digest of what it says, how often it was said and whether it holds: another one is not what its user saw."""
+    return digest_of(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
 
 async def _lineage_shown(house: House, user_id: str, args: Forgetting) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -34,6 +34,7 @@ from qwestly_agent.clients.query_vectors import QueryVectors
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import ConversationBusy, OverBudget, Unavailable
 from qwestly_agent.memory.remembering import Remembering
+from qwestly_agent.memory.user_text import holds_others_words
 from qwestly_agent.observability import Event, cause_of, measure_turn
 from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
 from qwestly_agent.stores.usage import Load
@@ -136,18 +137,15 @@ class Turn:
     def _stranger_spoke_before(self) -> bool:
         """Whether a document, a LinkedIn page or pasted text entered the prompt by this message or the turn before."""
         before = [message for message in self.history if message.run_id == self.history[-1].run_id]
-        return self._is_pasted(before) or any(step.outside for message in before for step in message.steps)
+        words = (self.text, *(message.content for message in before if message.role == "user"))
+        return any(map(is_pasted, words)) or any(step.outside for message in before for step in message.steps)
 
     def _others_spoke(self) -> bool:
         """Whether anything in the window holds more than what the user typed."""
         window = [each for each in self.history if each.seq >= self._window_from() and not each.withheld]
         steps = (step for message in window for step in message.steps)
-        return self._is_pasted(window) or any(step.outside and not step.users_own for step in steps)
-
-    def _is_pasted(self, messages: Sequence[Message]) -> bool:
-        """Whether others may have written some of these, or what the user wrote now."""
-        words = (self.text, *(message.content for message in messages if message.role == "user"))
-        return any(map(is_pasted, words))
+        words = (self.text, *(message.content for message in window if message.role == "user"))
+        return any(map(holds_others_words, words)) or any(step.outside and not step.users_own for step in steps)
 
     async def _run(self, cancellation: CancellationToken) -> AsyncIterator[NativeEvent]:
         house = self.house

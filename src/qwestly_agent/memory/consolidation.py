@@ -11,14 +11,18 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from qwestly_agent.authority.acts import MOST_FORGOTTEN
 from qwestly_agent.authority.approvals import Asker, ask
 from qwestly_agent.authority.keeping import outdated_of
 from qwestly_agent.authority.model import digest_of
 from qwestly_agent.bootstrap import House
+from qwestly_agent.memory.model import Memory
 from qwestly_agent.observability import Event, measure_consolidation
 from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.journal import Replacement, Run
 
+YEAR = 365 * 86_400.0
+"""In seconds."""
 USERS_AT_ONCE = 100
 MOST_USERS = 1_500
 """In one execution, whose history has room for 25,000 events, some fifteen a user. Those who are left over are due the
@@ -154,14 +158,25 @@ async def _replace(house: House, run: Run, each: Replacement) -> None:
 
 async def _ask_about_outdated(house: House, run: Run) -> None:
     """One question, however often this is delivered; not about what has changed since."""
-    outdated = await house.memories.lineage(run.user_id, run.outdated)
-    if not any(each.status == "active" for each in outdated):
+    now = house.clock()
+    ids = [each.id for each in await house.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]
+    outdated = await house.memories.lineage(run.user_id, ids)
+    while len(outdated) > MOST_FORGOTTEN:  # more than one question can hold
+        ids.pop()
+        outdated = await house.memories.lineage(run.user_id, ids)
+    if not outdated:
         return
     level = await house.autonomy.level(run.user_id)
     asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
     approval_id = f"ap_{digest_of('outdated', run.user_id, run.run_id)[:32]}"
     await ask(house, approval_id, outdated_of(run.user_id, outdated), asker, "queue")
     await house.memories.note_asked(run.user_id, run.outdated, house.clock())
+
+
+def _is_outdated(memory: Memory, now: float) -> bool:
+    """Still: it may have been corrected since, or said again by what was merged into it."""
+    ended = memory.valid_until is not None and memory.valid_until.timestamp() <= now
+    return memory.status == "active" and (ended or memory.last_seen <= now - YEAR)
 
 
 async def end(house: House, run: Run) -> None:

@@ -12,13 +12,14 @@ from qwestly_agent.grounding.quotes import QUOTATION_MARKS
 
 _MARKS = f"[{re.escape(QUOTATION_MARKS)}]"
 _AROUND_A_WORD = re.compile(rf"(?<![\w]){_MARKS}+(?!\d)|(?<!\d){_MARKS}+(?!\w)")
+_APOSTROPHE = re.compile(rf"(?<!\d){_MARKS}")
 _END = re.compile(r"(?:(?<=[^\W\d])[.!?…。！？]+|(?<=\d)\.)\s*$")
 
 
 def folded(content: str) -> str:
     # NFC: NFKC would read "10²" as "102". Not casefold: it would read "Maße" as "Masse".
     text = unicodedata.normalize("NFC", content).lower()
-    text = re.sub(_MARKS, "'", _AROUND_A_WORD.sub("", text))
+    text = _APOSTROPHE.sub("'", _AROUND_A_WORD.sub("", text))
     return " ".join(_END.sub("", text.strip()).split())
 
 

@@ -10,8 +10,9 @@ from pydantic_ai.framing import wrap
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.fences import ASKED, SAID
 from qwestly_agent.memory.model import MemoryType
-from qwestly_agent.memory.notes import Note, Reason, Said, find_note
+from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.ranking import LEAST_IMPORTANCE
+from qwestly_agent.memory.said import Said, find_note
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.one_answer import one_answer
 from qwestly_agent.stores.conversations import Message

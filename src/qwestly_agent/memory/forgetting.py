@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from qwestly_agent.authority.answering import end_empty, end_forgotten
+from qwestly_agent.authority.answering import MOST_WAITING, end_empty, end_forgotten
 from qwestly_agent.authority.model import PRIVATE, Approval
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.forgetting import evidence_id, forget_in_drafts
@@ -50,7 +50,7 @@ class Retold:
     """New words that say what their user had forgotten, or may."""
 
     is_exact: bool
-    """In the same words, or near to them and in the same message. Otherwise it is a guess: ask, never drop."""
+    """In the same words, or in the same message. Otherwise it is a guess: ask, never drop."""
     tombstones: tuple[str, ...]
     """Ids."""
 
@@ -63,13 +63,18 @@ def retold(
     near_from: float,
     message_ids: Collection[str] = (),
 ) -> Retold | None:
-    """What new words retell: by a hash, or by a cosine that is estimated to be at least `near_from`."""
+    """What new words retell: by a hash or their message, else what is nearest by a cosine that is estimated to be at
+    least `near_from`."""
     hashes = {each.user_id: hashes_of(each.user_id, content, quote) for each in tombstones}
-    same = [each.id for each in tombstones if hashes[each.user_id] & each.hashes]
-    near = [each for each in tombstones if each.cosine(vector) >= near_from]
-    said_there = any(not each.message_ids.isdisjoint(message_ids) for each in near)
-    found = tuple(dict.fromkeys((*same, *(each.id for each in near))))
-    return Retold(bool(same) or said_there, found) if found else None
+    same = [
+        each.id
+        for each in tombstones
+        if hashes[each.user_id] & each.hashes or not each.message_ids.isdisjoint(message_ids)
+    ]
+    if same:
+        return Retold(True, tuple(same))
+    nearest = max(tombstones, key=lambda each: each.cosine(vector), default=None)
+    return Retold(False, (nearest.id,)) if nearest and nearest.cosine(vector) >= near_from else None
 
 
 async def forget(house: House, user_id: str, memory_ids: Collection[str]) -> Forgotten:
@@ -158,6 +163,7 @@ async def _forget_elsewhere(house: House, user_id: str, going: Sequence[Gone]) -
         if approval.kind not in PRIVATE and cited.rests(approval):
             await end_forgotten(house, approval, told.tells)
     await end_empty(house, user_id)
+    await _requestion(house, user_id, told.tells)
     return published
 
 
@@ -171,11 +177,31 @@ async def _published(house: House, user_id: str, told: _Told) -> list[Published]
 
 
 async def _requote(house: House, user_id: str, tells: Callable[[str], bool]) -> list[str]:
-    """Other memories keep their content and lose the quotes that say it; the ids of those."""
+    """Other memories keep their content and lose the quotes that say it; the ids of those. What waits for a judge and
+    has no quote any more is dropped."""
     requoted: list[str] = []
     async for each in house.memories.each(user_id):
         quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
-        if (quote, question) != (each.quote, each.question):
-            await house.memories.requote(user_id, each.id, quote, question)
+        context = quote if tells(each.context) else each.context
+        if (quote, question, context) != (each.quote, each.question, each.context):
+            await house.memories.requote(user_id, each.id, quote, question, context)
             requoted.append(each.id)
+    async for each in house.memories.each(user_id):
+        if each.status == "unchecked" and not each.quote:
+            await house.memories.drop_unchecked(user_id, [each.id])
     return requoted
+
+
+async def _requestion(house: House, user_id: str, tells: Callable[[str], bool]) -> None:
+    """What waits for a yes, and quotes it beside something else, is shown without that quote."""
+    for approval in await house.approvals.waiting(user_id, MOST_WAITING):
+        while approval.status == "pending" and approval.kind in PRIVATE:
+            changes = tuple(
+                each.model_copy(update={"evidence": tuple(text for text in each.evidence if not tells(text))})
+                for each in approval.preview.changes
+            )
+            preview = approval.preview.model_copy(update={"changes": changes})
+            if preview == approval.preview:
+                break
+            after = approval.model_copy(update={"preview": preview})
+            approval = await house.approvals.put(approval, after) or await house.approvals.get(user_id, approval.id)

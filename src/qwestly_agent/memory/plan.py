@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.memory.compare import Pair, Relation, compare
-from qwestly_agent.memory.consolidation import Step, end
+from qwestly_agent.memory.consolidation import YEAR, Step, end
 from qwestly_agent.memory.duplicates import Candidates, Near, candidates_of, cap_of, replacements_of, vectors_of
 from qwestly_agent.one_answer import ContentRefused
 from qwestly_agent.states import run_state
@@ -14,8 +14,6 @@ from qwestly_agent.stores.journal import Run, unfinished
 from qwestly_agent.stores.memories import Held
 
 VECTOR_BYTES = DIMENSIONS * 4
-YEAR = 365 * 86_400.0
-"""In seconds."""
 LITTLE_IMPORTANCE = 0.3
 MOST_OUTDATED = 10
 

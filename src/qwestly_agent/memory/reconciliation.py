@@ -20,14 +20,15 @@ NEIGHBOURS = 5
 async def reconcile(
     house: FullHouse, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
 ) -> tuple[list[Decision], list[list[float]]]:
-    """A decision for each note, in their order and without those that are equal, and their vectors. `may_ask_again`:
+    """A decision for each note, the checked ones first, and their vectors. `may_ask_again`:
     whether the user may be asked about what is near to something forgotten.
 
     Raises `Unavailable` where nothing can be compared, and what `one_answer` raises.
     """
-    notes = _distinct(notes)
     if not notes:
         return [], []
+    notes = sorted(notes, key=lambda note: not note.is_checked)  # of those that are equal, a checked one is kept
+    first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
     vectors = await house.embeddings.embed([each.content for each in notes])
     asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
     tombstones = await house.memories.tombstones(user_id)
@@ -40,7 +41,9 @@ async def reconcile(
         before = retold(
             tombstones, note.content, note.quote, vectors[at], alike_from, message_ids=note.source.message_ids
         )
-        if before and before.is_exact:
+        if first[note.hash] != at:
+            decisions.append(Decision(verb="skip", note=note))
+        elif before and before.is_exact:
             decisions.append(Decision(verb="skip", note=note, reason=Reason.FORGOTTEN))
         elif not note.is_checked:
             decisions.append(Decision(verb="wait", note=note))
@@ -54,23 +57,14 @@ async def reconcile(
     return [_decided(each, relations.get(at, ())) for at, each in enumerate(decisions)], vectors
 
 
-def _distinct(notes: Sequence[Note]) -> list[Note]:
-    """The checked one of those that are equal."""
-    kept: dict[str, Note] = {}
-    for each in notes:
-        if each.hash not in kept or (each.is_checked and not kept[each.hash].is_checked):
-            kept[each.hash] = each
-    return list(kept.values())
-
-
 def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> Decision:
     """Before anything near was compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()
         return Decision(verb="add", note=note, ask=note.sensitive or bool(retells), retells=retells)
     if equal.status == "unchecked":  # which this one now says for sure
-        return Decision(verb="add", note=note.model_copy(update={"memory_id": equal.id}), ask=note.sensitive)
-    return Decision(verb="reinforce", note=note, target=equal.id)
+        return _first_decision(note.model_copy(update={"memory_id": equal.id}), None, before)
+    return Decision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive)
 
 
 def _said_before(decisions: Sequence[Decision]) -> list[Memory]:
@@ -109,5 +103,5 @@ def _decided(decision: Decision, relations: Sequence[tuple[Memory, Relation]]) -
     supersedes = tuple(known.id for known in ended)
     same = next((known.id for known, relation in relations if relation == "same"), None)
     if decision.verb == "add" and same:
-        return Decision(verb="reinforce", note=note, target=same, supersedes=supersedes)
+        return Decision(verb="reinforce", note=note, target=same, supersedes=supersedes, ask=decision.ask)
     return decision.model_copy(update={"supersedes": supersedes})

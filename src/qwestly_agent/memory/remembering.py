@@ -26,8 +26,10 @@ from qwestly_agent.memory.finding import find
 from qwestly_agent.memory.forgetting import retold
 from qwestly_agent.memory.meaning import Refused, ground_notes, make_judge_of_notes
 from qwestly_agent.memory.model import Memory, MemoryType
-from qwestly_agent.memory.notes import Note, Reason, Said, find_note
+from qwestly_agent.memory.notes import Note, Reason
+from qwestly_agent.memory.said import Said, find_note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
+from qwestly_agent.memory.tombstone import hashes_of
 from qwestly_agent.one_answer import one_answer
 from qwestly_agent.text import visible
 
@@ -51,6 +53,8 @@ _ONCE = (
 )
 _HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
 _KNOWN_BESIDE = "That is remembered already, beside the other one. If the other one is wrong, have it forgotten."
+_ASKED_BEFORE = "The user had something like that forgotten, and was asked about it in this conversation. Let it be."
+_FORGOTTEN = "The user had that forgotten this very moment, so it is not remembered."
 _WAITS = "That waits for the user's decision already."
 _LATER = "It could not be checked just now. What the user wrote is read again after the conversation: say so."
 _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
@@ -99,7 +103,11 @@ async def correct(house: FullHouse, user_id: str, memory_id: str, content: str) 
 async def undo(house: FullHouse, user_id: str, memory_id: str) -> list[Memory]:
     """Take back that something was remembered or corrected, within a day. What it had replaced holds again, and is
     returned. The same words are not remembered again unasked. Raises `NotFound` and `Invalid`."""
-    memory = await house.memories.get(user_id, memory_id)
+    try:
+        memory = await house.memories.get(user_id, memory_id)
+    except NotFound:  # also of an undo that died before its end
+        await house.memories.end_forgetting(user_id, [memory_id], house.clock())
+        raise
     if memory.undo_until < house.clock() or memory.status not in ("active", "unchecked"):
         raise Invalid(_NO_UNDO)
     await brake.check(house.signals, user_id)
@@ -155,6 +163,8 @@ class Remembering:
         """Of a memory's id, or of the memories that words find."""
         try:
             found = [await self.house.memories.get(self.user_id, about)]
+            if found[0].status in ("proposed", "unchecked"):  # neither is in a prompt
+                raise NotFound
         except NotFound:
             found = [each.memory for each in await find(self.house, self.user_id, about, MOST_EXPLAINED)]
         return [await explain(self.house, self.user_id, each.id) for each in found]
@@ -188,19 +198,23 @@ class Remembering:
         await brake.check(house.signals, user_id)
         note, is_about_it = await asyncio.gather(self._judged(note), self._is_about(known, note))
         equal = (await house.memories.of_hashes(user_id, [note.hash])).get(note.hash)
-        if equal and equal.status == "proposed":
-            raise Invalid(_WAITS)
+        if equal and equal.status == "proposed":  # its question may never have been asked
+            return keeping_of([equal], [equal.id], self.conversation_id)
         if equal and equal.status == "active":
             return await self._again(note, equal, known)
         [vector] = await house.embeddings.embed([note.content])
         tombstones = await house.memories.tombstones(user_id)
         before = retold(tombstones, note.content, note.quote, vector, house.settings.memory_forgotten_from)
+        if before and not await house.conversations.may_ask_again(user_id, self.conversation_id, self.message_id):
+            raise Invalid(_ASKED_BEFORE)
         ask = ask or self.others_spoke or note.sensitive or before is not None or not is_about_it
         if ask and not note.is_checked:
             raise Invalid(_LATER)
         memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
         if not ask:
-            return await _store(house, user_id, memory, vector, known)
+            return await self._kept(await _store(house, user_id, memory, vector, known))
+        if before:
+            await house.conversations.note_asked_again(user_id, self.conversation_id, self.message_id)
         memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
         replaces = [known.id] if known else []
         if equal:  # it waits for a judge, who has read it now
@@ -209,6 +223,17 @@ class Remembering:
         else:
             await house.memories.add(user_id, memory, note.hash, vector, house.clock(), replaces=replaces)
         return keeping_of([memory], [memory.id], self.conversation_id)
+
+    async def _kept(self, memory: Memory) -> Memory:
+        """Asked after writing: either we see what was forgotten or deleted meanwhile, or whoever did it saw this."""
+        house, user_id = self.house, self.user_id
+        own = hashes_of(user_id, memory.content, memory.quote)
+        if any(own & each.hashes for each in await house.memories.tombstones(user_id)):
+            await house.memories.forget(user_id, [memory.id], house.clock())
+            raise Invalid(_FORGOTTEN)
+        if not await house.conversations.exists(user_id, self.conversation_id):
+            await house.memories.drop_unchecked(user_id, [memory.id])
+        return memory
 
     async def _again(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
         """What is remembered was said again: nothing new is remembered, and nothing replaced."""
@@ -244,8 +269,7 @@ class Remembering:
         return Memory.model_validate(
             {
                 **note.model_dump(include=kept | waits),
-                # The same for the same words of the same message, should they be passed on twice.
-                "id": f"mem_{digest_of(self.user_id, self.message_id, note.hash)[:32]}",
+                "id": f"mem_{digest_of(self.user_id, self.house.new_id(), note.hash)[:32]}",
                 "status": status,
                 "last_seen": now,
                 "undo_until": now + UNDO_SECONDS,
@@ -258,7 +282,7 @@ class Remembering:
 
 async def _store(house: House, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None) -> Memory:
     """The memory, or the equal one that is remembered already, in the place of what it replaces."""
-    now, key = house.clock(), hash_of(memory.content)
+    now, key, new_id = house.clock(), hash_of(memory.content), memory.id
     equal = (await house.memories.of_hashes(user_id, [key])).get(key)
     if equal and equal.status == "unchecked" and memory.status == "active":
         memory = memory.model_copy(update={"id": equal.id})
@@ -271,7 +295,8 @@ async def _store(house: House, user_id: str, memory: Memory, vector: list[float]
         return (await house.memories.of_hashes(user_id, [key])).get(key) or await house.memories.get(user_id, memory.id)
     if replaces and replaces.id != memory.id and memory.status != "unchecked":
         if not await house.memories.supersede(user_id, replaces.id, memory.id, now):
-            await _take_back(house, user_id, memory.id, replaces.id)
+            if memory.id == new_id:  # what was known before stays
+                await _take_back(house, user_id, memory.id, replaces.id)
             raise Invalid(_HOLDS_NO_MORE)
         if replaces.status == "proposed":
             await house.approvals.scrub_memories(user_id, [replaces.id])

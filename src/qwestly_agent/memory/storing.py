@@ -130,7 +130,9 @@ async def _is_there(house: House, user_id: str, memory: Memory) -> bool:
 async def _reinforce(house: House, user_id: str, target: str, decision: Decision) -> None:
     note = decision.note
     await house.memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
-    for replaced in decision.supersedes:
+    # What waits for a yes ends nothing before it.
+    holds = any(each.status == "active" for each in await house.memories.of_ids(user_id, [target]))
+    for replaced in decision.supersedes if holds and not decision.ask else ():
         await house.memories.supersede(user_id, replaced, target, house.clock())
 
 

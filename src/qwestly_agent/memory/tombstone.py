@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from qwestly_agent.grounding.quotes import QUOTATION_MARKS
+from qwestly_agent.grounding.quotes import QUOTATION_MARKS, find_span
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,6 +57,11 @@ def is_telling(words: str) -> bool:
     """Whether words are long enough to be recognized elsewhere: "Yes" and "in Lisbon" stand in many messages."""
     unspaced = sum(unicodedata.category(letter) == "Lo" for letter in words)
     return len(words.split()) >= LEAST_WORDS or unspaced >= LEAST_LETTERS
+
+
+def tells(words: str, text: str) -> bool:
+    """Whether words that are long enough stand in a text verbatim."""
+    return is_telling(words) and folded(words) in folded(text) and find_span(words.strip(_ENDS), text) is not None
 
 
 def hashes_of(user_id: str, content: str, quote: str) -> frozenset[str]:

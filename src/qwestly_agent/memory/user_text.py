@@ -65,6 +65,12 @@ def typed_parts(text: str) -> Iterator[str]:
                 yield part.strip()
 
 
+def holds_others_words(text: str) -> bool:
+    """Whether some of a message is not what its user typed: a paste, a quotation, a mail, a document."""
+    typed = sum(sum(map(str.isalnum, part)) for part in typed_parts(text))
+    return typed < sum(map(str.isalnum, visible(text)))
+
+
 def _unfenced(text: str) -> Iterator[str]:
     """Line by line, as Markdown has it: without fences, block quotes with their lazy lines, and indented code; up to a
     rule, a speaker's name, or the head of a mail, after which somebody else may speak."""

@@ -385,8 +385,8 @@ class Conversations:
 
     async def may_ask_again(self, user_id: str, conversation_id: str, batch_id: str) -> bool:
         """Whether no batch before this one asked about something near to what was forgotten."""
-        query = {**_of(user_id, conversation_id), "asked_again_by": {"$in": [None, batch_id]}}
-        return await self.database[CONVERSATIONS].find_one(query, {"_id": 1}) is not None
+        query = {**_of(user_id, conversation_id), "asked_again_by": {"$nin": [None, batch_id]}}
+        return await self.database[CONVERSATIONS].find_one(query, {"_id": 1}) is None
 
     async def note_asked_again(self, user_id: str, conversation_id: str, batch_id: str) -> None:
         """This batch asks about something near to what was forgotten: the one question of its conversation."""

@@ -22,7 +22,7 @@ from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import NotFound
 from qwestly_agent.memory.model import Found, Memory, Score
 from qwestly_agent.memory.ranking import present, salience
-from qwestly_agent.memory.tombstone import Tombstone, hashes_of, signature_of
+from qwestly_agent.memory.tombstone import Tombstone, hashes_of, signature_of, tells
 from qwestly_agent.stores.search import (
     Document,
     Known,
@@ -204,7 +204,7 @@ class Memories:
 
     async def lineage(self, user_id: str, memory_ids: Collection[str], hashes: Collection[str] = ()) -> list[Memory]:
         """These, all that was merged into them or superseded by them, what says now what a merged one said, and
-        whatever has the same hash as one of these or of `hashes`."""
+        whatever has the same hash as one of these or of `hashes`, or holds their words."""
         found: dict[str, Memory] = {}
         left, known, read = set(memory_ids), set(hashes), set[str]()
         while left or known:
@@ -220,6 +220,10 @@ class Memories:
             replaced = {each.id for each in await self.replaced_by(user_id, [*left, *new])}
             left = (survivors | replaced) - read
             known = {each["hash"] for each in documents if each.get("hash")}
+        told = [words for each in found.values() for words in (each.quote, each.content)]
+        async for each in self.each(user_id):  # the user's own sentence may hold another one's words
+            if each.id not in found and any(tells(words, each.content) for words in told):
+                found[each.id] = each
         return list(found.values())
 
     # --- writing ------------------------------------------------------------------------------------------------------
@@ -265,7 +269,8 @@ class Memories:
         fields = memory.model_dump(
             include={
                 *("status", "content", "quote", "question", "trust"),
-                *("sensitive", "retells", "undo_until", "valid_from"),
+                *("sensitive", "retells", "valid_from"),
+                *({"undo_until"} if memory.undo_until else ()),
             }
         )
         changes = {
@@ -327,7 +332,7 @@ class Memories:
             },
             {
                 "$inc": {"count": 1},
-                "$set": {"last_seen": now},
+                "$max": {"last_seen": now},
                 "$push": {"seen": {"$each": list(message_ids), "$slice": -MOST_SEEN}},
             },
         )
@@ -404,10 +409,12 @@ class Memories:
             left = {**found, "withdrawn_at": now}
             await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
 
-    async def requote(self, user_id: str, memory_id: str, quote: str, question: str) -> None:
+    async def requote(self, user_id: str, memory_id: str, quote: str, question: str, context: str = "") -> None:
         """It rests on less of what was said: the rest tells what was forgotten."""
         query = {"_id": memory_id, "status": {"$in": list(READABLE)}}
-        await self._set(user_id, query, {"quote": quote, "question": question})
+        await self._set(
+            user_id, query, {"quote": quote, "question": question, **({"context": context} if context else {})}
+        )
 
     async def discard(self, user_id: str, memory_ids: Collection[str]) -> None:
         """Just written, and never to have been: what they rest on, or were to take the place of, went meanwhile."""

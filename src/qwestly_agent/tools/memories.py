@@ -132,6 +132,8 @@ async def _remembered(ctx: RunContext[AgentDeps], memory: Memory) -> dict[str, A
         note = "It is kept, and used once it could be checked. The user can undo it for a day."
     else:
         note = "It is remembered from now on. The user can undo it for a day."
+    if memory.undo_until < ctx.deps.clock():
+        note = "It was remembered already."
     return {"remembered": _told(memory), "status": memory.status, "note": note}
 
 

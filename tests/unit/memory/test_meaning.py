@@ -9,7 +9,8 @@ import pytest
 from qwestly_agent.errors import ModelUnavailable
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.meaning import Refused, ground_notes
-from qwestly_agent.memory.notes import Note, Reason, Said, find_note
+from qwestly_agent.memory.notes import Note, Reason
+from qwestly_agent.memory.said import Said, find_note
 
 TODAY = date(2026, 11, 22)
 
