@@ -114,9 +114,14 @@ async def undo(house: FullHouse, user_id: str, memory_id: str) -> list[Memory]:
     replaced = await house.memories.replaced_by(user_id, [memory_id])
     # First what it replaced: whoever dies in between leaves both, and the undo.
     restored = [each for each in replaced if await house.memories.restore(user_id, each.id, memory_id)]
-    await house.memories.forget(user_id, [memory_id], house.clock())
+    corrected = await house.memories.begin_forgetting(user_id, [memory_id], house.clock())
+    await house.memories.end_forgetting(user_id, [memory_id], house.clock())
+    if newer := corrected.get(memory_id):  # by its user, this very moment
+        for each in restored:
+            await house.memories.supersede(user_id, each.id, newer, house.clock())
     await house.conversations.drop_contexts(user_id)
-    return await house.memories.of_ids(user_id, [each.id for each in restored])
+    held = await house.memories.of_ids(user_id, [each.id for each in restored])
+    return [each for each in held if each.status == "active"]
 
 
 async def explain(house: House, user_id: str, memory_id: str) -> Explanation:
