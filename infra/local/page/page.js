@@ -249,9 +249,12 @@ class Memories {
     if (this.#reading || find("#memories form, #memories [role=group]")) return;
     const reading = (this.#reading = Symbol());
     try {
-      const waiting = ["proposed", "unchecked"].map((status) => api("GET", `/api/memories?status=${status}&limit=100`));
-      const [{ items, next, by }, proposed, unchecked] = await Promise.all([this.#all(), ...waiting]);
-      if (reading !== this.#reading) return;
+      // One after the other: a browser has six connections to a server, and the other lists want theirs.
+      const { items, next, by } = await this.#all();
+      const proposed = await api("GET", "/api/memories?status=proposed&limit=100");
+      const unchecked = await api("GET", "/api/memories?status=unchecked&limit=100");
+      // Somebody may have begun to write since.
+      if (reading !== this.#reading || find("#memories form, #memories [role=group]")) return;
       const searched = this.#search.value.trim(); // what is not checked yet is found by no search
       this.#show(searched ? items : [...unchecked.items, ...items], next, proposed.items.length, by);
     } catch (error) {
@@ -366,7 +369,10 @@ class Memories {
 const memories = new Memories();
 
 async function watch() {
-  if (!document.hidden) await Promise.all([...lists, memories].map((list) => list.read()));
+  if (!document.hidden) {
+    memories.read(); // which takes longer, and reads once at a time: the lists do not wait for it
+    await Promise.all(lists.map((list) => list.read()));
+  }
   setTimeout(watch, POLL_MS);
 }
 
