@@ -709,6 +709,7 @@ async def test_what_is_taken_back_is_as_it_was_but_for_counters(somebody: Callab
     assert without(await ada.all(), *COUNTERS) == without(before, *COUNTERS)
 
 
+@pytest.mark.thorough
 async def test_runs_are_taken_back_in_whatever_order(somebody: Callable[[], Someone]) -> None:
     for order in permutations(("night1", "night2", "night3")):
         ada = somebody()

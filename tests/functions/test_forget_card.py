@@ -344,6 +344,7 @@ def talk_house(ctx: RunContext[AgentDeps]) -> House:
 @pytest.mark.parametrize(
     ("decision", "status", "ends"), [("approve", "active", "done"), ("reject", "forgotten", "rejected")]
 )
+@pytest.mark.thorough
 async def test_a_tool_of_the_effect_memory_may_ask_at_each_level_and_what_follows_follows(
     talk: Talk, mongodb_uri: str, level: str, decision: str, status: str, ends: str
 ) -> None:

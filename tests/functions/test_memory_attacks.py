@@ -26,7 +26,7 @@ from tests.functions.test_remembering import LISBON, contents, says, told
 from tests.functions.test_tools import call, results_of
 from tests.servers import Client
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 
 
 @pytest.fixture

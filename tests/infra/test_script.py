@@ -250,6 +250,7 @@ turns:
 """
 
 
+@pytest.mark.thorough
 def test_a_megabyte_of_anything_is_answered(scripted: Scripted, server: ModelServer) -> None:
     said = "".join(piece * (100_000 // len(piece)) for piece in PIECES)
     hostile = scripted(BACKTRACKS)

@@ -261,6 +261,7 @@ def test_what_is_asked_before_it_is_remembered_has_words_of_its_own(page: Page, 
 # ── looks ──
 
 
+@pytest.mark.thorough
 def test_on_a_phone_lines_and_cards_fit_and_can_be_touched(phone: Page, backend: ScriptedBackend):
     long = "w" * 300
     preview = NOTHING | {"title": FORGET, "changes": [GOING[0] | {"before": long, "name": long}]}
