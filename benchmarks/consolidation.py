@@ -1,4 +1,4 @@
-"""What the nightly consolidation of one user costs.
+"""Measure what the nightly consolidation of one user costs.
 
 `python -m benchmarks.consolidation [--json FILE]`, on Linux. Of all memories 200 are new, the most that a night
 compares, and half of these repeat others. Measured is the CPU time, user and system, of the process that consolidates
@@ -46,7 +46,7 @@ NOW = 1_800_000_000.0
 
 @dataclass(frozen=True)
 class Told:
-    """What one user told; the last ones are new, and the last of these repeat the first."""
+    """Texts of one user's memories: the last ones are new, and the last of these repeat the first."""
 
     contents: Sequence[str]
     vectors: Floats

@@ -1,4 +1,4 @@
-"""What a session start, a search and a night's consolidation read, by how much is remembered of a user.
+"""Measure what a session start, a search and a night's consolidation read, by how much is remembered of a user.
 
 Counted at the driver: documents and bytes that the database sent. One user has 100 to 100,000 memories, of which the
 newest ten are new, and one has a single memory among 100,000 of others. A search compares a user's own vectors exactly

@@ -1,4 +1,4 @@
-"""What becomes of labelled conversations, pairs and retellings: `python -m evals.memories`.
+"""Labelled conversations, pairs, searches and retellings, and what memory does with them: `python -m evals.memories`.
 
 The judge is ideal: it answers by the labels. So this measures what code loses and lets pass, and no model. Pairs and
 retellings are compared by an embedding: the laptop's scripted one, which knows words and nothing of meaning, or a real
@@ -45,7 +45,7 @@ HALVES: tuple[Half, ...] = ("tuned", "kept")
 
 @dataclass(frozen=True)
 class Candidate:
-    """What somebody noted of a conversation, rightly or wrongly."""
+    """A note on a conversation, right or wrong by its label."""
 
     half: Half
     language: str
@@ -87,7 +87,7 @@ Fate: TypeAlias = Literal["kept", "own words", "lost", "unchecked"]
 
 
 async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, str]:
-    """What becomes of it with the ideal judge, or with none; and why it is lost."""
+    """Its fate with the ideal judge, or with none, and the reason where it is lost."""
     given = candidate.note
     kind: MemoryType = given["type"]
     note = find_note(

@@ -81,7 +81,7 @@ class DraftedSection(BaseModel):
     claims: Annotated[list[DraftedClaim], Field(max_length=20)]
 
 
-class Replacement(DraftedClaim):
+class RewrittenClaim(DraftedClaim):
     number: int
     """Of the claim that was refused."""
 
@@ -89,7 +89,7 @@ class Replacement(DraftedClaim):
 class Replacements(BaseModel):
     """What is said instead of what was refused."""
 
-    claims: Annotated[list[Replacement], Field(max_length=20)]
+    claims: Annotated[list[RewrittenClaim], Field(max_length=20)]
 
 
 @dataclass(frozen=True)

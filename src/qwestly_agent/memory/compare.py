@@ -54,8 +54,9 @@ class Verdicts(BaseModel):
     verdicts: Annotated[list[Verdict], Field(max_length=PAIRS_AT_ONCE * 2)]
 
 
-async def compare(house: FullHouse, user_id: str, pairs: Sequence[Pair]) -> list[Relation]:
+async def compare(house: FullHouse, user_id: str, pairs: Sequence[Pair], seconds: float = SECONDS) -> list[Relation]:
     """The relation of each pair, in their order: `other` where the model gives none, or quotes what is not there.
+    `seconds` is the time of one request, of which there is one for each 60 pairs.
 
     Raises what `one_answer` raises.
     """
@@ -70,7 +71,7 @@ async def compare(house: FullHouse, user_id: str, pairs: Sequence[Pair]) -> list
             prompt_of(some),
             name="memory_comparer",
             instructions=INSTRUCTIONS,
-            seconds=SECONDS,
+            seconds=seconds,
             retries=OUTPUT_RETRIES,
         )
         relations += _relations(some, given.verdicts)

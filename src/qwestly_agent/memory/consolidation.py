@@ -50,7 +50,7 @@ class Step(BaseModel):
     merged: int = 0
     """Merged or superseded."""
     questions: int = 0
-    """Whether its user is to be asked about memories that may hold no more."""
+    """To its user, about memories that may hold no more: one or none."""
     error: str = ""
     """The kind of what failed."""
 

@@ -32,7 +32,7 @@ Places: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Near:
+class NearPair:
     """Two memories that may say the same or contradict each other, by their places; the one last said is `newer`."""
 
     older: int
@@ -44,9 +44,9 @@ class Near:
 class Candidates:
     """The pairs of one night."""
 
-    equal: tuple[Near, ...]
+    equal: tuple[NearPair, ...]
     """Equal for code."""
-    asked: tuple[Near, ...]
+    asked: tuple[NearPair, ...]
     """To be compared by a model."""
     compared: tuple[str, ...]
     """The new memories whose pairs are all among these; the others are due the next night."""
@@ -72,7 +72,7 @@ def candidates_of(
     `apart` are pairs that somebody took apart again.
     """
     new = sorted((place for place, each in enumerate(held) if each.new), key=lambda place: _age(held[place]))[:MOST_NEW]
-    equal, asked, compared = dict[frozenset[int], Near](), dict[frozenset[int], Near](), list[str]()
+    equal, asked, compared = dict[frozenset[int], NearPair](), dict[frozenset[int], NearPair](), list[str]()
     found = [(place, list(_pairs(held, place, near))) for place, near in _near(held, vectors, new, grey_from, apart)]
     for place, pairs in sorted(found, key=lambda each: -max((pair.cosine for pair in each[1]), default=0.0)):
         same = {_key(pair): pair for pair in pairs if _are_equal(held, pair)}
@@ -136,17 +136,17 @@ def _best(scores: NDArray[np.floating], among: NDArray[np.bool_]) -> Places:
     return places[np.argsort(-scores[places], kind="stable")[:NEAREST]]
 
 
-def _pairs(held: Sequence[Held], place: int, near: Mapping[int, float]) -> Iterator[Near]:
+def _pairs(held: Sequence[Held], place: int, near: Mapping[int, float]) -> Iterator[NearPair]:
     for other, cosine in near.items():
         older, newer = sorted((place, other), key=lambda each: _age(held[each]))
-        yield Near(older, newer, cosine)
+        yield NearPair(older, newer, cosine)
 
 
-def _key(pair: Near) -> frozenset[int]:
+def _key(pair: NearPair) -> frozenset[int]:
     return frozenset((pair.older, pair.newer))
 
 
-def _are_equal(held: Sequence[Held], pair: Near) -> bool:
+def _are_equal(held: Sequence[Held], pair: NearPair) -> bool:
     return hash_of(held[pair.older].content) == hash_of(held[pair.newer].content)
 
 
@@ -158,7 +158,7 @@ def _age(held: Held) -> tuple[float, float, str]:
 # --- which of them go -------------------------------------------------------------------------------------------------
 
 
-def replacements_of(held: Sequence[Held], related: Iterable[tuple[Near, Relation]]) -> list[Replacement]:
+def replacements_of(held: Sequence[Held], related: Iterable[tuple[NearPair, Relation]]) -> list[Replacement]:
     """All that could be replaced, in the order in which it may be done, before any cap: what is contradicted, the
     oldest first, then what is said twice, the nearest first.
 
@@ -175,7 +175,7 @@ def replacements_of(held: Sequence[Held], related: Iterable[tuple[Near, Relation
     return [*gone.values(), *_merges(held, [pair for pair, relation in related if relation == "same"], set(gone))]
 
 
-def _merges(held: Sequence[Held], same: Sequence[Near], gone: set[int]) -> list[Replacement]:
+def _merges(held: Sequence[Held], same: Sequence[NearPair], gone: set[int]) -> list[Replacement]:
     """The best of all that are left takes its own, then the best of what is left takes its own."""
     duplicates = defaultdict[int, dict[int, float]](dict)
     for pair in same:

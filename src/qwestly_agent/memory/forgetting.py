@@ -13,10 +13,9 @@ from qwestly_agent.authority.model import PRIVATE, Approval
 from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.forgetting import evidence_id, forget_in_drafts
 from qwestly_agent.clock import to_datetime
-from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.memory.tombstone import Tombstone, folded, hashes_of, is_telling
+from qwestly_agent.memory.tombstone import Telling, Tombstone, hashes_of
 from qwestly_agent.stores.memories import Gone
-from qwestly_agent.text import strings_in, unescaped
+from qwestly_agent.text import strings_in
 
 STAYS = (
     "Your agent no longer sees the messages that said it, nor its own answers that knew of it. What you said of it in "
@@ -123,16 +122,8 @@ class _Told:
 
     def __init__(self, memory_ids: Iterable[str], words: Iterable[str] = ()) -> None:
         self.ids = set(memory_ids)
-        self.words = {folded(each): each.strip(" .!?…。！？") for each in words if is_telling(each)}
-
-    def tells(self, text: str) -> bool:
-        """Also of a text inside of JSON."""
-        if not self.words or not text:
-            return False
-        # The fold of a whole text is fast, and finds all that the exact look could.
-        text = unescaped(text)
-        plain = folded(text)
-        return any(short in plain and find_span(words, text) for short, words in self.words.items())
+        self.words = tuple(words)
+        self.tells = Telling(self.words).stands_in
 
     def rests(self, approval: Approval) -> bool:
         """Whether a question cites it or says it."""
@@ -157,7 +148,7 @@ async def _forget_elsewhere(house: House, user_id: str, going: Sequence[Gone]) -
     # What was found and not stored yet is found again, without the messages that are withheld.
     await house.extractions.drop(user_id)
     await house.approvals.scrub_memories(user_id, told.ids)
-    cited = _Told({*told.ids, *requoted}, told.words.values())
+    cited = _Told({*told.ids, *requoted}, told.words)
     published = await _published(house, user_id, cited)
     for approval in await house.approvals.all(user_id, 0):
         if approval.kind not in PRIVATE and cited.rests(approval):
@@ -186,8 +177,7 @@ async def _requote(house: House, user_id: str, tells: Callable[[str], bool]) -> 
         if (quote, question, context) != (each.quote, each.question, each.context):
             await house.memories.requote(user_id, each.id, quote, question, context)
             requoted.append(each.id)
-    async for each in house.memories.each(user_id):
-        if each.status == "unchecked" and not each.quote:
+        if not quote:
             await house.memories.drop_unchecked(user_id, [each.id])
     return requoted
 

@@ -77,7 +77,8 @@ def _readings(at: str, note: Note) -> list[_Reading]:
     found = [] if folded(note.content) == folded(note.sentence) else [_Reading(alone, statement)]
     if note.question:
         asked = Quote(source=f"{at}?", text=note.question)
-        found.append(_Reading(note, statement.model_copy(update={"quotes": (quote, asked)})))
+        answer = note.model_copy(update={"sensitive": note.sensitive or is_sensitive(note.question)})
+        found.append(_Reading(answer, statement.model_copy(update={"quotes": (quote, asked)})))
     if not note.question or len(note.sentence.split()) >= FEWEST_WORDS:
         found.append(_own_words(at, alone))
     return found

@@ -7,7 +7,7 @@ from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.consolidation import YEAR, Step, end
-from qwestly_agent.memory.duplicates import Candidates, Near, candidates_of, cap_of, replacements_of, vectors_of
+from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
 from qwestly_agent.one_answer import ContentRefused
 from qwestly_agent.states import run_state
 from qwestly_agent.stores.journal import Run, unfinished
@@ -75,8 +75,8 @@ async def _held(house: FullHouse, user_id: str) -> tuple[list[Held], bytearray]:
 
 async def _related(
     house: FullHouse, user_id: str, held: Sequence[Held], found: Candidates
-) -> list[tuple[Near, Relation]]:
-    equal: list[tuple[Near, Relation]] = [(pair, "same") for pair in found.equal]
+) -> list[tuple[NearPair, Relation]]:
+    equal: list[tuple[NearPair, Relation]] = [(pair, "same") for pair in found.equal]
     pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]
     try:
         return [*equal, *zip(found.asked, await compare(house, user_id, pairs), strict=True)]

@@ -20,8 +20,8 @@ NEIGHBOURS = 5
 async def reconcile(
     house: FullHouse, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
 ) -> tuple[list[Decision], list[list[float]]]:
-    """A decision for each note, the checked ones first, and their vectors. `may_ask_again`:
-    whether the user may be asked about what is near to something forgotten.
+    """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
+    asked about what is near to something forgotten.
 
     Raises `Unavailable` where nothing can be compared, and what `one_answer` raises.
     """

@@ -261,9 +261,10 @@ class Remembering:
         if known is None:
             return True
         try:
-            async with asyncio.timeout(JUDGE_SECONDS):
-                [relation] = await compare(self.house, self.user_id, [Pair(known.content, note.content)])
-        except (AgentError, TimeoutError):
+            [relation] = await compare(
+                self.house, self.user_id, [Pair(known.content, note.content)], seconds=JUDGE_SECONDS
+            )
+        except AgentError:
             return False
         return relation != "other"
 

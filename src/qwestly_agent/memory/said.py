@@ -78,7 +78,7 @@ def find_note(
         trust="inferred" if question else "user_said",
         importance=importance,
         confidence=confidence,
-        sensitive=sensitive or is_sensitive(content, found.text, question),
+        sensitive=sensitive or is_sensitive(content, found.text),
         since=_date_in(since, found.text, question),
         until=_date_in(until, found.text, question, last=True),
         said_at=said.at.timestamp(),

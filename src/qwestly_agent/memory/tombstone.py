@@ -3,12 +3,13 @@
 import hashlib
 import math
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from qwestly_agent.grounding.quotes import QUOTATION_MARKS, find_span
+from qwestly_agent.text import unescaped
 
 if TYPE_CHECKING:
     import numpy as np
@@ -59,9 +60,20 @@ def is_telling(words: str) -> bool:
     return len(words.split()) >= LEAST_WORDS or unspaced >= LEAST_LETTERS
 
 
-def tells(words: str, text: str) -> bool:
-    """Whether words that are long enough stand in a text verbatim."""
-    return is_telling(words) and folded(words) in folded(text) and find_span(words.strip(_ENDS), text) is not None
+class Telling:
+    """Words that are long enough to be recognized in other texts."""
+
+    def __init__(self, words: Iterable[str]) -> None:
+        self.words = {folded(each): each.strip(_ENDS) for each in words if is_telling(each)}
+
+    def stands_in(self, text: str) -> bool:
+        """Whether some of the words stand in a text verbatim, also inside of JSON."""
+        if not self.words or not text:
+            return False
+        # The fold of a whole text is fast, and finds all that the exact look could.
+        text = unescaped(text)
+        plain = folded(text)
+        return any(short in plain and find_span(words, text) for short, words in self.words.items())
 
 
 def hashes_of(user_id: str, content: str, quote: str) -> frozenset[str]:

@@ -22,7 +22,7 @@ from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import NotFound
 from qwestly_agent.memory.model import Found, Memory, Score
 from qwestly_agent.memory.ranking import present, salience
-from qwestly_agent.memory.tombstone import Tombstone, hashes_of, signature_of, tells
+from qwestly_agent.memory.tombstone import Telling, Tombstone, hashes_of, signature_of
 from qwestly_agent.stores.search import (
     Document,
     Known,
@@ -220,9 +220,9 @@ class Memories:
             replaced = {each.id for each in await self.replaced_by(user_id, [*left, *new])}
             left = (survivors | replaced) - read
             known = {each["hash"] for each in documents if each.get("hash")}
-        told = [words for each in found.values() for words in (each.quote, each.content)]
+        told = Telling(words for each in found.values() for words in (each.quote, each.content))
         async for each in self.each(user_id):  # the user's own sentence may hold another one's words
-            if each.id not in found and any(tells(words, each.content) for words in told):
+            if each.id not in found and told.stands_in(each.content):
                 found[each.id] = each
         return list(found.values())
 
@@ -409,12 +409,10 @@ class Memories:
             left = {**found, "withdrawn_at": now}
             await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
 
-    async def requote(self, user_id: str, memory_id: str, quote: str, question: str, context: str = "") -> None:
+    async def requote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
         """It rests on less of what was said: the rest tells what was forgotten."""
         query = {"_id": memory_id, "status": {"$in": list(READABLE)}}
-        await self._set(
-            user_id, query, {"quote": quote, "question": question, **({"context": context} if context else {})}
-        )
+        await self._set(user_id, query, {"quote": quote, "question": question, "context": context})
 
     async def discard(self, user_id: str, memory_ids: Collection[str]) -> None:
         """Just written, and never to have been: what they rest on, or were to take the place of, went meanwhile."""

@@ -20,7 +20,7 @@ from qwestly_agent.memory.duplicates import (
     NEAREST,
     Candidates,
     Floats,
-    Near,
+    NearPair,
     candidates_of,
     cap_of,
     replacements_of,
@@ -57,7 +57,7 @@ def without_vectors(number: int) -> Floats:
     return vectors_of(bytearray(number * DIMENSIONS * 4), number)
 
 
-def ids(memories: list[Held], found: tuple[Near, ...]) -> set[frozenset[str]]:
+def ids(memories: list[Held], found: tuple[NearPair, ...]) -> set[frozenset[str]]:
     return {frozenset((memories[pair.older].id, memories[pair.newer].id)) for pair in found}
 
 
@@ -68,7 +68,7 @@ def candidates(*memories: Held, vectors: Floats | None = None, **more: Any) -> C
 def replaced(*memories: Held, relation: Relation) -> set[tuple[str, str, str]]:
     """What goes, what holds in its place, and how it goes, where all pairs relate so."""
     places = sorted(range(len(memories)), key=lambda place: (memories[place].said, memories[place].created))
-    pairs = [Near(one, other, 0.5) for at, one in enumerate(places) for other in places[at + 1 :]]
+    pairs = [NearPair(one, other, 0.5) for at, one in enumerate(places) for other in places[at + 1 :]]
     return {(each.gone, each.by, each.status) for each in replacements_of(memories, [(p, relation) for p in pairs])}
 
 
@@ -184,11 +184,11 @@ MEMORIES = st.builds(
 def test_whatever_is_said_of_them_each_goes_by_a_word_of_its_own_and_something_stays(
     memories: list[Held], data: st.DataObject
 ) -> None:
-    related = list[tuple[Near, Relation]]()
+    related = list[tuple[NearPair, Relation]]()
     for one in range(len(memories)):
         for other in range(one):
             older, newer = sorted((one, other), key=lambda place: (memories[place].said, memories[place].created))
-            related.append((Near(older, newer, 0.5), data.draw(st.sampled_from(get_args(Relation)))))
+            related.append((NearPair(older, newer, 0.5), data.draw(st.sampled_from(get_args(Relation)))))
     says = {(memories[pair.older].id, memories[pair.newer].id): relation for pair, relation in related}
     found = replacements_of(memories, related)
     gone = {each.gone: each for each in found}
@@ -206,7 +206,7 @@ def test_whatever_is_said_of_them_each_goes_by_a_word_of_its_own_and_something_s
 
 def test_the_nearest_come_first() -> None:
     memories = [held("one", count=2), held("far"), held("near")]
-    found = replacements_of(memories, [(Near(0, 1, 0.5), "same"), (Near(0, 2, 0.9), "same")])
+    found = replacements_of(memories, [(NearPair(0, 1, 0.5), "same"), (NearPair(0, 2, 0.9), "same")])
     assert [each.gone for each in found] == [memories[2].id, memories[1].id]
 
 

@@ -111,6 +111,24 @@ def test_a_short_sentence_that_says_it_needs_no_question() -> None:
     assert (found.question, found.trust) == ("", "user_said")
 
 
+@pytest.mark.parametrize(
+    ("quote", "content", "is_asked"), [("yes", "Is ill", True), ("In Porto", "Is in Porto", False)]
+)
+def test_a_sensitive_question_makes_only_what_answers_it_sensitive(quote: str, content: str, is_asked: bool) -> None:
+    answered = note(quote, quote, content, before="Do you have an illness?")
+    answers = [not is_asked, True]
+
+    async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
+        return {
+            each.number: Judged(id=each.number, span=quote if yes else "")
+            for each, yes in zip(questions, answers, strict=False)
+        }
+
+    [found] = asyncio.run(ground_notes([answered], judge, TODAY))
+    assert isinstance(found, Note)
+    assert found.sensitive == is_asked
+
+
 def test_own_words_that_are_sensitive_are_asked_about() -> None:
     [found] = grounded(
         Judge("Their own words"),
