@@ -23,7 +23,7 @@ from qwestly_agent.bootstrap import FullHouse, bootstrap
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import Braked, DeadlineExceeded, ModelRefused, ModelUnavailable, NotFound, OverBudget
-from qwestly_agent.memory import compare, consolidation, duplicates
+from qwestly_agent.memory import consolidation, duplicates
 from qwestly_agent.memory.consolidation import Step, Undone
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.model import Memory
@@ -486,7 +486,7 @@ async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_fo
 ) -> None:
     model.fault = Reply(fault="slow")
     with monkeypatch.context() as patch:
-        patch.setattr(compare, "SECONDS", 0.05)
+        patch.setattr("qwestly_agent.memory.plan.COMPARE_SECONDS", 0.05)
         with pytest.raises(DeadlineExceeded):
             await ada.is_consolidated()
     model.fault = None

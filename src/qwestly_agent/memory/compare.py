@@ -13,7 +13,6 @@ from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.one_answer import one_answer
 from qwestly_agent.text import quoted
 
-SECONDS = 45.0
 OUTPUT_RETRIES = 1
 PAIRS_AT_ONCE = 60
 
@@ -54,7 +53,7 @@ class Verdicts(BaseModel):
     verdicts: Annotated[list[Verdict], Field(max_length=PAIRS_AT_ONCE * 2)]
 
 
-async def compare(house: FullHouse, user_id: str, pairs: Sequence[Pair], seconds: float = SECONDS) -> list[Relation]:
+async def compare(house: FullHouse, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
     """The relation of each pair, in their order: `other` where the model gives none, or quotes what is not there.
     `seconds` is the time of one request, of which there is one for each 60 pairs.
 

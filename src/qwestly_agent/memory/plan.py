@@ -13,6 +13,7 @@ from qwestly_agent.states import run_state
 from qwestly_agent.stores.journal import Run, unfinished
 from qwestly_agent.stores.memories import Held
 
+COMPARE_SECONDS = 45.0
 VECTOR_BYTES = DIMENSIONS * 4
 LITTLE_IMPORTANCE = 0.3
 MOST_OUTDATED = 10
@@ -79,7 +80,7 @@ async def _related(
     equal: list[tuple[NearPair, Relation]] = [(pair, "same") for pair in found.equal]
     pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]
     try:
-        return [*equal, *zip(found.asked, await compare(house, user_id, pairs), strict=True)]
+        return [*equal, *zip(found.asked, await compare(house, user_id, pairs, COMPARE_SECONDS), strict=True)]
     except ContentRefused:  # it would refuse them every night: they stay as they are
         return equal
 

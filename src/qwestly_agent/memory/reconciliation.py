@@ -13,6 +13,7 @@ from qwestly_agent.memory.model import Memory, rank
 from qwestly_agent.memory.notes import Decision, Note, Reason
 from qwestly_agent.stores.memories import Near
 
+COMPARE_SECONDS = 45.0
 NEIGHBOURS = 5
 """Of each note, by words and by meaning: so many are compared by a model, however far they are."""
 
@@ -87,7 +88,7 @@ async def _relations(
 ) -> dict[int, list[tuple[Memory, Relation]]]:
     pairs = [(at, known) for at, some in alike.items() for known in some if known.content != notes[at].content]
     asked = [Pair(known=known.content, new=notes[at].content) for at, known in pairs]
-    relations = await compare(house, user_id, asked) if asked else []
+    relations = await compare(house, user_id, asked, COMPARE_SECONDS) if asked else []
     found: dict[int, list[tuple[Memory, Relation]]] = {}
     for (at, known), relation in zip(pairs, relations, strict=True):
         found.setdefault(at, []).append((known, relation))
