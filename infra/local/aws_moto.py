@@ -187,7 +187,13 @@ def outcome(execution_arn: str, seconds: float) -> Outcome:
 
 def states(execution_arn: str) -> list[str]:
     """Those that it entered so far."""
-    events = _machines().get_execution_history(execution_arn)["events"]
+    return _entered(_machines().describe_execution(execution_arn))
+
+
+def _entered(execution: Any) -> list[str]:
+    # Its API copies the whole history deeply each time it is asked. While one starts it has no worker, then no history.
+    environment = getattr(execution.exec_worker, "env", None)
+    events = list(environment.event_manager._history_event_list) if environment else []
     return [each["stateEnteredEventDetails"]["name"] for each in events if STATE_ENTERED.fullmatch(each["type"])]
 
 
@@ -217,7 +223,7 @@ def workflows() -> list[Workflow]:
 
 def _workflow(machine: str, execution: Any) -> Workflow:
     status = str(execution.status)
-    entered = states(execution.execution_arn) if status in ("RUNNING", "SUCCEEDED") else []
+    entered = _entered(execution) if status in ("RUNNING", "SUCCEEDED") else []
     state = entered[-1] if entered else None
     return Workflow(execution.name, machine, status, state, execution.start_date.timestamp())
 
