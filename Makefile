@@ -18,7 +18,7 @@ run: $(VENV)/run ## start everything on this machine and print one address (PORT
 
 test: $(VENV)/ready ## the everyday tests: two minutes
 	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),40) $(PYTEST) $(or $(TESTS_AT_ONCE),3) -m "not thorough"
-	@echo "make test-all adds: the running stack and its page, the built layer, kills, races, crowds and thousands of hostile calls."
+	@echo "make test-all adds: the running stack and its page, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
 test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(or $(TESTS_AT_ONCE),2) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)

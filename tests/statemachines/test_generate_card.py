@@ -381,6 +381,7 @@ BEFORE_GROUNDING_USD = 0.005187
 """What maya's card cost in peak hours when rules judged it, by the prices of today."""
 
 
+@pytest.mark.thorough
 def test_a_card_costs_at_most_three_tenths_more_than_before_it_was_judged_by_a_model(
     maya: Person, world: World
 ) -> None:

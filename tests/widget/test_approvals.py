@@ -308,6 +308,7 @@ def test_only_what_a_field_can_hold_is_offered_for_editing(page: Page, backend: 
         expect(Card(widget.page, title).buttons).to_have_text(["Approve", "Change", "Reject"])
 
 
+@pytest.mark.thorough
 def test_nothing_is_sent_twice(page: Page, backend: ScriptedBackend):
     view = backend.ask(approval(conversation_id=None))
     widget = visit(page)
@@ -570,6 +571,7 @@ def test_a_draft_has_one_quiet_line_that_is_replaced_in_place(
 NOT_DRAFTED = "Your card could not be drafted. Nothing was published. Please ask for it again."
 
 
+@pytest.mark.thorough
 def test_a_draft_that_fails_says_so_where_its_line_was_aloud_and_after_a_reload(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -690,6 +692,7 @@ def settled(page: Page) -> None:
     page.evaluate("fetch('/local/status').then(response => response.json())")
 
 
+@pytest.mark.thorough
 def test_updates_renew_a_rejected_token(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):

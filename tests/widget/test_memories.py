@@ -90,6 +90,7 @@ def test_what_is_not_checked_yet_says_so(widget: Widget, backend: ScriptedBacken
     expect_line(widget, "Noted, not checked yet: “Lives in Lisbon.” · Undo")
 
 
+@pytest.mark.thorough
 def test_a_memory_that_is_told_again_has_one_line(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory(), memory())
     expect(line(widget)).to_have_count(1)
@@ -103,6 +104,7 @@ def test_after_a_reload_it_can_still_be_undone(page: Page, backend: ScriptedBack
     expect_line(widget, "Undone.")
 
 
+@pytest.mark.thorough
 def test_what_was_told_before_the_undo_and_is_read_after_it_does_not_take_it_back(page: Page, backend: ScriptedBackend):
     backend.replaced["mem_1"] = []
     widget = reopened(page, backend, memory())
@@ -114,6 +116,7 @@ def test_what_was_told_before_the_undo_and_is_read_after_it_does_not_take_it_bac
     expect_line(widget, "Undone.")
 
 
+@pytest.mark.thorough
 def test_after_a_day_there_is_no_undo(page: Page, backend: ScriptedBackend, clock: Clock):
     until = datetime.fromtimestamp(clock.now + 20, UTC).isoformat()
     backend.active = True
@@ -125,6 +128,7 @@ def test_after_a_day_there_is_no_undo(page: Page, backend: ScriptedBackend, cloc
     expect_line(widget, LISBON, "Remembered: “Likes trains.”")
 
 
+@pytest.mark.thorough
 def test_whoever_is_too_late_is_told_what_can_be_done_instead(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     too_late = "This cannot be undone any more. You can correct it, or have it forgotten."
@@ -136,6 +140,7 @@ def test_whoever_is_too_late_is_told_what_can_be_done_instead(widget: Widget, ba
     assert focused(widget.page) == LISBON
 
 
+@pytest.mark.thorough
 def test_what_is_forgotten_meanwhile_needs_no_undo(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     backend.replaced.clear()
@@ -153,6 +158,7 @@ def test_an_undo_that_fails_says_why_and_can_be_tried_again(widget: Widget, back
     expect_line(widget, "Undone.")
 
 
+@pytest.mark.thorough
 def test_an_undo_is_sent_once(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     answer = backend.hold(f"POST {UNDO}")
@@ -233,6 +239,7 @@ def test_a_forget_card_says_what_became_of_it(
     expect(card.group.get_by_text("Lisbon")).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_what_waits_to_be_forgotten_and_went_meanwhile_was_not_approved(page: Page, backend: ScriptedBackend):
     gone = forgetting(status="changed", decided_by="nobody", outcome="It was forgotten meanwhile.")
     expect_decided(Card(reopened(page, backend, approvals=[gone]).log, FORGET), "No longer asked")

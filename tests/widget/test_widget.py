@@ -173,6 +173,7 @@ def test_what_the_stream_did_not_tell_of_its_steps_is_read_when_they_are_opened(
     assert len(backend.asked("GET", "/api/conversations/c1")) == 2, "known by now"
 
 
+@pytest.mark.thorough
 def test_characters_and_events_that_are_split_over_chunks_arrive_whole(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Bonjour")
@@ -1018,6 +1019,7 @@ def test_a_deletion_that_fails_is_said(page: Page, backend: ScriptedBackend):
     expect(widget.rows).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_leaving_a_running_turn_lets_it_run_and_coming_back_finds_it(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Long", running=True)
     page.goto("/host")
@@ -1052,6 +1054,7 @@ def test_a_turn_that_was_left_before_it_began_does_not_take_the_view_back(widget
     expect(widget.said).to_have_text(["Something else"])
 
 
+@pytest.mark.thorough
 def test_a_tab_that_is_looked_at_again_shows_what_another_has_said(widget: Widget, backend: ScriptedBackend):
     backend.stream("c1").begin().done("You are Ada.")
     widget.say("Who am I?")
@@ -1065,6 +1068,7 @@ def test_a_tab_that_is_looked_at_again_shows_what_another_has_said(widget: Widge
 # ── nothing typed is lost ──
 
 
+@pytest.mark.thorough
 def test_a_draft_is_kept_while_an_answer_streams_and_is_not_sent(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("First")

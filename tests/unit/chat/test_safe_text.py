@@ -196,6 +196,7 @@ def test_what_is_safe_stays_as_it_is(text: str) -> None:
     assert safe_text(safe_text(text, HOSTS), HOSTS) == safe_text(text, HOSTS)
 
 
+@pytest.mark.thorough
 @given(TEXTS)
 @settings(max_examples=300)
 def test_nothing_that_can_be_seen_is_lost(text: str) -> None:
@@ -206,6 +207,7 @@ def test_nothing_that_can_be_seen_is_lost(text: str) -> None:
     assert words(safe_text(text, HOSTS)) == words(text)
 
 
+@pytest.mark.thorough
 @given(TEXTS)
 @settings(max_examples=300)
 def test_no_syntax_is_left_that_leads_elsewhere(text: str) -> None:

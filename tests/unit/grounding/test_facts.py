@@ -258,6 +258,7 @@ WORDS = [
 ]
 
 
+@pytest.mark.thorough
 @given(
     st.one_of(st.text(max_size=40), st.lists(st.sampled_from(WORDS), max_size=10).map("".join)),
     st.one_of(st.text(max_size=40), st.lists(st.sampled_from(WORDS), max_size=10).map(" ".join)),
@@ -275,6 +276,7 @@ def test_no_hostile_text_raises(text: str, quoted: str, language: str) -> None:
     check_facts(Statement(text=text, language=language), [quote], TODAY)
 
 
+@pytest.mark.thorough
 @given(
     st.text(alphabet="0125 '’,.%$€-–:/#+kmhJuly and half ten zwei a\n½", max_size=40),
     st.sampled_from(["en", "de", "fr", ""]),
@@ -296,6 +298,7 @@ def test_a_number_is_itself_with_and_without_groups(number: int, language: str) 
         assert facts(f"x {number} x", f"x {grouped} x", language) == Facts((), (), ())
 
 
+@pytest.mark.thorough
 def test_every_quote_of_the_claims_is_found_and_no_claim_raises() -> None:
     for person in people():
         sources = {each["id"]: source_of(each) for each in person["sources"]}

@@ -181,6 +181,7 @@ FRAGMENTS = st.sampled_from(
 TEXT = st.one_of(st.text(max_size=60), st.lists(st.one_of(FRAGMENTS, st.text(max_size=8)), max_size=6).map("".join))
 
 
+@pytest.mark.thorough
 @settings(max_examples=TEXTS, deadline=None)
 @given(TEXT, TEXT, st.integers(0, 80), st.integers(0, 80), st.sampled_from(["", "en", "de", "es", "fr", "pt", "pl"]))
 def test_no_text_raises_and_none_is_supported_without_words_that_exist(

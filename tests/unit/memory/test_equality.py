@@ -75,6 +75,7 @@ WORDS = st.sampled_from(
 )
 
 
+@pytest.mark.thorough
 @settings(max_examples=300, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=7), st.lists(WORDS, min_size=1, max_size=7))
 def test_two_texts_of_other_words_or_another_order_are_never_equal(one: list[str], other: list[str]) -> None:
