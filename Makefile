@@ -17,8 +17,8 @@ run: $(VENV)/run ## start everything on this machine and print one address (PORT
 	@$(BIN)/python -m infra.local
 
 test: $(VENV)/ready ## the everyday tests: two minutes
-	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),40) $(PYTEST) $(or $(TESTS_AT_ONCE),3) -m "not thorough"
-	@echo "make test-all adds: the running stack and its page, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
+	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),20) $(PYTEST) $(or $(TESTS_AT_ONCE),3) -m "not thorough"
+	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
 test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(or $(TESTS_AT_ONCE),2) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)

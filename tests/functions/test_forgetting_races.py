@@ -18,7 +18,7 @@ from tests.functions.talking import Talk, finds, note, relates, talking
 from tests.functions.test_forgetting import chatting, kept_of, last_prompt
 from tests.servers import user_says
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
 ACME = "I worked at Acme as a nurse until 2019."
 
 

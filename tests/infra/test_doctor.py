@@ -39,6 +39,7 @@ from qwestly_agent.llm import Tier, TierModel, make_models
 from qwestly_agent.settings import Settings
 from tests.servers import API_SECRET, SECRET, FakeClock, mongo_server
 
+pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[2]
 DATABASE = "candidate_portal"
 NOBODY = "mongodb://agent:hunter2@127.0.0.1:9/?directConnection=true"
