@@ -23,12 +23,13 @@ import numpy as np
 from infra.local import model_server
 from infra.local.model_server import ModelServer
 from infra.mongo.indexes import INDEXES
-from qwestly_agent.bootstrap import FullHouse, bootstrap
+from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.memory.consolidation import Step, apply
 from qwestly_agent.memory.duplicates import Candidates, Floats, candidates_of, vectors_of
 from qwestly_agent.memory.plan import plan
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
 from qwestly_agent.stores.memories import Held
 from qwestly_agent.stores.search import Document, to_binary
@@ -118,20 +119,20 @@ class Stopwatch:
         return tuple(now - before for now, before in zip(self._now(), self._began, strict=True))
 
 
-async def consolidated(house: FullHouse, told: Told, database_pid: int) -> dict[str, Any]:
+async def consolidated(services: ModelServices, told: Told, database_pid: int) -> dict[str, Any]:
     """A night of one user. The scripted model answers in this process too."""
     user_id = f"auth0|benchmark-{len(told.contents)}"
-    collection, documents = house.memories.database[memories.COLLECTION], list(told.documents(user_id))
+    collection, documents = services.memories.database[memories.COLLECTION], list(told.documents(user_id))
     for at in range(0, len(documents), 500):
         await collection.insert_many(documents[at : at + 500])
     del documents
     watch = Stopwatch(database_pid)
-    async for _ in house.memories.each_held(user_id):
+    async for _ in services.memories.each_held(user_id):
         pass
     reading, _, _ = watch.seconds()
     watch = Stopwatch(database_pid)
-    planned = await plan(house, Step(user_id=user_id, run_id="benchmark"))
-    applied = await apply(house, planned)
+    planned = await plan(services, Step(user_id=user_id, run_id="benchmark"))
+    applied = await apply(services, planned)
     own, of_database, passed = watch.seconds()
     return {
         "cpu_s": own,
@@ -159,20 +160,20 @@ def _repetitions(held: Sequence[Held], found: Candidates) -> int:
 async def measure(sizes: Sequence[int]) -> list[dict[str, Any]]:
     judge, model_server.think = model_server.think, Repeated()
     with mongo_server() as (uri, process), ModelServer() as model:
-        house = await bootstrap(settings_for(uri, model.base_url, f"qwestly_bench_{os.getpid()}"))
+        services = await bootstrap_models(settings_for(uri, model.base_url, f"qwestly_bench_{os.getpid()}"))
         try:
             for name in (memories.COLLECTION, journal.COLLECTION):
-                await house.memories.database[name].create_indexes(INDEXES[name])
+                await services.memories.database[name].create_indexes(INDEXES[name])
             # A first one warms up: what is imported and opened is no part of it.
-            await consolidated(house, Told.of(500), process.pid)
+            await consolidated(services, Told.of(500), process.pid)
             rows = []
             for size in sizes:
                 told = Told.of(size)
-                rows.append({"memories": size, **await consolidated(house, told, process.pid), **compared(told)})
+                rows.append({"memories": size, **await consolidated(services, told, process.pid), **compared(told)})
             return rows
         finally:
             model_server.think = judge
-            await house.close()
+            await services.close()
 
 
 COLUMNS = {

@@ -14,7 +14,7 @@ from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from qwestly_agent.agents.default.prompts import INSTRUCTIONS
 from qwestly_agent.llm import DEFAULT_MODELS, TIER_SETTINGS
-from qwestly_agent.tools import TOOLS
+from qwestly_agent.tools.catalog import TOOLS
 
 
 async def unavailable(**_: object) -> str:

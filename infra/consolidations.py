@@ -10,7 +10,7 @@ import json
 import sys
 from typing import Any
 
-from qwestly_agent.bootstrap import bootstrap_without_models
+from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import AgentError, InvalidSettings
 from qwestly_agent.memory.consolidation import undo
@@ -19,13 +19,13 @@ from qwestly_agent.stores.journal import Run
 
 
 async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
-    house = await bootstrap_without_models(settings)
+    services = await bootstrap(settings)
     try:
         if what == "undo":
-            return (await undo(house, user_id, run_id)).model_dump(mode="json")
-        return [shown(each) for each in await house.journal.all(user_id)]
+            return (await undo(services, user_id, run_id)).model_dump(mode="json")
+        return [shown(each) for each in await services.journal.all(user_id)]
     finally:
-        await house.close()
+        await services.close()
 
 
 def shown(run: Run) -> dict[str, Any]:

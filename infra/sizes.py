@@ -74,14 +74,19 @@ class Door:
     @property
     def imports(self) -> str:
         _, module = self.name.split("/")
-        return ", ".join([f"import {module}", *(_imports_with_models() if self.calls_model else ())])
+        functions = [
+            *(["bootstrap_models"] if self.calls_model else []),
+            *(["bootstrap_chat"] if module == "app" else []),
+        ]
+        return ", ".join([f"import {module}", *_imports_of_bootstrap(*functions)])
 
 
-def _imports_with_models() -> list[str]:
-    """What `bootstrap` imports only where models are called."""
+def _imports_of_bootstrap(*functions: str) -> list[str]:
+    """What these functions of `bootstrap` import only where they are called."""
     module = ast.parse((ROOT / "src/qwestly_agent/bootstrap.py").read_text(encoding="utf-8"))
-    [bootstrap] = [each for each in module.body if isinstance(each, ast.AsyncFunctionDef) and each.name == "bootstrap"]
-    return [each.module for each in ast.walk(bootstrap) if isinstance(each, ast.ImportFrom) and each.module]
+    called = [each for each in module.body if isinstance(each, ast.AsyncFunctionDef) and each.name in functions]
+    nodes = [node for each in called for node in ast.walk(each)]
+    return [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import asyncio
 import json
 import sys
 
-from qwestly_agent.bootstrap import bootstrap_without_models
+from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.leaving import erase, export
 from qwestly_agent.settings import Settings
@@ -23,15 +23,15 @@ class NothingKept(Exception):
 
 async def run(what: str, user_id: str, settings: Settings) -> str:
     """Raises `NothingKept`."""
-    house = await bootstrap_without_models(settings)
+    services = await bootstrap(settings)
     try:
-        if not any((await house.belongings.counts(user_id)).values()):
+        if not any((await services.belongings.counts(user_id)).values()):
             raise NothingKept
         if what == "erase":
-            return json.dumps(await erase(house, user_id), indent=2)
-        return b"".join([piece async for piece in await export(house, user_id)]).decode()
+            return json.dumps(await erase(services, user_id), indent=2)
+        return b"".join([piece async for piece in await export(services, user_id)]).decode()
     finally:
-        await house.close()
+        await services.close()
 
 
 def main() -> int:

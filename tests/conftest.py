@@ -33,7 +33,7 @@ def _read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def watch() -> Iterator[Watch]:
-    """Hears whatever the house sends to its database; judged here is what came after the last test."""
+    """Hears whatever the package sends to its database; judged here is what came after the last test."""
     watch = Watch()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("qwestly_agent.bootstrap.AsyncMongoClient", partial(AsyncMongoClient, event_listeners=[watch]))

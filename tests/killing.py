@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.bootstrap import House
+from qwestly_agent.services import Services
 from qwestly_agent.stores.search import Document
 
-H = TypeVar("H", bound=House)
+H = TypeVar("H", bound=Services)
 T = TypeVar("T")
 
 WRITES = frozenset(
@@ -66,16 +66,16 @@ def deaths(writes: int) -> Iterator[Death]:
         yield Death(at, after=True)
 
 
-def mortal(house: H, death: Death) -> H:
-    """The same house, whose stores die so."""
+def mortal(services: H, death: Death) -> H:
+    """The same services, whose stores die so."""
     stores: dict[str, Any] = {}
-    for field in dataclasses.fields(house):
-        store = getattr(house, field.name)
+    for field in dataclasses.fields(services):
+        store = getattr(services, field.name)
         # The driver's client has a database of any name.
         if dataclasses.is_dataclass(store) and isinstance(database := getattr(store, "database", None), AsyncDatabase):
             kind: Any = type(store)
             stores[field.name] = getattr(kind, "of", kind)(_Database(database, death))
-    return dataclasses.replace(house, **stores)
+    return dataclasses.replace(services, **stores)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A rule over every command that the house sends to MongoDB: it asks for one user's data, and writes only what is ours.
+"""A rule over every command that the package sends to MongoDB: it asks for one user's data, and writes only to ours.
 
 Which collections there are is read from the role that production runs under: what it does not name is nobody's.
 """
@@ -20,7 +20,7 @@ import qwestly_agent
 from qwestly_agent.stores import docs
 
 ROLE = Path(__file__).parents[1] / "infra/mongo/roles.json"
-HOUSE = f"{Path(qwestly_agent.__file__).parent}/"
+PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
 TESTS = f"{Path(__file__).parent}/"
 
 READS = {"find", "aggregate", "count", "distinct"}
@@ -47,16 +47,16 @@ ACTIONS = {**_actions(), **MADE_BY_TESTS}
 
 
 def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
-    """What is wrong with a command that a line of the house (`stores/docs.py:34`) sent, in a sentence."""
+    """What is wrong with a command that a line of the package (`stores/docs.py:34`) sent, in a sentence."""
     name, collection = next(iter(command.items()))
     pipeline = command.get("pipeline", [])
     shown: Any = pipeline
     if name not in READS | WRITES:
-        wrong, shown = "a command that is not the house's to send", dict(command)
+        wrong, shown = "a command that is not the package's to send", dict(command)
     elif collection not in ACTIONS:
         wrong, shown = f"but {ROLE.name} does not say whose it is", list(_selections(name, command))
     elif name in WRITES and ACTIONS[collection] == {"find"}:
-        wrong, shown = "which the house may only read", list(_selections(name, command))
+        wrong, shown = "which the package may only read", list(_selections(name, command))
     elif past := PAST_THE_FILTER & set(_names_in(pipeline)):
         wrong = f"with {', '.join(sorted(past))}, which reaches past its filter"
     elif collection in ABOUT_NOBODY or (name in READS and sender.startswith(f"{SWEEPS}:")):
@@ -144,16 +144,16 @@ class Watch(CommandListener):
 
 
 def _sender(frame: FrameType | None) -> str | None:
-    """The innermost line of the house behind a command, or None where a test sends it by itself.
+    """The innermost line of the package behind a command, or None where a test sends it by itself.
 
-    The tests of the stores look into the database through the stores' own client. Who cannot be told is the house.
+    The tests of the stores look into the database through the stores' own client. Who cannot be told is the package.
     """
     by_a_test = False
     # What is below in an event loop's stack is who runs the loop, and not who sent this.
     while frame and frame.f_code is not asyncio.Handle._run.__code__:
         file = frame.f_code.co_filename
-        if file.startswith(HOUSE):
-            return f"{file.removeprefix(HOUSE)}:{frame.f_lineno}"
+        if file.startswith(PACKAGE):
+            return f"{file.removeprefix(PACKAGE)}:{frame.f_lineno}"
         by_a_test |= file.startswith(TESTS)
         frame = frame.f_back
     return None if by_a_test else "somebody"

@@ -23,7 +23,8 @@ from infra.local.environment import DEMO_DATABASE
 from infra.local.tokens import mint
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.bootstrap import FullHouse, bootstrap
+from qwestly_agent.bootstrap import bootstrap_chat
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.llm import make_models
@@ -113,18 +114,18 @@ class ChatServer:
     tools: Sequence[Tool[AgentDeps]] | None = None
     """In place of the default design's."""
     port: int = field(default_factory=free_port)
-    house: FullHouse = field(init=False)
+    services: ChatServices = field(init=False)
 
     def __enter__(self) -> "ChatServer":
-        async def make_house() -> FullHouse:
-            self.house = await bootstrap(self.settings, clock=self.clock)
+        async def make_services() -> ChatServices:
+            self.services = await bootstrap_chat(self.settings, clock=self.clock)
             if self.tools is not None:
-                model = make_models(self.settings, self.house.http)["fast"]
+                model = make_models(self.settings, self.services.http)["fast"]
                 agent = make_agent("default", model, instructions="Help.", tools=self.tools)
-                self.house = replace(self.house, agents={"default": agent})
-            return self.house
+                self.services = replace(self.services, agents={"default": agent})
+            return self.services
 
-        app = create_app(make_house, self.keep_alive_seconds)
+        app = create_app(make_services, self.keep_alive_seconds)
         config = uvicorn.Config(app, port=self.port, log_level="error", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._server.run, daemon=True)

@@ -36,7 +36,7 @@ class NotAForm(Invalid):
 
 def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
     with asyncio.Runner() as runner:
-        runner.get_loop()  # on which Mangum runs the application; the house has its own
+        runner.get_loop()  # on which Mangum runs the application; the services have theirs
         return Mangum(app, lifespan="off")(event, context)
 
 
@@ -45,7 +45,7 @@ async def link(request: Request) -> Response:
         return Response(status_code=204, headers={**security_headers(), "Allow": METHODS})
     posted = await read_form(request) if request.method == "POST" else None
     token, source = request.path_params["token"], request.client.host if request.client else ""
-    answering = container.house.start(lambda house: respond(house, limits, token, source, posted))
+    answering = container.services.start(lambda services: respond(services, limits, token, source, posted))
     return response_of(request, await asyncio.wrap_future(answering))
 
 

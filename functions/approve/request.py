@@ -16,11 +16,11 @@ from qwestly_agent.authority.gate import gate
 from qwestly_agent.authority.keeping import id_of_question, keeping_of
 from qwestly_agent.authority.mailing import mail_if_due
 from qwestly_agent.authority.model import Answer, Approval, Level, digest_of
-from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.forgetting import drop_forgotten
 from qwestly_agent.cards.pipeline import MOST_ROUNDS
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.errors import AgentError
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 
 WAITING = "Waiting for your approval"
@@ -42,37 +42,37 @@ class Question:
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, str]:  # noqa: ARG001
-    approval = container.house.run(lambda house: request(house, event))
+    approval = container.services.run(lambda services: request(services, event))
     return {"approval_id": approval.id, "status": approval.status}
 
 
-async def request(house: House, given: dict[str, Any]) -> Approval:
+async def request(services: Services, given: dict[str, Any]) -> Approval:
     user_id, task_token = given["user_id"], given["task_token"]
-    level, _ = await asyncio.gather(house.autonomy.level(user_id), brake.check(house.signals, user_id))
+    level, _ = await asyncio.gather(services.autonomy.level(user_id), brake.check(services.signals, user_id))
     about_draft = "draft_id" in given
-    question = await (_about_draft(house, given, level) if about_draft else _about_memories(house, given))
+    question = await (_about_draft(services, given, level) if about_draft else _about_memories(services, given))
     asker = Asker(
         user_id=user_id,
         run_id=given["run_id"],
         level=level,
         conversation_id=question.conversation_id,
         draft_id=question.draft_id,
-        task_token=await house.workflows.seal(task_token, question.id),
+        task_token=await services.workflows.seal(task_token, question.id),
         revises=given.get("revises"),
     )
-    approval = await ask(house, question.id, question.proposal, asker, question.answer)
-    approval = await _kept_newest(house, approval, asker)
-    approval = await without_forgotten(house, approval)
+    approval = await ask(services, question.id, question.proposal, asker, question.answer)
+    approval = await _kept_newest(services, approval, asker)
+    approval = await without_forgotten(services, approval)
     if approval.status != "pending":  # decided while this was delivered again
-        return await tell(house, approval, task_token)
+        return await tell(services, approval, task_token)
     if approval.draft_id:
         told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
-        await house.drafts.tell(user_id, approval.draft_id, house.clock(), **told)
-    return await mail_if_due(house, approval)
+        await services.drafts.tell(user_id, approval.draft_id, services.clock(), **told)
+    return await mail_if_due(services, approval)
 
 
-async def _about_draft(house: House, given: dict[str, Any], level: Level) -> Question:
-    draft = await drop_forgotten(house, given["user_id"], given["draft_id"])
+async def _about_draft(services: Services, given: dict[str, Any], level: Level) -> Question:
+    draft = await drop_forgotten(services, given["user_id"], given["draft_id"])
     proposal = publication_of(draft)
     if draft.round >= MOST_ROUNDS:
         proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
@@ -90,19 +90,21 @@ def id_of_round(draft: Draft, revises: str | None) -> str:
     return f"ap_{digest_of(draft.id, str(draft.round), revises or '')[:32]}"
 
 
-async def _about_memories(house: House, given: dict[str, Any]) -> Question:
+async def _about_memories(services: Services, given: dict[str, Any]) -> Question:
     user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], id_of_question(given["batch_id"])
-    proposed = await still_proposed(house, user_id, memory_ids)
+    proposed = await still_proposed(services, user_id, memory_ids)
     if not proposed:
-        await house.approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
+        await services.approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
     # Its user may not be there: it stands in the queue, whatever the level.
     proposal = keeping_of(proposed, memory_ids, given["conversation_id"])
     return Question(approval_id, proposal, "queue", given["conversation_id"])
 
 
-async def _kept_newest(house: House, approval: Approval, asker: Asker) -> Approval:
+async def _kept_newest(services: Services, approval: Approval, asker: Asker) -> Approval:
     """With the token of this delivery: an execution that repeats its state waits by the new one alone."""
     while approval.status == "pending" and approval.task_token != asker.task_token:
         newer = approval.model_copy(update={"task_token": asker.task_token, "told_execution": False})
-        approval = await house.approvals.put(approval, newer) or await house.approvals.get(asker.user_id, approval.id)
+        approval = await services.approvals.put(approval, newer) or await services.approvals.get(
+            asker.user_id, approval.id
+        )
     return approval

@@ -11,4 +11,6 @@ class Context(Protocol):
 
 
 def handler(event: dict[str, Any], context: Context) -> dict[str, int]:  # noqa: ARG001
-    return container.house.run(lambda house: sweep(house, lambda: context.get_remaining_time_in_millis() / 1000))
+    return container.services.run(
+        lambda services: sweep(services, lambda: context.get_remaining_time_in_millis() / 1000)
+    )

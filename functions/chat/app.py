@@ -1,6 +1,6 @@
 """The chat door: an ASGI app behind the Lambda Web Adapter, streaming through the function's URL.
 
-Each route parses, calls one thing of the house and answers. Nothing is built before the server starts.
+Each route parses, calls one thing of the package and answers. Nothing is built before the server starts.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from qwestly_agent.authority.view import ApprovalList, ApprovalView
 from qwestly_agent.authority.view import list_of as approvals_of
 from qwestly_agent.authority.view import view_of as approval_view_of
 from qwestly_agent.bodies import BoundedBody
-from qwestly_agent.bootstrap import FullHouse, bootstrap
+from qwestly_agent.bootstrap import bootstrap_chat
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.draft_view import DraftDetail
@@ -37,6 +37,7 @@ from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.chat.opening import open_turn
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.request import POSTED_DEFINITIONS, POSTED_SCHEMA, parse_turn
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS, headers_of, start_stream
 from qwestly_agent.chat.updates import Updates, updates
 from qwestly_agent.chat.view import (
@@ -114,22 +115,22 @@ class ChatApp(FastAPI):
         return document
 
 
-async def house_from_environment() -> FullHouse:
+async def services_from_environment() -> ChatServices:
     settings = Settings.from_env()
     settings.needs("qwestly_agent_shared_secret", "qwestly_candidate_api_secret", "candidate_api_url")
-    return await bootstrap(settings)
+    return await bootstrap_chat(settings)
 
 
 def create_app(
-    make_house: Callable[[], Awaitable[FullHouse]] = house_from_environment,
+    make_services: Callable[[], Awaitable[ChatServices]] = services_from_environment,
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
 ) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        house = app.state.house = await make_house()
-        with before_termination(house.running.end_all):
+        services = app.state.services = await make_services()
+        with before_termination(services.running.end_all):
             yield
-        await house.close()
+        await services.close()
 
     app = ChatApp(
         title="qwestly-agent",
@@ -204,18 +205,18 @@ def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, server)
 
 
-def house_of(request: Request) -> FullHouse:
-    return request.app.state.house
+def services_of(request: Request) -> ChatServices:
+    return request.app.state.services
 
 
-TheHouse = Annotated[FullHouse, Depends(house_of)]
+TheServices = Annotated[ChatServices, Depends(services_of)]
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
 
 
-def user_of(house: TheHouse, bearer: Bearer) -> str:
+def user_of(services: TheServices, bearer: Bearer) -> str:
     if bearer is None:
         raise Unauthorized
-    return verify_token(bearer.credentials, house.settings, house.clock)
+    return verify_token(bearer.credentials, services.settings, services.clock)
 
 
 TheUser = Annotated[str, Depends(user_of)]
@@ -230,134 +231,134 @@ async def docs(request: Request) -> HTMLResponse:
     return HTMLResponse(api_page.render(request.app.openapi()))
 
 
-async def chat(request: Request, house: TheHouse, user_id: TheUser) -> StreamingResponse:
+async def chat(request: Request, services: TheServices, user_id: TheUser) -> StreamingResponse:
     """A turn, streamed. The body says which protocol the client speaks, and the answer is in the same language.
 
     Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
     posted = parse_turn(await request.body())
-    turn = await open_turn(house, user_id, posted, deadline_of(request, house), where_from(request))
+    turn = await open_turn(services, user_id, posted, deadline_of(request, services), where_from(request))
     events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
 
 
 async def list_conversations(
-    house: TheHouse,
+    services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: float | None = None,
 ) -> ConversationList:
     """The last used first."""
-    found = await house.conversations.last_used(user_id, limit + 1, after)
-    return list_of(found, limit, house.clock())
+    found = await services.conversations.last_used(user_id, limit + 1, after)
+    return list_of(found, limit, services.clock())
 
 
 async def read_conversation(
     conversation_id: str,
-    house: TheHouse,
+    services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=200)] = 100,
     before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
     form: Annotated[Literal["ui"] | None, Query(alias="as")] = None,
 ) -> ConversationView | UIConversation:
     """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
-    conversation = await house.conversations.get(user_id, conversation_id)
+    conversation = await services.conversations.get(user_id, conversation_id)
     said, approvals, drafts = await asyncio.gather(
-        house.conversations.recent(user_id, conversation_id, limit + 1, before),
-        house.approvals.of_conversation(user_id, conversation_id, MOST_MADE),
-        house.drafts.of_conversation(user_id, conversation_id, MOST_MADE),
+        services.conversations.recent(user_id, conversation_id, limit + 1, before),
+        services.approvals.of_conversation(user_id, conversation_id, MOST_MADE),
+        services.drafts.of_conversation(user_id, conversation_id, MOST_MADE),
     )
     ids = [memory_id for message in said for memory_id in ids_of(message)]
-    memories = await house.memories.of_ids(user_id, ids) if ids else []
+    memories = await services.memories.of_ids(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
-    return view(conversation, said, Made(approvals, drafts, memories), limit, before, house.clock())
+    return view(conversation, said, Made(approvals, drafts, memories), limit, before, services.clock())
 
 
-async def delete_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Deleted:
+async def delete_conversation(conversation_id: str, services: TheServices, user_id: TheUser) -> Deleted:
     """With its messages, for good. What it asks, and nobody decided, expires."""
-    await delete(house, user_id, conversation_id)
+    await delete(services, user_id, conversation_id)
     return Deleted()
 
 
-async def stop_turn(conversation_id: str, house: TheHouse, user_id: TheUser) -> Stopping:
+async def stop_turn(conversation_id: str, services: TheServices, user_id: TheUser) -> Stopping:
     """Stop the turn that runs; its stream ends, and what was said so far is kept. A closed connection stops nothing."""
-    run_id = await house.conversations.running_turn(user_id, conversation_id, house.clock())
+    run_id = await services.conversations.running_turn(user_id, conversation_id, services.clock())
     if run_id:
-        await house.signals.stop(user_id, run_id)
+        await services.signals.stop(user_id, run_id)
     return Stopping(stopping=run_id is not None)
 
 
-async def end_conversation(conversation_id: str, house: TheHouse, user_id: TheUser) -> Ending:
+async def end_conversation(conversation_id: str, services: TheServices, user_id: TheUser) -> Ending:
     """Remember now what matters in it, and not only once it fell silent. It can be gone on with at any time."""
-    await read_now(house, user_id, conversation_id)
+    await read_now(services, user_id, conversation_id)
     return Ending()
 
 
-async def give_feedback(message_id: str, given: FeedbackBody, house: TheHouse, user_id: TheUser) -> FeedbackGiven:
+async def give_feedback(message_id: str, given: FeedbackBody, services: TheServices, user_id: TheUser) -> FeedbackGiven:
     """A thumb (`up`, `down`) and words on an answer; null takes it back. An answer's id is `msg_` and its run's id."""
-    feedback = given.feedback(to_datetime(house.clock()))
-    await house.conversations.give_feedback(user_id, message_id, feedback)
+    feedback = given.feedback(to_datetime(services.clock()))
+    await services.conversations.give_feedback(user_id, message_id, feedback)
     return FeedbackGiven(id=message_id, feedback=feedback)
 
 
-async def read_autonomy(house: TheHouse, user_id: TheUser) -> AutonomyView:
+async def read_autonomy(services: TheServices, user_id: TheUser) -> AutonomyView:
     """How far the agent may go: L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous."""
-    return AutonomyView(level=await house.autonomy.level(user_id))
+    return AutonomyView(level=await services.autonomy.level(user_id))
 
 
-async def set_autonomy(chosen: AutonomyView, house: TheHouse, user_id: TheUser) -> AutonomyView:
+async def set_autonomy(chosen: AutonomyView, services: TheServices, user_id: TheUser) -> AutonomyView:
     """Holds from the next turn on, and for what is not yet carried out."""
-    await house.autonomy.set_level(user_id, chosen.level, to_datetime(house.clock()))
+    await services.autonomy.set_level(user_id, chosen.level, to_datetime(services.clock()))
     return chosen
 
 
-async def read_brake(house: TheHouse, user_id: TheUser) -> Standing:
+async def read_brake(services: TheServices, user_id: TheUser) -> Standing:
     """Whether the agent may run: running, pausing, paused, or partial (something could not be stopped)."""
-    return await standing(house.signals, user_id)
+    return await standing(services.signals, user_id)
 
 
-async def pull_brake(house: TheHouse, user_id: TheUser) -> Standing:
+async def pull_brake(services: TheServices, user_id: TheUser) -> Standing:
     """Stop everything of this user, and let nothing begin. Answers once nothing runs, or after 30 seconds."""
-    runs = RunsOf(user_id, house.conversations, house.drafts, house.approvals)
-    return await pull(house.signals, user_id, runs, house.clock)
+    runs = RunsOf(user_id, services.conversations, services.drafts, services.approvals)
+    return await pull(services.signals, user_id, runs, services.clock)
 
 
-async def release_brake(house: TheHouse, user_id: TheUser) -> Standing:
+async def release_brake(services: TheServices, user_id: TheUser) -> Standing:
     """Let the agent run again. What was stopped stays stopped. The operators' brake is not theirs to release."""
-    await house.signals.brake_off(user_id)
-    return await standing(house.signals, user_id)
+    await services.signals.brake_off(user_id)
+    return await standing(services.signals, user_id)
 
 
 async def list_approvals(
-    house: TheHouse,
+    services: TheServices,
     user_id: TheUser,
     state: Literal["waiting", "all"] = "waiting",
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: float | None = None,
 ) -> ApprovalList:
     """What waits for the user's decision, or is being carried out, the newest first; or all that was ever asked."""
-    read = house.approvals.waiting if state == "waiting" else house.approvals.all
+    read = services.approvals.waiting if state == "waiting" else services.approvals.all
     return approvals_of(await read(user_id, limit + 1, after), limit)
 
 
 async def decide_approval(
-    approval_id: str, decision: Decision, request: Request, house: TheHouse, user_id: TheUser
+    approval_id: str, decision: Decision, request: Request, services: TheServices, user_id: TheUser
 ) -> ApprovalView:
     """Approve, edit (approve with other arguments), revise (not so, but otherwise) or reject what was seen.
 
     Who decides again sees the first outcome. 409 `changed` where `args_digest` is of something else, 423 `braked`.
     """
     where = where_from(request)
-    return approval_view_of(await settle(house, user_id, approval_id, decision, by="queue", where=where))
+    return approval_view_of(await settle(services, user_id, approval_id, decision, by="queue", where=where))
 
 
-async def read_draft(draft_id: str, house: TheHouse, user_id: TheUser) -> DraftDetail:
+async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> DraftDetail:
     """What a card or an About section says, and what was left out and why; at every level, published or not."""
-    return draft_detail_of(await house.drafts.get(user_id, draft_id))
+    return draft_detail_of(await services.drafts.get(user_id, draft_id))
 
 
 async def list_memories(
-    house: TheHouse,
+    services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: Annotated[int, Query(ge=0, le=10_000)] = 0,
@@ -371,63 +372,63 @@ async def list_memories(
     `superseded` another one holds.
     """
     if query is None:
-        return memories_of(await house.memories.newest(user_id, limit + 1, after, status), limit, after)
+        return memories_of(await services.memories.newest(user_id, limit + 1, after, status), limit, after)
     if status != "active":
         raise Invalid("status: Only what holds can be searched.")
-    vector = await vector_or_none(house, query)
-    findings = await find_something(house.memories, user_id, query, vector, after + limit + 1, house.clock())
+    vector = await vector_or_none(services, query)
+    findings = await find_something(services.memories, user_id, query, vector, after + limit + 1, services.clock())
     return memories_of(findings.found[after:], limit, after, findings.by)
 
 
-async def read_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> MemoryDetail:
+async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -> MemoryDetail:
     """With the user's own words, the conversation in which they wrote them, what it replaced, and what replaced it."""
-    explanation = await explain(house, user_id, memory_id)
+    explanation = await explain(services, user_id, memory_id)
     successor = explanation.memory.superseded_by
-    replaced_by = await house.memories.of_ids(user_id, [successor] if successor else [])
+    replaced_by = await services.memories.of_ids(user_id, [successor] if successor else [])
     return detail_of(explanation, next(iter(replaced_by), None))
 
 
-async def correct_memory(memory_id: str, correction: Correction, house: TheHouse, user_id: TheUser) -> MemoryView:
+async def correct_memory(memory_id: str, correction: Correction, services: TheServices, user_id: TheUser) -> MemoryView:
     """Put something else in its place: the answer is the new one, and the older says by what it was replaced."""
-    return memory_view_of(await correct(house, user_id, memory_id, correction.content))
+    return memory_view_of(await correct(services, user_id, memory_id, correction.content))
 
 
-async def undo_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> UndoneView:
+async def undo_memory(memory_id: str, services: TheServices, user_id: TheUser) -> UndoneView:
     """Take back, within a day, what was remembered or corrected in a chat: what it had replaced holds again."""
-    restored = await undo(house, user_id, memory_id)
+    restored = await undo(services, user_id, memory_id)
     return UndoneView(undone=memory_id, restored=[memory_view_of(each) for each in restored])
 
 
-async def forget_memory(memory_id: str, house: TheHouse, user_id: TheUser) -> ForgottenView:
+async def forget_memory(memory_id: str, services: TheServices, user_id: TheUser) -> ForgottenView:
     """For good and at once, with what it replaced; with what rests on it and was published, and what stays."""
-    forgotten = await forget(house, user_id, [memory_id])
+    forgotten = await forget(services, user_id, [memory_id])
     if not forgotten.ids:
         raise NotFound("There is no such memory.")
     return forgotten_view_of(forgotten)
 
 
-async def export_everything(house: TheHouse, user_id: TheUser) -> StreamingResponse:
+async def export_everything(services: TheServices, user_id: TheUser) -> StreamingResponse:
     """Everything that we keep about the user, as one JSON document; without vectors, task tokens and hashes."""
     headers = {"Content-Disposition": 'attachment; filename="qwestly-agent.json"', "Cache-Control": "no-store"}
-    return StreamingResponse(await export(house, user_id), media_type="application/json", headers=headers)
+    return StreamingResponse(await export(services, user_id), media_type="application/json", headers=headers)
 
 
-async def erase_everything(house: TheHouse, user_id: TheUser) -> Erased:
+async def erase_everything(services: TheServices, user_id: TheUser) -> Erased:
     """Erase everything that we keep about the user, for good: what runs is stopped first, which can take 30 seconds."""
-    return Erased(erased=await erase(house, user_id))
+    return Erased(erased=await erase(services, user_id))
 
 
-async def read_updates(house: TheHouse, user_id: TheUser, after: float | None = None) -> Updates:
+async def read_updates(services: TheServices, user_id: TheUser, after: float | None = None) -> Updates:
     """What happened outside of turns since `after`, the last answer's `cursor`; without it, what runs or waits now.
 
     Ask every 2 seconds while `active`, else every 30. An item can come twice.
     """
-    return await updates(house, user_id, after)
+    return await updates(services, user_id, after)
 
 
-def deadline_of(request: Request, house: FullHouse) -> float:
+def deadline_of(request: Request, services: ChatServices) -> float:
     """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
-    latest = house.clock() + FUNCTION_TIMEOUT_SECONDS
+    latest = services.clock() + FUNCTION_TIMEOUT_SECONDS
     try:
         ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
     except (KeyError, ValueError, TypeError):
@@ -447,7 +448,7 @@ def request_id_of(request: Request) -> str:
     try:
         return str(from_json(request.headers["x-amzn-request-context"])["requestId"])
     except (KeyError, ValueError, TypeError):
-        return house_of(request).new_id()
+        return services_of(request).new_id()
 
 
 async def answer_error(request: Request, error: Exception) -> JSONResponse:
@@ -455,9 +456,9 @@ async def answer_error(request: Request, error: Exception) -> JSONResponse:
     failure, request_id = _failure(error), request_id_of(request)
     if failure.http_status >= 500:
         line = {"request_id": request_id, "code": failure.code, **cause_of(error)}
-        house_of(request).logger.error(Event.REQUEST_FAILED, extra=line)
+        services_of(request).logger.error(Event.REQUEST_FAILED, extra=line)
     elif failure.http_status == TooManyTurns.http_status:
-        house_of(request).logger.info(Event.TURN_REFUSED, extra={"request_id": request_id, "code": failure.code})
+        services_of(request).logger.info(Event.TURN_REFUSED, extra={"request_id": request_id, "code": failure.code})
     headers = {"Retry-After": str(failure.retry_after)} if failure.retry_after else {}
     if failure.http_status == Unauthorized.http_status:
         headers["WWW-Authenticate"] = "Bearer"

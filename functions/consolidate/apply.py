@@ -8,4 +8,4 @@ from qwestly_agent.memory.consolidation import Step, apply
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: apply(house, step)).out
+    return container.services.run(lambda services: apply(services, step)).out

@@ -8,4 +8,4 @@ from qwestly_agent.memory.consolidation import Page, find_users
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     page = Page.model_validate(event)
-    return container.house.run(lambda house: find_users(house, page)).out
+    return container.services.run(lambda services: find_users(services, page)).out

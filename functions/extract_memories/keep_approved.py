@@ -8,4 +8,4 @@ from qwestly_agent.memory.pipeline import Step, keep_approved
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: keep_approved(house, step)).out
+    return container.services.run(lambda services: keep_approved(services, step)).out

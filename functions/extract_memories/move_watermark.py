@@ -8,4 +8,4 @@ from qwestly_agent.memory.pipeline import Step, move_watermark
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: move_watermark(house, step)).out
+    return container.services.run(lambda services: move_watermark(services, step)).out

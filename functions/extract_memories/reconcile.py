@@ -9,4 +9,4 @@ from qwestly_agent.memory.reading import reconcile
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.full_house.run(lambda house: reconcile(house, step)).out
+    return container.model_services.run(lambda services: reconcile(services, step)).out

@@ -8,4 +8,4 @@ from qwestly_agent.memory.pipeline import Step, set_back
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: set_back(house, step)).out
+    return container.services.run(lambda services: set_back(services, step)).out

@@ -9,4 +9,4 @@ from qwestly_agent.memory.storing import store
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: store(house, step)).out
+    return container.services.run(lambda services: store(services, step)).out

@@ -7,4 +7,4 @@ from qwestly_agent.memory.pipeline import sweep
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    return container.house.run(sweep)
+    return container.services.run(sweep)

@@ -9,4 +9,4 @@ from qwestly_agent.cards.pipeline import Step
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.full_house.run(lambda house: draft_section(house, step)).out
+    return container.model_services.run(lambda services: draft_section(services, step)).out

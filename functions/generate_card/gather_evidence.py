@@ -8,4 +8,4 @@ from qwestly_agent.cards.pipeline import Step, gather_evidence
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: gather_evidence(house, step)).out
+    return container.services.run(lambda services: gather_evidence(services, step)).out

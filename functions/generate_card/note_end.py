@@ -8,4 +8,4 @@ from qwestly_agent.cards.pipeline import Step, note_end
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: note_end(house, step)).out
+    return container.services.run(lambda services: note_end(services, step)).out

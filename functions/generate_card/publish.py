@@ -8,4 +8,4 @@ from qwestly_agent.cards.pipeline import Step, publish
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: publish(house, step)).out
+    return container.services.run(lambda services: publish(services, step)).out

@@ -8,4 +8,4 @@ from qwestly_agent.cards.pipeline import Step, read_decision
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     step = Step.model_validate(event)
-    return container.house.run(lambda house: read_decision(house, step)).out
+    return container.services.run(lambda services: read_decision(services, step)).out

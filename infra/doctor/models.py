@@ -33,7 +33,7 @@ from qwestly_agent.errors import OverBudget
 from qwestly_agent.llm import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_models, price_of
 from qwestly_agent.one_answer import make_typed_agent
 from qwestly_agent.settings import Settings
-from qwestly_agent.tools import TOOLS
+from qwestly_agent.tools.catalog import TOOLS
 
 OLDEST_PRICES_DAYS = 90
 SIMULATOR = "success@simulator.amazonses.com"

@@ -4,12 +4,10 @@ import asyncio
 import threading
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import httpx2
-from aws_lambda_powertools import Logger
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 
@@ -19,6 +17,7 @@ from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.clock import Clock, system_clock
 from qwestly_agent.errors import InvalidSettings
 from qwestly_agent.observability import make_logger, measure_refusal
+from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
@@ -38,10 +37,8 @@ from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Usage
 
 if TYPE_CHECKING:
-    from qwestly_agent.agents.base import ChatAgent
-    from qwestly_agent.chat.running import Running
+    from qwestly_agent.chat.services import ChatServices
     from qwestly_agent.clients.embeddings import Embeddings
-    from qwestly_agent.llm import Tier, TierModel
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
 """A database that is gone is told to the user within five seconds, whatever the driver would still like to try."""
@@ -50,102 +47,61 @@ DATABASE_ANSWERS_WITHIN_SECONDS = 3
 AWS_ATTEMPTS, AWS_CONNECT_SECONDS, AWS_ANSWERS_WITHIN_SECONDS = 2, 2, 5
 
 
-@dataclass(frozen=True)
-class House:
-    """Everything that a door may call which needs no model."""
-
-    settings: Settings
-    clock: Clock
-    new_id: Callable[[], str]
-    logger: Logger
-    mongo: AsyncMongoClient[Document]
-    http: httpx2.AsyncClient
-    """One for all: a TLS context of its own for each would cost more than all else at a cold start."""
-    conversations: Conversations
-    signals: Signals
-    autonomy: Autonomy
-    profiles: Profiles
-    memories: Memories
-    journal: Journal
-    knowledge: Knowledge
-    approvals: Approvals
-    drafts: Drafts
-    extractions: Extractions
-    tool_calls: ToolCalls
-    usage: Usage
-    belongings: Belongings
-    sweeps: Sweeps
-    candidate_app: CandidateApp
-    workflows: Workflows
-    mail: Mail
-
-    async def close(self) -> None:
-        await self.http.aclose()
-        await self.mongo.close()
-
-
-@dataclass(frozen=True)
-class FullHouse(House):
-    """With the models, and all that only those who call them need."""
-
-    docs: Docs
-    embeddings: "Embeddings"
-    models: "dict[Tier, TierModel]"
-    judges: "dict[Tier, TierModel]"
-    """By the tier whose statements they judge."""
-    agents: "dict[str, ChatAgent]"
-    running: "Running"
-
-    async def close(self) -> None:
-        self.running.end_all()
-        await self.running.ended()
-        await super().close()
-
-
 def new_id() -> str:
     return uuid.uuid4().hex
 
 
-async def bootstrap_without_models(
-    settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id
-) -> House:
+async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id) -> Services:
     """Raises `InvalidSettings` before anything is opened."""
     aws = AWS()
     settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
-    return _house(settings, httpx2.AsyncClient(), aws, clock, new_id)
+    return _services(settings, httpx2.AsyncClient(), aws, clock, new_id)
 
 
-async def bootstrap(
+async def bootstrap_models(
     settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id
-) -> FullHouse:
+) -> ModelServices:
     """Raises `InvalidSettings` before anything is opened."""
-    # Here and not above: a command, or a door that calls no model, does without what takes longest to import.
-    from qwestly_agent.agents.registry import DESIGNS, find_design
-    from qwestly_agent.chat.running import Running
+    # Here and not above: a command, or a handler that calls no model, does without what takes longest to import.
     from qwestly_agent.llm import make_judges, make_models
 
     aws = AWS()
     settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
-    find_design(settings.agent_design)
     http = make_http_client(settings)
     models, judges = make_models(settings, http), make_judges(settings, http)
-    house = _house(settings, http, aws, clock, new_id)
-    database = house.mongo[settings.mongodb_database]
-    return FullHouse(
-        **vars(house),
-        docs=Docs.of(database),
+    services = _services(settings, http, aws, clock, new_id)
+    return ModelServices(
+        **vars(services),
+        docs=Docs.of(services.mongo[settings.mongodb_database]),
         embeddings=make_embeddings(settings, http, measure_refusal),
         models=models,
         judges=judges,
-        agents={name: design.build(models) for name, design in DESIGNS.items()},
-        running=Running(house.signals, house.conversations, clock, house.logger),
     )
 
 
-def _house(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: Clock, new_id: Callable[[], str]) -> House:
+async def bootstrap_chat(
+    settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id
+) -> "ChatServices":
+    """Raises `InvalidSettings` before anything is opened."""
+    from qwestly_agent.agents.registry import DESIGNS, find_design
+    from qwestly_agent.chat.running import Running
+    from qwestly_agent.chat.services import ChatServices
+
+    find_design(settings.agent_design)
+    services = await bootstrap_models(settings, clock=clock, new_id=new_id)
+    return ChatServices(
+        **vars(services),
+        agents={name: design.build(services.models) for name, design in DESIGNS.items()},
+        running=Running(services.signals, services.conversations, clock, services.logger),
+    )
+
+
+def _services(
+    settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: Clock, new_id: Callable[[], str]
+) -> Services:
     mongo = make_mongo_client(settings.mongodb_uri)
     database: AsyncDatabase[Document] = mongo[settings.mongodb_database]
-    return House(
+    return Services(
         settings=settings,
         clock=clock,
         new_id=new_id,

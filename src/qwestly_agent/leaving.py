@@ -8,10 +8,10 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.authority.answering import expire, tell_execution
 from qwestly_agent.authority.brake import RunsOf, pull
 from qwestly_agent.authority.model import Approval
-from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import AgentError
 from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.services import Services
 from qwestly_agent.stores.belongings import COLLECTIONS
 from qwestly_agent.stores.search import Document
 
@@ -27,24 +27,24 @@ MOST_WAITING = 1_000
 """Questions that are looked at for an execution that waits; far fewer can be open at a time."""
 
 
-async def export(house: House, user_id: str) -> AsyncIterator[bytes]:
+async def export(services: Services, user_id: str) -> AsyncIterator[bytes]:
     """One JSON document, in pieces. It ends with `"complete": true`: what breaks off in the middle is no JSON."""
     head = {
         "user_id": user_id,
-        "exported_at": to_datetime(house.clock()),
+        "exported_at": to_datetime(services.clock()),
         "elsewhere": ELSEWHERE,
         # Before the first byte goes out: where nothing can be read this is an error like any other.
-        "counts": await house.belongings.counts(user_id),
+        "counts": await services.belongings.counts(user_id),
     }
-    return _pieces(house, user_id, head)
+    return _pieces(services, user_id, head)
 
 
-async def _pieces(house: House, user_id: str, head: Document) -> AsyncIterator[bytes]:
+async def _pieces(services: Services, user_id: str, head: Document) -> AsyncIterator[bytes]:
     yield to_json(head)[:-1] + b',"collections":{'
     for number, collection in enumerate(COLLECTIONS):
         yield b"%s%s:[" % (b"," if number else b"", to_json(collection))
         between = b""
-        async for document in house.belongings.each(user_id, collection):
+        async for document in services.belongings.each(user_id, collection):
             yield between + to_json(_named(document), bytes_mode="base64", fallback=str)
             between = b","
         yield b"]"
@@ -56,24 +56,24 @@ def _named(document: Document) -> Document:
     return {"id": document.pop("_id"), **document}
 
 
-async def erase(house: House, user_id: str) -> dict[str, int]:
+async def erase(services: Services, user_id: str) -> dict[str, int]:
     """How many documents were erased, by collection. What runs is stopped first, and what waits is told."""
-    runs = RunsOf(user_id, house.conversations, house.drafts, house.approvals)
-    await pull(house.signals, user_id, runs, house.clock)
+    runs = RunsOf(user_id, services.conversations, services.drafts, services.approvals)
+    await pull(services.signals, user_id, runs, services.clock)
     try:
-        for approval in await house.approvals.all(user_id, MOST_WAITING):
+        for approval in await services.approvals.all(user_id, MOST_WAITING):
             if approval.waits_for_execution:
-                await _let_go(house, approval)
+                await _let_go(services, approval)
     except Exception as error:  # a record that nobody can read is erased like any other
-        house.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-    return {collection: await house.belongings.erase(user_id, collection) for collection in COLLECTIONS}
+        services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+    return {collection: await services.belongings.erase(user_id, collection) for collection in COLLECTIONS}
 
 
-async def _let_go(house: House, approval: Approval) -> None:
+async def _let_go(services: Services, approval: Approval) -> None:
     """The execution ends by itself once it is told. That it cannot be told is no reason to keep what shall be erased:
     it then ends at its own timeout, finding nothing."""
     try:
-        expired = await expire(house, approval, house.clock()) if approval.status == "pending" else None
-        await tell_execution(house, expired or approval)
+        expired = await expire(services, approval, services.clock()) if approval.status == "pending" else None
+        await tell_execution(services, expired or approval)
     except (AgentError, PyMongoError) as error:
-        house.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
+        services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})

@@ -14,11 +14,11 @@ from pydantic_ai.exceptions import (
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.agents.spending import BoundedCost, Spending, SpendingAlone
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.chat.failures import failure_of
 from qwestly_agent.errors import AgentError, ModelRefused, OverBudget
 from qwestly_agent.llm import TierModel, capabilities_of, refuses_everybody
 from qwestly_agent.observability import Event, cause_of, measure_answer
+from qwestly_agent.services import ModelServices
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ class ContentRefused(AgentError):
 
 
 async def one_answer(
-    house: FullHouse,
+    services: ModelServices,
     user_id: str,
     model: TierModel,
     output_type: type[T],
@@ -48,8 +48,8 @@ async def one_answer(
     `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` where it may help to ask again, `ModelRefused` where a
     provider refuses us, and `ContentRefused` where it refuses this.
     """
-    now = house.clock()
-    left = house.settings.day_ceiling_usd - await house.usage.spent_today(user_id, now)
+    now = services.clock()
+    left = services.settings.day_ceiling_usd - await services.usage.spent_today(user_id, now)
     spending = Spending(max(0.0, left), OverBudget(), now)
     agent = make_typed_agent(model, output_type, name=name, instructions=instructions, retries=retries)
     if validate:
@@ -61,7 +61,7 @@ async def one_answer(
     except AgentRunError as error:
         raise _failure(error) from None
     finally:
-        await _account(house, user_id, spending)
+        await _account(services, user_id, spending)
     return result.output
 
 
@@ -89,10 +89,10 @@ def _failure(error: Exception) -> AgentError:
     return ModelRefused() if any(map(refuses_everybody, causes)) else ContentRefused()
 
 
-async def _account(house: FullHouse, user_id: str, spending: Spending) -> None:
+async def _account(services: ModelServices, user_id: str, spending: Spending) -> None:
     """The answer does not fail by it."""
     measure_answer(spending.spent_usd)
     try:
-        await house.usage.spend(user_id, {"cost_usd": spending.spent_usd}, house.clock())
+        await services.usage.spend(user_id, {"cost_usd": spending.spent_usd}, services.clock())
     except PyMongoError as error:
-        house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+        services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))

@@ -25,12 +25,13 @@ from qwestly_agent import container
 from qwestly_agent.authority.acts import DELETE_CARD, PUBLISH_CARD, UPDATE_PROFILE_FIELD
 from qwestly_agent.authority.approvals import Asker, Proposal, ask
 from qwestly_agent.authority.model import Answer, Approval, Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
-from qwestly_agent.bootstrap import AWS, House, bootstrap_without_models
+from qwestly_agent.bootstrap import AWS, bootstrap
 from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.memory.model import Memory, Source
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import API_SECRET, USER, FakeClock, settings_for
 
@@ -61,7 +62,7 @@ def local_aws() -> Iterator[AwsServer]:
 
 
 class Wire:
-    """The house's clients of AWS, with a count of what is called, and what shall fail."""
+    """The package's clients of AWS, with a count of what is called, and what shall fail."""
 
     def __init__(self) -> None:
         self._aws = AWS()
@@ -104,17 +105,17 @@ class World:
     candidate_app: CandidateAppServer
     database: Database[dict[str, Any]]
 
-    def run(self, work: Callable[[House], Any]) -> Any:
-        return container.house.run(work)
+    def run(self, work: Callable[[Services], Any]) -> Any:
+        return container.services.run(work)
 
     # What is there
 
     def ask(self, approval_id: str = ONE, proposal: Proposal | None = None, answer: Answer = "queue", **more: Any):
         asker = Asker(**{"user_id": USER, "run_id": "run_1", "level": "L2", **more})
-        return self.run(lambda house: ask(house, approval_id, proposal or HEADLINE, asker, answer))
+        return self.run(lambda services: ask(services, approval_id, proposal or HEADLINE, asker, answer))
 
     def approval(self, approval_id: str = ONE) -> Approval:
-        return self.run(lambda house: house.approvals.get(USER, approval_id))
+        return self.run(lambda services: services.approvals.get(USER, approval_id))
 
     def link(self, approval_id: str = ONE) -> str:
         """The token of the link that was mailed last."""
@@ -130,7 +131,7 @@ class World:
         made = {"id": "draft_1", "user_id": USER, "run_id": "run_1", "conversation_id": None, "style": "standard"}
         parts = {"card": {"checked": CHECKED.model_dump(mode="json")}, "evidence": [EVIDENCE.model_dump(mode="json")]}
         draft = Draft(**made, label="Checking", created_at=now, updated_at=now, parts=parts)
-        self.run(lambda house: house.drafts.add(draft))
+        self.run(lambda services: services.drafts.add(draft))
         return draft
 
     def proposed(self, *contents: str) -> list[str]:
@@ -146,7 +147,9 @@ class World:
                 sensitive=True,
                 source=Source(conversation_id="chat_1", message_ids=("m1",)),
             )
-            self.run(lambda house, memory=memory: house.memories.add(USER, memory, memory.id, [1.0], self.clock()))
+            self.run(
+                lambda services, memory=memory: services.memories.add(USER, memory, memory.id, [1.0], self.clock())
+            )
         return ids
 
     def request_memories(self, memory_ids: Sequence[str], **given: Any) -> dict[str, str]:
@@ -163,10 +166,10 @@ class World:
         return {name: sorted(self.database[name].find(), key=lambda each: str(each["_id"])) for name in names}
 
     def pull_brake(self) -> None:
-        self.run(lambda house: house.signals.brake_on(USER, self.clock()))
+        self.run(lambda services: services.signals.brake_on(USER, self.clock()))
 
     def release_brake(self) -> None:
-        self.run(lambda house: house.signals.brake_off(USER))
+        self.run(lambda services: services.signals.brake_off(USER))
 
     # The doors
 
@@ -243,18 +246,18 @@ def a_world(aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps
     clock, wire = FakeClock(), Wire()
     aws.outbox.clear()
 
-    async def make_house() -> House:
+    async def make_services() -> Services:
         given = {"approve_url": APPROVE_URL, "mail_from": SENDER, "candidate_api_url": candidate_app.url}
-        house = await bootstrap_without_models(settings_for(mongodb_uri, "", database_name, **given), clock=clock)
+        services = await bootstrap(settings_for(mongodb_uri, "", database_name, **given), clock=clock)
         key = TEMPLATE.name("TaskTokenAlias")
-        return replace(house, workflows=Workflows(wire.client, key), mail=replace(house.mail, aws=wire.client))
+        return replace(services, workflows=Workflows(wire.client, key), mail=replace(services.mail, aws=wire.client))
 
     with (
         CandidateAppServer(candidate_apps_uri or mongodb_uri, database_name, API_SECRET, clock) as candidate_app,
         MongoClient(mongodb_uri, serverSelectionTimeoutMS=1000) as mongo,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(container, "house", container.Container(make_house))
+        patch.setattr(container, "services", container.Container(make_services))
         patch.setattr(pages, "limits", pages.Limits())
         database = mongo[database_name]
         person = {"user_id": USER, "email": ADDRESS, "name": "Tess", "headline": "Product Manager"}
@@ -263,7 +266,7 @@ def a_world(aws: AwsServer, mongodb_uri: str, database_name: str, candidate_apps
         lasting = [index for index in INDEXES["agent_approvals"] if "expireAfterSeconds" not in index.document]
         database["agent_approvals"].create_indexes(lasting)
         yield World(aws, clock, wire, candidate_app, database)
-        container.house.close()
+        container.services.close()
         wire.close()
 
 

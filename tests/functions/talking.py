@@ -8,11 +8,12 @@ from typing import Any
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, RecordedRequest, Reply
 from infra.mongo.indexes import INDEXES
-from qwestly_agent.bootstrap import FullHouse, bootstrap
+from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.memory import pipeline, reading, storing
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS, Message, NewTurn, user_message
 from qwestly_agent.stores.memories import COLLECTION
 from tests.servers import USER, FakeClock, settings_for
@@ -25,7 +26,7 @@ Said = str | tuple[str, str]
 class Talk:
     """One user's conversations, on a clock that stands still."""
 
-    house: FullHouse
+    services: ModelServices
     clock: FakeClock
     model: ModelServer
     user_id: str = USER
@@ -42,7 +43,7 @@ class Talk:
     async def _turn(self, conversation_id: str, text: str, answer: str) -> None:
         self.turns += 1
         self.clock.advance(1)
-        conversations, run_id = self.house.conversations, f"run{self.turns}"
+        conversations, run_id = self.services.conversations, f"run{self.turns}"
         turn = NewTurn(run_id, f"msg{self.turns}", text, self.clock())
         claim = await conversations.create(self.user_id, conversation_id, turn, "default") or (
             await conversations.claim(self.user_id, conversation_id, turn)
@@ -62,28 +63,28 @@ class Talk:
     async def falls_silent(self) -> list[Step]:
         """Ten minutes later everything is read that is due."""
         self.clock.advance(SILENCE_SECONDS)
-        due = await pipeline.sweep(self.house)
+        due = await pipeline.sweep(self.services)
         return [await self.is_read(Step.model_validate(each)) for each in due["conversations"]]
 
     async def is_read(self, step: Step | None = None) -> Step:
         step = step or Step(user_id=self.user_id, conversation_id="c1", run_id="r1")
-        step = await reading.extract(self.house, step)
-        step = await reading.reconcile(self.house, step)
-        step = await storing.store(self.house, step)
-        return await pipeline.move_watermark(self.house, step)
+        step = await reading.extract(self.services, step)
+        step = await reading.reconcile(self.services, step)
+        step = await storing.store(self.services, step)
+        return await pipeline.move_watermark(self.services, step)
 
     async def remembered(self, status: str = "active") -> list[str]:
         return sorted(each.content for each in await self.memories(status))
 
     async def memories(self, status: str = "active") -> list[Memory]:
-        return await self.house.memories.newest(self.user_id, 100, status=status)
+        return await self.services.memories.newest(self.user_id, 100, status=status)
 
     async def memory(self, content: str) -> Memory:
-        [found] = [each async for each in self.house.memories.each(self.user_id) if each.content == content]
+        [found] = [each async for each in self.services.memories.each(self.user_id) if each.content == content]
         return found
 
     async def raw(self, **query: Any) -> list[dict[str, Any]]:
-        database = self.house.memories.database
+        database = self.services.memories.database
         return await database[COLLECTION].find({"user_id": self.user_id, **query}).to_list()
 
     def asked(self, path: str) -> list[RecordedRequest]:
@@ -93,13 +94,13 @@ class Talk:
 @asynccontextmanager
 async def talking(mongodb_uri: str, database: str, model: ModelServer, **settings: Any) -> AsyncIterator[Talk]:
     clock = FakeClock()
-    house = await bootstrap(settings_for(mongodb_uri, model.base_url, database, **settings), clock=clock)
+    services = await bootstrap_models(settings_for(mongodb_uri, model.base_url, database, **settings), clock=clock)
     try:
         for collection, indexes in INDEXES.items():
-            await house.mongo[database][collection].create_indexes(indexes)
-        yield Talk(house, clock, model)
+            await services.mongo[database][collection].create_indexes(indexes)
+        yield Talk(services, clock, model)
     finally:
-        await house.close()
+        await services.close()
 
 
 def found(*notes: dict[str, Any]) -> ToolCall:

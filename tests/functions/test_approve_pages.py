@@ -167,7 +167,7 @@ def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -
 
 def test_what_was_decided_in_the_chat_is_shown(world: World, token: str) -> None:
     decision = Decision(decision="reject", args_digest=world.digest_of(token), reason="Later.")
-    world.run(lambda house: settle(house, USER, ONE, decision, by="chat", where="test"))
+    world.run(lambda services: settle(services, USER, ONE, decision, by="chat", where="test"))
     assert heading(world.get(token)) == "You said no"
 
 
@@ -228,7 +228,7 @@ def test_what_cannot_be_taken_back_is_decided_where_one_is_signed_in(world: Worl
     approval = world.ask(proposal=DELETION)
     token = "t" * 43  # none is mailed
     linked = approval.model_copy(update={"links": (hash_of(token),)})
-    world.run(lambda house: house.approvals.put(approval, linked))
+    world.run(lambda services: services.approvals.put(approval, linked))
     shown = world.get(token)
     assert "Sign in to Qwestly" in shown.text
     assert "<form" not in shown.text
@@ -316,7 +316,7 @@ def test_every_answer_may_be_kept_framed_and_told_to_nobody(world: World, token:
 
 
 def ask_with_task_token(world: World) -> None:
-    sealed = world.run(lambda house: house.workflows.seal(SEALED_BY, ONE))
+    sealed = world.run(lambda services: services.workflows.seal(SEALED_BY, ONE))
     world.wire.waiting.add(SEALED_BY)
     world.ask(proposal=CARD, task_token=sealed)
 

@@ -10,9 +10,9 @@ from functions.approve import request
 from infra.local.aws import AwsServer
 from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, Level, Verb
-from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import Invalid, NotFound
+from qwestly_agent.services import Services
 from tests.functions.approving import TEMPLATE, World, a_world, local_aws
 from tests.servers import USER, until
 
@@ -61,19 +61,19 @@ def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[Worl
 
 
 def level(world: World, chosen: Level) -> None:
-    world.run(lambda house: house.autonomy.set_level(USER, chosen, to_datetime(house.clock())))
+    world.run(lambda services: services.autonomy.set_level(USER, chosen, to_datetime(services.clock())))
 
 
 def waiting(world: World) -> str:
     """The id of the question that the machine waits for."""
-    return until(lambda: world.run(lambda house: house.drafts.get(USER, "draft_1")).approval_id, 20)
+    return until(lambda: world.run(lambda services: services.drafts.get(USER, "draft_1")).approval_id, 20)
 
 
 def test_the_execution_waits_until_its_user_says_yes_by_the_link(world: World) -> None:
     level(world, "L2")
     execution = world.aws.start(MACHINE, GIVEN)
     approval_id = waiting(world)
-    draft = world.run(lambda house: house.drafts.get(USER, "draft_1"))
+    draft = world.run(lambda services: services.drafts.get(USER, "draft_1"))
     assert (draft.status, draft.label) == ("waiting", "Waiting for your approval")
     until(lambda: world.aws.outbox)  # queued: mailed at once
     token = world.link(approval_id)
@@ -104,7 +104,7 @@ def test_a_state_that_is_delivered_again_asks_once_and_the_newest_token_counts(w
     assert len(world.aws.outbox) == 1
     assert len(world.dump()["agent_approvals"]) == 1
     approval = world.approval(first["approval_id"])
-    assert world.run(lambda house: house.workflows.opened(approval.task_token or "", approval.id)) == "second"
+    assert world.run(lambda services: services.workflows.opened(approval.task_token or "", approval.id)) == "second"
     assert "second" not in str(world.dump())
 
 
@@ -113,17 +113,17 @@ def test_a_state_that_is_delivered_again_after_the_decision_is_answered_at_once(
     level(world, "L2")
     approval_id = world.request(task_token="first")["approval_id"]
     world.decide(world.link(approval_id), "reject")
-    draft = world.run(lambda house: house.drafts.tell(USER, "draft_1", house.clock(), status="rejected"))
+    draft = world.run(lambda services: services.drafts.tell(USER, "draft_1", services.clock(), status="rejected"))
     assert draft is None
     execution = world.aws.start(MACHINE, GIVEN)
     assert world.aws.outcome(execution).output == {"approval_id": approval_id, "status": "rejected"}
-    assert world.run(lambda house: house.drafts.get(USER, "draft_1")).status == "rejected"
+    assert world.run(lambda services: services.drafts.get(USER, "draft_1")).status == "rejected"
 
 
 @pytest.mark.thorough
 def test_another_round_is_another_question(world: World) -> None:
     first = world.request(task_token="first")["approval_id"]
-    world.run(lambda house: house.drafts.tell(USER, "draft_1", house.clock(), round=2))
+    world.run(lambda services: services.drafts.tell(USER, "draft_1", services.clock(), round=2))
     second = world.request(task_token="second")["approval_id"]
     third = world.request(task_token="third", revises=second)["approval_id"]
     assert len({first, second, third}) == 3
@@ -139,7 +139,7 @@ def test_nothing_is_asked_where_it_is_not_allowed_or_braked(world: World, chosen
     outcome = world.aws.run(MACHINE, GIVEN)
     assert (outcome.status, outcome.states[-1]) == ("SUCCEEDED", end)
     assert not world.dump()["agent_approvals"]
-    assert world.run(lambda house: house.drafts.get(USER, "draft_1")).status == "running"
+    assert world.run(lambda services: services.drafts.get(USER, "draft_1")).status == "running"
 
 
 def test_an_input_of_another_version_is_understood(world: World) -> None:
@@ -232,9 +232,9 @@ def test_what_is_forgotten_before_the_decision_is_shown_no_more_and_not_kept(wor
     approval_id = world.request_memories(ids)["approval_id"]
     token = world.link(approval_id)
 
-    async def forget(house: House) -> None:
-        await house.memories.forget(USER, ids[:1], house.clock())
-        await house.approvals.scrub_memories(USER, ids[:1])
+    async def forget(services: Services) -> None:
+        await services.memories.forget(USER, ids[:1], services.clock())
+        await services.approvals.scrub_memories(USER, ids[:1])
 
     world.run(forget)
     assert kept_texts(world) == [SECRETS[1]]
@@ -248,20 +248,20 @@ def test_what_is_forgotten_before_the_decision_is_shown_no_more_and_not_kept(wor
 def test_what_is_forgotten_while_it_is_being_asked_about_is_not_in_the_record(world: World) -> None:
     ids = world.proposed(*SECRETS)
 
-    async def forgetful(house: House) -> None:
+    async def forgetful(services: Services) -> None:
         given = {"user_id": USER, "conversation_id": "c", "batch_id": "b", "memory_ids": ids, "run_id": "r"}
-        seal = house.workflows.seal
+        seal = services.workflows.seal
 
         class Between:
             """After the memories were read, and before the record is there."""
 
             async def seal(self, *given: str) -> str:
-                await house.memories.forget(USER, ids[:1], house.clock())
-                await house.approvals.scrub_memories(USER, ids[:1])
+                await services.memories.forget(USER, ids[:1], services.clock())
+                await services.approvals.scrub_memories(USER, ids[:1])
                 return await seal(*given)
 
         between: Any = Between()
-        await request.request(replace(house, workflows=between), {**given, "task_token": "t"})
+        await request.request(replace(services, workflows=between), {**given, "task_token": "t"})
 
     world.run(forgetful)
     assert kept_texts(world) == [SECRETS[1]]
@@ -271,7 +271,7 @@ def test_where_all_was_forgotten_a_yes_says_so_and_nothing_is_asked(world: World
     ids = world.proposed(SECRETS[0])
     approval_id = world.request_memories(ids)["approval_id"]
     token = world.link(approval_id)
-    world.run(lambda house: house.memories.forget(USER, ids, house.clock()))
+    world.run(lambda services: services.memories.forget(USER, ids, services.clock()))
     world.decide(token)
     world.clock.advance(LEFT_BEHIND_SECONDS)
     world.sweep()
@@ -286,11 +286,11 @@ def test_a_process_that_dies_while_it_keeps_them_leaves_what_the_sweep_does(worl
     approval_id = world.request_memories(ids)["approval_id"]
     world.decide(world.link(approval_id))
 
-    async def begin_and_die(house: House) -> None:
-        before = await house.approvals.get(USER, approval_id)
-        begun = {"status": "executing", "begun_at": house.clock(), "task_token": None}
-        await house.approvals.put(before, before.model_copy(update=begun))
-        await house.memories.keep_proposed(USER, ids[:1], house.clock())
+    async def begin_and_die(services: Services) -> None:
+        before = await services.approvals.get(USER, approval_id)
+        begun = {"status": "executing", "begun_at": services.clock(), "task_token": None}
+        await services.approvals.put(before, before.model_copy(update=begun))
+        await services.memories.keep_proposed(USER, ids[:1], services.clock())
 
     world.run(begin_and_die)
     world.clock.advance(LEFT_BEHIND_SECONDS)
@@ -308,7 +308,7 @@ def test_it_is_answered_with_yes_or_no_and_nothing_between(world: World, decisio
     given = {"memory_ids": []} if decision == "edit" else None
     answer = Decision(decision=decision, args_digest=approval.args_digest, args=given, reason="Say it kindly.")
     with pytest.raises(Invalid):
-        world.run(lambda house: decide(house, USER, approval_id, answer, by="queue", where=""))
+        world.run(lambda services: decide(services, USER, approval_id, answer, by="queue", where=""))
     page = world.get(world.link(approval_id)).text
     assert 'value="revise"' not in page
     assert 'value="reject"' in page

@@ -43,7 +43,7 @@ REFUSED = ClientError({"Error": {"Code": "MessageRejected"}}, "SendEmail")
 def decided(world: World, verb: Any = "approve", approval_id: str = ONE) -> Approval:
     """Recorded, and then whoever recorded it died."""
     decision = Decision(decision=verb, args_digest=world.approval(approval_id).args_digest)
-    approval, _ = world.run(lambda house: decide(house, USER, approval_id, decision, by="chat", where="test"))
+    approval, _ = world.run(lambda services: decide(services, USER, approval_id, decision, by="chat", where="test"))
     return approval
 
 
@@ -61,7 +61,7 @@ def execution(world: World) -> Callable[[], str]:
         world.aws.create_machine("waits", WAITS)
         started = world.aws.start("waits", {})
         [token] = until(lambda: list(tokens), 20)
-        sealed = world.run(lambda house: house.workflows.seal(token, ONE))
+        sealed = world.run(lambda services: services.workflows.seal(token, ONE))
         world.ask(proposal=HEADLINE, task_token=sealed)
         return started
 
@@ -234,7 +234,9 @@ def test_an_execution_is_told_that_nobody_came(world: World, execution: Callable
 
 
 def test_what_can_never_be_told_is_given_up_and_in_nobodys_way(world: World) -> None:
-    world.ask(task_token=world.run(lambda house: house.workflows.seal("of-nobody", TWO)))  # sealed for another record
+    world.ask(
+        task_token=world.run(lambda services: services.workflows.seal("of-nobody", TWO))
+    )  # sealed for another record
     decided(world, "reject")
     world.clock.advance(MINUTE)
     assert world.sweep()["failed"] == 1
@@ -244,7 +246,7 @@ def test_what_can_never_be_told_is_given_up_and_in_nobodys_way(world: World) -> 
 
 
 def test_an_execution_that_waits_no_more_is_not_asked_again(world: World) -> None:
-    world.ask(task_token=world.run(lambda house: house.workflows.seal("of-nobody", ONE)))
+    world.ask(task_token=world.run(lambda services: services.workflows.seal("of-nobody", ONE)))
     decided(world, "reject")
     world.clock.advance(MINUTE)
     world.sweep()

@@ -277,7 +277,7 @@ def log_of(chat: ChatServer) -> Iterator[io.StringIO]:
     """Each line that the chat door writes, at the most talkative level."""
     written, logger = io.StringIO(), logging.getLogger("qwestly-agent")
     handler = logging.StreamHandler(written)
-    handler.setFormatter(chat.house.logger.registered_formatter)
+    handler.setFormatter(chat.services.logger.registered_formatter)
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.DEBUG)

@@ -19,7 +19,7 @@ from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.authority.approvals import Decision
 from qwestly_agent.authority.settling import settle
-from qwestly_agent.bootstrap import FullHouse, bootstrap
+from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import Braked, DeadlineExceeded, ModelRefused, ModelUnavailable, NotFound, OverBudget
@@ -29,6 +29,7 @@ from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.memory.plan import MOST_OUTDATED, YEAR, plan
 from qwestly_agent.memory.ranking import salience
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
 from qwestly_agent.stores.journal import Run
 from qwestly_agent.stores.search import Document
@@ -59,7 +60,7 @@ COUNTERS = ("count", "seen", "last_seen", "importance", "salience", "took_in", "
 class Someone:
     """A user, and what is remembered of them. Memories are named by letters here."""
 
-    house: FullHouse
+    services: ModelServices
     clock: FakeClock
     user_id: str = field(default_factory=lambda: f"auth0|{uuid.uuid4().hex}")
 
@@ -68,7 +69,7 @@ class Someone:
         memory = Memory(id=self.id_of(name), content=content, **fields)
         vector, seen = embedding(content, DIMENSIONS), [f"said {name}"]
         own = hash or hash_of(content)
-        assert await self.house.memories.add(self.user_id, memory, own, vector, self.clock(), seen)
+        assert await self.services.memories.add(self.user_id, memory, own, vector, self.clock(), seen)
 
     async def remembers_in_turn(self, **contents: str) -> None:
         for name, content in contents.items():
@@ -92,28 +93,28 @@ class Someone:
         for content in UNLIKE:
             await self.remembers(content, content)
 
-    async def is_consolidated(self, run_id: str = "night1", house: FullHouse | None = None) -> Step:
+    async def is_consolidated(self, run_id: str = "night1", services: ModelServices | None = None) -> Step:
         """Plan and apply, one after the other as the machine has them."""
-        step = await plan(house or self.house, Step(user_id=self.user_id, run_id=run_id))
-        return await consolidation.apply(house or self.house, step) if step.begun or step.questions else step
+        step = await plan(services or self.services, Step(user_id=self.user_id, run_id=run_id))
+        return await consolidation.apply(services or self.services, step) if step.begun or step.questions else step
 
     async def is_new_again(self) -> None:
         query = {"user_id": self.user_id}
-        await self.house.memories.database[memories.COLLECTION].update_many(query, {"$set": {"consolidated": False}})
+        await self.services.memories.database[memories.COLLECTION].update_many(query, {"$set": {"consolidated": False}})
 
-    async def takes_back(self, run_id: str = "night1", house: FullHouse | None = None) -> Undone:
-        return await consolidation.undo(house or self.house, self.user_id, run_id)
+    async def takes_back(self, run_id: str = "night1", services: ModelServices | None = None) -> Undone:
+        return await consolidation.undo(services or self.services, self.user_id, run_id)
 
     async def forgets(self, name: str) -> None:
-        await self.house.memories.forget(self.user_id, [self.id_of(name)], self.clock())
+        await self.services.memories.forget(self.user_id, [self.id_of(name)], self.clock())
 
     async def says_again(self, name: str) -> None:
         self.clock.advance(100)
         again = [f"again {uuid.uuid4().hex}"]
-        assert await self.house.memories.reinforce(self.user_id, self.id_of(name), again, self.clock())
+        assert await self.services.memories.reinforce(self.user_id, self.id_of(name), again, self.clock())
 
     async def corrects(self, name: str) -> None:
-        assert await self.house.memories.supersede(self.user_id, self.id_of(name), self.id_of("newer"), self.clock())
+        assert await self.services.memories.supersede(self.user_id, self.id_of(name), self.id_of("newer"), self.clock())
 
     def id_of(self, name: str) -> str:
         return f"{self.user_id}:{name}"
@@ -123,11 +124,11 @@ class Someone:
 
     async def all(self) -> dict[str, Document]:
         """Every field of every memory, the same for each user of whom the same is known."""
-        found = self.house.memories.database[memories.COLLECTION].find({"user_id": self.user_id})
+        found = self.services.memories.database[memories.COLLECTION].find({"user_id": self.user_id})
         return {each["_id"]: each for each in [self._nobodys(document) async for document in found]}
 
     async def journal(self) -> list[Document]:
-        found = self.house.journal.database[journal.COLLECTION].find({"user_id": self.user_id})
+        found = self.services.journal.database[journal.COLLECTION].find({"user_id": self.user_id})
         return [self._nobodys(document) async for document in found]
 
     def _nobodys(self, value: Any) -> Any:
@@ -167,21 +168,21 @@ def judge(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Judge:
 
 
 @pytest.fixture
-async def house(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[FullHouse]:
-    house = await bootstrap(settings_for(mongodb_uri, model.base_url, database_name), clock=FakeClock())
+async def services(mongodb_uri: str, database_name: str, model: ModelServer) -> AsyncIterator[ModelServices]:
+    services = await bootstrap_models(settings_for(mongodb_uri, model.base_url, database_name), clock=FakeClock())
     for name in (memories.COLLECTION, journal.COLLECTION):
-        await house.mongo[database_name][name].create_indexes(INDEXES[name])
-    yield house
-    await house.close()
+        await services.mongo[database_name][name].create_indexes(INDEXES[name])
+    yield services
+    await services.close()
 
 
 @pytest.fixture
-def somebody(house: FullHouse, judge: Judge) -> Callable[[], Someone]:
+def somebody(services: ModelServices, judge: Judge) -> Callable[[], Someone]:
     """Another one at each call, all at the same moment."""
 
     def one() -> Someone:
         clock = FakeClock()
-        return Someone(replace(house, clock=clock), clock)
+        return Someone(replace(services, clock=clock), clock)
 
     return one
 
@@ -230,11 +231,11 @@ async def test_what_stays_keeps_its_words_and_takes_in_the_numbers(somebody: Cal
 
 async def test_what_the_cap_leaves_over_is_due_the_next_night_and_the_surest_go_first(ada: Someone) -> None:
     first = await ada.is_consolidated()
-    assert await ada.house.sweeps.users_to_consolidate("", 10**6)
+    assert await ada.services.sweeps.users_to_consolidate("", 10**6)
     second = await ada.is_consolidated("night2")
     assert [(each.planned, each.merged) for each in (first, second)] == [(3, 2), (1, 1)]
     assert len(await ada.merged()) == 3
-    assert ada.user_id not in await ada.house.sweeps.users_to_consolidate("", 10**6)
+    assert ada.user_id not in await ada.services.sweeps.users_to_consolidate("", 10**6)
     assert (await ada.is_consolidated("night3")).planned == 0
 
 
@@ -294,7 +295,7 @@ async def test_messages_that_are_remembered_stay_bounded_and_its_own_are_the_las
     others = [f"other {number}" for number in range(50)]
     for name, seen in (("a", own), ("b", others)):
         query = {"user_id": ada.user_id, "_id": ada.id_of(name)}
-        await ada.house.memories.database[memories.COLLECTION].update_one(query, {"$set": {"seen": seen}})
+        await ada.services.memories.database[memories.COLLECTION].update_one(query, {"$set": {"seen": seen}})
     await ada.is_consolidated()
     seen = (await ada.memory("a"))["seen"]
     assert len(seen) == memories.MOST_SEEN
@@ -457,11 +458,11 @@ async def test_what_differs_is_never_joined_without_the_models_yes(
 
 
 async def test_a_plan_that_is_delivered_again_asks_no_model_again(ada: Someone, judge: Judge) -> None:
-    planned = await plan(ada.house, Step(user_id=ada.user_id, run_id="night1"))
+    planned = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
     judge.asked.clear()
-    assert await plan(ada.house, Step(user_id=ada.user_id, run_id="night1")) == planned
-    await consolidation.apply(ada.house, planned)
-    assert await plan(ada.house, Step(user_id=ada.user_id, run_id="night1")) == planned
+    assert await plan(ada.services, Step(user_id=ada.user_id, run_id="night1")) == planned
+    await consolidation.apply(ada.services, planned)
+    assert await plan(ada.services, Step(user_id=ada.user_id, run_id="night1")) == planned
     assert not judge.asked
 
 
@@ -491,9 +492,9 @@ async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_fo
             await ada.is_consolidated()
     model.fault = None
     model.release()
-    poor = replace(ada.house, settings=replace(ada.house.settings, day_ceiling_usd=0.0))
+    poor = replace(ada.services, settings=replace(ada.services.settings, day_ceiling_usd=0.0))
     with pytest.raises(OverBudget):
-        await ada.is_consolidated(house=poor)
+        await ada.is_consolidated(services=poor)
     assert {"ModelUnavailable", "DeadlineExceeded", "OverBudget"} <= set(consolidation.PASSING)
     assert "ModelRefused" not in consolidation.PASSING
     assert (await ada.is_consolidated()).merged == 2
@@ -504,7 +505,7 @@ async def test_what_a_model_will_not_read_stays_as_it_is_and_is_not_asked_about_
 ) -> None:
     model.fault = Reply(fault="content_risk")
     assert (await ada.is_consolidated()).planned == 0
-    assert ada.user_id not in await ada.house.sweeps.users_to_consolidate("", 10**6)
+    assert ada.user_id not in await ada.services.sweeps.users_to_consolidate("", 10**6)
 
 
 @pytest.mark.parametrize(("bound", "nights", "most"), [("MOST_NEW", 3, 9), ("MOST_PAIRS", 6, 5)])
@@ -516,11 +517,11 @@ async def test_a_night_has_bounds_and_the_nights_after_it_do_the_rest(
     for name, content in zip("abcdef", SAME, strict=True):
         await ada.remembers(name, content)
     for night in range(nights):
-        assert await ada.house.sweeps.users_to_consolidate("", 10**6) == [ada.user_id]
+        assert await ada.services.sweeps.users_to_consolidate("", 10**6) == [ada.user_id]
         await ada.is_consolidated(f"night{night}")
         assert len(judge.asked) - before <= most
         before = len(judge.asked)
-    assert await ada.house.sweeps.users_to_consolidate("", 10**6) == []
+    assert await ada.services.sweeps.users_to_consolidate("", 10**6) == []
     assert len({frozenset(pair) for pair in judge.asked}) == 15, "each of six with each"
 
 
@@ -537,9 +538,9 @@ async def test_what_ended_or_is_little_and_long_unsaid_may_be_outdated(somebody:
     await ada.remembers("goes", SAME[0], importance=0.1)
     await ada.remembers("asked", "Has a dog", importance=0.1)
     await ada.remembers("asked long ago", "Has a cat", importance=0.1)
-    await ada.house.memories.note_asked(ada.user_id, [ada.id_of("asked long ago")], ada.clock())
+    await ada.services.memories.note_asked(ada.user_id, [ada.id_of("asked long ago")], ada.clock())
     ada.clock.advance(1)
-    await ada.house.memories.note_asked(ada.user_id, [ada.id_of("asked")], ada.clock())
+    await ada.services.memories.note_asked(ada.user_id, [ada.id_of("asked")], ada.clock())
     await ada.says_again("said again")
     ada.clock.now = now.timestamp()
     await ada.remembers("ended", OTHERS[4], importance=0.9, valid_until=now)
@@ -547,7 +548,7 @@ async def test_what_ended_or_is_little_and_long_unsaid_may_be_outdated(somebody:
     await ada.remembers("stays", SAME[1], importance=0.9)
     step = await ada.is_consolidated()
     assert step.merged == 1
-    [question] = await ada.house.approvals.waiting(ada.user_id, 9)
+    [question] = await ada.services.approvals.waiting(ada.user_id, 9)
     assert set(question.arguments["memories"]) == set(map(ada.id_of, ("ended", "asked long ago", "little")))
     assert (question.status, question.mail_at, question.expires_at) == ("pending", None, ada.clock() + 7 * 86_400)
     assert [change.before for change in question.preview.changes]
@@ -563,14 +564,14 @@ async def test_asked_once_a_yes_forgets_what_was_listed_and_a_no_keeps_it_for_a_
         ada.clock.advance(2 * YEAR)
         await ada.is_consolidated()
         await ada.is_consolidated()
-        [question] = await ada.house.approvals.waiting(ada.user_id, 9)
+        [question] = await ada.services.approvals.waiting(ada.user_id, 9)
         decision = Decision.model_validate({"decision": verb, "args_digest": question.args_digest})
-        await settle(ada.house, ada.user_id, question.id, decision, by="queue", where="")
-        held = [each async for each in ada.house.memories.each(ada.user_id)]
+        await settle(ada.services, ada.user_id, question.id, decision, by="queue", where="")
+        held = [each async for each in ada.services.memories.each(ada.user_id)]
         assert {each.content for each in held} == left
         await ada.is_new_again()
         await ada.is_consolidated("night2")
-        assert await ada.house.approvals.waiting(ada.user_id, 9) == []
+        assert await ada.services.approvals.waiting(ada.user_id, 9) == []
 
 
 async def test_at_most_ten_are_asked_about_and_the_others_the_next_night(somebody: Callable[[], Someone]) -> None:
@@ -581,26 +582,28 @@ async def test_at_most_ten_are_asked_about_and_the_others_the_next_night(somebod
     await ada.is_consolidated()
     await ada.is_new_again()
     await ada.is_consolidated("night2")
-    one, other = [set(each.arguments["memories"]) for each in await ada.house.approvals.waiting(ada.user_id, 9)]
+    one, other = [set(each.arguments["memories"]) for each in await ada.services.approvals.waiting(ada.user_id, 9)]
     assert (len(one), len(other), one & other) == (MOST_OUTDATED, MOST_OUTDATED, set())
 
 
 # --- whatever happens meanwhile ---------------------------------------------------------------------------------------
 
 
-def without_client(house: FullHouse) -> FullHouse:
+def without_client(services: ModelServices) -> ModelServices:
     # The client gives a database for any name, also for "database".
-    return replace(house, mongo=cast(Any, None))
+    return replace(services, mongo=cast(Any, None))
 
 
-async def until_killed(work: Callable[[FullHouse], Awaitable[object]], house: FullHouse, death: Death) -> None:
+async def until_killed(
+    work: Callable[[ModelServices], Awaitable[object]], services: ModelServices, death: Death
+) -> None:
     with pytest.raises(Killed):
-        await work(mortal(without_client(house), death))
+        await work(mortal(without_client(services), death))
 
 
-async def writes_of(work: Callable[[FullHouse], Awaitable[object]], house: FullHouse) -> int:
+async def writes_of(work: Callable[[ModelServices], Awaitable[object]], services: ModelServices) -> int:
     death = Death()
-    await work(mortal(without_client(house), death))
+    await work(mortal(without_client(services), death))
     return death.writes
 
 
@@ -615,12 +618,12 @@ async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
 ) -> None:
     unhurt = somebody()
     await tell(unhurt)
-    writes = await writes_of(lambda house: unhurt.is_consolidated(house=house), unhurt.house)
+    writes = await writes_of(lambda services: unhurt.is_consolidated(services=services), unhurt.services)
     assert writes >= 6
     for death in deaths(writes):
         ada = somebody()
         await tell(ada)
-        await until_killed(lambda house, ada=ada: ada.is_consolidated(house=house), ada.house, death)
+        await until_killed(lambda services, ada=ada: ada.is_consolidated(services=services), ada.services, death)
         await ada.is_consolidated()
         assert await ada.all() == await unhurt.all(), death
         assert await ada.journal() == await unhurt.journal(), death
@@ -633,13 +636,13 @@ async def test_what_died_and_was_never_delivered_again_is_ended_the_next_night(
 ) -> None:
     unhurt = somebody()
     await tell(unhurt)
-    writes = await writes_of(lambda house: unhurt.is_consolidated(house=house), unhurt.house)
+    writes = await writes_of(lambda services: unhurt.is_consolidated(services=services), unhurt.services)
     await unhurt.is_consolidated("night2")
     await unhurt.is_consolidated("night3")
     for death in deaths(writes):
         ada = somebody()
         await tell(ada)
-        await until_killed(lambda house, ada=ada: ada.is_consolidated(house=house), ada.house, death)
+        await until_killed(lambda services, ada=ada: ada.is_consolidated(services=services), ada.services, death)
         for night in ("night2", "night3", "night4"):
             await ada.is_consolidated(night)
         # The nights have other names.
@@ -647,12 +650,12 @@ async def test_what_died_and_was_never_delivered_again_is_ended_the_next_night(
 
 
 async def test_delivered_twice_it_does_nothing_twice(ada: Someone) -> None:
-    planned = await plan(ada.house, Step(user_id=ada.user_id, run_id="night1"))
-    assert await plan(ada.house, Step(user_id=ada.user_id, run_id="night1")) == planned
-    applied = await consolidation.apply(ada.house, planned)
+    planned = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
+    assert await plan(ada.services, Step(user_id=ada.user_id, run_id="night1")) == planned
+    applied = await consolidation.apply(ada.services, planned)
     before = await ada.all()
-    assert await consolidation.apply(ada.house, planned) == applied
-    assert await plan(ada.house, Step(user_id=ada.user_id, run_id="night1")) == planned
+    assert await consolidation.apply(ada.services, planned) == applied
+    assert await plan(ada.services, Step(user_id=ada.user_id, run_id="night1")) == planned
     assert await ada.all() == before
 
 
@@ -664,10 +667,10 @@ async def test_what_does_not_hold_any_more_takes_nothing_with_it(
         ada = somebody()
         await ada.remembers("a", SAME[0], count=3)
         await ada.remembers("b", SAME[1])
-        planned = await plan(ada.house, Step(user_id=ada.user_id, run_id="night1"))
+        planned = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
         await change(ada, name)
         before = await ada.all()
-        await consolidation.apply(ada.house, planned)
+        await consolidation.apply(ada.services, planned)
         assert await ada.holding() == expected
         assert without(await ada.all(), "consolidated") == without(before, "consolidated")
 
@@ -681,8 +684,10 @@ async def test_what_is_forgotten_or_corrected_while_it_takes_others_in_lets_them
         await ada.remembers("b", SAME[1])
         before = await ada.memory("b")
         # Planned, and "b" gone: then it died.
-        step = await plan(ada.house, Step(user_id=ada.user_id, run_id="night1"))
-        await until_killed(lambda house, step=step: consolidation.apply(house, step), ada.house, Death(1, after=True))
+        step = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
+        await until_killed(
+            lambda services, step=step: consolidation.apply(services, step), ada.services, Death(1, after=True)
+        )
         assert await ada.merged() == {"b": "a"}
         await change(ada, "a")
         await ada.is_consolidated()
@@ -737,13 +742,13 @@ async def test_whatever_dies_while_it_is_taken_back_the_next_try_ends_it(
     unhurt = somebody()
     await tell(unhurt)
     await unhurt.is_consolidated()
-    writes = await writes_of(lambda house: unhurt.takes_back(house=house), unhurt.house)
+    writes = await writes_of(lambda services: unhurt.takes_back(services=services), unhurt.services)
     assert writes >= 3
     for death in deaths(writes):
         ada = somebody()
         await tell(ada)
         await ada.is_consolidated()
-        await until_killed(lambda house, ada=ada: ada.takes_back(house=house), ada.house, death)
+        await until_killed(lambda services, ada=ada: ada.takes_back(services=services), ada.services, death)
         await ada.takes_back()
         assert await ada.all() == await unhurt.all(), death
         assert await ada.journal() == await unhurt.journal(), death
@@ -846,11 +851,11 @@ async def test_a_run_that_died_halfway_can_be_taken_back_and_is_not_gone_on_with
     unhurt = somebody()
     await unhurt.remembers_twice()
     before = without(await unhurt.all(), *COUNTERS)
-    writes = await writes_of(lambda house: unhurt.is_consolidated(house=house), unhurt.house)
+    writes = await writes_of(lambda services: unhurt.is_consolidated(services=services), unhurt.services)
     for death in deaths(writes):
         ada = somebody()
         await ada.remembers_twice()
-        await until_killed(lambda house, ada=ada: ada.is_consolidated(house=house), ada.house, death)
+        await until_killed(lambda services, ada=ada: ada.is_consolidated(services=services), ada.services, death)
         if not await ada.journal():
             continue  # it died before anything was written down
         await ada.takes_back()
@@ -860,13 +865,13 @@ async def test_a_run_that_died_halfway_can_be_taken_back_and_is_not_gone_on_with
 
 async def test_an_operator_lists_the_runs_of_a_user_and_takes_one_back(ada: Someone) -> None:
     await ada.is_consolidated()
-    [listed] = await command("list", ada.user_id, "", ada.house.settings)
+    [listed] = await command("list", ada.user_id, "", ada.services.settings)
     assert (listed["run"], listed["status"], listed["left_by_the_cap"]) == ("night1", "applied", 1)
     assert [each["status"] for each in listed["replaced"]] == ["merged", "merged"]
-    told = await command("undo", ada.user_id, "night1", ada.house.settings)
+    told = await command("undo", ada.user_id, "night1", ada.services.settings)
     assert len(told["restored"]) == 2
     assert await ada.merged() == {}
-    [listed] = await command("list", ada.user_id, "", ada.house.settings)
+    [listed] = await command("list", ada.user_id, "", ada.services.settings)
     assert listed["status"] == "undone"
 
 
@@ -875,22 +880,22 @@ async def test_an_operator_lists_the_runs_of_a_user_and_takes_one_back(ada: Some
 
 async def test_a_braked_user_is_left_alone_and_due_the_next_night(ada: Someone) -> None:
     before = await ada.all()
-    await ada.house.signals.brake_on(ada.user_id, ada.clock())
+    await ada.services.signals.brake_on(ada.user_id, ada.clock())
     with pytest.raises(Braked):
         await ada.is_consolidated()
     assert await ada.all() == before
     assert await ada.journal() == []
-    await ada.house.signals.brake_off(ada.user_id)
+    await ada.services.signals.brake_off(ada.user_id)
     assert (await ada.is_consolidated("night2")).merged == 2
 
 
 async def test_a_brake_between_plan_and_apply_leaves_the_plan_for_the_next_night(ada: Someone) -> None:
-    planned = await plan(ada.house, Step(user_id=ada.user_id, run_id="night1"))
-    await ada.house.signals.brake_on(ada.user_id, ada.clock())
+    planned = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
+    await ada.services.signals.brake_on(ada.user_id, ada.clock())
     with pytest.raises(Braked):
-        await consolidation.apply(ada.house, planned)
+        await consolidation.apply(ada.services, planned)
     assert await ada.merged() == {}
-    await ada.house.signals.brake_off(ada.user_id)
+    await ada.services.signals.brake_off(ada.user_id)
     assert (await ada.is_consolidated("night2")).run_id == "night1"
     [run] = [Run.model_validate(each) for each in await ada.journal()]
     assert (run.status, len(run.replacements)) == ("applied", 2)

@@ -61,9 +61,9 @@ async def test_extracted_five_times_a_conversation_adds_nothing_after_the_first(
     await talk.falls_silent()
     before = await talk.raw()
     for _ in range(4):
-        conversation = talk.house.mongo[talk.house.settings.mongodb_database]["agent_conversations"]
+        conversation = talk.services.mongo[talk.services.settings.mongodb_database]["agent_conversations"]
         await conversation.update_one({"user_id": talk.user_id}, {"$set": {"extracted_seq": 0}})
-        await talk.house.extractions.database["agent_extractions"].delete_many({"user_id": talk.user_id})
+        await talk.services.extractions.database["agent_extractions"].delete_many({"user_id": talk.user_id})
         await talk.is_read()
     assert await talk.raw() == before
 
@@ -83,25 +83,25 @@ async def test_what_was_read_is_not_read_again_and_what_follows_is(talk: Talk) -
 
 async def test_nobody_reads_a_conversation_that_still_goes_on(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    assert (await pipeline.sweep(talk.house))["conversations"] == []
+    assert (await pipeline.sweep(talk.services))["conversations"] == []
     talk.clock.advance(599)
-    assert (await pipeline.sweep(talk.house))["conversations"] == []
+    assert (await pipeline.sweep(talk.services))["conversations"] == []
 
 
 async def test_one_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(600)
-    assert len((await pipeline.sweep(talk.house))["conversations"]) == 1
-    assert (await pipeline.sweep(talk.house))["conversations"] == []
+    assert len((await pipeline.sweep(talk.services))["conversations"]) == 1
+    assert (await pipeline.sweep(talk.services))["conversations"] == []
     talk.clock.advance(pipeline.PICKED_SECONDS)
-    assert len((await pipeline.sweep(talk.house))["conversations"]) == 1
+    assert len((await pipeline.sweep(talk.services))["conversations"]) == 1
 
 
 async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    await talk.house.conversations.due_now(talk.user_id, "c1", talk.clock())
+    await talk.services.conversations.due_now(talk.user_id, "c1", talk.clock())
     talk.clock.advance(6)
-    assert len((await pipeline.sweep(talk.house))["conversations"]) == 1
+    assert len((await pipeline.sweep(talk.services))["conversations"]) == 1
 
 
 async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,10 +117,10 @@ async def test_what_was_written_in_a_turn_that_died_is_read_too(talk: Talk) -> N
     await talk.says("I speak German.")
     talk.clock.advance(1)
     turn = NewTurn("dead", "msg9", "I live in Lisbon.", talk.clock())
-    await talk.house.conversations.claim(talk.user_id, "c1", turn)
+    await talk.services.conversations.claim(talk.user_id, "c1", turn)
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon.", "Speaks German."]
-    assert await talk.house.conversations.running_turn(talk.user_id, "c1", talk.clock()) is None
+    assert await talk.services.conversations.running_turn(talk.user_id, "c1", talk.clock()) is None
 
 
 # --- what is not ------------------------------------------------------------------------------------------------------
@@ -177,8 +177,8 @@ async def test_without_a_judge_nothing_is_lost_and_nothing_is_used(talk: Talk) -
     [step] = await talk.falls_silent()
     assert not step.proposed  # nobody is asked about what nobody has checked
     assert await talk.remembered("unchecked") == ["Lives in Lisbon.", "Was diagnosed with diabetes in 2019."]
-    assert await talk.house.memories.most_salient(talk.user_id, 20) == []
-    assert await talk.house.memories.search(talk.user_id, "Lisbon", None, 5, talk.clock()) == []
+    assert await talk.services.memories.most_salient(talk.user_id, 20) == []
+    assert await talk.services.memories.search(talk.user_id, "Lisbon", None, 5, talk.clock()) == []
 
 
 async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_second_extraction(talk: Talk) -> None:
@@ -242,7 +242,7 @@ async def test_of_a_deleted_conversation_nothing_waits(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
-    await deletion.delete(talk.house, talk.user_id, "c1")
+    await deletion.delete(talk.services, talk.user_id, "c1")
     assert await talk.raw() == []
 
 
@@ -287,8 +287,10 @@ async def test_what_is_sensitive_waits_in_no_prompt_and_no_search(talk: Talk) ->
     [step] = await talk.falls_silent()
     assert step.proposed
     assert await talk.remembered("proposed") == ["Was diagnosed with diabetes in 2019."]
-    assert [each.content for each in await talk.house.memories.most_salient(talk.user_id, 20)] == ["Lives in Lisbon."]
-    found_by = await talk.house.memories.search(talk.user_id, "diabetes", None, 5, talk.clock())
+    assert [each.content for each in await talk.services.memories.most_salient(talk.user_id, 20)] == [
+        "Lives in Lisbon."
+    ]
+    found_by = await talk.services.memories.search(talk.user_id, "diabetes", None, 5, talk.clock())
     assert [each.memory.content for each in found_by] == []
 
 
@@ -317,7 +319,7 @@ async def test_what_changed_takes_the_place_of_what_was(talk: Talk) -> None:
     assert (before.status, before.superseded_by) == ("superseded", now.id)
     assert now.valid_from is not None
     assert now.valid_from.timestamp() == pytest.approx(moved, abs=5)
-    assert [each.content for each in await talk.house.memories.replaced_by(talk.user_id, [now.id])] == [
+    assert [each.content for each in await talk.services.memories.replaced_by(talk.user_id, [now.id])] == [
         "Lives in Berlin."
     ]
 
@@ -422,12 +424,12 @@ async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_
     await talk.says("I live in Lisbon.")
     step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r1")
     broken = step.model_copy(update={"error": Failure.model_validate({"Error": "ModelUnavailable"})})
-    ends = [(await pipeline.set_back(talk.house, broken)).end for _ in range(5)]
+    ends = [(await pipeline.set_back(talk.services, broken)).end for _ in range(5)]
     assert ends == ["later"] * 4 + ["set_aside"]
     assert await talk.falls_silent() == []
     talk.clock.advance(10**6)
     assert await talk.falls_silent() == []
-    [(user_id, conversation_id, why)] = await talk.house.sweeps.set_aside(10)
+    [(user_id, conversation_id, why)] = await talk.services.sweeps.set_aside(10)
     assert (user_id, conversation_id, why["cause"], why["attempts"]) == (talk.user_id, "c1", "ModelUnavailable", 5)
 
 
@@ -435,15 +437,15 @@ async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: 
     await talk.says("I live in Lisbon.")
     broken = Step.model_validate({"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}})
     for _ in range(5):
-        await pipeline.set_back(talk.house, broken)
-    [line] = await extractions.listed(talk.house.settings)
+        await pipeline.set_back(talk.services, broken)
+    [line] = await extractions.listed(talk.services.settings)
     assert {"user": talk.user_id, "conversation": "c1", "cause": "Internal"}.items() <= json.loads(line).items()
-    await talk.house.conversations.read_again(talk.user_id, "c1", talk.clock())
-    assert await extractions.listed(talk.house.settings) == []
+    await talk.services.conversations.read_again(talk.user_id, "c1", talk.clock())
+    assert await extractions.listed(talk.services.settings) == []
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon."]
     with pytest.raises(NotFound):
-        await extractions.again(talk.house.settings, "auth0|stranger", "c1")
+        await extractions.again(talk.services.settings, "auth0|stranger", "c1")
 
 
 @pytest.mark.parametrize("cause", ["Braked", "OverBudget"])
@@ -451,7 +453,7 @@ async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> No
     await talk.says("I live in Lisbon.")
     step = Step(user_id=talk.user_id, conversation_id="c1", error=Failure.model_validate({"Error": cause}))
     for _ in range(9):
-        assert (await pipeline.set_back(talk.house, step)).end == "later"
+        assert (await pipeline.set_back(talk.services, step)).end == "later"
     talk.clock.advance(pipeline.POSTPONED_SECONDS)
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon."]
@@ -470,10 +472,10 @@ async def test_a_provider_that_is_down_loses_nothing(talk: Talk) -> None:
 @pytest.mark.thorough
 async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    step = await reading.extract(talk.house, Step(user_id=talk.user_id, conversation_id="c1"))
+    step = await reading.extract(talk.services, Step(user_id=talk.user_id, conversation_id="c1"))
     talk.model.embeddings_fault = 503
     with pytest.raises(Unavailable):
-        await reading.reconcile(talk.house, step)
+        await reading.reconcile(talk.services, step)
     talk.model.embeddings_fault = None
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]
@@ -482,8 +484,8 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
 
 async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    await talk.house.usage.enter(talk.user_id, "run", talk.clock())
-    await talk.house.usage.spend(talk.user_id, {"cost_usd": 1.5}, talk.clock())
+    await talk.services.usage.enter(talk.user_id, "run", talk.clock())
+    await talk.services.usage.spend(talk.user_id, {"cost_usd": 1.5}, talk.clock())
     with pytest.raises(Exception, match="budget"):
         await talk.is_read()
     assert not talk.asked("/chat/completions")

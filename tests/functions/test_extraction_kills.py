@@ -15,9 +15,9 @@ from infra.local.model_server import ModelServer
 from qwestly_agent.authority.approvals import Asker, Decision, ask, decide
 from qwestly_agent.authority.keeping import id_of_question, keeping_of
 from qwestly_agent.authority.model import Verb
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.memory import pipeline, reading, storing
 from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.services import ModelServices
 from tests.functions.talking import Talk, talking
 from tests.killing import Death, Killed, deaths, mortal
 
@@ -32,7 +32,7 @@ SAID = (
     "I was diagnosed with diabetes in 2019.",  # sensitive
     "I work at Acme. As I said, I work at Acme.",  # twice in one conversation
 )
-Work: TypeAlias = Callable[[FullHouse, Step], Awaitable[Step]]
+Work: TypeAlias = Callable[[ModelServices, Step], Awaitable[Step]]
 READ: dict[str, Work] = {
     "extract": reading.extract,
     "reconcile": reading.reconcile,
@@ -58,10 +58,10 @@ async def anybody(talk: Talk) -> Step:
     return Step(user_id=talk.user_id, conversation_id="c1", run_id="r1")
 
 
-async def run(house: FullHouse, step: Step, *states: str) -> Step:
+async def run(services: ModelServices, step: Step, *states: str) -> Step:
     for state in states:
         # As it passes from state to state.
-        step = Step.model_validate((await READ[state](house, step)).out)
+        step = Step.model_validate((await READ[state](services, step)).out)
     return step
 
 
@@ -77,32 +77,32 @@ async def memories(talk: Talk) -> list[Any]:
 
 
 async def conversation(talk: Talk) -> dict[str, Any]:
-    found = await talk.house.conversations.get(talk.user_id, "c1")
+    found = await talk.services.conversations.get(talk.user_id, "c1")
     return {name: found.get(name) for name in ("extracted_seq", "extract_attempts", "extract_set_aside")}
 
 
 async def asked(talk: Talk, step: Step, verb: Verb | None) -> None:
     """As the request door does; `verb` is how they answered."""
     approval_id = id_of_question(step.batch_id or "")
-    proposed = await talk.house.memories.of_ids(talk.user_id, step.memory_ids)
+    proposed = await talk.services.memories.of_ids(talk.user_id, step.memory_ids)
     proposal = keeping_of(proposed, step.memory_ids, step.conversation_id)
     asker = Asker(talk.user_id, step.run_id, "L1", step.conversation_id)
-    approval = await ask(talk.house, approval_id, proposal, asker, "queue")
+    approval = await ask(talk.services, approval_id, proposal, asker, "queue")
     if verb:
         answer = Decision(decision=verb, args_digest=approval.args_digest)
-        await decide(talk.house, talk.user_id, approval_id, answer, by="queue", where="")
+        await decide(talk.services, talk.user_id, approval_id, answer, by="queue", where="")
 
 
-async def dies(house: FullHouse, death: Death, work: Work, step: Step) -> None:
+async def dies(services: ModelServices, death: Death, work: Work, step: Step) -> None:
     with pytest.raises(Killed):
-        await work(mortal(house, death), step)
+        await work(mortal(services, death), step)
 
 
 async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> None:
     step, writes = await anybody(talk), Counter[str]()
     for state in READ:
         death = Death()
-        step = await run(mortal(talk.house, death), step, state)
+        step = await run(mortal(talk.services, death), step, state)
         writes[state] = death.writes
     whole, calls, read = await memories(talk), len(talk.asked("/chat/completions")), await conversation(talk)
     statuses = Counter(each["status"] for each in await talk.raw())
@@ -110,9 +110,9 @@ async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> 
     assert all(writes[state] for state in READ)
     for place, state in enumerate(STATES):
         for death in deaths(writes[state]):
-            step = await run(talk.house, await anybody(talk), *STATES[:place])
-            await dies(talk.house, death, READ[state], step)
-            await run(talk.house, step, *STATES[place:])
+            step = await run(talk.services, await anybody(talk), *STATES[:place])
+            await dies(talk.services, death, READ[state], step)
+            await run(talk.services, step, *STATES[place:])
             where = f"{state}, {'after' if death.after else 'before'} write {death.at}"
             assert await memories(talk) == whole, where
             assert await conversation(talk) == read, where
@@ -121,25 +121,25 @@ async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> 
 
 
 async def test_one_that_dies_and_is_only_found_by_the_next_sweep_leaves_the_same(talk: Talk) -> None:
-    await run(talk.house, await anybody(talk), *READ)
+    await run(talk.services, await anybody(talk), *READ)
     whole = await memories(talk)
     for state in READ:
         place = STATES.index(state)
-        step = await run(talk.house, await anybody(talk), *STATES[:place])
-        await dies(talk.house, Death(1, after=True), READ[state], step)
-        await run(talk.house, Step(user_id=talk.user_id, conversation_id="c1", run_id="r2"), *READ)
+        step = await run(talk.services, await anybody(talk), *STATES[:place])
+        await dies(talk.services, Death(1, after=True), READ[state], step)
+        await run(talk.services, Step(user_id=talk.user_id, conversation_id="c1", run_id="r2"), *READ)
         assert await memories(talk) == whole, state
 
 
 @pytest.mark.parametrize("verb", ["approve", "reject", None])
 async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, verb: Verb | None) -> None:
     async def answered() -> Step:
-        step = await run(talk.house, await anybody(talk), *READ)
+        step = await run(talk.services, await anybody(talk), *READ)
         await asked(talk, step, verb)
         return step
 
     reference = Death()
-    await pipeline.keep_approved(mortal(talk.house, reference), await answered())
+    await pipeline.keep_approved(mortal(talk.services, reference), await answered())
     whole = await memories(talk)
     statuses = Counter(each["status"] for each in await talk.raw())
     assert statuses == {
@@ -148,22 +148,24 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
     }
     for death in deaths(reference.writes):
         step = await answered()
-        await dies(talk.house, death, pipeline.keep_approved, step)
-        await pipeline.keep_approved(talk.house, step)
+        await dies(talk.services, death, pipeline.keep_approved, step)
+        await pipeline.keep_approved(talk.services, step)
         where = f"{'after' if death.after else 'before'} write {death.at}"
         assert await memories(talk) == whole, where
-        assert "diabetes" not in str(await talk.house.approvals.all(talk.user_id, 10)), where
+        assert "diabetes" not in str(await talk.services.approvals.all(talk.user_id, 10)), where
 
 
 async def test_wherever_setting_back_dies_it_is_set_back_at_the_most_once_more(talk: Talk) -> None:
     failed = {"error": {"Error": "Internal"}}
     reference = Death()
-    await pipeline.set_back(mortal(talk.house, reference), Step.model_validate({**(await anybody(talk)).out, **failed}))
+    await pipeline.set_back(
+        mortal(talk.services, reference), Step.model_validate({**(await anybody(talk)).out, **failed})
+    )
     assert reference.writes
     for death in deaths(reference.writes):
         step = Step.model_validate({**(await anybody(talk)).out, **failed})
-        await dies(talk.house, death, pipeline.set_back, step)
-        await pipeline.set_back(talk.house, step)
-        reading = await talk.house.conversations.reading(talk.user_id, "c1")
+        await dies(talk.services, death, pipeline.set_back, step)
+        await pipeline.set_back(talk.services, step)
+        reading = await talk.services.conversations.reading(talk.user_id, "c1")
         assert reading.attempts == 1 + death.after
         assert reading.due_at > talk.clock()

@@ -19,9 +19,9 @@ from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.keeping import forgetting_of, keeping_of
 from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
 from qwestly_agent.authority.sweeping import sweep
-from qwestly_agent.bootstrap import House
 from qwestly_agent.errors import Invalid
 from qwestly_agent.memory import forgetting
+from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.tools.base import tool
 from tests.functions.approving import World
@@ -68,7 +68,7 @@ async def test_at_each_level_a_call_only_asks_and_lists_what_would_go_with_its_l
     talk: Talk, mongodb_uri: str, level: str
 ) -> None:
     older, newer = await put(talk, "Lives in Leeds."), await put(talk, "Lives in Lisbon.")
-    await talk.house.memories.supersede(talk.user_id, older, newer, talk.clock())
+    await talk.services.memories.supersede(talk.user_id, older, newer, talk.clock())
     await put(talk, "Likes trains.")
     with chatting(talk, mongodb_uri) as client:
         client.request("PUT", "/api/autonomy", json={"level": level})
@@ -149,13 +149,13 @@ async def test_what_is_not_as_it_was_shown_is_not_forgotten(talk: Talk, mongodb_
         card = is_asked(talk, client, memory_id)
         match change:
             case "said again":
-                await talk.house.memories.reinforce(talk.user_id, memory_id, ["m7"], talk.clock())
+                await talk.services.memories.reinforce(talk.user_id, memory_id, ["m7"], talk.clock())
             case "more of the same":
                 older = await put(talk, "Worked at Acme.")
-                await talk.house.memories.supersede(talk.user_id, older, memory_id, talk.clock())
+                await talk.services.memories.supersede(talk.user_id, older, memory_id, talk.clock())
             case _:
                 merged = await put(talk, "Was a nurse at Acme until 2019.")
-                await talk.house.memories.replace(talk.user_id, memory_id, merged, "merged", "n1", talk.clock())
+                await talk.services.memories.replace(talk.user_id, memory_id, merged, "merged", "n1", talk.clock())
         done = answers(client, card).json()
         assert (done["status"], "not what you were shown" in done["outcome"]) == ("changed", True)
         assert await talk.raw(status="forgotten") == []
@@ -179,11 +179,11 @@ async def test_what_was_forgotten_on_the_page_meanwhile_is_shown_no_more(talk: T
 
 async def card_of(talk: Talk, *memory_ids: str) -> Approval:
     """Approved, and not yet carried out."""
-    lineage = await talk.house.memories.lineage(talk.user_id, memory_ids)
+    lineage = await talk.services.memories.lineage(talk.user_id, memory_ids)
     asker = Asker(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
-    card = await ask(talk.house, "ap_1", forgetting_of(talk.user_id, lineage), asker, "ask")
+    card = await ask(talk.services, "ap_1", forgetting_of(talk.user_id, lineage), asker, "ask")
     decision = Decision(decision="approve", args_digest=card.args_digest)
-    return (await decide(talk.house, talk.user_id, "ap_1", decision, by="queue", where=""))[0]
+    return (await decide(talk.services, talk.user_id, "ap_1", decision, by="queue", where=""))[0]
 
 
 async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
@@ -198,13 +198,13 @@ async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
 
         patch.setattr(Conversations, "withhold", dies)
         with pytest.raises(RuntimeError):
-            await carry_out(talk.house, talk.user_id, "ap_1")
+            await carry_out(talk.services, talk.user_id, "ap_1")
     talk.clock.advance(LEFT_BEHIND_SECONDS)
-    assert (await sweep(talk.house, lambda: 60.0))["carried_out"] == 1
-    assert (await talk.house.approvals.get(talk.user_id, "ap_1")).status == "done"
+    assert (await sweep(talk.services, lambda: 60.0))["carried_out"] == 1
+    assert (await talk.services.approvals.get(talk.user_id, "ap_1")).status == "done"
     assert await kept_beside_the_transcript(talk, "Acme") == []
     talk.clock.advance(LEFT_BEHIND_SECONDS)
-    assert await sweep(talk.house, lambda: 60.0) == {"due": 0}
+    assert await sweep(talk.services, lambda: 60.0) == {"due": 0}
 
 
 async def test_it_forgets_exactly_what_was_shown(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,13 +214,13 @@ async def test_it_forgets_exactly_what_was_shown(talk: Talk, monkeypatch: pytest
     late: list[str] = []
     exactly = forgetting.forget_exactly
 
-    async def forget_exactly(house: House, user_id: str, memory_ids: list[str]) -> Any:
+    async def forget_exactly(services: Services, user_id: str, memory_ids: list[str]) -> Any:
         late.append(await put(talk, "Worked at Acme."))
-        await house.memories.supersede(user_id, late[0], memory_id, talk.clock())
-        return await exactly(house, user_id, memory_ids)
+        await services.memories.supersede(user_id, late[0], memory_id, talk.clock())
+        return await exactly(services, user_id, memory_ids)
 
     monkeypatch.setattr("qwestly_agent.authority.acts.forget_exactly", forget_exactly)
-    assert (await carry_out(talk.house, talk.user_id, "ap_1")).status == "done"
+    assert (await carry_out(talk.services, talk.user_id, "ap_1")).status == "done"
     assert [each["_id"] for each in await talk.raw(status="forgotten")] == [memory_id]
     assert len(await talk.raw()) == 2
 
@@ -231,9 +231,9 @@ async def test_it_forgets_exactly_what_was_shown(talk: Talk, monkeypatch: pytest
 def a_card(world: World) -> Approval:
     [memory_id] = world.proposed("Has type 1 diabetes")
 
-    async def asks(house: House) -> Approval:
-        lineage = await house.memories.lineage(USER, [memory_id])
-        return await ask(house, "ap_1", forgetting_of(USER, lineage), Asker(USER, "r", "L1", "chat_1"), "ask")
+    async def asks(services: Services) -> Approval:
+        lineage = await services.memories.lineage(USER, [memory_id])
+        return await ask(services, "ap_1", forgetting_of(USER, lineage), Asker(USER, "r", "L1", "chat_1"), "ask")
 
     return world.run(asks)
 
@@ -254,14 +254,14 @@ def test_no_link_decides_it(world: World) -> None:
     card = a_card(world)
     decision = Decision(decision="approve", args_digest=card.args_digest)
     with pytest.raises(Invalid):
-        world.run(lambda house: decide(house, USER, "ap_1", decision, by="link", where=""))
+        world.run(lambda services: decide(services, USER, "ap_1", decision, by="link", where=""))
     token = "t" * 43
 
-    async def leaks(house: House) -> None:
+    async def leaks(services: Services) -> None:
         """As if somebody had made a link of it."""
         from qwestly_agent.authority.links import hash_of
 
-        await house.approvals.put(card, card.model_copy(update={"links": (hash_of(token),)}))
+        await services.approvals.put(card, card.model_copy(update={"links": (hash_of(token),)}))
 
     world.run(leaks)
     assert world.decide(token).status == 403
@@ -273,7 +273,7 @@ def test_no_link_decides_it(world: World) -> None:
 
 @contextmanager
 def tools_of(talk: Talk, mongodb_uri: str, *tools: Tool[AgentDeps]) -> Iterator[Client]:
-    settings = settings_for(mongodb_uri, talk.model.base_url, talk.house.settings.mongodb_database)
+    settings = settings_for(mongodb_uri, talk.model.base_url, talk.services.settings.mongodb_database)
     server = ChatServer(settings, clock=talk.clock, tools=tools)
     with server, Client(server.url, talk.user_id, talk.clock) as client:
         yield client
@@ -283,7 +283,7 @@ def tools_of(talk: Talk, mongodb_uri: str, *tools: Tool[AgentDeps]) -> Iterator[
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_thousand_calls_forget_nothing_unasked(talk: Talk, mongodb_uri: str, level: str) -> None:
     own = [await put(talk, f"Likes train {number}.") for number in range(5)]
-    other = Talk(talk.house, talk.clock, talk.model, "auth0|other")
+    other = Talk(talk.services, talk.clock, talk.model, "auth0|other")
     foreign = await put(other, "Likes boats.")
     chance = random.Random(4)
     ids: list[Any] = [*own, foreign, "mem_x", "$where", "", "\0", {"$ne": None}, None, 7, "x" * 200, ["a"]]
@@ -328,7 +328,7 @@ async def proposed(talk: Talk) -> str:
 def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
     async def keep(ctx: RunContext[AgentDeps]) -> Any:
         """Keep it, or do it at once."""
-        memories = await still_proposed(talk_house(ctx), ctx.deps.user_id, [memory_id])
+        memories = await still_proposed(talk_services(ctx), ctx.deps.user_id, [memory_id])
         if not memories:
             return {"remembered": "at once"}
         return keeping_of(memories, [memory_id], ctx.deps.asking.conversation_id)
@@ -336,8 +336,8 @@ def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
     return tool(keep, effect="memory", label="Asking…")
 
 
-def talk_house(ctx: RunContext[AgentDeps]) -> House:
-    return ctx.deps.asking.house
+def talk_services(ctx: RunContext[AgentDeps]) -> Services:
+    return ctx.deps.asking.services
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -372,7 +372,7 @@ async def test_what_nobody_allowed_is_as_if_it_had_not_been_found(talk: Talk, mo
         answer = client.say("I have diabetes.")
         if how == "nobody decides":
             talk.clock.advance(shown(answer)["expires_at"] - talk.clock())
-            await sweep(talk.house, lambda: 60.0)
+            await sweep(talk.services, lambda: 60.0)
         else:
             client.request("DELETE", f"/api/conversations/{answer.conversation_id}")
     assert await talk.raw() == []

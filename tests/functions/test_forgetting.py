@@ -45,7 +45,7 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 
 async def dump(talk: Talk) -> dict[str, list[dict[str, Any]]]:
     """Every document of every collection."""
-    database = talk.house.mongo[talk.house.settings.mongodb_database]
+    database = talk.services.mongo[talk.services.settings.mongodb_database]
     names = [name for name in await database.list_collection_names() if not name.startswith("system.")]
     return {name: [each async for each in database[name].find({})] for name in names}
 
@@ -71,20 +71,20 @@ async def kept_beside_the_transcript(talk: Talk, word: str) -> list[str]:
 
 
 def in_a_turn(talk: Talk, text: str, conversation_id: str = "c9") -> Remembering:
-    return Remembering(talk.house, talk.user_id, conversation_id, "m9", text)
+    return Remembering(talk.services, talk.user_id, conversation_id, "m9", text)
 
 
 async def put(talk: Talk, content: str, quote: str = "", **more: Any) -> str:
     """As it was found in a conversation."""
     talk.clock.advance(1)
-    [vector] = await talk.house.embeddings.embed([content])
+    [vector] = await talk.services.embeddings.embed([content])
     memory = Memory(id=f"mem{talk.clock():.0f}", type="fact", content=content, quote=quote or content, **more)
-    assert await talk.house.memories.add(talk.user_id, memory, hash_of(content), vector, talk.clock())
+    assert await talk.services.memories.add(talk.user_id, memory, hash_of(content), vector, talk.clock())
     return memory.id
 
 
 async def forgets(talk: Talk, *memory_ids: str) -> Forgotten:
-    return await forget(talk.house, talk.user_id, memory_ids)
+    return await forget(talk.services, talk.user_id, memory_ids)
 
 
 async def was_said(talk: Talk, text: str = SAID, content: str = KNOWN, **more: Any) -> str:
@@ -96,7 +96,7 @@ async def was_said(talk: Talk, text: str = SAID, content: str = KNOWN, **more: A
 
 
 async def messages(talk: Talk, **query: Any) -> list[dict[str, Any]]:
-    found = talk.house.conversations.database["agent_messages"].find({"user_id": talk.user_id, **query})
+    found = talk.services.conversations.database["agent_messages"].find({"user_id": talk.user_id, **query})
     return await found.sort("seq", 1).to_list()
 
 
@@ -106,7 +106,7 @@ async def withheld(talk: Talk, **query: Any) -> list[str]:
 
 async def changes_message(talk: Talk, content: str, **fields: Any) -> None:
     """What an answer had seen, or what its model was told."""
-    collection = talk.house.conversations.database["agent_messages"]
+    collection = talk.services.conversations.database["agent_messages"]
     changed = await collection.update_one({"user_id": talk.user_id, "content": content}, {"$set": fields})
     assert changed.matched_count == 1
 
@@ -133,20 +133,20 @@ async def test_the_title_and_the_words_stay_in_the_transcript_until_it_is_delete
     memory_id = await was_said(talk)
     await forgets(talk, memory_id)
     assert await kept_of(talk, "Acme") == {"agent_messages", "agent_conversations"}
-    await talk.house.conversations.delete(talk.user_id, "c1")
+    await talk.services.conversations.delete(talk.user_id, "c1")
     assert await kept_of(talk, "Acme") == set()
 
 
 async def test_what_it_replaced_goes_with_it(talk: Talk) -> None:
     older = await put(talk, "Lives in Leeds.")
-    newer = await correct(talk.house, talk.user_id, older, "Lives in Lisbon.")
+    newer = await correct(talk.services, talk.user_id, older, "Lives in Lisbon.")
     assert set((await forgets(talk, newer.id)).ids) == {older, newer.id}
     assert [await talk.remembered(status) for status in ("active", "superseded", "merged")] == [[], [], []]
 
 
 async def test_what_says_exactly_the_same_goes_with_it_and_what_sounds_alike_stays(talk: Talk) -> None:
     older = await put(talk, "Lives in Berlin.")
-    newer = await correct(talk.house, talk.user_id, older, "Lives in Porto.")
+    newer = await correct(talk.services, talk.user_id, older, "Lives in Porto.")
     again = await put(talk, "lives in  BERLIN")
     await put(talk, "Likes Berlin.")
     assert set((await forgets(talk, again)).ids) == {older, again}
@@ -155,7 +155,7 @@ async def test_what_says_exactly_the_same_goes_with_it_and_what_sounds_alike_sta
 
 async def test_what_was_merged_goes_with_what_says_it_now(talk: Talk) -> None:
     one, other = await put(talk, "Lives in Berlin."), await put(talk, "Is based in Berlin.")
-    await talk.house.memories.replace(talk.user_id, one, other, "merged", "night1", talk.clock())
+    await talk.services.memories.replace(talk.user_id, one, other, "merged", "night1", talk.clock())
     assert set((await forgets(talk, one)).ids) == {one, other}
 
 
@@ -167,7 +167,7 @@ async def test_forgotten_twice_is_forgotten_once(talk: Talk) -> None:
     assert await forgets(talk, memory_id) == Forgotten()
     assert await talk.raw() == before
     with pytest.raises(NotFound):
-        await explain(talk.house, talk.user_id, memory_id)
+        await explain(talk.services, talk.user_id, memory_id)
 
 
 async def test_what_a_process_that_died_began_is_ended_by_the_next(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,15 +187,15 @@ async def _dies(*_: Any) -> None:
 
 async def test_what_it_is_corrected_to_meanwhile_goes_with_it(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     known = await put(talk, "Lives in Berlin.")
-    beginning = talk.house.memories.begin_forgetting
+    beginning = talk.services.memories.begin_forgetting
     corrected: list[Memory] = []
 
     async def begin(self: Any, *asked: Any) -> dict[str, str]:
         if not corrected:
-            corrected.append(await correct(talk.house, talk.user_id, known, "Lives near the zoo."))
+            corrected.append(await correct(talk.services, talk.user_id, known, "Lives near the zoo."))
         return await beginning(*asked)
 
-    monkeypatch.setattr(type(talk.house.memories), "begin_forgetting", begin)
+    monkeypatch.setattr(type(talk.services.memories), "begin_forgetting", begin)
     assert set((await forgets(talk, known)).ids) == {known, corrected[0].id}
     assert await talk.remembered() == []
 
@@ -206,7 +206,7 @@ async def test_whoever_corrects_what_is_being_forgotten_is_told_so(talk: Talk, m
 
     async def withhold(self: Conversations, *asked: Any) -> None:
         with pytest.raises(NotFound):
-            await correct(talk.house, talk.user_id, known, "Lives near the zoo.")
+            await correct(talk.services, talk.user_id, known, "Lives near the zoo.")
         talk.clock.advance(60)
         await withholding(self, *asked)
 
@@ -214,7 +214,7 @@ async def test_whoever_corrects_what_is_being_forgotten_is_told_so(talk: Talk, m
     await forgets(talk, known)
     assert await talk.remembered() == []
     # Until after the last write: what was made of it meanwhile is made anew.
-    assert await talk.house.memories.last_withdrawn(talk.user_id) == talk.clock()
+    assert await talk.services.memories.last_withdrawn(talk.user_id) == talk.clock()
 
 
 # --- in the messages --------------------------------------------------------------------------------------------------
@@ -236,7 +236,7 @@ async def test_what_said_it_and_what_was_answered_from_then_on_is_withheld_and_t
 async def test_each_message_that_confirmed_it_is_withheld(talk: Talk) -> None:
     memory_id = await was_said(talk)
     await talk.says("Acme again.", conversation_id="c2")
-    await talk.house.memories.reinforce(talk.user_id, memory_id, ["msg2"], talk.clock())
+    await talk.services.memories.reinforce(talk.user_id, memory_id, ["msg2"], talk.clock())
     await forgets(talk, memory_id)
     assert await withheld(talk, role="user") == [SAID, "Acme again."]
 
@@ -346,7 +346,7 @@ async def test_the_quotes_and_questions_of_others_tell_it_no_more_and_they_stay(
     asked = await put(talk, "Likes trains.", "Yes, I do", question="You said “I worked at Acme”: do you like trains?")
     other = await put(talk, "Knows Acme well.", "I know Acme well")
     await forgets(talk, gone)
-    told = [await talk.house.memories.get(talk.user_id, each) for each in (kept, asked, other)]
+    told = [await talk.services.memories.get(talk.user_id, each) for each in (kept, asked, other)]
     assert [(each.quote, each.question) for each in told] == [("", ""), ("Yes, I do", ""), ("I know Acme well", "")]
     assert await talk.remembered() == ["Knows Acme well.", "Likes trains.", "Lives in Lisbon."]
 
@@ -369,17 +369,17 @@ async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
     talk: Talk, content: str, quote: str, expected: str | None
 ) -> None:
     await forgets(talk, await was_said(talk), await put(talk, "Likes walking long distances.", "Yes"))
-    tombstones = await talk.house.memories.tombstones(talk.user_id)
-    [vector] = await talk.house.embeddings.embed([content])
-    near_from = talk.house.settings.memory_forgotten_from
+    tombstones = await talk.services.memories.tombstones(talk.user_id)
+    [vector] = await talk.services.embeddings.embed([content])
+    near_from = talk.services.settings.memory_forgotten_from
     found = retold(tombstones, content, quote, vector, near_from)
     assert (found and ("exact" if found.is_exact else "near")) == expected
 
 
 async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk) -> None:
     await forgets(talk, await was_said(talk))
-    [tombstone] = await talk.house.memories.tombstones(talk.user_id)
-    [vector] = await talk.house.embeddings.embed(["Worked at Acme as a nurse up to 2019."])
+    [tombstone] = await talk.services.memories.tombstones(talk.user_id)
+    [vector] = await talk.services.embeddings.embed(["Worked at Acme as a nurse up to 2019."])
     for message_ids, is_exact in ((tombstone.message_ids, True), (("msg99",), False)):
         found = retold([tombstone], "Worked at Acme up to 2019.", "", vector, 0.6, message_ids)
         assert found is not None
@@ -388,9 +388,9 @@ async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk)
 
 async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> None:
     await forgets(talk, await put(talk, KNOWN))
-    await talk.house.memories.forget("auth0|other", [], talk.clock())
+    await talk.services.memories.forget("auth0|other", [], talk.clock())
     [mine] = await talk.raw()
-    other = Talk(talk.house, talk.clock, talk.model, "auth0|other")
+    other = Talk(talk.services, talk.clock, talk.model, "auth0|other")
     await forgets(other, await put(other, KNOWN))
     [theirs] = await other.raw()
     assert set(mine["hashes"]).isdisjoint(theirs["hashes"])
@@ -400,7 +400,7 @@ async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> No
 
 async def test_a_vector_of_another_model_is_near_nothing(talk: Talk) -> None:
     await forgets(talk, await put(talk, KNOWN))
-    [tombstone] = await talk.house.memories.tombstones(talk.user_id)
+    [tombstone] = await talk.services.memories.tombstones(talk.user_id)
     assert tombstone.cosine([1.0, 0.0]) == 0.0
     assert signature_of([]) == b""
 
@@ -421,7 +421,7 @@ async def test_whoever_asks_for_it_has_it_remembered_again(talk: Talk) -> None:
     assert isinstance(proposal, Proposal)
     assert "like something you had forgotten" in proposal.rationale
     assert await talk.remembered() == []
-    await talk.house.memories.keep_proposed(talk.user_id, proposal.args["memory_ids"], talk.clock())
+    await talk.services.memories.keep_proposed(talk.user_id, proposal.args["memory_ids"], talk.clock())
     assert await talk.remembered() == ["Worked at Acme."]
     assert await talk.raw(status="forgotten") == []
 
@@ -461,7 +461,7 @@ async def drafted(talk: Talk, memory_id: str, kind: str = "card", **fields: Any)
             "parts": parts, **fields,
         }
     )  # fmt: skip
-    assert await talk.house.drafts.add(draft)
+    assert await talk.services.drafts.add(draft)
     return draft
 
 
@@ -470,9 +470,9 @@ async def asked(talk: Talk, proposal: Proposal, approval_id: str = "ap_1", **cha
     proposal = Proposal(proposal.act, proposal.args, evidence=proposal.evidence, preview=proposal.preview, shown={})
     asker = Asker(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(talk.house.candidate_app), "version_of", _no_version)
-        approval = await ask(talk.house, approval_id, proposal, asker, "ask")
-    changed = await talk.house.approvals.put(approval, approval.model_copy(update=changes)) if changes else approval
+        patch.setattr(type(talk.services.candidate_app), "version_of", _no_version)
+        approval = await ask(talk.services, approval_id, proposal, asker, "ask")
+    changed = await talk.services.approvals.put(approval, approval.model_copy(update=changes)) if changes else approval
     assert changed
     return changed
 
@@ -490,7 +490,7 @@ async def test_a_draft_that_rests_on_it_is_flagged_and_holds_nothing_of_it(talk:
     draft = await drafted(talk, memory_id)
     other = await drafted(talk, "another", id="d2", parts={"evidence": []})
     await forgets(talk, memory_id)
-    one, two = [await talk.house.drafts.get(talk.user_id, each.id) for each in (draft, other)]
+    one, two = [await talk.services.drafts.get(talk.user_id, each.id) for each in (draft, other)]
     assert (one.flagged, two.flagged) == (True, False)
     assert [each["id"] for each in one.parts["evidence"]] == ["profile"]
     publication = publication_of(one)
@@ -518,11 +518,11 @@ async def test_what_waits_and_cites_it_ends_as_changed_and_its_conversation_is_t
     await asked(talk, proposal, **decided)
     await asked(talk, headline("another"), "ap_2")
     await forgets(talk, memory_id)
-    approval = await talk.house.approvals.get(talk.user_id, "ap_1")
+    approval = await talk.services.approvals.get(talk.user_id, "ap_1")
     assert (approval.status, approval.news, approval.args) == ("changed", True, "{}")
     assert "forgotten" in (approval.outcome or "")
-    assert (await carry_out(talk.house, talk.user_id, "ap_1")).status == "changed"
-    assert (await talk.house.approvals.get(talk.user_id, "ap_2")).status == "pending"
+    assert (await carry_out(talk.services, talk.user_id, "ap_1")).status == "changed"
+    assert (await talk.services.approvals.get(talk.user_id, "ap_2")).status == "pending"
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
@@ -533,7 +533,7 @@ async def test_what_was_published_with_it_is_named_and_its_record_says_no_more(t
     told = await forgets(talk, memory_id)
     assert [each.title for each in told.published] == ["Publish your career card"]
     assert "“Publish your career card” on 2027-01-15" in told.note
-    assert (await talk.house.approvals.get(talk.user_id, "ap_1")).outcome == "Your card is published."
+    assert (await talk.services.approvals.get(talk.user_id, "ap_1")).outcome == "Your card is published."
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
@@ -546,7 +546,7 @@ async def test_what_is_asked_for_just_as_it_is_forgotten_is_never_carried_out(ta
     decided = {"status": "approved", "decided_at": talk.clock(), "decided_by": "queue"}
     for number, late in enumerate((proposal, headline(memory_id)), 1):
         await asked(talk, late, f"ap_{number}", **decided)
-        assert (await carry_out(talk.house, talk.user_id, f"ap_{number}")).status == "changed"
+        assert (await carry_out(talk.services, talk.user_id, f"ap_{number}")).status == "changed"
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
@@ -555,9 +555,9 @@ async def test_a_draft_that_is_written_just_as_it_is_forgotten_loses_it(talk: Ta
     await forgets(talk, memory_id)
     draft = await drafted(talk, memory_id, parts={})
     fresh = await drafted(talk, memory_id, id="late")
-    await talk.house.drafts.keep(talk.user_id, draft.id, section_experience=fresh.parts["section_experience"])
+    await talk.services.drafts.keep(talk.user_id, draft.id, section_experience=fresh.parts["section_experience"])
     for each in (draft, fresh):
-        left = await drop_forgotten(talk.house, talk.user_id, each.id)
+        left = await drop_forgotten(talk.services, talk.user_id, each.id)
         assert left.flagged
         assert "Was a nurse at Acme." not in str(left.parts)
 
@@ -567,7 +567,7 @@ async def test_a_draft_that_is_written_just_as_it_is_forgotten_loses_it(talk: Ta
 
 @contextmanager
 def chatting(talk: Talk, mongodb_uri: str) -> Iterator[Client]:
-    settings = settings_for(mongodb_uri, talk.model.base_url, talk.house.settings.mongodb_database)
+    settings = settings_for(mongodb_uri, talk.model.base_url, talk.services.settings.mongodb_database)
     with ChatServer(settings, clock=talk.clock) as server, Client(server.url, talk.user_id, talk.clock) as client:
         yield client
 
@@ -595,7 +595,7 @@ async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(tal
         await asked(talk, publication_of(draft))
         await asked(talk, headline(memory.id, "Nurse at Acme"), "ap_2", status="done", outcome="Done.")
         await talk.says("I led a team.", SAID, conversation_id="c3")
-        await talk.house.conversations.due_now(talk.user_id, "c3", talk.clock())
+        await talk.services.conversations.due_now(talk.user_id, "c3", talk.clock())
         assert await kept_of(talk, "Acme") >= {"user_memories", "agent_tool_calls", "agent_drafts", "agent_approvals"}
         answer = client.request("DELETE", f"/api/memories/{memory.id}").json()
         assert answer["forgotten"] == [memory.id]
@@ -623,7 +623,7 @@ async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(tal
 async def test_remembered_and_then_read_it_is_one(talk: Talk) -> None:
     text = "Remember that I live in Lisbon."
     await talk.says(text)
-    turn = Remembering(talk.house, talk.user_id, "c1", "msg1", text)
+    turn = Remembering(talk.services, talk.user_id, "c1", "msg1", text)
     await turn.remember("fact", "Lives in Lisbon.", "I live in Lisbon", ask=False)
     before = await talk.raw()
     talk.model.script(finds(note("Lives in Lisbon.", "I live in Lisbon")))
@@ -638,16 +638,16 @@ async def test_a_correction_takes_the_place_of_what_was_wrong_and_says_so(talk: 
     turn = in_a_turn(talk, "That is wrong, I live in Lisbon.")
     right = await turn.correct(wrong.id, "Lives in Lisbon.", "I live in Lisbon", ask=False)
     assert isinstance(right, Memory)
-    explained = await explain(talk.house, talk.user_id, right.id)
+    explained = await explain(talk.services, talk.user_id, right.id)
     assert [each.content for each in explained.before] == ["Lives in Berlin."]
     assert await talk.remembered() == ["Lives in Lisbon."]
     with pytest.raises(Invalid):
-        await correct(talk.house, talk.user_id, wrong.id, "Lives in Porto.")
+        await correct(talk.services, talk.user_id, wrong.id, "Lives in Porto.")
 
 
 async def test_of_two_corrections_at_once_one_holds(talk: Talk) -> None:
     wrong = await put(talk, "Lives in Berlin.")
-    made = (correct(talk.house, talk.user_id, wrong, f"Lives in {c}.") for c in ("Lisbon", "Porto"))
+    made = (correct(talk.services, talk.user_id, wrong, f"Lives in {c}.") for c in ("Lisbon", "Porto"))
     given = await asyncio.gather(*made, return_exceptions=True)
     [right] = [each for each in given if isinstance(each, Memory)]
     assert [type(each) for each in given if each is not right] == [Invalid]

@@ -44,7 +44,7 @@ async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(t
         asking = threading.Thread(target=client.say, args=("What did I do at Acme?", conversation_id))
         asking.start()
         talk.model.wait_until_held()
-        await forget(talk.house, talk.user_id, [memory_id])
+        await forget(talk.services, talk.user_id, [memory_id])
         talk.model.release()
         asking.join()
         client.say("Hello again.", conversation_id)
@@ -55,7 +55,7 @@ async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(t
 async def test_what_is_said_right_after_it_was_forgotten_is_not_withheld(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     with chatting(talk, mongodb_uri) as client:
-        await forget(talk.house, talk.user_id, [memory_id])
+        await forget(talk.services, talk.user_id, [memory_id])
         talk.clock.advance(1)
         conversation_id = client.say("I speak German.").conversation_id
         client.say("Hello.", conversation_id)
@@ -67,9 +67,9 @@ async def test_what_is_said_right_after_it_was_forgotten_is_not_withheld(talk: T
 async def test_what_a_turn_that_died_left_behind_is_withheld_too(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)
     talk.clock.advance(1)
-    await talk.house.conversations.claim(talk.user_id, "c1", NewTurn("dead", "m9", f"Again: {ACME}", talk.clock()))
+    await talk.services.conversations.claim(talk.user_id, "c1", NewTurn("dead", "m9", f"Again: {ACME}", talk.clock()))
     talk.clock.advance(60)
-    await forget(talk.house, talk.user_id, [memory_id])
+    await forget(talk.services, talk.user_id, [memory_id])
     talk.clock.advance(60)
     with chatting(talk, mongodb_uri) as client:
         client.say("Hello again.", "c1")
@@ -83,7 +83,7 @@ async def test_a_forgotten_exchange_is_not_made_again(talk: Talk, mongodb_uri: s
         events = client.say_ai_sdk("c1", user_says(ACME, "u1"))
         await talk.falls_silent()
         memory = await talk.memory("Worked at Acme as a nurse until 2019.")
-        await forget(talk.house, talk.user_id, [memory.id])
+        await forget(talk.services, talk.user_id, [memory.id])
         asked = len(talk.asked("/chat/completions"))
         again = {"id": "c1", "messages": [user_says(ACME, "u1")], "trigger": "regenerate-message"}
         response = client.request("POST", "/api/chat", json=again)
@@ -103,19 +103,19 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
     talk.model.script(finds(*quotes))
     step = Step(user_id=talk.user_id, conversation_id="c2", run_id="r")
     for state in (reading.extract, reading.reconcile):
-        step = await state(talk.house, step)
+        step = await state(talk.services, step)
     if late:  # the state has read what it stores
 
         async def too_late(*_: object) -> None:
             pass
 
         monkeypatch.setattr(Extractions, "drop", too_late)
-    await forget(talk.house, talk.user_id, [memory_id])
+    await forget(talk.services, talk.user_id, [memory_id])
     if late:
-        await storing.store(talk.house, step)
+        await storing.store(talk.services, step)
     else:
         with pytest.raises(NotFound):  # and it is read anew
-            await storing.store(talk.house, step)
+            await storing.store(talk.services, step)
         await talk.is_read(Step(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     assert await talk.remembered() == ["Speaks German."]
     assert "user_memories" not in await kept_of(talk, "Acme")
@@ -129,16 +129,16 @@ async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: T
     step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
     all_states = (reading.extract, reading.reconcile, storing.store)
     for state in all_states[:states]:
-        step = await state(talk.house, step)
+        step = await state(talk.services, step)
     if leaves:
-        await erase(talk.house, talk.user_id)
+        await erase(talk.services, talk.user_id)
     else:
-        await talk.house.extractions.drop(talk.user_id, "c1")
-        await talk.house.conversations.delete(talk.user_id, "c1")
-        await forget(talk.house, talk.user_id, [each.id for each in await talk.memories()])
+        await talk.services.extractions.drop(talk.user_id, "c1")
+        await talk.services.conversations.delete(talk.user_id, "c1")
+        await forget(talk.services, talk.user_id, [each.id for each in await talk.memories()])
     for state in all_states[states:]:
         with pytest.raises(NotFound):
-            await state(talk.house, step)
+            await state(talk.services, step)
     assert await kept_of(talk, "Acme") == set()
 
 
@@ -149,13 +149,13 @@ async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) ->
 
     async def and_meanwhile(*args: object) -> object:
         judged = await find(*args)  # type: ignore[arg-type]
-        await erase(talk.house, talk.user_id)
+        await erase(talk.services, talk.user_id)
         return judged
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "find_notes", and_meanwhile)
         with pytest.raises(NotFound):
-            await reading.extract(talk.house, step)
+            await reading.extract(talk.services, step)
     assert await kept_of(talk, "Acme") == set()
 
 

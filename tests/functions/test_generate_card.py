@@ -39,8 +39,8 @@ def environment(mongodb_uri: str, _model_server: ModelServer) -> Iterator[str]:
         for variable, value in variables.items():
             patch.setenv(variable, value)
         yield name
-        container.house.close()
-        container.full_house.close()
+        container.services.close()
+        container.model_services.close()
     with MongoClient(mongodb_uri) as client:
         client.drop_database(name)
 
@@ -58,7 +58,7 @@ def draft(environment: str, model: ModelServer) -> Draft:
         created_at=1.0,
         updated_at=1.0,
     )
-    container.house.run(lambda house: house.drafts.add(draft))
+    container.services.run(lambda services: services.drafts.add(draft))
     return draft
 
 
@@ -70,7 +70,7 @@ def call(state: str, draft: Draft, **given: Any) -> dict[str, Any]:
 
 
 def kept(draft: Draft) -> Draft:
-    return container.house.run(lambda house: house.drafts.get(draft.user_id, draft.id))
+    return container.services.run(lambda services: services.drafts.get(draft.user_id, draft.id))
 
 
 @pytest.mark.parametrize("state", sorted({*STATES} - {"note_end", "draft_section"}))
@@ -147,7 +147,7 @@ def test_only_what_failed_is_to_be_told_in_the_conversation_that_wanted_it(
     draft: Draft, error: str, news: bool
 ) -> None:
     wanted = draft.model_copy(update={"id": f"{draft.id}_wanted", "conversation_id": "c1"})
-    container.house.run(lambda house: house.drafts.add(wanted))
+    container.services.run(lambda services: services.drafts.add(wanted))
     for each in (draft, wanted):
         call("note_end", each, error={"Error": error})
     assert (kept(draft).news, kept(wanted).news) == (False, news)

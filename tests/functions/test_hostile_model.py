@@ -49,9 +49,9 @@ from qwestly_agent.stores import (
     usage,
 )
 from qwestly_agent.stores.search import to_binary
-from qwestly_agent.tools import TOOLS
-from qwestly_agent.tools.base import contract_of
 from qwestly_agent.tools.calls import MOST_CALLS
+from qwestly_agent.tools.catalog import TOOLS
+from qwestly_agent.tools.contract import contract_of
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, Event, settings_for, user_says
 
 CALLS = int(os.environ.get("HOSTILE_CALLS", "500"))

@@ -232,9 +232,9 @@ def test_what_ends_after_its_user_was_erased_leaves_no_account(
 def test_executions_that_wait_are_told_before_their_records_go(world: World) -> None:
     for approval_id, token in ((ONE, "waits-for-one"), (TWO, "waits-for-two")):
         world.wire.waiting.add(token)
-        sealed = world.run(lambda house, t=token, a=approval_id: house.workflows.seal(t, a))
+        sealed = world.run(lambda services, t=token, a=approval_id: services.workflows.seal(t, a))
         world.ask(approval_id, task_token=sealed)
-    erased = world.run(lambda house: erase(house, USER))
+    erased = world.run(lambda services: erase(services, USER))
     assert world.wire.calls["send_task_success"] == 2
     assert erased["agent_approvals"] == 2
     assert not world.dump()["agent_approvals"]
@@ -245,10 +245,10 @@ def test_an_execution_that_cannot_be_told_keeps_nothing_from_being_erased_and_no
 ) -> None:
     world.wire.waiting.add("waits-for-one")
     for approval_id, sealed_for in ((ONE, ONE), (TWO, ONE)):
-        sealed = world.run(lambda house, a=sealed_for: house.workflows.seal("waits-for-one", a))
+        sealed = world.run(lambda services, a=sealed_for: services.workflows.seal("waits-for-one", a))
         world.ask(approval_id, task_token=sealed)
         world.clock.advance(1)  # the newest, which cannot be told, is looked at first
-    assert world.run(lambda house: erase(house, USER))["agent_approvals"] == 2
+    assert world.run(lambda services: erase(services, USER))["agent_approvals"] == 2
     assert world.wire.calls["send_task_success"] == 1
     assert not world.dump()["agent_approvals"]
 
@@ -259,6 +259,6 @@ def test_an_export_that_cannot_be_read_is_an_error_and_no_half_of_one(
     async def gone(*_: Any) -> dict[str, int]:
         raise ServerSelectionTimeoutError("gone")
 
-    monkeypatch.setattr(type(chat.house.belongings), "counts", gone)
+    monkeypatch.setattr(type(chat.services.belongings), "counts", gone)
     answer = client.request("GET", "/api/me/export")
     assert (answer.status_code, json.loads(answer.text)["error"]["code"]) == (503, "unavailable")

@@ -39,12 +39,12 @@ IN_LISBON: tuple[MemoryType, str, str] = ("fact", "Lives in Lisbon", "I live in 
 
 
 def turn(talk: Talk, text: str, message_id: str = "msg1", conversation_id: str = "c1") -> Remembering:
-    return Remembering(talk.house, talk.user_id, conversation_id, message_id, text)
+    return Remembering(talk.services, talk.user_id, conversation_id, message_id, text)
 
 
 async def night(talk: Talk) -> Any:
-    step = await plan(talk.house, consolidation.Step(user_id=talk.user_id, run_id="night1"))
-    return await consolidation.apply(talk.house, step) if step.begun or step.questions else step
+    step = await plan(talk.services, consolidation.Step(user_id=talk.user_id, run_id="night1"))
+    return await consolidation.apply(talk.services, step) if step.begun or step.questions else step
 
 
 async def test_undo_after_a_night_merged_an_older_one_into_it(talk: Talk) -> None:
@@ -56,7 +56,7 @@ async def test_undo_after_a_night_merged_an_older_one_into_it(talk: Talk) -> Non
     talk.model.script(relates(("p1", "same", "Lives in Lisbon")))
     await night(talk)
     assert isinstance(m, Memory)
-    await undo(talk.house, talk.user_id, m.id)
+    await undo(talk.services, talk.user_id, m.id)
     assert await talk.remembered() == ["Lives in Lisbon, Portugal"]
 
 
@@ -70,7 +70,7 @@ async def test_settled_unchecked_keeps_its_undo(talk: Talk) -> None:
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon"]
     assert isinstance(m, Memory)
-    await undo(talk.house, talk.user_id, m.id)
+    await undo(talk.services, talk.user_id, m.id)
     assert await talk.remembered() == []
 
 
@@ -79,18 +79,18 @@ async def test_remember_again_after_undo_in_same_message(talk: Talk) -> None:
     text = "I live in Lisbon now."
     m = await turn(talk, text).remember(*IN_LISBON, ask=False)
     assert isinstance(m, Memory)
-    await undo(talk.house, talk.user_id, m.id)
+    await undo(talk.services, talk.user_id, m.id)
     p = await turn(talk, text).remember(*IN_LISBON, ask=False)
     assert isinstance(p, Proposal)
     ids = p.args["memory_ids"]
-    assert [e.status for e in await talk.house.memories.of_ids(talk.user_id, ids)] == ["proposed"]
+    assert [e.status for e in await talk.services.memories.of_ids(talk.user_id, ids)] == ["proposed"]
 
 
 async def test_a_correction_to_what_is_known_deletes_nothing(talk: Talk) -> None:
     await put(talk, "Lives in Porto")
     u = await put(talk, "Lives in Lisbon", status="unchecked")
     with suppress(Invalid):
-        await correct(talk.house, talk.user_id, u, "Lives in Porto")
+        await correct(talk.services, talk.user_id, u, "Lives in Porto")
     assert await talk.remembered() == ["Lives in Porto"]
 
 
@@ -100,15 +100,15 @@ async def test_forgotten_words_leave_the_preview_of_another_memory_question(talk
     src = Source(conversation_id="c1", message_ids=("msg1",))
     known = await put(talk, "Was a nurse at Acme until 2019.", "I worked at Acme as a nurse until 2019", source=src)
     p = await put(talk, "Has diabetes.", said, status="proposed", sensitive=True, source=src)
-    [memory] = await talk.house.memories.of_ids(talk.user_id, [p])
+    [memory] = await talk.services.memories.of_ids(talk.user_id, [p])
     await ask(
-        talk.house,
+        talk.services,
         "ap_x",
         keeping_of([memory], [p], "c1"),
         Asker(user_id=talk.user_id, run_id="r", level="L1"),
         "queue",
     )
-    await forget(talk.house, talk.user_id, [known])
+    await forget(talk.services, talk.user_id, [known])
     left = await kept_beside_the_transcript(talk, "Acme")
     assert left == []
 
@@ -121,7 +121,7 @@ async def test_forgotten_words_leave_the_context_of_unchecked(talk: Talk) -> Non
     src = Source(conversation_id="c1", message_ids=("msg1",))
     assert await talk.remembered("unchecked") == ["Lives in Lisbon"]
     known = await put(talk, "Was a nurse at Acme until 2019.", "I worked at Acme as a nurse until 2019", source=src)
-    await forget(talk.house, talk.user_id, [known])
+    await forget(talk.services, talk.user_id, [known])
     left = await kept_beside_the_transcript(talk, "Acme")
     talk.model.forget_requests()
     talk.model.script()
@@ -180,7 +180,7 @@ async def test_a_forget_card_is_not_carried_out_after_a_correction(talk: Talk, m
     x = await put(talk, "Lives in Lisbon.")
     with chatting(talk, mongodb_uri) as client:
         card = is_asked(talk, client, x)
-        await correct(talk.house, talk.user_id, x, "Lives in Porto.")
+        await correct(talk.services, talk.user_id, x, "Lives in Porto.")
         assert answers(client, card).json()["status"] == "changed"
 
 
@@ -192,7 +192,7 @@ async def test_outdated_not_asked_if_merged_with_something_said_yesterday(talk: 
     await put(talk, "Likes Go and Python", importance=0.2, last_seen=talk.clock())
     talk.model.script(relates(("p1", "same", "Likes Python and Go")))
     await night(talk)
-    assert await talk.house.approvals.all(talk.user_id, 0) == []
+    assert await talk.services.approvals.all(talk.user_id, 0) == []
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ async def test_undo_holds_against_extraction(talk: Talk, content: str, quote: st
     await talk.says(text)
     m = await turn(talk, text).remember(*IN_LISBON, ask=False)
     assert isinstance(m, Memory)
-    await undo(talk.house, talk.user_id, m.id)
+    await undo(talk.services, talk.user_id, m.id)
     talk.model.script(finds(note(content, quote)))
     await talk.falls_silent()
     assert await talk.remembered() == []
@@ -218,7 +218,7 @@ async def test_undo_holds_against_extraction(talk: Talk, content: str, quote: st
 
 async def test_a_long_lineage_stops_no_night(talk: Talk) -> None:
     x = await put(talk, "Worked at Acme", valid_until=to_datetime(talk.clock() - 86400))
-    coll = talk.house.memories.database["user_memories"]
+    coll = talk.services.memories.database["user_memories"]
     doc = (await talk.raw())[0]
     await coll.insert_many(
         [
@@ -240,7 +240,7 @@ async def test_a_long_lineage_stops_no_night(talk: Talk) -> None:
 async def test_unchecked_of_a_conversation_deleted_meanwhile(talk: Talk) -> None:
     await talk.says("I live in Lisbon now.")
     t = turn(talk, "I live in Lisbon now.")
-    await delete(talk.house, talk.user_id, "c1")
+    await delete(talk.services, talk.user_id, "c1")
     talk.model.script(*NO_JUDGE)
     await t.remember(*IN_LISBON, ask=False)
     talk.clock.advance(86400)
@@ -263,7 +263,7 @@ def test_explain_shows_no_unchecked(client: Client, model: ModelServer) -> None:
 
 async def test_retelling_whose_equal_waits_unchecked_becomes_a_question(talk: Talk) -> None:
     x = await put(talk, "Plays the cello in an orchestra in Porto")
-    await forget(talk.house, talk.user_id, [x])
+    await forget(talk.services, talk.user_id, [x])
     await talk.says("I play cello in an orchestra in Porto today.")
     talk.model.script(
         finds(note("Plays cello in an orchestra in Porto", "I play cello in an orchestra in Porto")), *NO_JUDGE
@@ -272,7 +272,7 @@ async def test_retelling_whose_equal_waits_unchecked_becomes_a_question(talk: Ta
     assert await talk.remembered("unchecked") == ["Plays cello in an orchestra in Porto"]
     await talk.says("I play cello in an orchestra in Porto today.", conversation_id="c2")
     talk.model.script(finds(note("Plays cello in an orchestra in Porto", "I play cello in an orchestra in Porto")))
-    coll = talk.house.memories.database["agent_conversations"]
+    coll = talk.services.memories.database["agent_conversations"]
     await coll.update_one({"id": "c1"}, {"$set": {"extract_at": 0.0}})
     await talk.falls_silent()
     assert await talk.remembered("proposed") == ["Plays cello in an orchestra in Porto"]
@@ -297,10 +297,10 @@ async def test_an_undo_and_a_correction_at_once_leave_one(talk: Talk) -> None:
     for n in range(5):
         a = await put(talk, f"Lives in Lisbon{n}")
         b = await put(talk, f"Lives in Porto{n}", undo_until=talk.clock() + 1000)
-        await talk.house.memories.supersede(talk.user_id, a, b, talk.clock())
+        await talk.services.memories.supersede(talk.user_id, a, b, talk.clock())
         await asyncio.gather(
-            undo(talk.house, talk.user_id, b),
-            correct(talk.house, talk.user_id, b, f"Lives in Faro{n}"),
+            undo(talk.services, talk.user_id, b),
+            correct(talk.services, talk.user_id, b, f"Lives in Faro{n}"),
             return_exceptions=True,
         )
         now = [e for e in await talk.remembered() if e.endswith(str(n))]
@@ -318,7 +318,7 @@ async def test_an_own_sentence_does_not_bring_back_what_was_forgotten_in_it(talk
     await talk.falls_silent()
     src = Source(conversation_id="c1", message_ids=("msg1",))
     known = await put(talk, "Was a nurse at Acme until 2019.", "I worked at Acme as a nurse until 2019", source=src)
-    await forget(talk.house, talk.user_id, [known])
+    await forget(talk.services, talk.user_id, [known])
     talk.model.script(judges(False))
     talk.clock.advance(3600)
     await talk.falls_silent()
@@ -329,11 +329,11 @@ async def test_what_was_said_again_since_the_plan_is_not_asked_about(talk: Talk)
     a = await put(talk, "Likes chess", importance=0.2, last_seen=talk.clock())
     b = await put(talk, "Likes tennis", importance=0.2, last_seen=talk.clock())
     talk.clock.advance(400 * 86400)
-    step = await plan(talk.house, consolidation.Step(user_id=talk.user_id, run_id="n"))
-    await talk.house.memories.reinforce(talk.user_id, a, ["msg77"], talk.clock())
-    await correct(talk.house, talk.user_id, b, "Likes squash")
-    await consolidation.apply(talk.house, step)
-    assert await talk.house.approvals.all(talk.user_id, 0) == []
+    step = await plan(talk.services, consolidation.Step(user_id=talk.user_id, run_id="n"))
+    await talk.services.memories.reinforce(talk.user_id, a, ["msg77"], talk.clock())
+    await correct(talk.services, talk.user_id, b, "Likes squash")
+    await consolidation.apply(talk.services, step)
+    assert await talk.services.approvals.all(talk.user_id, 0) == []
 
 
 async def test_until_a_year_is_until_its_last_day(talk: Talk) -> None:
@@ -343,19 +343,19 @@ async def test_until_a_year_is_until_its_last_day(talk: Talk) -> None:
     )
     await talk.falls_silent()
     await night(talk)
-    assert await talk.house.approvals.all(talk.user_id, 0) == []
+    assert await talk.services.approvals.all(talk.user_id, 0) == []
 
 
 async def test_a_yes_lifts_only_what_it_retells(talk: Talk) -> None:
     x = await put(talk, "Plays the cello in an orchestra in Porto")
     y = await put(talk, "Plays the cello in a quartet in Porto")
-    await forget(talk.house, talk.user_id, [x, y])
+    await forget(talk.services, talk.user_id, [x, y])
     await talk.says("I play cello in an orchestra in Porto.")
     r = await turn(talk, "I play cello in an orchestra in Porto.").remember(
         "fact", "Plays cello in an orchestra in Porto", "I play cello in an orchestra in Porto", ask=False
     )
     assert isinstance(r, Proposal)
-    await talk.house.memories.keep_proposed(talk.user_id, r.args["memory_ids"], talk.clock())
+    await talk.services.memories.keep_proposed(talk.user_id, r.args["memory_ids"], talk.clock())
     await talk.says("I play the cello in a quartet in Porto.", conversation_id="c2")
     talk.model.script(
         finds(), finds(note("Plays the cello in a quartet in Porto", "I play the cello in a quartet in Porto"))

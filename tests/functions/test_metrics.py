@@ -115,14 +115,14 @@ async def test_what_a_model_is_asked_outside_a_turn_costs_too(
 ) -> None:
     async with talking(mongodb_uri, database_name, model) as talk:
         await talk.says("I live in Lisbon.")
-        await talk.house.usage.enter(talk.user_id, "run", talk.clock())
+        await talk.services.usage.enter(talk.user_id, "run", talk.clock())
         assert '"_aws"' not in capsys.readouterr().out
         await talk.falls_silent()
         costs = [line["CostUsd"] for line in _lines(capsys.readouterr().out) if "CostUsd" in line]
         assert all(cost > 0 for [cost] in costs)
         assert len(costs) == 2  # who reads, and who judges
         assert sum(cost for [cost] in costs) == pytest.approx(
-            await talk.house.usage.spent_today(talk.user_id, talk.clock())
+            await talk.services.usage.spent_today(talk.user_id, talk.clock())
         )
 
 
@@ -160,7 +160,7 @@ def test_the_minutes_sweep_says_whether_everybodys_brake_is_on(
     world.pull_brake()  # a user's own is nobody's alarm
     world.sweep()
     assert _waiting(capsys) == (0, 0)
-    world.run(lambda house: house.signals.brake_on(EVERYBODY, world.clock()))
+    world.run(lambda services: services.signals.brake_on(EVERYBODY, world.clock()))
     world.sweep()
     assert _waiting(capsys) == (0, 1)
 

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.bootstrap import bootstrap
+from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.one_answer import one_answer
 from tests.servers import ChatServer, Client, FakeClock, settings_for
 
@@ -91,13 +91,13 @@ async def test_a_typed_answer_counts_towards_the_day_what_the_list_says(
     model: ModelServer, mongodb_uri: str, database_name: str, moment: str, peak: bool
 ) -> None:
     model.script(TYPED)
-    house = await bootstrap(settings_for(mongodb_uri, model.base_url, database_name), clock=clock_at(moment))
+    services = await bootstrap_models(settings_for(mongodb_uri, model.base_url, database_name), clock=clock_at(moment))
     try:
-        await house.usage.enter("u1", "run", house.clock())
+        await services.usage.enter("u1", "run", services.clock())
         await one_answer(
-            house, "u1", house.models["pro"], Words, "Well?", name="a", instructions="", seconds=20, retries=0
+            services, "u1", services.models["pro"], Words, "Well?", name="a", instructions="", seconds=20, retries=0
         )
-        spent = await house.usage.spent_today("u1", house.clock())
+        spent = await services.usage.spent_today("u1", services.clock())
     finally:
-        await house.close()
+        await services.close()
     assert spent == pytest.approx(usd(PRO[peak], COUNTED), rel=0.01)

@@ -19,9 +19,9 @@ from qwestly_agent.agents.make import make_agent
 from qwestly_agent.authority.model import Effect, Level
 from qwestly_agent.errors import InvalidSettings, Unavailable
 from qwestly_agent.llm import make_models
-from qwestly_agent.tools import TOOLS
 from qwestly_agent.tools.base import tool
 from qwestly_agent.tools.calls import MOST_CALLS
+from qwestly_agent.tools.catalog import TOOLS
 from tests.servers import Answer, ChatServer, Client, user_says
 
 
@@ -72,7 +72,7 @@ ECHO = tool(echo, effect="read", label="Saying it again…")
 
 
 def test_a_tool_without_an_effect_stops_the_start(chat: ChatServer) -> None:
-    model = make_models(chat.settings, chat.house.http)["fast"]
+    model = make_models(chat.settings, chat.services.http)["fast"]
     with pytest.raises(InvalidSettings, match="'echo' declares no effect"):
         make_agent("default", model, instructions="", tools=[Tool(echo)])
 
@@ -495,6 +495,6 @@ def test_a_tool_that_takes_a_user_id_stops_the_start(chat: ChatServer) -> None:
         """Peek."""
         return user_id
 
-    model = make_models(chat.settings, chat.house.http)["fast"]
+    model = make_models(chat.settings, chat.services.http)["fast"]
     with pytest.raises(InvalidSettings, match="takes a user id"):
         make_agent("default", model, instructions="", tools=[tool(peek, effect="read", label="Peeking…")])

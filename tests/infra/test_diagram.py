@@ -100,7 +100,7 @@ def of_grants() -> Iterator[Edge]:
 def of_code() -> Iterator[Edge]:
     for name, body in FUNCTIONS.items():
         door = door_of(body)
-        if door.parent.name == "chat" or "container.full_house" in door.read_text():
+        if door.parent.name == "chat" or "container.model_services" in door.read_text():
             yield name, "models", ""
         if CARRYING_OUT & names_used_by(door):
             yield name, "carry_out", ""
@@ -112,7 +112,7 @@ def door_of(body: Properties) -> Path:
 
 
 def names_used_by(door: Path) -> set[str]:
-    """In the door, and in what it calls of the module of the house that does its work."""
+    """In the door, and in what it calls of the module of the package that does its work."""
     tree = ast.parse(door.read_text())
     used = names_in(tree)
     for node in ast.walk(tree):

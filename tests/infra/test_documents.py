@@ -19,8 +19,8 @@ from qwestly_agent.authority.gate import TABLE
 from qwestly_agent.authority.model import Level, Status, Verb
 from qwestly_agent.observability import Event
 from qwestly_agent.settings import Settings, is_reference
-from qwestly_agent.tools import TOOLS
-from qwestly_agent.tools.base import contract_of
+from qwestly_agent.tools.catalog import TOOLS
+from qwestly_agent.tools.contract import contract_of
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})

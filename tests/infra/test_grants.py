@@ -26,10 +26,11 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS
-from qwestly_agent.bootstrap import House, bootstrap, bootstrap_without_models
+from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.container import Container
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.services import Services
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from tests import servers
@@ -119,8 +120,8 @@ class Calls:
 class Containers:
     """One for each function, as on Lambda, and one for the tests."""
 
-    def __init__(self, make_house: Callable[[str], Awaitable[Any]]) -> None:
-        self._make_house, self._lock = make_house, threading.Lock()
+    def __init__(self, make_services: Callable[[str], Awaitable[Any]]) -> None:
+        self._make_services, self._lock = make_services, threading.Lock()
         self._each: dict[str, Container[Any]] = {}
 
     def run(self, work: Callable[[Any], Awaitable[T]]) -> T:
@@ -137,7 +138,7 @@ class Containers:
         function = CALLER.get()
         with self._lock:
             if function not in self._each:
-                self._each[function] = Container(lambda: self._make_house(function))
+                self._each[function] = Container(lambda: self._make_services(function))
             return self._each[function]
 
 
@@ -184,7 +185,7 @@ class Person:
         """It is recorded, and whoever should wake the execution dies."""
         answer = Decision(decision="approve", args_digest=asked["args_digest"])
         user_id, approval_id = self.client.user_id, asked["approval_id"]
-        self.world.run(lambda house: decide(house, user_id, approval_id, answer, by="queue", where="the test"))
+        self.world.run(lambda services: decide(services, user_id, approval_id, answer, by="queue", where="the test"))
 
     def decides_and_the_sweep_tells(self, asked: dict[str, Any]) -> None:
         self.decides_unheard(asked)
@@ -207,8 +208,8 @@ class World:
     questions: list[dict[str, Any]]
     """What the function that asks was handed, the latest last."""
 
-    def run(self, work: Callable[[House], Awaitable[T]]) -> T:
-        return container.house.run(work)
+    def run(self, work: Callable[[Services], Awaitable[T]]) -> T:
+        return container.services.run(work)
 
     def invoke(self, function: str, event: dict[str, Any]) -> Any:
         answer = self.aws.invoke(TEMPLATE.name(function), event)
@@ -234,12 +235,12 @@ class World:
         return Person(self, client, address)
 
     def remembers_the_same_twice(self) -> None:
-        async def remember(house: House) -> None:
+        async def remember(services: Services) -> None:
             for content in ("Knows Python", "knows Python."):
                 memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
                 vector = embedding(content, DIMENSIONS)
                 # Equal for code, though they were stored as two: no model has to say so.
-                assert await house.memories.add("auth0|ada", memory, uuid.uuid4().hex, vector, self.clock())
+                assert await services.memories.add("auth0|ada", memory, uuid.uuid4().hex, vector, self.clock())
 
         self.run(remember)
 
@@ -301,11 +302,11 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         swapped = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL"}
         return Settings.from_env({**given, **{key: here[key] for key in here.keys() & (given.keys() | swapped)}})
 
-    async def make_house(function: str) -> Any:
-        return await bootstrap_without_models(settings_of(function), clock=clock)
-
-    async def make_full_house(function: str) -> Any:
+    async def make_services(function: str) -> Any:
         return await bootstrap(settings_of(function), clock=clock)
+
+    async def make_model_services(function: str) -> Any:
+        return await bootstrap_models(settings_of(function), clock=clock)
 
     def answer(self: Function, payload: bytes, context: Context) -> Answer:
         logical_id = BY_NAME[self.name]
@@ -337,16 +338,16 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         MongoClient(mongodb_uri) as client,
         AwsServer(TEMPLATE, secrets, hurried=True) as aws,
         pytest.MonkeyPatch.context() as patch,
-        closing(Containers(make_house)) as house,
-        closing(Containers(make_full_house)) as full_house,
+        closing(Containers(make_services)) as services,
+        closing(Containers(make_model_services)) as model_services,
     ):
         for variable, value in aws.variables.items():
             patch.setenv(variable, value)
         patch.setattr(Function, "answer", answer)
         patch.setattr(BaseClient, "_make_api_call", call)
         patch.setattr(servers, "create_app", create_app)
-        patch.setattr(container, "house", house)
-        patch.setattr(container, "full_house", full_house)
+        patch.setattr(container, "services", services)
+        patch.setattr(container, "model_services", model_services)
         _model_server.reset()
         with ChatServer(settings_of(CHAT), clock) as chat:
             everything_happens(World(aws, clock, _model_server, client[name], chat, ran, questions))

@@ -30,9 +30,10 @@ from infra.local.model_brain import embedding
 from infra.local.model_server import ModelServer
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
-from qwestly_agent.bootstrap import FullHouse, House, bootstrap, bootstrap_without_models
+from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.services import ModelServices, Services
 from tests.functions.talking import Talk
 from tests.infra.conftest import Layer
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until, wait_for_port
@@ -242,16 +243,16 @@ def cloud(mongodb_uri: str, _model_server: ModelServer, runtime: tuple[list[str 
         patch = closing.enter_context(pytest.MonkeyPatch.context())
         settings = settings_for(mongodb_uri, _model_server.base_url, name)
 
-        async def house() -> House:
-            return await bootstrap_without_models(settings, clock=clock)
-
-        async def full_house() -> FullHouse:
+        async def services() -> Services:
             return await bootstrap(settings, clock=clock)
 
-        patch.setattr(container, "house", container.Container(house))
-        patch.setattr(container, "full_house", container.Container(full_house))
-        closing.callback(container.full_house.close)
-        closing.callback(container.house.close)
+        async def model_services() -> ModelServices:
+            return await bootstrap_models(settings, clock=clock)
+
+        patch.setattr(container, "services", container.Container(services))
+        patch.setattr(container, "model_services", container.Container(model_services))
+        closing.callback(container.model_services.close)
+        closing.callback(container.services.close)
         yield Cloud(World(aws, app, clock, mongo[name]), sandboxes)
 
 
@@ -302,24 +303,24 @@ def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cl
 
 
 def test_what_somebody_said_is_read_remembered_and_merged(cloud: Cloud, ada: Person) -> None:
-    async def talked(house: FullHouse) -> None:
-        talk = Talk(house, cloud.world.clock, None, ada.user_id)  # type: ignore[arg-type]
+    async def talked(services: ModelServices) -> None:
+        talk = Talk(services, cloud.world.clock, None, ada.user_id)  # type: ignore[arg-type]
         await talk.says("I live in Leeds and work as a nurse.", conversation_id=ada.draft_id)
 
-    container.full_house.run(talked)
+    container.model_services.run(talked)
     read = cloud.world.aws.run(TEMPLATE.name("ExtractMemoriesMachine"), {"run_id": "swept"}, 40)
     assert (read.status, read.error) == ("SUCCEEDED", None)
     remembered = [each["content"] for each in cloud.world.database["user_memories"].find({"user_id": ada.user_id})]
     assert any("Leeds" in each for each in remembered)
 
-    async def remember(house: House) -> None:
+    async def remember(services: Services) -> None:
         for content in ("Knows Python", "knows Python."):
             memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
             vector = embedding(content, DIMENSIONS)
             # Equal for code, though they were stored as two: no model has to say so.
-            await house.memories.add(ada.user_id, memory, uuid.uuid4().hex, vector, time.time())
+            await services.memories.add(ada.user_id, memory, uuid.uuid4().hex, vector, time.time())
 
-    container.house.run(remember)
+    container.services.run(remember)
     night = cloud.world.aws.run(TEMPLATE.name("ConsolidateMachine"), {"run_id": "night of today"}, 40)
     assert night.status == "SUCCEEDED"
     merged = {"user_id": ada.user_id, "status": "merged"}

@@ -86,7 +86,7 @@ def answer(
 
 
 def typed(server: ModelServer, instructions: str, output: type[T], prompt: str) -> T:
-    """As the house asks: with an output tool."""
+    """As the package asks: with an output tool."""
 
     async def ask() -> T:
         async with openai.AsyncOpenAI(base_url=server.base_url, api_key="sk-test", max_retries=0, timeout=30) as client:

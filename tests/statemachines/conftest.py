@@ -20,8 +20,9 @@ from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, Approval, Level, Verb
 from qwestly_agent.authority.settling import settle
-from qwestly_agent.bootstrap import FullHouse, House, bootstrap, bootstrap_without_models
+from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.clock import to_datetime
+from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.settings import Settings
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
@@ -41,8 +42,8 @@ class World:
     database: Any
     """By pymongo's client that blocks."""
 
-    def run(self, work: Callable[[House], Awaitable[T]]) -> T:
-        return container.house.run(work)
+    def run(self, work: Callable[[Services], Awaitable[T]]) -> T:
+        return container.services.run(work)
 
     @contextmanager
     def instead_of(
@@ -121,7 +122,7 @@ class Person:
             created_at=self.world.clock(),
             updated_at=self.world.clock(),
         )
-        self.world.run(lambda house: house.drafts.add(draft))
+        self.world.run(lambda services: services.drafts.add(draft))
         ids = {"user_id": self.user_id, "draft_id": self.draft_id, "run_id": "run1", **given}
         self.execution = self.world.aws.start(MACHINE, ids, f"card-{self.draft_id}")
 
@@ -136,28 +137,30 @@ class Person:
         asked = self.asked()
         self.world.clock.advance(1)
         answer = Decision(decision=decision, args_digest=asked.args_digest, reason=reason)
-        return self.world.run(lambda house: how(house, self.user_id, asked.id, answer, by="queue", where="the test"))
+        return self.world.run(
+            lambda services: how(services, self.user_id, asked.id, answer, by="queue", where="the test")
+        )
 
     def is_carried_out(self) -> Approval:
         """As far as it can be now, by whoever sweeps up."""
         approval_id = self.asked().id
-        return self.world.run(lambda house: carry_out(house, self.user_id, approval_id))
+        return self.world.run(lambda services: carry_out(services, self.user_id, approval_id))
 
     def waits_no_longer(self) -> None:
         """The week of the state is over."""
         asked = self.asked()
         sealed = asked.task_token or ""
-        self.world.aws.let_time_out(self.world.run(lambda house: house.workflows.opened(sealed, asked.id)))
+        self.world.aws.let_time_out(self.world.run(lambda services: services.workflows.opened(sealed, asked.id)))
 
     def pulls_the_brake(self) -> None:
-        self.world.run(lambda house: house.signals.brake_on(self.user_id, self.world.clock()))
+        self.world.run(lambda services: services.signals.brake_on(self.user_id, self.world.clock()))
 
     def releases_the_brake(self) -> None:
-        self.world.run(lambda house: house.signals.brake_off(self.user_id))
+        self.world.run(lambda services: services.signals.brake_off(self.user_id))
 
     def is_at(self, level: Level) -> None:
         now = to_datetime(self.world.clock())
-        self.world.run(lambda house: house.autonomy.set_level(self.user_id, level, now))
+        self.world.run(lambda services: services.autonomy.set_level(self.user_id, level, now))
 
     def is_asked(self, times: int = 1) -> Approval:
         """Once they were asked so often."""
@@ -185,11 +188,11 @@ class Person:
         return ended.status, ended.states[-1]
 
     def draft(self) -> Draft:
-        return self.world.run(lambda house: house.drafts.get(self.user_id, self.draft_id))
+        return self.world.run(lambda services: services.drafts.get(self.user_id, self.draft_id))
 
     def approvals(self) -> list[Approval]:
         """Oldest first."""
-        return self.world.run(lambda house: house.approvals.all(self.user_id, 20))[::-1]
+        return self.world.run(lambda services: services.approvals.all(self.user_id, 20))[::-1]
 
     def asked(self) -> Approval:
         return self.approvals()[-1]
@@ -226,11 +229,11 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
     # Reading the contract takes a second, which a write would spend waiting.
     schema("Card")
 
-    async def house() -> House:
-        return await bootstrap_without_models(Settings.from_env(), clock=clock)
-
-    async def full_house() -> FullHouse:
+    async def services() -> Services:
         return await bootstrap(Settings.from_env(), clock=clock)
+
+    async def model_services() -> ModelServices:
+        return await bootstrap_models(Settings.from_env(), clock=clock)
 
     with (
         CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app,
@@ -240,13 +243,13 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
     ):
         for variable, value in {**secrets, **aws.variables, "CANDIDATE_API_URL": app.url}.items():
             patch.setenv(variable, value)
-        patch.setattr(container, "house", container.Container(house))
-        patch.setattr(container, "full_house", container.Container(full_house))
+        patch.setattr(container, "services", container.Container(services))
+        patch.setattr(container, "model_services", container.Container(model_services))
         world = World(aws, app, clock, client[name])
         world.let_time_pass_between_tries()
         yield world
-        container.house.close()
-        container.full_house.close()
+        container.services.close()
+        container.model_services.close()
         client.drop_database(name)
 
 

@@ -61,11 +61,11 @@ def has_told(world: World, *contents: str, name: str = "") -> str:
     """A user of whom this is remembered, since today."""
     user_id = f"auth0|{name or uuid.uuid4().hex}"
 
-    async def remember(house: Any) -> None:
+    async def remember(services: Any) -> None:
         for content in contents:
             memory = Memory(id=uuid.uuid4().hex, type="skill", content=content)
             vector = embedding(content, DIMENSIONS)
-            assert await house.memories.add(user_id, memory, hash_of(content), vector, world.clock())
+            assert await services.memories.add(user_id, memory, hash_of(content), vector, world.clock())
             world.clock.advance(1)
 
     world.run(remember)
@@ -286,11 +286,11 @@ def test_a_failure_that_is_nobodys_rings_the_alarm(world: World, state: str) -> 
 
 def test_a_braked_user_is_passed_over_and_due_the_next_night(world: World, metrics: Metrics) -> None:
     ada, bob = has_told(world, *SAME), has_told(world, *SAME)
-    world.run(lambda house: house.signals.brake_on(ada, world.clock()))
+    world.run(lambda services: services.signals.brake_on(ada, world.clock()))
     assert consolidates(world).status == "SUCCEEDED"
     assert (merged(world, ada), merged(world, bob)) == (0, 1)
     assert metrics()["FailedConsolidations"] == 0
-    world.run(lambda house: house.signals.brake_off(ada))
+    world.run(lambda services: services.signals.brake_off(ada))
     assert consolidates(world).status == "SUCCEEDED"
     assert merged(world, ada) == 1
 

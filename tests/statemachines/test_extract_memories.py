@@ -18,9 +18,9 @@ from qwestly_agent.authority.answering import expire
 from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.model import Approval, Verb
 from qwestly_agent.authority.settling import settle
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.errors import Braked, Internal, ModelRefused, ModelUnavailable, NotFound, OverBudget
 from qwestly_agent.memory import pipeline
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
 from tests.functions.talking import Talk
@@ -45,12 +45,12 @@ class Speaker:
     user_id: str = field(default_factory=lambda: f"auth0|{uuid.uuid4().hex}")
 
     def talk(self, work: Callable[[Talk], Awaitable[T]]) -> T:
-        async def talked(house: FullHouse) -> T:
-            talk = Talk(house, self.world.clock, self.model, self.user_id)
+        async def talked(services: ModelServices) -> T:
+            talk = Talk(services, self.world.clock, self.model, self.user_id)
             talk.turns = next(_turns) * 100
             return await work(talk)
 
-        return container.full_house.run(talked)
+        return container.model_services.run(talked)
 
     def says(self, *said: str, conversation_id: str = "c1") -> None:
         self.talk(lambda talk: talk.says(*said, conversation_id=conversation_id))
@@ -73,7 +73,7 @@ class Speaker:
 
     def asked(self, times: int = 1) -> Approval:
         def found() -> list[Approval]:
-            approvals = self.world.run(lambda house: house.approvals.all(self.user_id, 20))
+            approvals = self.world.run(lambda services: services.approvals.all(self.user_id, 20))
             return approvals if len(approvals) == times else []
 
         return until(found, 15)[0]
@@ -81,16 +81,16 @@ class Speaker:
     def decides(self, decision: Verb, how: Callable[..., Awaitable[Any]] = settle) -> None:
         asked = self.asked()
         answer = Decision(decision=decision, args_digest=asked.args_digest)
-        self.world.run(lambda house: how(house, self.user_id, asked.id, answer, by="queue", where="the test"))
+        self.world.run(lambda services: how(services, self.user_id, asked.id, answer, by="queue", where="the test"))
 
     def waits_no_longer(self) -> None:
         """The week of the state is over."""
         asked = self.asked()
         sealed = asked.task_token or ""
-        self.world.aws.let_time_out(self.world.run(lambda house: house.workflows.opened(sealed, asked.id)))
+        self.world.aws.let_time_out(self.world.run(lambda services: services.workflows.opened(sealed, asked.id)))
 
     def pulls_the_brake(self) -> None:
-        self.world.run(lambda house: house.signals.brake_on(self.user_id, self.world.clock()))
+        self.world.run(lambda services: services.signals.brake_on(self.user_id, self.world.clock()))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -253,7 +253,7 @@ def test_where_nobody_decides_in_a_week_it_is_as_if_it_had_not_been_found(
     asked = ada.asked()
     world.clock.now = asked.expires_at + 60
     if swept:  # and whoever swept died before the execution was told
-        world.run(lambda house: expire(house, asked, house.clock()))
+        world.run(lambda services: expire(services, asked, services.clock()))
     ada.waits_no_longer()
     ends(world, execution)
     assert ada.asked().status == "expired"
@@ -311,7 +311,7 @@ def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
             answer = own(event, context)
             if event["user_id"] == ada.user_id:
                 found = pipeline.Step.model_validate(answer).memory_ids
-                world.run(lambda house: house.memories.forget(ada.user_id, found, house.clock()))
+                world.run(lambda services: services.memories.forget(ada.user_id, found, services.clock()))
             return answer
 
         return handler
@@ -368,7 +368,9 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
             ends(world, silence(world))
             world.clock.advance(max(pipeline.TRY_AGAIN_SECONDS))
     assert len(handed) == len(pipeline.TRY_AGAIN_SECONDS) + 1
-    [aside] = [each for each in world.run(lambda house: house.sweeps.set_aside(100)) if each[:2] == (ada.user_id, "c1")]
+    [aside] = [
+        each for each in world.run(lambda services: services.sweeps.set_aside(100)) if each[:2] == (ada.user_id, "c1")
+    ]
     assert aside[2]["cause"] == "Internal"
 
 

@@ -15,11 +15,11 @@ from qwestly_agent.authority import carrying_out
 from qwestly_agent.authority.answering import expire
 from qwestly_agent.authority.carrying_out import FINDING_OUT, STOPPED
 from qwestly_agent.authority.model import Approval
-from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.pipeline import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.errors import Braked, Invalid, OverBudget
 from qwestly_agent.memory.forgetting import forget
+from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
@@ -69,7 +69,7 @@ def test_a_headline_is_shown_and_published_whole_or_not_at_all(maya: Person, wor
                 section = {"kind": "headline", "heading": "Headline", "claims": claims}
                 verdicts = [{"outcome": "supported"}] * 2
                 kept = {"round": event["round"], "section": section, "verdicts": verdicts, "done": True}
-                world.run(lambda house: house.drafts.keep(maya.user_id, maya.draft_id, section_headline=kept))
+                world.run(lambda services: services.drafts.keep(maya.user_id, maya.draft_id, section_headline=kept))
             return answer
 
         return handler
@@ -157,7 +157,7 @@ def test_nobody_decides_in_a_week(ada: Person, world: World, swept: bool) -> Non
     asked = ada.is_asked()
     world.clock.now = asked.expires_at + 60
     if swept:  # and whoever swept died before the execution was told
-        world.run(lambda house: expire(house, asked, house.clock()))
+        world.run(lambda services: expire(services, asked, services.clock()))
     ada.waits_no_longer()
     assert ada.outcome() == ("SUCCEEDED", "expired")
     assert ada.asked().status == "expired"
@@ -369,8 +369,8 @@ def test_a_level_that_falls_while_it_is_drafted_ends_it_as_drafted(ada: Person, 
 
 
 def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: ModelServer) -> None:
-    world.run(lambda house: house.usage.enter(ada.user_id, "run", house.clock()))
-    world.run(lambda house: house.usage.spend(ada.user_id, {"cost_usd": 1.0}, house.clock()))
+    world.run(lambda services: services.usage.enter(ada.user_id, "run", services.clock()))
+    world.run(lambda services: services.usage.spend(ada.user_id, {"cost_usd": 1.0}, services.clock()))
     ada.wants_a_card()
     assert ada.outcome() == ("FAILED", "failed")
     assert ada.draft().label == OverBudget.sentence
@@ -385,18 +385,18 @@ BEFORE_GROUNDING_USD = 0.005187
 def test_a_card_costs_at_most_three_tenths_more_than_before_it_was_judged_by_a_model(
     maya: Person, world: World
 ) -> None:
-    world.run(lambda house: house.usage.enter(maya.user_id, "run", house.clock()))
+    world.run(lambda services: services.usage.enter(maya.user_id, "run", services.clock()))
     maya.wants_a_card()
     maya.is_asked()
-    spent = world.run(lambda house: house.usage.spent_today(maya.user_id, house.clock()))
+    spent = world.run(lambda services: services.usage.spent_today(maya.user_id, services.clock()))
     assert BEFORE_GROUNDING_USD < spent <= 1.3 * BEFORE_GROUNDING_USD
 
 
 def test_what_drafting_costs_counts_towards_the_day(ada: Person, world: World) -> None:
-    world.run(lambda house: house.usage.enter(ada.user_id, "run", house.clock()))
+    world.run(lambda services: services.usage.enter(ada.user_id, "run", services.clock()))
     ada.wants_a_card()
     ada.is_asked()
-    assert world.run(lambda house: house.usage.spent_today(ada.user_id, house.clock())) > 0.0005
+    assert world.run(lambda services: services.usage.spent_today(ada.user_id, services.clock())) > 0.0005
 
 
 # --- the brake --------------------------------------------------------------------------------------------------------
@@ -602,7 +602,7 @@ def test_a_card_is_drafted_anew_without_what_was_forgotten(maya: Person, world: 
         maya.decides_unheard("approve")
     [memory] = world.database["user_memories"].find({"user_id": maya.user_id})
     world.clock.advance(1)
-    world.run(lambda house: forget(house, maya.user_id, [memory["_id"]]))
+    world.run(lambda services: forget(services, maya.user_id, [memory["_id"]]))
     second = maya.is_asked(2)
     assert (maya.approvals()[0].status, second.revises) == ("changed", first.id)
     assert not maya.draft().flagged
@@ -623,11 +623,11 @@ def test_what_is_forgotten_in_the_moment_of_the_effect_is_not_published(
     [memory] = world.database["user_memories"].find({"user_id": maya.user_id})
     look, looked = carrying_out.rests_on_forgotten, list[str]()
 
-    async def rests_on_forgotten(house: House, approval: Approval) -> bool:
+    async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
         if approval.status == "executing" and not looked:
             looked.append(approval.id)
-            await forget(house, maya.user_id, [memory["_id"]])
-        return await look(house, approval)
+            await forget(services, maya.user_id, [memory["_id"]])
+        return await look(services, approval)
 
     monkeypatch.setattr(carrying_out, "rests_on_forgotten", rests_on_forgotten)
     maya.decides("approve")
@@ -728,7 +728,7 @@ def dies(own: Callable[..., Any], nth: int, after: bool) -> Callable[..., Any]:
     """At the nth call, before or after it did what it does."""
     calls: list[None] = []
 
-    async def call(self: House, *args: Any, **more: Any) -> Any:
+    async def call(self: Services, *args: Any, **more: Any) -> Any:
         calls.append(None)
         if len(calls) == nth and not after:
             raise Killed

@@ -8,7 +8,6 @@ import pytest
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.forgetting import FORGOTTEN, forget_in_drafts
 from qwestly_agent.cards.model import Style
 from qwestly_agent.cards.pipeline import NothingToTell
@@ -17,6 +16,7 @@ from qwestly_agent.cards.starting import ALIVE_SECONDS, MOST_WAITING, Cards, Pro
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.errors import Braked, Invalid, NotFound, Unavailable
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import until
@@ -24,17 +24,19 @@ from tests.statemachines.conftest import Person, World
 
 
 def begins(person: Person, style: Style = "concise", run: str = "run1", wish: str = "") -> Draft:
-    draft = container.full_house.run(lambda house: Cards(house, person.user_id, run, "c1").start(style, wish))
+    draft = container.model_services.run(lambda services: Cards(services, person.user_id, run, "c1").start(style, wish))
     person.draft_id = draft.id
     return draft
 
 
 def about(person: Person, wish: str = "") -> ProfileText:
-    return container.full_house.run(lambda house: Cards(house, person.user_id, "run1", "c1").about("story", wish))
+    return container.model_services.run(
+        lambda services: Cards(services, person.user_id, "run1", "c1").about("story", wish)
+    )
 
 
 def drafts_of(person: Person) -> list[Draft]:
-    return container.full_house.run(lambda house: house.drafts.all(person.user_id, 10))
+    return container.model_services.run(lambda services: services.drafts.all(person.user_id, 10))
 
 
 def executions(person: Person) -> int:
@@ -52,10 +54,10 @@ def test_a_card_is_made_beside_the_conversation_that_wanted_it(ada: Person) -> N
 @pytest.mark.thorough
 def test_a_card_whose_conversation_is_deleted_is_asked_about_no_longer(ada: Person) -> None:
     turn = NewTurn("run1", "m1", "Make me a card", ada.world.clock())
-    container.full_house.run(lambda house: house.conversations.create(ada.user_id, "c1", turn, "default"))
+    container.model_services.run(lambda services: services.conversations.create(ada.user_id, "c1", turn, "default"))
     begins(ada)
     ada.is_asked()
-    container.full_house.run(lambda house: delete(house, ada.user_id, "c1"))
+    container.model_services.run(lambda services: delete(services, ada.user_id, "c1"))
     until(lambda: [each.status for each in ada.world.aws.workflows() if ada.draft_id in each.name] == ["SUCCEEDED"])
     assert (ada.draft().status, ada.draft().conversation_id) == ("expired", None)
 
@@ -86,7 +88,7 @@ def test_no_more_cards_are_begun_than_somebody_would_read(ada: Person) -> None:
             created_at=now,
             updated_at=now,
         )
-        assert container.full_house.run(lambda house, draft=draft: house.drafts.add(draft))
+        assert container.model_services.run(lambda services, draft=draft: services.drafts.add(draft))
     with pytest.raises(Invalid, match="Several cards wait"):
         begins(ada)
     assert executions(ada) == 0
@@ -104,21 +106,21 @@ def test_a_card_that_was_not_heard_of_for_long_stands_in_nobodys_way(ada: Person
 
 
 def test_a_card_that_cannot_be_begun_is_not_shown_as_if_it_were_being_made(ada: Person, world: World) -> None:
-    async def begin(house: FullHouse) -> None:
-        nowhere = replace(house, settings=replace(house.settings, card_machine_arn="arn:aws:states:none"))
+    async def begin(services: ModelServices) -> None:
+        nowhere = replace(services, settings=replace(services.settings, card_machine_arn="arn:aws:states:none"))
         with pytest.raises(Unavailable):
             await Cards(nowhere, ada.user_id, "run1", "c1").start("standard", "")
-        [draft] = await house.drafts.all(ada.user_id, 10)
+        [draft] = await services.drafts.all(ada.user_id, 10)
         assert draft.status == "failed"
 
-    container.full_house.run(begin)
+    container.model_services.run(begin)
 
 
 def test_an_about_section_is_written_from_evidence_and_kept(maya: Person) -> None:
     written = about(maya)
     assert "Product manager with an engineer's past." in text_of(written.checked)
     assert not written.checked.left_out
-    draft = container.full_house.run(lambda house: house.drafts.get(maya.user_id, written.draft_id))
+    draft = container.model_services.run(lambda services: services.drafts.get(maya.user_id, written.draft_id))
     assert (draft.kind, draft.status, draft.style) == ("about", "drafted", "story")
     with pytest.raises(NotFound):
         publication_of(draft)
@@ -159,8 +161,8 @@ def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_t
     maya: Person, model: ModelServer
 ) -> None:
     first = about(maya)
-    again = container.full_house.run(
-        lambda house: Cards(house, maya.user_id, "run2", "c1").about("story", "more fun", first.draft_id)
+    again = container.model_services.run(
+        lambda services: Cards(services, maya.user_id, "run2", "c1").about("story", "more fun", first.draft_id)
     )
     assert (again.unchanged, first.unchanged) == (True, False)
     assert again.draft_id != first.draft_id
@@ -214,7 +216,9 @@ def test_a_claim_whose_evidence_was_forgotten_is_not_proposed(maya: Person) -> N
     maya.is_asked()
     draft = maya.draft()
     forgotten = next(each["id"] for each in draft.parts["evidence"] if each["id"].startswith("employment:1"))
-    container.full_house.run(lambda house: forget_in_drafts(house, maya.user_id, [forgotten], lambda _: False))
+    container.model_services.run(
+        lambda services: forget_in_drafts(services, maya.user_id, [forgotten], lambda _: False)
+    )
     proposal = publication_of(maya.draft())
     assert "Northwind" not in str(proposal.args)
     assert proposal.preview

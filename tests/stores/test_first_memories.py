@@ -9,10 +9,10 @@ from typing import cast
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.errors import Unavailable
 from qwestly_agent.memory.finding import EMBEDDING_SECONDS, MOST_SALIENT, best_by_words, first_memories
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Document
 from tests.servers import USER
@@ -38,7 +38,7 @@ class Embeddings:
 
 
 @dataclass
-class House:
+class Services:
     memories: Memories
     embeddings: Embeddings
     logger: logging.Logger = logging.getLogger("test")  # noqa: RUF009
@@ -90,10 +90,10 @@ def a_memory(memory_id: str, content: str, importance: float) -> Memory:
 async def first(
     memories: Memories, embeddings: Embeddings, sleep: Sleep, message: str = "My oboe is broken"
 ) -> list[str]:
-    house = cast(FullHouse, House(memories, embeddings))
+    services = cast(ModelServices, Services(memories, embeddings))
     salient = await memories.most_salient(USER, MOST_SALIENT + 1)
-    by_words = await best_by_words(house, USER, message)
-    return [each.id for each in await first_memories(house, USER, message, salient, by_words, sleep=sleep)]
+    by_words = await best_by_words(services, USER, message)
+    return [each.id for each in await first_memories(services, USER, message, salient, by_words, sleep=sleep)]
 
 
 SALIENT = [f"salient{n:02}" for n in range(MOST_SALIENT)]

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from qwestly_agent.bootstrap import bootstrap
+from qwestly_agent.bootstrap import bootstrap_chat
 from qwestly_agent.errors import InvalidSettings
 from tests.servers import settings_for
 
@@ -32,10 +32,10 @@ def nothing_opens(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 async def test_what_cannot_work_is_named_before_anything_is_opened(changes: dict[str, str], named: str) -> None:
     with pytest.raises(InvalidSettings, match=named):
-        await bootstrap(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", **changes))
+        await bootstrap_chat(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", **changes))
 
 
 @pytest.mark.anyio
 async def test_a_missing_embeddings_key_is_named() -> None:
     with pytest.raises(InvalidSettings, match="OPENAI_API_KEY"):
-        await bootstrap(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", embeddings_base_url=""))
+        await bootstrap_chat(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", embeddings_base_url=""))

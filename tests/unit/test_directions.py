@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src"
-HOUSE = sorted((SRC / "qwestly_agent").rglob("*.py"))
+PACKAGE = sorted((SRC / "qwestly_agent").rglob("*.py"))
 DOORS = sorted((ROOT / "functions").rglob("*.py"))
 
 CLIENTS = {"AsyncMongoClient", "AsyncOpenAI", "AsyncClient", "DefaultAsyncHttpx2Client", "Session", "client"}
@@ -20,7 +20,7 @@ CLIENTS = {"AsyncMongoClient", "AsyncOpenAI", "AsyncClient", "DefaultAsyncHttpx2
 
 
 def name_of(path: Path) -> str:
-    """As the rules below write it: `stores.search` in the house, `functions/chat/app.py` elsewhere."""
+    """As the rules below write it: `stores.search` in the package, `functions/chat/app.py` elsewhere."""
     if path.is_relative_to(SRC):
         return ".".join(path.relative_to(SRC / "qwestly_agent").with_suffix("").parts).removesuffix(".__init__")
     return path.relative_to(ROOT).as_posix()
@@ -39,7 +39,7 @@ def imports_of(path: Path) -> set[str]:
     return found
 
 
-def imports_from_house(path: Path) -> set[str]:
+def imports_from_package(path: Path) -> set[str]:
     return {name.removeprefix("qwestly_agent.") for name in imports_of(path) if name.startswith("qwestly_agent.")}
 
 
@@ -52,24 +52,24 @@ def calls_in(path: Path) -> Iterator[str]:
 
 
 def those_under(*folders: str) -> list[Path]:
-    return [path for path in HOUSE if name_of(path).partition(".")[0] in folders]
+    return [path for path in PACKAGE if name_of(path).partition(".")[0] in folders]
 
 
 def begins_with(name: str, *modules: str) -> bool:
     return any(name == module or name.startswith(f"{module}.") for module in modules)
 
 
-def test_the_house_knows_no_door_and_nothing_of_the_laptop_or_the_tests() -> None:
-    for path in HOUSE:
+def test_the_package_knows_no_door_and_nothing_of_the_laptop_or_the_tests() -> None:
+    for path in PACKAGE:
         wrong = {name for name in imports_of(path) if begins_with(name, "functions", "infra", "tests", "app")}
         assert not wrong, name_of(path)
 
 
-def test_a_door_knows_the_house_and_no_other_door() -> None:
+def test_a_door_knows_the_package_and_no_other_door() -> None:
     neighbours = {path.parent.name for path in DOORS} | {path.stem for path in DOORS} | {"functions", "infra", "tests"}
     for path in DOORS:
         assert not {name for name in imports_of(path) if begins_with(name, *neighbours)}, name_of(path)
-        assert imports_from_house(path), name_of(path)
+        assert imports_from_package(path), name_of(path)
 
 
 MODELS = (
@@ -89,7 +89,7 @@ def test_stores_and_clients_know_models_errors_settings_and_the_clock(folder: st
     for path in those_under(folder):
         wrong = {
             name
-            for name in imports_from_house(path)
+            for name in imports_from_package(path)
             if not begins_with(name, folder, *MODELS) and name not in ("memory", "authority")
         }
         assert not wrong, name_of(path)
@@ -99,22 +99,22 @@ def test_agents_and_tools_reach_the_world_only_through_their_deps() -> None:
     world = ("pymongo", "openai", "httpx2", "boto3", "botocore", "os", "socket", "time", "urllib")
     for path in those_under("agents", "tools"):
         assert not {name for name in imports_of(path) if begins_with(name, *world)}, name_of(path)
-        known = {name for name in imports_from_house(path) if begins_with(name, "stores", "clients")}
+        known = {name for name in imports_from_package(path) if begins_with(name, "stores", "clients")}
         if name_of(path) != "agents.base":
             assert not known, name_of(path)
-        assert not {name for name in imports_from_house(path) if begins_with(name, "bootstrap", "settings", "chat")}
+        assert not {name for name in imports_from_package(path) if begins_with(name, "bootstrap", "settings", "chat")}
 
 
 def test_the_types_of_the_deps_are_named_and_not_made() -> None:
     base = SRC / "qwestly_agent" / "agents" / "base.py"
-    types = {name.rpartition(".")[2] for name in imports_from_house(base) if begins_with(name, "stores", "clients")}
+    types = {name.rpartition(".")[2] for name in imports_from_package(base) if begins_with(name, "stores", "clients")}
     assert types
     assert not types & set(calls_in(base))
 
 
 def test_only_the_settings_read_the_environment() -> None:
     readers = set()
-    for path in [*HOUSE, *DOORS]:
+    for path in [*PACKAGE, *DOORS]:
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case (
@@ -126,7 +126,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 
 def test_only_bootstrap_and_the_one_way_to_a_provider_build_clients() -> None:
-    builders = {name_of(path) for path in [*HOUSE, *DOORS] if clients_in(path) & set(calls_in(path))}
+    builders = {name_of(path) for path in [*PACKAGE, *DOORS] if clients_in(path) & set(calls_in(path))}
     assert builders == {"bootstrap", "clients.openai"}
 
 
@@ -137,13 +137,13 @@ def clients_in(path: Path) -> set[str]:
 
 
 def test_the_one_way_to_a_provider_is_used_by_bootstrap_and_the_models_alone() -> None:
-    callers = {name_of(path) for path in [*HOUSE, *DOORS] if "make_openai_client" in calls_in(path)}
+    callers = {name_of(path) for path in [*PACKAGE, *DOORS] if "make_openai_client" in calls_in(path)}
     assert callers == {"bootstrap", "llm"}
 
 
 def test_only_bootstrap_makes_stores() -> None:
-    for path in [*HOUSE, *DOORS]:
-        stores = {name for name in imports_from_house(path) if begins_with(name, "stores", "clients")}
+    for path in [*PACKAGE, *DOORS]:
+        stores = {name for name in imports_from_package(path) if begins_with(name, "stores", "clients")}
         made = {name.rpartition(".")[2] for name in stores} & set(calls_in(path)) & STORES
         assert not made or name_of(path) == "bootstrap" or name_of(path).startswith("stores."), name_of(path)
 

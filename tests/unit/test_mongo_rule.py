@@ -153,7 +153,7 @@ def test_a_write_to_the_candidate_apps_collections_is_caught(write: dict[str, An
     name = next(iter(write))
     said = complaint_about({**write, name: collection}, STORE)
     assert said
-    assert said.startswith(f"{STORE} sent {name} on {collection}, which the house may only read: ")
+    assert said.startswith(f"{STORE} sent {name} on {collection}, which the package may only read: ")
     assert USER in said
 
 

@@ -2,28 +2,26 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, DeferredToolRequests
 
 from qwestly_agent.agents.spending import Spending
+from qwestly_agent.authority.asking import Asking
 from qwestly_agent.authority.model import Level
+from qwestly_agent.cards.starting import Cards
 from qwestly_agent.clients.query_vectors import QueryVectors
 from qwestly_agent.clock import Clock
 from qwestly_agent.errors import AgentError
 from qwestly_agent.llm import Tier, TierModel
+from qwestly_agent.memory.remembering import Remembering
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
-
-if TYPE_CHECKING:  # which know the deps
-    from qwestly_agent.authority.asking import Asking
-    from qwestly_agent.cards.starting import Cards
-    from qwestly_agent.memory.remembering import Remembering
-    from qwestly_agent.tools.calls import Calls
+from qwestly_agent.tools.calls import Calls
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,10 @@ class AgentDeps:
     docs: Docs
     query_vectors: QueryVectors
     drafts: Drafts
-    cards: "Cards"
-    remembering: "Remembering"
+    cards: Cards
+    remembering: Remembering
     """Where what the user asks to be kept, corrected or forgotten is done."""
-    asking: "Asking"
+    asking: Asking
     """Where a proposal is handed in."""
     level: Level
     """How far the user lets the agent go."""
@@ -48,7 +46,7 @@ class AgentDeps:
     """What the user wrote in this conversation, this turn's last."""
     stranger_spoke_before: bool
     """Whether others' text entered the prompt in this turn's message, or in the turn before."""
-    calls: "Calls"
+    calls: Calls
     """The run's own tool calls, so far."""
     spending: Spending
     failure_of: Callable[[BaseException], AgentError]

@@ -51,8 +51,8 @@ from qwestly_agent.authority.words import waiting
 from qwestly_agent.errors import AgentError, Braked, DataGone, Invalid, InvalidSettings, ModelUnavailable, NotFound
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.text import ids_in, quoted, visible_data, well_formed
-from qwestly_agent.tools.base import Contract, contract_of
 from qwestly_agent.tools.calls import Call, id_of, name_of
+from qwestly_agent.tools.contract import Contract, contract_of
 
 Context: TypeAlias = RunContext[AgentDeps]
 

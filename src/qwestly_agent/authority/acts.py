@@ -31,11 +31,11 @@ from qwestly_agent.authority.model import (
     digest_of,
     written,
 )
-from qwestly_agent.bootstrap import House
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import CardText, Changed, Done, Outcome, Preference, ProfileField, Refused
 from qwestly_agent.memory.forgetting import forget_exactly
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.services import Services
 from qwestly_agent.text import visible
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -159,10 +159,10 @@ class Act(Generic[A]):
     arguments: type[A]
     seconds_to_decide: float
     subject: Callable[[A], str]
-    shown: Callable[[House, str, A], Awaitable[dict[str, str]]]
+    shown: Callable[[Services, str, A], Awaitable[dict[str, str]]]
     """What the subject says now of what would be changed: compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
-    perform: Callable[[House, candidate_app.Effect, A], Awaitable[Outcome]]
+    perform: Callable[[Services, candidate_app.Effect, A], Awaitable[Outcome]]
     done: str
     """What is said once it is done."""
     editable: tuple[str, ...] = ()
@@ -215,12 +215,12 @@ def _named(name: str) -> str:
     return name.replace("_", " ")
 
 
-async def _field_shown(house: House, user_id: str, args: ProfileChange) -> dict[str, str]:
-    return _shown(args.field, (await house.profiles.summary(user_id)).get(args.field))
+async def _field_shown(services: Services, user_id: str, args: ProfileChange) -> dict[str, str]:
+    return _shown(args.field, (await services.profiles.summary(user_id)).get(args.field))
 
 
-async def _preference_shown(house: House, user_id: str, args: PreferenceChange) -> dict[str, str]:
-    return _shown(args.name, (await house.profiles.preferences(user_id)).get(args.name))
+async def _preference_shown(services: Services, user_id: str, args: PreferenceChange) -> dict[str, str]:
+    return _shown(args.name, (await services.profiles.preferences(user_id)).get(args.name))
 
 
 def _shown(name: str, value: Any) -> dict[str, str]:
@@ -236,8 +236,8 @@ def _set_preview(what: str, name: str, value: Any, shown: Mapping[str, str]) -> 
 # --- cards ------------------------------------------------------------------------------------------------------------
 
 
-async def _card_shown(house: House, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
-    card = await house.profiles.card(user_id, args.card_id)
+async def _card_shown(services: Services, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
+    card = await services.profiles.card(user_id, args.card_id)
     if not card:
         return {}
     shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
@@ -283,8 +283,8 @@ def _activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  #
 # --- LinkedIn ---------------------------------------------------------------------------------------------------------
 
 
-async def _linkedin_shown(house: House, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
-    return {"LinkedIn profile": url} if (url := (await house.profiles.linkedin(user_id)).get("url")) else {}
+async def _linkedin_shown(services: Services, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
+    return {"LinkedIn profile": url} if (url := (await services.profiles.linkedin(user_id)).get("url")) else {}
 
 
 def _ingestion_preview(args: Ingestion, shown: Mapping[str, str]) -> Preview:
@@ -292,8 +292,8 @@ def _ingestion_preview(args: Ingestion, shown: Mapping[str, str]) -> Preview:
     return Preview(title="Read your LinkedIn profile and keep it", changes=(change,))
 
 
-async def _suggestion_shown(house: House, user_id: str, args: LinkedInAbout) -> dict[str, str]:
-    suggestion = await house.profiles.linkedin_suggestion(user_id, args.draft_id)
+async def _suggestion_shown(services: Services, user_id: str, args: LinkedInAbout) -> dict[str, str]:
+    suggestion = await services.profiles.linkedin_suggestion(user_id, args.draft_id)
     return {LINKEDIN_ABOUT: text} if (text := suggestion.get("text")) else {}
 
 
@@ -305,8 +305,8 @@ def _suggestion_preview(args: LinkedInAbout, shown: Mapping[str, str]) -> Previe
 # --- memories ---------------------------------------------------------------------------------------------------------
 
 
-async def _memories_shown(house: House, user_id: str, args: Keeping) -> dict[str, str]:
-    return {each.id: each.content for each in await still_proposed(house, user_id, args.memory_ids)}
+async def _memories_shown(services: Services, user_id: str, args: Keeping) -> dict[str, str]:
+    return {each.id: each.content for each in await still_proposed(services, user_id, args.memory_ids)}
 
 
 def as_shown(user_id: str, memory: Memory) -> str:
@@ -314,23 +314,23 @@ def as_shown(user_id: str, memory: Memory) -> str:
     return digest_of(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
 
-async def _lineage_shown(house: House, user_id: str, args: Forgetting) -> dict[str, str]:
-    return {each.id: each.content for each in await house.memories.lineage(user_id, list(args.memories))}
+async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> dict[str, str]:
+    return {each.id: each.content for each in await services.memories.lineage(user_id, list(args.memories))}
 
 
-async def _forget(house: House, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
+async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
     """Of what was shown, all that is still there; nothing where something else would go with it."""
-    lineage = await house.memories.lineage(effect.user_id, list(args.memories))
+    lineage = await services.memories.lineage(effect.user_id, list(args.memories))
     if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
         return Changed("")
-    forgotten = await forget_exactly(house, effect.user_id, list(args.memories))
+    forgotten = await forget_exactly(services, effect.user_id, list(args.memories))
     return Done(None, {"note": forgotten.note})
 
 
-async def _keep(house: House, effect: candidate_app.Effect, args: Keeping) -> Outcome:
-    if not await still_there(house, effect.user_id, args.memory_ids):
+async def _keep(services: Services, effect: candidate_app.Effect, args: Keeping) -> Outcome:
+    if not await still_there(services, effect.user_id, args.memory_ids):
         return Refused("gone", "It was forgotten meanwhile.")
-    await house.memories.keep_proposed(effect.user_id, args.memory_ids, house.clock())
+    await services.memories.keep_proposed(effect.user_id, args.memory_ids, services.clock())
     return Done(None, {})
 
 
@@ -343,7 +343,9 @@ UPDATE_PROFILE_FIELD = Act(
     subject=lambda _: candidate_app.PROFILE,
     shown=_field_shown,
     preview=lambda args, shown: _set_preview("your", args.field, args.value, shown),
-    perform=lambda house, effect, args: house.candidate_app.set_profile_field(effect, args.field, _plain(args.value)),
+    perform=lambda services, effect, args: services.candidate_app.set_profile_field(
+        effect, args.field, _plain(args.value)
+    ),
     done="Your profile is changed.",
     editable=("value",),
 )
@@ -356,7 +358,7 @@ UPDATE_PREFERENCE = Act(
     subject=lambda _: candidate_app.PREFERENCES,
     shown=_preference_shown,
     preview=lambda args, shown: _set_preview("your preference for", args.name, args.value, shown),
-    perform=lambda house, effect, args: house.candidate_app.set_preference(effect, args.name, args.value),
+    perform=lambda services, effect, args: services.candidate_app.set_preference(effect, args.name, args.value),
     done="Your preferences are changed.",
     editable=("value",),
 )
@@ -369,7 +371,7 @@ PUBLISH_CARD = Act(
     subject=lambda args: candidate_app.card(args.card_id),
     shown=_card_shown,
     preview=_publication_preview,
-    perform=lambda house, effect, args: house.candidate_app.publish_card(effect, args.card_id, args.content),
+    perform=lambda services, effect, args: services.candidate_app.publish_card(effect, args.card_id, args.content),
     done="Your card is published.",
 )
 SAVE_CARD_AS_ACTIVE = Act(
@@ -381,7 +383,7 @@ SAVE_CARD_AS_ACTIVE = Act(
     subject=lambda args: candidate_app.card(args.card_id),
     shown=_card_shown,
     preview=_activation_preview,
-    perform=lambda house, effect, args: house.candidate_app.activate_card(effect, args.card_id),
+    perform=lambda services, effect, args: services.candidate_app.activate_card(effect, args.card_id),
     done="This card is shown first now.",
     must_exist=True,
 )
@@ -394,7 +396,7 @@ DELETE_CARD = Act(
     subject=lambda args: candidate_app.card(args.card_id),
     shown=_card_shown,
     preview=_card_preview("Delete this card for good"),
-    perform=lambda house, effect, args: house.candidate_app.delete_card(effect, args.card_id),
+    perform=lambda services, effect, args: services.candidate_app.delete_card(effect, args.card_id),
     done="The card is deleted.",
     must_exist=True,
 )
@@ -407,7 +409,9 @@ INGEST_LINKEDIN_PROFILE = Act(
     subject=lambda _: candidate_app.LINKEDIN_PROFILE,
     shown=_linkedin_shown,
     preview=_ingestion_preview,
-    perform=lambda house, effect, args: house.candidate_app.ingest_linkedin(effect, args.url, refresh=args.refresh),
+    perform=lambda services, effect, args: services.candidate_app.ingest_linkedin(
+        effect, args.url, refresh=args.refresh
+    ),
     done="Your LinkedIn profile was read.",
 )
 SUGGEST_LINKEDIN_ABOUT = Act(
@@ -419,7 +423,7 @@ SUGGEST_LINKEDIN_ABOUT = Act(
     subject=lambda args: candidate_app.linkedin_suggestion(args.draft_id),
     shown=_suggestion_shown,
     preview=_suggestion_preview,
-    perform=lambda house, effect, args: house.candidate_app.suggest_linkedin(effect, args.draft_id, args.text),
+    perform=lambda services, effect, args: services.candidate_app.suggest_linkedin(effect, args.draft_id, args.text),
     done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
     editable=("text",),
 )

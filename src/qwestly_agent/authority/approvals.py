@@ -26,9 +26,9 @@ from qwestly_agent.authority.model import (
     digest_of,
     written,
 )
-from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import Changed, Invalid, NotFound
+from qwestly_agent.services import Services
 from qwestly_agent.text import visible
 
 LONGEST_REASON_CHARACTERS = 2_000
@@ -93,23 +93,23 @@ class Asker:
     """The record that this one takes the place of."""
 
 
-async def ask(house: House, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
+async def ask(services: Services, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
     """The record of this question; the one that is there where it was asked before.
 
     Raises `Invalid` for arguments that the act does not take, `NotFound` where there is nothing to change, and
     `Unavailable`.
     """
-    act, now = proposal.act, house.clock()
+    act, now = proposal.act, services.clock()
     args = parse(act, proposal.args)
     subject = act.subject(args)
     # Before what is shown with it: what changes in between is then noticed as changed.
-    version = await house.candidate_app.version_of(asker.user_id, approval_id, subject)
+    version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
     if version is None and act.must_exist:
         raise NotFound("There is no such card.")
-    shown = await act.shown(house, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
+    shown = await act.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
     preview = proposal.preview or act.preview(args, shown)
     if asker.revises:
-        earlier = await house.approvals.get(asker.user_id, asker.revises)
+        earlier = await services.approvals.get(asker.user_id, asker.revises)
         difference = (*differences(earlier.shown, shown), *rewritten(earlier.preview, preview))
         preview = preview.model_copy(update={"difference": difference})
     text = written(args.model_dump(mode="json", exclude_none=True))
@@ -143,15 +143,15 @@ async def ask(house: House, approval_id: str, proposal: Proposal, asker: Asker, 
         audit=(_line(now, "asked", f"run {asker.run_id}", ""),),
         **_awaiting(act, answer, asker.level, now),
     )
-    if not await house.approvals.add(approval):
-        approval = await house.approvals.get(asker.user_id, approval_id)
+    if not await services.approvals.add(approval):
+        approval = await services.approvals.get(asker.user_id, approval_id)
     if approval.revises:
-        await _name_successor(house, asker.user_id, approval.revises, approval_id)
+        await _name_successor(services, asker.user_id, approval.revises, approval_id)
     return approval
 
 
 async def decide(
-    house: House, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> tuple[Approval, bool]:
     """The record after this decision, and whether it was this one that counted: a later one finds the first outcome.
 
@@ -159,15 +159,15 @@ async def decide(
     person saw something else.
     """
     while True:
-        before = await house.approvals.get(user_id, approval_id)
+        before = await services.approvals.get(user_id, approval_id)
         if decision.args and decision.decision != "edit":
             raise Invalid("Other arguments belong to an edit. Nothing was decided.")
         if before.status != "pending":
             return before, False
-        await brake.check(house.signals, user_id)
-        now = house.clock()
+        await brake.check(services.signals, user_id)
+        now = services.clock()
         if now >= before.expires_at:
-            if expired := await expire(house, before, now):
+            if expired := await expire(services, before, now):
                 return expired, False
             continue
         if decision.args_digest != before.args_digest:
@@ -191,7 +191,7 @@ async def decide(
                 **without_secrets(before),
             }
         )
-        if decided := await house.approvals.put(before, after):
+        if decided := await services.approvals.put(before, after):
             return decided, True
 
 
@@ -251,11 +251,11 @@ def _awaiting(act: Act[Any], answer: Answer, level: Level, now: float) -> dict[s
     return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
 
 
-async def _name_successor(house: House, user_id: str, approval_id: str, successor: str) -> None:
+async def _name_successor(services: Services, user_id: str, approval_id: str, successor: str) -> None:
     while True:
-        before = await house.approvals.get(user_id, approval_id)
+        before = await services.approvals.get(user_id, approval_id)
         after = before.model_copy(update={"revised_by": successor})
-        if before == after or await house.approvals.put(before, after):
+        if before == after or await services.approvals.put(before, after):
             return
 
 

@@ -8,8 +8,8 @@ from qwestly_agent.authority.approvals import Asker, Proposal, ask, id_of_call, 
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.gate import Decision, gate
 from qwestly_agent.authority.model import Approval, written
-from qwestly_agent.bootstrap import House
 from qwestly_agent.errors import Invalid, NotFound
+from qwestly_agent.services import Services
 
 REMEMBERED = 50
 MOST_WAITING = 20
@@ -22,7 +22,7 @@ SAYING_WHAT = ("field", "name", "card_id")
 class Asking:
     """Of one run, on behalf of its user."""
 
-    house: House
+    services: Services
     user_id: str
     run_id: str
     conversation_id: str
@@ -34,8 +34,8 @@ class Asking:
 
         Raises `Braked`, `Invalid`, `NotFound` and `Unavailable`.
         """
-        await brake.check(self.house.signals, self.user_id)
-        level = await self.house.autonomy.level(self.user_id)
+        await brake.check(self.services.signals, self.user_id)
+        level = await self.services.autonomy.level(self.user_id)
         decision = gate(proposal.act.effect, level, stranger_spoke=stranger_spoke)
         if decision.answer == "refuse":
             return decision, None
@@ -49,21 +49,21 @@ class Asking:
             revises=await self._revised(proposal),
         )
         approval_id = id_of_call(self.conversation_id, self.run_id, call_id)
-        approval = await ask(self.house, approval_id, proposal, asker, decision.answer)
+        approval = await ask(self.services, approval_id, proposal, asker, decision.answer)
         if decision.answer == "run":
-            approval = await carry_out(self.house, self.user_id, approval.id)
-            await self.house.approvals.told(approval)  # the call's result says it
+            approval = await carry_out(self.services, self.user_id, approval.id)
+            await self.services.approvals.told(approval)  # the call's result says it
         # Looked for after writing: either we see that it is gone, or whoever deletes it sees what we wrote.
-        elif not await self.house.conversations.exists(self.user_id, self.conversation_id):
-            await withdraw(self.house, self.user_id, self.conversation_id)
+        elif not await self.services.conversations.exists(self.user_id, self.conversation_id):
+            await withdraw(self.services, self.user_id, self.conversation_id)
             raise NotFound("The conversation was deleted meanwhile.")
         else:
-            approval = await without_forgotten(self.house, approval)
+            approval = await without_forgotten(self.services, approval)
         return decision, approval
 
     async def _bounded(self, proposal: Proposal) -> None:
         """Raises `Invalid` for what this conversation asks already, and where too much waits."""
-        waiting = await self.house.approvals.waiting(self.user_id, MOST_WAITING)
+        waiting = await self.services.approvals.waiting(self.user_id, MOST_WAITING)
         args = written(parse(proposal.act, proposal.args).model_dump(mode="json", exclude_none=True))
         for each in waiting:
             if (each.conversation_id, each.tool, each.args) == (self.conversation_id, proposal.act.tool, args):
@@ -73,7 +73,7 @@ class Asking:
 
     async def _revised(self, proposal: Proposal) -> str | None:
         """The record of the same that its user wanted otherwise, and that nothing took the place of yet."""
-        asked = await self.house.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
+        asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         revised = [each for each in asked if (each.tool, each.status) == (proposal.act.tool, "revised")]
         about = [each.id for each in revised if each.revised_by is None and _is_about(each, proposal)]
         return about[0] if about else None

@@ -16,10 +16,10 @@ from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decisio
 from qwestly_agent.authority.model import Approval, Effect, Verb
 from qwestly_agent.authority.settling import settle
 from qwestly_agent.authority.templates import moment, render
-from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import duration
 from qwestly_agent.errors import AgentError, Braked, Changed, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.services import Services
 from qwestly_agent.text import visible, well_formed
 
 EFFECTS: Mapping[Effect, str] = {
@@ -111,25 +111,25 @@ def effect_of(approval: Approval) -> str:
     return EFFECTS[approval.effect]
 
 
-async def respond(house: House, limits: Limits, token: str, source: str, posted: Posted | None = None) -> Page:
+async def respond(services: Services, limits: Limits, token: str, source: str, posted: Posted | None = None) -> Page:
     """The page for whoever has this link; with `posted` it decides."""
     try:
-        limits.count(house.clock(), f"link {hash_of(token)}", f"from {source}")
+        limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
         try:
-            approval = await _find(house, token)
+            approval = await _find(services, token)
         except NotFound:
-            limits.count(house.clock(), f"from {source}", times=A_GUESS_COUNTS)
+            limits.count(services.clock(), f"from {source}", times=A_GUESS_COUNTS)
             raise
         if posted is None:
-            return await _look(house, approval)
-        return await _answer(house, approval, posted, where=f"link {hash_of(token)[:8]} from {source}")
+            return await _look(services, approval)
+        return await _answer(services, approval, posted, where=f"link {hash_of(token)[:8]} from {source}")
     except AgentError as error:
         return failed(error)
     except PyMongoError as error:
-        house.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+        services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         return failed(Unavailable(f"Your data cannot be reached right now. {NOTHING_DECIDED} Please try again."))
     except Exception as error:  # the last one who can tell the person, and the log without their words
-        house.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+        services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         return failed(Internal())
 
 
@@ -138,36 +138,36 @@ def failed(error: AgentError) -> Page:
     return Page(error.http_status, render("message.html", title=title, sentence=error.message), error.retry_after)
 
 
-async def _look(house: House, approval: Approval) -> Page:
+async def _look(services: Services, approval: Approval) -> Page:
     try:
-        await brake.check(house.signals, approval.user_id)
+        await brake.check(services.signals, approval.user_id)
     except Braked as error:
-        return _page(house, approval, notice=error.message if _waits(house, approval) else "")
-    return _page(house, approval)
+        return _page(services, approval, notice=error.message if _waits(services, approval) else "")
+    return _page(services, approval)
 
 
-async def _find(house: House, token: str) -> Approval:
-    found = await house.sweeps.approval_of_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
+async def _find(services: Services, token: str) -> Approval:
+    found = await services.sweeps.approval_of_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
     if found is None:
         raise NotFound("Perhaps it was cut off on its way. What waits for you is also in the chat, once you sign in.")
-    return await house.approvals.get(*found)
+    return await services.approvals.get(*found)
 
 
-async def _answer(house: House, approval: Approval, posted: Posted, where: str) -> Page:
+async def _answer(services: Services, approval: Approval, posted: Posted, where: str) -> Page:
     words = visible(well_formed(posted.reason.replace("\r\n", "\n"))).strip()
-    if not _waits(house, approval):
-        return _after(house, approval, posted)
+    if not _waits(services, approval):
+        return _after(services, approval, posted)
     if not decided_by_link(approval):
-        return _page(house, approval, 403, SIGN_IN)
+        return _page(services, approval, 403, SIGN_IN)
     if missing := _missing(posted, words):
-        return _page(house, approval, Invalid.http_status, missing, words)
+        return _page(services, approval, Invalid.http_status, missing, words)
     decision = Decision(decision=_VERBS[posted.decision], args_digest=posted.args_digest[:64], reason=words or None)
     try:
-        decided = await settle(house, approval.user_id, approval.id, decision, by="link", where=where)
+        decided = await settle(services, approval.user_id, approval.id, decision, by="link", where=where)
     except (Changed, Braked) as error:
-        now = await house.approvals.get(approval.user_id, approval.id)
-        return _page(house, now, error.http_status, f"{error.message} {NOTHING_DECIDED}", words)
-    return _after(house, decided, posted)
+        now = await services.approvals.get(approval.user_id, approval.id)
+        return _page(services, now, error.http_status, f"{error.message} {NOTHING_DECIDED}", words)
+    return _after(services, decided, posted)
 
 
 def _missing(posted: Posted, words: str) -> str | None:
@@ -178,24 +178,24 @@ def _missing(posted: Posted, words: str) -> str | None:
     return SAY_WHAT if posted.decision == "revise" and not words else None
 
 
-def _after(house: House, approval: Approval, posted: Posted) -> Page:
+def _after(services: Services, approval: Approval, posted: Posted) -> Page:
     said = {"rejected": "reject", "revised": "revise", "expired": ""}.get(approval.status, "approve")
-    return _page(house, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else "")
+    return _page(services, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else "")
 
 
-def _waits(house: House, approval: Approval) -> bool:
-    return approval.status == "pending" and house.clock() < approval.expires_at
+def _waits(services: Services, approval: Approval) -> bool:
+    return approval.status == "pending" and services.clock() < approval.expires_at
 
 
-def _page(house: House, approval: Approval, status: int = 200, notice: str = "", words: str = "") -> Page:
-    waits = _waits(house, approval)
+def _page(services: Services, approval: Approval, status: int = 200, notice: str = "", words: str = "") -> Page:
+    waits = _waits(services, approval)
     heading, sentence = ("", "") if waits else _outcome(approval)
     html = render(
         "page.html",
         approval=approval,
         effect=effect_of(approval),
         waits=waits,
-        left=duration(approval.expires_at - house.clock()),
+        left=duration(approval.expires_at - services.clock()),
         by_link=decided_by_link(approval),
         revisable=approval.revisable,
         heading=heading,

@@ -12,10 +12,10 @@ from qwestly_agent.authority import brake
 from qwestly_agent.authority.links import decided_by_link, effect_of, hash_of
 from qwestly_agent.authority.model import PRIVATE, Approval
 from qwestly_agent.authority.templates import render, shortly
-from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import Braked, Unavailable
 from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.services import Services
 from qwestly_agent.text import unlinked, visible
 
 MOST_ATTEMPTS = 5
@@ -33,35 +33,35 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-async def mail_if_due(house: House, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
+async def mail_if_due(services: Services, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
     """The record after its mail was sent, or could not be; as it is where none is due."""
-    now = house.clock()
+    now = services.clock()
     if approval.status != "pending" or approval.mail_at is None or not approval.mail_at <= now < approval.expires_at:
         return approval
     try:
-        await brake.check(house.signals, approval.user_id)
+        await brake.check(services.signals, approval.user_id)
     except Braked:
-        return await _changed(house, approval, mail_at=now + BRAKED_SECONDS)
-    address = await house.profiles.address(approval.user_id)
+        return await _changed(services, approval, mail_at=now + BRAKED_SECONDS)
+    address = await services.profiles.address(approval.user_id)
     if not address:
         return await _changed(
-            house, approval, mail_at=None, audit=(*approval.audit, _line(now, "not mailed: no address"))
+            services, approval, mail_at=None, audit=(*approval.audit, _line(now, "not mailed: no address"))
         )
     token = new_token() if decided_by_link(approval) else None
-    claimed = await house.approvals.put(approval, _claim(approval, token, now))
+    claimed = await services.approvals.put(approval, _claim(approval, token, now))
     if claimed is None:  # somebody else is at it, or it was decided this moment
-        return await house.approvals.get(approval.user_id, approval.id)
+        return await services.approvals.get(approval.user_id, approval.id)
     try:
-        await brake.check(house.signals, approval.user_id)
+        await brake.check(services.signals, approval.user_id)
     except Braked:
         return claimed  # which is due again soon
     try:
-        await house.mail.send(address, *message_of(claimed, house.settings.approve_url, token, now))
+        await services.mail.send(address, *message_of(claimed, services.settings.approve_url, token, now))
     except Unavailable as error:
         line = {"approval_id": claimed.id, "run_id": claimed.run_id, **cause_of(error)}
-        house.logger.warning(Event.REQUEST_FAILED, extra=line)
+        services.logger.warning(Event.REQUEST_FAILED, extra=line)
         return claimed
-    return await _sent(house, claimed, now)
+    return await _sent(services, claimed, now)
 
 
 def message_of(approval: Approval, base_url: str, token: str | None, now: float) -> tuple[str, str, str]:
@@ -91,23 +91,23 @@ def _claim(approval: Approval, token: str | None, now: float) -> Approval:
     return approval.model_copy(update={"mails": approval.mails + 1, "mail_at": again, "links": links})
 
 
-async def _sent(house: House, approval: Approval, now: float) -> Approval:
+async def _sent(services: Services, approval: Approval, now: float) -> Approval:
     audit, half = _line(now, "mailed"), half_of_the_time(approval)
     next_mail = half if now < half and approval.mails < MOST_ATTEMPTS else None
     while True:
         mail_at = next_mail if approval.status == "pending" else None
-        noted = await _put(house, approval, mail_at=mail_at, audit=(*approval.audit, audit))
+        noted = await _put(services, approval, mail_at=mail_at, audit=(*approval.audit, audit))
         if noted:
             return noted
-        approval = await house.approvals.get(approval.user_id, approval.id)
+        approval = await services.approvals.get(approval.user_id, approval.id)
 
 
-async def _changed(house: House, approval: Approval, **changes: Any) -> Approval:
-    return await _put(house, approval, **changes) or await house.approvals.get(approval.user_id, approval.id)
+async def _changed(services: Services, approval: Approval, **changes: Any) -> Approval:
+    return await _put(services, approval, **changes) or await services.approvals.get(approval.user_id, approval.id)
 
 
-async def _put(house: House, approval: Approval, **changes: Any) -> Approval | None:
-    return await house.approvals.put(approval, approval.model_copy(update=changes))
+async def _put(services: Services, approval: Approval, **changes: Any) -> Approval | None:
+    return await services.approvals.put(approval, approval.model_copy(update=changes))
 
 
 def _line(now: float, what: str) -> str:

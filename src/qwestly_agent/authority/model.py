@@ -1,4 +1,4 @@
-"""The words of authority, as the rest of the house uses them."""
+"""The words of authority, as the rest of the package uses them."""
 
 import hashlib
 import json

@@ -6,30 +6,30 @@ from qwestly_agent.authority.answering import finish, tell_execution
 from qwestly_agent.authority.approvals import Decision, decide
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.model import Approval, DecidedBy
-from qwestly_agent.bootstrap import House
 from qwestly_agent.errors import AgentError
 from qwestly_agent.observability import Event, cause_of
+from qwestly_agent.services import Services
 
 
 async def settle(
-    house: House, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> Approval:
     """The record after this decision and what could follow it at once. Raises what `decide` raises.
 
     Only the decision that counted is followed up. Where that fails, the decision stands and the sweep goes on.
     """
-    approval, counted = await decide(house, user_id, approval_id, decision, by=by, where=where)
-    return await _follow_up(house, approval) if counted else approval
+    approval, counted = await decide(services, user_id, approval_id, decision, by=by, where=where)
+    return await _follow_up(services, approval) if counted else approval
 
 
-async def _follow_up(house: House, approval: Approval) -> Approval:
+async def _follow_up(services: Services, approval: Approval) -> Approval:
     try:
         if approval.waits_for_execution:
-            approval = await tell_execution(house, approval)
+            approval = await tell_execution(services, approval)
         if approval.task_token:  # its execution goes on
             return approval
-        return await finish(house, await carry_out(house, approval.user_id, approval.id))
+        return await finish(services, await carry_out(services, approval.user_id, approval.id))
     except (AgentError, PyMongoError) as error:
         line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}
-        house.logger.warning(Event.REQUEST_FAILED, extra=line)
+        services.logger.warning(Event.REQUEST_FAILED, extra=line)
         return approval

@@ -11,8 +11,8 @@ from qwestly_agent.authority.answering import expire, finish, give_up
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.mailing import mail_if_due
 from qwestly_agent.authority.model import EVERYBODY, Approval
-from qwestly_agent.bootstrap import House
 from qwestly_agent.observability import Event, cause_of, measure_waiting
+from qwestly_agent.services import Services
 
 MOST_AT_A_TIME = 500
 AT_ONCE = 8
@@ -24,68 +24,68 @@ ITS_EXECUTIONS_SECONDS = 300.0
 """So long after the decision an effect is the affair of the execution that was told; then it is anybody's."""
 
 
-async def sweep(house: House, seconds_left: Callable[[], float]) -> dict[str, int]:
+async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[str, int]:
     """How many records were looked at, and what was done; `failed` ones are due again, as are those `left` for lack of
     time."""
-    due = await house.sweeps.due_approvals(house.clock(), MOST_AT_A_TIME)
+    due = await services.sweeps.due_approvals(services.clock(), MOST_AT_A_TIME)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
     async def look(user_id: str, approval_id: str) -> None:
         async with places:
             in_time = seconds_left() > RESERVE_SECONDS
-            counts[await look_after(house, user_id, approval_id) if in_time else "left"] += 1
+            counts[await look_after(services, user_id, approval_id) if in_time else "left"] += 1
 
     ends = await asyncio.gather(*(look(*each) for each in due), return_exceptions=True)
     for (_, approval_id), error in zip(due, ends, strict=True):
         if error is not None:
             counts["failed"] += 1
-            house.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
-    await _measure(house)
+            services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
+    await _measure(services)
     return dict(counts)
 
 
-async def _measure(house: House) -> None:
+async def _measure(services: Services) -> None:
     """After the work: what is still pending then is what waits."""
-    oldest, brake = await asyncio.gather(house.sweeps.oldest_pending_approval(), house.signals.brake(EVERYBODY))
-    now = house.clock()
+    oldest, brake = await asyncio.gather(services.sweeps.oldest_pending_approval(), services.signals.brake(EVERYBODY))
+    now = services.clock()
     measure_waiting(now - (now if oldest is None else oldest), brake is not None)
 
 
-async def look_after(house: House, user_id: str, approval_id: str) -> str:
+async def look_after(services: Services, user_id: str, approval_id: str) -> str:
     """What was done about it, in a word."""
-    approval, now = await house.approvals.get(user_id, approval_id), house.clock()
+    approval, now = await services.approvals.get(user_id, approval_id), services.clock()
     if approval.due_at is None or now < approval.due_at:
         return "nothing"
     match approval.status:
         case "pending" if now >= approval.expires_at:
-            return await _expire(house, approval, now)
+            return await _expire(services, approval, now)
         case "pending":
-            after = await mail_if_due(house, approval)
+            after = await mail_if_due(services, approval)
             return "mailed" if after.mails > approval.mails else "nothing"
         case "approved" if approval.task_token and now < (approval.decided_at or now) + ITS_EXECUTIONS_SECONDS:
-            return await _tell(house, approval)
+            return await _tell(services, approval)
         case "approved" | "executing" | "unknown":
-            approval = await carry_out(house, user_id, approval_id)
+            approval = await carry_out(services, user_id, approval_id)
             if approval.task_token is None:
-                await finish(house, approval)
+                await finish(services, approval)
             return "carried_out"
         case _ if now >= approval.updated_at + GIVEN_UP_SECONDS:
-            await give_up(house, approval)
+            await give_up(services, approval)
             return "given_up"
         case _:
-            return await _tell(house, approval)
+            return await _tell(services, approval)
 
 
-async def _expire(house: House, approval: Approval, now: float) -> str:
-    expired = await expire(house, approval, now)
+async def _expire(services: Services, approval: Approval, now: float) -> str:
+    expired = await expire(services, approval, now)
     if expired is None:
         return "nothing"
-    await _tell(house, expired)
+    await _tell(services, expired)
     return "expired"
 
 
-async def _tell(house: House, approval: Approval) -> str:
+async def _tell(services: Services, approval: Approval) -> str:
     if not (approval.waits_for_execution or approval.is_unfinished):
         return "nothing"
-    await finish(house, approval)
+    await finish(services, approval)
     return "told"

@@ -14,7 +14,6 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.forgetting import drop_forgotten
 from qwestly_agent.cards.model import Claim, Evidence, Section, SectionDraft, Style
@@ -30,6 +29,7 @@ from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
 from qwestly_agent.llm import Tier
 from qwestly_agent.one_answer import ContentRefused, one_answer
+from qwestly_agent.services import ModelServices
 from qwestly_agent.states import run_state
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text import quoted, visible, well_formed
@@ -111,14 +111,14 @@ Keep = Callable[[SectionDraft], Awaitable[None]]
 # --- the state --------------------------------------------------------------------------------------------------------
 
 
-async def draft_section(house: FullHouse, step: Step) -> Step:
+async def draft_section(services: ModelServices, step: Step) -> Step:
     """One section of this round. Raises what `one_answer` raises, and `ModelUnavailable` while its judge may yet be
     asked."""
-    return await run_state(house, step.user_id, _draft_section(house, step), **step.labels)
+    return await run_state(services, step.user_id, _draft_section(services, step), **step.labels)
 
 
-async def _draft_section(house: FullHouse, step: Step) -> Step:
-    draft, name = await house.drafts.get(step.user_id, step.draft_id), f"section_{step.section}"
+async def _draft_section(services: ModelServices, step: Step) -> Step:
+    draft, name = await services.drafts.get(step.user_id, step.draft_id), f"section_{step.section}"
     kept = section_draft(draft, step.section)
     before = kept.standing if kept and kept.round < step.round else None
     kept = kept if kept and kept.round == step.round else None
@@ -127,28 +127,28 @@ async def _draft_section(house: FullHouse, step: Step) -> Step:
 
     async def keep(section: SectionDraft) -> None:
         numbered = section.model_copy(update={"round": step.round})
-        await house.drafts.keep(step.user_id, step.draft_id, **{name: numbered.model_dump(mode="json")})
-        await drop_forgotten(house, step.user_id, step.draft_id)
+        await services.drafts.keep(step.user_id, step.draft_id, **{name: numbered.model_dump(mode="json")})
+        await drop_forgotten(services, step.user_id, step.draft_id)
 
     order = Order(CARD[step.section], _style(draft), evidence_of(draft), wishes_of(draft), before)
-    section = await write_section(house, step.user_id, order, keep, kept)
+    section = await write_section(services, step.user_id, order, keep, kept)
     tries = section.tries + section.unchecked
     if section.unchecked and tries < MOST_TRIES:
         await keep(section.model_copy(update={"tries": tries}))
         raise ModelUnavailable
     await keep(section.model_copy(update={"tries": tries, "done": True}))
-    await _tell_progress(house, step)
+    await _tell_progress(services, step)
     return step
 
 
-async def _tell_progress(house: FullHouse, step: Step) -> None:
-    draft = await house.drafts.get(step.user_id, step.draft_id)
+async def _tell_progress(services: ModelServices, step: Step) -> None:
+    draft = await services.drafts.get(step.user_id, step.draft_id)
     plan = draft.parts["plan"]
     sections = (section_draft(draft, kind) for kind in plan)
     done = sum(bool(each and each.done and each.round == step.round) for each in sections)
     if draft.status == "running" and done < len(plan):  # others may have ended it meanwhile
         label = f"Drafting {done + 1} of {len(plan)} sections"
-        await house.drafts.tell(step.user_id, step.draft_id, house.clock(), label=label)
+        await services.drafts.tell(step.user_id, step.draft_id, services.clock(), label=label)
 
 
 def _style(draft: Draft) -> Style:
@@ -159,14 +159,14 @@ def _style(draft: Draft) -> Style:
 
 
 async def write_section(
-    house: FullHouse, user_id: str, order: Order, keep: Keep, kept: SectionDraft | None = None
+    services: ModelServices, user_id: str, order: Order, keep: Keep, kept: SectionDraft | None = None
 ) -> SectionDraft:
     """The section with a verdict for each claim; `keep` is called after each step that a model was paid for.
 
     Raises what `one_answer` raises.
     """
-    sources, today = sources_of(order.evidence), to_datetime(house.clock()).date()
-    judge = make_judge(partial(one_answer, house, user_id, house.judges[WRITER]))
+    sources, today = sources_of(order.evidence), to_datetime(services.clock()).date()
+    judge = make_judge(partial(one_answer, services, user_id, services.judges[WRITER]))
 
     async def grounded(section: SectionDraft) -> SectionDraft:
         judged = await _ground(section, sources, judge, today)
@@ -175,13 +175,13 @@ async def write_section(
         return judged
 
     if kept is None:
-        kept = SectionDraft(section=await _write(house, user_id, order, sources, today))
+        kept = SectionDraft(section=await _write(services, user_id, order, sources, today))
         await keep(kept)
     kept = await grounded(kept)
     if kept.rewritten or not _refused_by_judge(kept):
         return kept
     try:
-        kept = await _rewrite(house, user_id, order, kept, sources, today)
+        kept = await _rewrite(services, user_id, order, kept, sources, today)
     except (ContentRefused, ModelRefused, OverBudget):  # what stands is not lost by it
         kept = kept.model_copy(update={"rewritten": True})
     await keep(kept)
@@ -207,15 +207,17 @@ def _refused_by_judge(section: SectionDraft) -> list[int]:
     return [number for number, verdict in enumerate(section.verdicts) if verdict.refused_by == "judge"]
 
 
-async def _write(house: FullHouse, user_id: str, order: Order, sources: Mapping[str, Source], today: date) -> Section:
-    drafted = await _answer(house, user_id, order, DraftedSection, _prompt(order), sources, today)
+async def _write(
+    services: ModelServices, user_id: str, order: Order, sources: Mapping[str, Source], today: date
+) -> Section:
+    drafted = await _answer(services, user_id, order, DraftedSection, _prompt(order), sources, today)
     claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: order.outlined.most_claims]
     heading = _cleaned(drafted.heading) or order.outlined.heading
     return Section(kind=order.outlined.kind, heading=heading, claims=claims)
 
 
 async def _rewrite(
-    house: FullHouse,
+    services: ModelServices,
     user_id: str,
     order: Order,
     section: SectionDraft,
@@ -225,7 +227,7 @@ async def _rewrite(
     """With what is said instead of what the judge refused; what nothing replaces stays refused."""
     refused = _refused_by_judge(section)
     prompt = "\n\n".join([_prompt(order), *_refusals(section, refused)])
-    answer = await _answer(house, user_id, order, Replacements, prompt, sources, today)
+    answer = await _answer(services, user_id, order, Replacements, prompt, sources, today)
     claims, verdicts = list(section.section.claims), list(section.verdicts)
     for each in answer.claims:
         if each.number in refused and (claim := _claim(each)).text:
@@ -239,7 +241,7 @@ Answer = TypeVar("Answer", DraftedSection, Replacements)
 
 
 async def _answer(
-    house: FullHouse,
+    services: ModelServices,
     user_id: str,
     order: Order,
     output_type: type[Answer],
@@ -261,9 +263,9 @@ async def _answer(
 
     try:
         return await one_answer(
-            house,
+            services,
             user_id,
-            house.models[WRITER],
+            services.models[WRITER],
             output_type,
             prompt,
             name="card_writer",

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.forgetting import MOST_CHARACTERS_OF_ONE, evidence_id, words_of_memory
 from qwestly_agent.cards.model import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.cards.outline import (
@@ -22,6 +21,7 @@ from qwestly_agent.cards.outline import (
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Source
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.services import Services
 from qwestly_agent.stores.knowledge import Passage
 from qwestly_agent.text import quoted, visible
 
@@ -59,14 +59,14 @@ class Found:
     """Whether it may say how they want to be written of."""
 
 
-async def gather(house: House, user_id: str) -> list[Found]:
+async def gather(services: Services, user_id: str) -> list[Found]:
     """The best first, and no more than a prompt may hold."""
     profile, memories = await asyncio.gather(
-        house.profiles.full(user_id), house.memories.most_salient(user_id, MOST_MEMORIES)
+        services.profiles.full(user_id), services.memories.most_salient(user_id, MOST_MEMORIES)
     )
     # Without a vector: this door calls no model. The names in a profile stand in its résumé too, in any language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
-    passages = await house.knowledge.search(user_id, words, None, MOST_PASSAGES)
+    passages = await services.knowledge.search(user_id, words, None, MOST_PASSAGES)
     return list(_bounded([*_of_profile(profile), *map(_of_memory, memories), *map(_of_passage, passages)]))
 
 

@@ -16,7 +16,6 @@ from qwestly_agent.authority.carrying_out import STOPPED, carry_out
 from qwestly_agent.authority.gate import gate
 from qwestly_agent.authority.model import Answer, Approval
 from qwestly_agent.authority.words import DRAFT_ENDS
-from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.evidence import gather, sections_for, sources_of, wish
 from qwestly_agent.cards.forgetting import drop_forgotten
 from qwestly_agent.cards.model import (
@@ -36,6 +35,7 @@ from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Source, Statement
 from qwestly_agent.grounding.quotes import find_quote
+from qwestly_agent.services import Services
 from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.drafts import Draft, DraftStatus
 
@@ -117,44 +117,44 @@ class Failure(BaseModel):
 # --- from evidence to a card ------------------------------------------------------------------------------------------
 
 
-async def gather_evidence(house: House, step: Step) -> Step:
+async def gather_evidence(services: Services, step: Step) -> Step:
     """Raises `NothingToTell`."""
-    return await run_state(house, step.user_id, _gather_evidence(house, step), **step.labels)
+    return await run_state(services, step.user_id, _gather_evidence(services, step), **step.labels)
 
 
-async def _gather_evidence(house: House, step: Step) -> Step:
-    draft = await house.drafts.get(step.user_id, step.draft_id)
+async def _gather_evidence(services: Services, step: Step) -> Step:
+    draft = await services.drafts.get(step.user_id, step.draft_id)
     plan = tuple(draft.parts.get("plan", ()))
     if not plan:
-        await _tell(house, step, label="Gathering evidence")
-        found = await gather(house, step.user_id)
+        await _tell(services, step, label="Gathering evidence")
+        found = await gather(services, step.user_id)
         plan = sections_for(found)
         if not plan:
             raise NothingToTell
         evidence = [each.evidence.model_dump(mode="json") for each in found]
         preferences = [each.evidence.id for each in found if each.is_preference]
-        await house.drafts.keep(step.user_id, step.draft_id, evidence=evidence, plan=plan, preferences=preferences)
-        await drop_forgotten(house, step.user_id, step.draft_id)
-        await _tell(house, step, label=f"Drafting 1 of {_sections(len(plan))}")
+        await services.drafts.keep(step.user_id, step.draft_id, evidence=evidence, plan=plan, preferences=preferences)
+        await drop_forgotten(services, step.user_id, step.draft_id)
+        await _tell(services, step, label=f"Drafting 1 of {_sections(len(plan))}")
     return step.model_copy(update={"sections": plan})
 
 
-async def keep_draft(house: House, step: Step) -> Step:
+async def keep_draft(services: Services, step: Step) -> Step:
     """With what the gate says of publishing it. Raises `NothingSupported`."""
-    return await run_state(house, step.user_id, _keep_draft(house, step), **step.labels)
+    return await run_state(services, step.user_id, _keep_draft(services, step), **step.labels)
 
 
-async def _keep_draft(house: House, step: Step) -> Step:
-    draft = await drop_forgotten(house, step.user_id, step.draft_id)
-    checked = _checked_card(draft, step.round, to_datetime(house.clock()).date())
-    answer = gate("outward", await house.autonomy.level(step.user_id)).answer
+async def _keep_draft(services: Services, step: Step) -> Step:
+    draft = await drop_forgotten(services, step.user_id, step.draft_id)
+    checked = _checked_card(draft, step.round, to_datetime(services.clock()).date())
+    answer = gate("outward", await services.autonomy.level(step.user_id)).answer
     before = draft.parts.get("card", {})
     if before.get("round") != step.round:
         unchanged = bool(before) and CheckedCard.model_validate(before["checked"]).card == checked.card
         kept = {"round": step.round, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
-        await _tell(house, step, status="drafted" if answer == "refuse" else "running", label=_drafted(checked))
-        await house.drafts.keep(step.user_id, step.draft_id, card=kept)
-        await drop_forgotten(house, step.user_id, step.draft_id)
+        await _tell(services, step, status="drafted" if answer == "refuse" else "running", label=_drafted(checked))
+        await services.drafts.keep(step.user_id, step.draft_id, card=kept)
+        await drop_forgotten(services, step.user_id, step.draft_id)
     if not checked.card.sections:
         raise NothingSupported
     return step.model_copy(update={"answer": answer})
@@ -168,40 +168,42 @@ def _drafted(checked: CheckedCard) -> str:
 # --- from a card to what became of it ---------------------------------------------------------------------------------
 
 
-async def read_decision(house: House, step: Step) -> Step:
+async def read_decision(services: Services, step: Step) -> Step:
     """What the person decided; nobody waits for them any more. Under the brake as well: it is only noted here, and
     time goes on."""
-    return await told_safely(house, _read_decision(house, step), **step.labels)
+    return await told_safely(services, _read_decision(services, step), **step.labels)
 
 
-async def _read_decision(house: House, step: Step) -> Step:
-    draft = await house.drafts.get(step.user_id, step.draft_id)
+async def _read_decision(services: Services, step: Step) -> Step:
+    draft = await services.drafts.get(step.user_id, step.draft_id)
     told = step.decided and step.decided.approval_id
-    approval = await _decided(house, step.user_id, told or draft.approval_id or "")
+    approval = await _decided(services, step.user_id, told or draft.approval_id or "")
     step = step.model_copy(update={"approval_id": approval.id})
     match approval.status:
         case "rejected" | "expired" as decision:
             status, label = DRAFT_ENDS[decision]
-            await _tell(house, step, status=status, label=label)
+            await _tell(services, step, status=status, label=label)
             return step.model_copy(update={"decision": decision})
         case "revised":
-            return await _begin_round(house, step, draft, approval)
+            return await _begin_round(services, step, draft, approval)
         case "changed" if approval.decided_by == "nobody":  # what it rested on was forgotten
-            return await _begin_round(house, step, draft, approval, "Drafting it anew without what you had forgotten")
+            return await _begin_round(
+                services, step, draft, approval, "Drafting it anew without what you had forgotten"
+            )
         case _:
             return step.model_copy(update={"decision": "approved"})
 
 
-async def _decided(house: House, user_id: str, approval_id: str) -> Approval:
-    approval = await house.approvals.get(user_id, approval_id)
+async def _decided(services: Services, user_id: str, approval_id: str) -> Approval:
+    approval = await services.approvals.get(user_id, approval_id)
     while approval.status == "pending":
-        expired = await expire(house, approval, house.clock())
-        approval = expired or await house.approvals.get(user_id, approval_id)
+        expired = await expire(services, approval, services.clock())
+        approval = expired or await services.approvals.get(user_id, approval_id)
     return approval
 
 
 async def _begin_round(
-    house: House, step: Step, draft: Draft, approval: Approval, label: str = "Drafting it as you want it"
+    services: Services, step: Step, draft: Draft, approval: Approval, label: str = "Drafting it as you want it"
 ) -> Step:
     """The person's words become evidence, and what is drafted next."""
     answered: list[str] = list(draft.parts.get("revisions", ()))
@@ -212,9 +214,9 @@ async def _begin_round(
         wished = [wish(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
         # From here on it rests on nothing that was forgotten before; what is forgotten meanwhile flags it again.
-        await _tell(house, step, status="running", round=number, label=label, flagged=False)
-        await house.drafts.keep(step.user_id, step.draft_id, evidence=evidence, revisions=answered)
-        await drop_forgotten(house, step.user_id, step.draft_id)
+        await _tell(services, step, status="running", round=number, label=label, flagged=False)
+        await services.drafts.keep(step.user_id, step.draft_id, evidence=evidence, revisions=answered)
+        await drop_forgotten(services, step.user_id, step.draft_id)
     return step.model_copy(
         update={
             "decision": "revised",
@@ -225,17 +227,17 @@ async def _begin_round(
     )
 
 
-async def publish(house: House, step: Step) -> Step:
+async def publish(services: Services, step: Step) -> Step:
     """What was approved, carried out. Raises `OutcomeUnknown` while nobody knows, `PublishingFailed`, and `Braked`
     where the brake was on before it began: a look at it is part of carrying out, and what has begun is not cut off."""
-    return await told_safely(house, _publish(house, step), **step.labels)
+    return await told_safely(services, _publish(services, step), **step.labels)
 
 
-async def _publish(house: House, step: Step) -> Step:
-    approval = await carry_out(house, step.user_id, step.approval_id or "")
+async def _publish(services: Services, step: Step) -> Step:
+    approval = await carry_out(services, step.user_id, step.approval_id or "")
     match approval.status:
         case "done":
-            await _tell(house, step, status="published", label="Published")
+            await _tell(services, step, status="published", label="Published")
             return step.model_copy(update={"outcome": "published"})
         case "changed":
             return step.model_copy(update={"outcome": "changed", "revises": approval.id})
@@ -263,27 +265,27 @@ _SAID: Mapping[str, str] = {
 _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 
-async def note_end(house: House, step: Step) -> Step:
+async def note_end(services: Services, step: Step) -> Step:
     """How it ended, where the user reads it. Under the brake as well: nothing else says that it stopped."""
-    return await told_safely(house, _note_end(house, step), **step.labels)
+    return await told_safely(services, _note_end(services, step), **step.labels)
 
 
-async def _note_end(house: House, step: Step) -> Step:
+async def _note_end(services: Services, step: Step) -> Step:
     try:
-        draft = await house.drafts.get(step.user_id, step.draft_id)
+        draft = await services.drafts.get(step.user_id, step.draft_id)
     except NotFound:  # its user deleted it: nobody to tell, and nothing to mend
         return step.model_copy(update={"end": "stopped"})
-    end, label = await _end_of(house, draft, step.error.kind if step.error else "")
-    await _tell(house, step, status=end, label=label, news=end == "failed" and draft.conversation_id is not None)
+    end, label = await _end_of(services, draft, step.error.kind if step.error else "")
+    await _tell(services, step, status=end, label=label, news=end == "failed" and draft.conversation_id is not None)
     return step.model_copy(update={"end": end})
 
 
-async def _end_of(house: House, draft: Draft, error: str) -> tuple[Literal["failed", "stopped", "drafted"], str]:
+async def _end_of(services: Services, draft: Draft, error: str) -> tuple[Literal["failed", "stopped", "drafted"], str]:
     if error == "Braked":
         return "stopped", "Stopped by the brake"
     if error == "NotAllowed":
         return "drafted", "Drafted; at your level nothing is published for you"
-    approval = await house.approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
+    approval = await services.approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
     if error in _OF_PUBLISHING and approval:
         return "failed", approval.outcome or PublishingFailed.sentence
     # That nothing was published is said only where no yes stands that may have been carried out.
@@ -347,6 +349,6 @@ def _sections(count: int) -> str:
     return f"{count} section{'' if count == 1 else 's'}"
 
 
-async def _tell(house: House, step: Step, *, label: str, status: DraftStatus | None = None, **more: Any) -> None:
+async def _tell(services: Services, step: Step, *, label: str, status: DraftStatus | None = None, **more: Any) -> None:
     fields = {"label": label, **({"status": status} if status else {}), **more}
-    await house.drafts.tell(step.user_id, step.draft_id, house.clock(), **fields)
+    await services.drafts.tell(step.user_id, step.draft_id, services.clock(), **fields)

@@ -3,37 +3,37 @@
 from collections.abc import Sequence
 from typing import cast
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.drafting import Order, write_section
 from qwestly_agent.cards.evidence import gather
 from qwestly_agent.cards.forgetting import drop_forgotten
 from qwestly_agent.cards.model import Card, CheckedCard, Section, SectionDraft, Style
 from qwestly_agent.cards.outline import Outlined
 from qwestly_agent.cards.pipeline import NothingSupported, NothingToTell
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
 
 
 async def write_profile_text(
-    house: FullHouse, draft: Draft, outlined: Outlined, wishes: Sequence[str], before: Section | None = None
+    services: ModelServices, draft: Draft, outlined: Outlined, wishes: Sequence[str], before: Section | None = None
 ) -> CheckedCard:
     """What of it is supported, kept as that draft. Raises `NothingToTell`, `NothingSupported` and what
     `one_answer` raises."""
     style = cast(Style, draft.style)
-    gathered = await gather(house, draft.user_id)
+    gathered = await gather(services, draft.user_id)
     found = {each.evidence.id: each.evidence for each in gathered}
     if not any(item.publishable for item in found.values()):
         raise NothingToTell
     preferences = [each.evidence.text for each in gathered if each.is_preference]
     order = Order(outlined, style, found, [*preferences, *wishes], before)
-    section = await write_section(house, draft.user_id, order, _keep_nothing)
+    section = await write_section(services, draft.user_id, order, _keep_nothing)
     sections = (section.standing,) if section.standing.claims else ()
     checked = CheckedCard(card=Card(style=style, headline=None, sections=sections), left_out=section.left_out)
     if not sections:
         raise NothingSupported
     evidence = [item.model_dump(mode="json") for item in found.values()]
     card = {"round": 1, "checked": checked.model_dump(mode="json")}
-    await house.drafts.add(draft.model_copy(update={"parts": {"evidence": evidence, "card": card}}))
-    await drop_forgotten(house, draft.user_id, draft.id)
+    await services.drafts.add(draft.model_copy(update={"parts": {"evidence": evidence, "card": card}}))
+    await drop_forgotten(services, draft.user_id, draft.id)
     return checked
 
 

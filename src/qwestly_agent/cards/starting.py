@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from qwestly_agent.authority.brake import unless_braked
 from qwestly_agent.authority.model import digest_of
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.model import NOT_DRAFTED, CheckedCard, Section, Style
 from qwestly_agent.cards.outline import HEADLINES, LINKEDIN_ABOUT, Outlined
 from qwestly_agent.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft, DraftKind
 
 MOST_UNDER_WAY = 50
@@ -31,26 +31,26 @@ class ProfileText:
 class Cards:
     """Of one run, on behalf of its user."""
 
-    house: FullHouse
+    services: ModelServices
     user_id: str
     run_id: str
     conversation_id: str
 
     async def start(self, style: Style, wish: str) -> Draft:
         """The draft of a card that is being made from now on, or is already. Raises `Invalid` and `Unavailable`."""
-        drafts = await self.house.drafts.under_way(self.user_id, MOST_UNDER_WAY)
+        drafts = await self.services.drafts.under_way(self.user_id, MOST_UNDER_WAY)
         if not wish and (making := self._being_made(drafts, style)):
             return making
         if len(drafts) >= MOST_WAITING:
             raise Invalid("Several cards wait for the user's decision already. Ask them to decide on those first.")
         draft = self._draft("card", style, "Beginning", wish)
-        await self.house.drafts.add(draft)
+        await self.services.drafts.add(draft)
         given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
         try:
-            await self.house.workflows.start(self.house.settings.card_machine_arn, f"card-{draft.id}", given)
+            await self.services.workflows.start(self.services.settings.card_machine_arn, f"card-{draft.id}", given)
         except Unavailable:
-            now = self.house.clock()
-            await self.house.drafts.tell(self.user_id, draft.id, now, status="failed", label=NOT_DRAFTED)
+            now = self.services.clock()
+            await self.services.drafts.tell(self.user_id, draft.id, now, status="failed", label=NOT_DRAFTED)
             raise
         return draft
 
@@ -78,22 +78,22 @@ class Cards:
 
         draft = self._draft(kind, style, "Drafted", wish, revises)
         with suppress(NotFound):  # asked for twice in one turn, it is what was shown first
-            kept = await self.house.drafts.get(self.user_id, draft.id)
+            kept = await self.services.drafts.get(self.user_id, draft.id)
             return ProfileText(draft.id, CheckedCard.model_validate(kept.parts["card"]["checked"]), False)
-        work = write_profile_text(self.house, draft, outlined, [wish] if wish else [], before)
-        checked = await unless_braked(self.house.signals, self.user_id, work)
+        work = write_profile_text(self.services, draft, outlined, [wish] if wish else [], before)
+        checked = await unless_braked(self.services.signals, self.user_id, work)
         unchanged = before is not None and [c.text for c in before.claims] == [c.text for c in checked.card.claims]
         return ProfileText(draft.id, checked, unchanged)
 
     async def _about_before(self, draft_id: str) -> Section:
-        draft = await self.house.drafts.get(self.user_id, draft_id)
+        draft = await self.services.drafts.get(self.user_id, draft_id)
         if draft.kind != "about" or "card" not in draft.parts:
             raise NotFound("There is no About section in this draft.")
         [section] = CheckedCard.model_validate(draft.parts["card"]["checked"]).card.sections
         return section
 
     def _being_made(self, drafts: Sequence[Draft], style: Style) -> Draft | None:
-        since = self.house.clock() - ALIVE_SECONDS
+        since = self.services.clock() - ALIVE_SECONDS
         return next(
             (
                 each
@@ -104,7 +104,7 @@ class Cards:
         )
 
     def _draft(self, kind: DraftKind, style: Style, label: str, wish: str, revises: str = "") -> Draft:
-        now = self.house.clock()
+        now = self.services.clock()
         # The same for the same wish of the same run, should it be made twice.
         name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style, wish, revises)[:32]
         return Draft(

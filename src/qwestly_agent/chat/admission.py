@@ -2,17 +2,17 @@
 
 import math
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.errors import OverBudget, TooManyTurns
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import LEASE_SECONDS
 from qwestly_agent.stores.usage import MINUTE_SECONDS, Load
 
 DAY_SECONDS = 86_400
 
 
-async def admit(house: FullHouse, user_id: str, load: Load, now: float) -> None:
+async def admit(services: ModelServices, user_id: str, load: Load, now: float) -> None:
     """Raises `OverBudget` and `TooManyTurns`."""
-    settings = house.settings
+    settings = services.settings
     if load.spent_today_usd >= settings.day_ceiling_usd:
         raise OverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
     if len(load.last_minute) >= settings.messages_a_minute:
@@ -22,17 +22,17 @@ async def admit(house: FullHouse, user_id: str, load: Load, now: float) -> None:
             retry_after=math.ceil(max(1.0, oldest + MINUTE_SECONDS - now)),
         )
     most = settings.running_turns
-    if len(load.running) >= most and await _alive(house, user_id, load, now) >= most:
+    if len(load.running) >= most and await _alive(services, user_id, load, now) >= most:
         raise TooManyTurns(
             f"{most} of your messages are being answered already. Please wait for one of them.",
             retry_after=math.ceil(LEASE_SECONDS),
         )
 
 
-async def _alive(house: FullHouse, user_id: str, load: Load, now: float) -> int:
+async def _alive(services: ModelServices, user_id: str, load: Load, now: float) -> int:
     """How many of these runs still run. Those of processes that died are let go of: nobody else will."""
-    holding = await house.conversations.running(user_id, now)
+    holding = await services.conversations.running(user_id, now)
     dead = [run for run, began in load.running.items() if run not in holding and now - began > LEASE_SECONDS]
     if dead:
-        await house.usage.release(user_id, dead)
+        await services.usage.release(user_id, dead)
     return len(load.running) - len(dead)

@@ -1,10 +1,10 @@
 """The end of a conversation, for good."""
 
 from qwestly_agent.authority.answering import withdraw
-from qwestly_agent.bootstrap import FullHouse
+from qwestly_agent.services import ModelServices
 
 
-async def delete(house: FullHouse, user_id: str, conversation_id: str) -> None:
+async def delete(services: ModelServices, user_id: str, conversation_id: str) -> None:
     """With its messages and the audit of its calls. What was decided, and what is drafted, belongs to no conversation
     from now on. Raises `NotFound`.
 
@@ -12,13 +12,13 @@ async def delete(house: FullHouse, user_id: str, conversation_id: str) -> None:
     done also where there is no conversation any more, so that a second try ends what the first one left.
     """
     try:
-        await house.conversations.delete(user_id, conversation_id)
+        await services.conversations.delete(user_id, conversation_id)
     finally:
-        await withdraw(house, user_id, conversation_id)
-        await house.approvals.forget_conversation(user_id, conversation_id)
-        await house.drafts.forget_conversation(user_id, conversation_id)
-        await house.extractions.drop(user_id, conversation_id)
-        await house.memories.drop_unchecked(
-            user_id, [each.id for each in await house.memories.unchecked(user_id, conversation_id)]
+        await withdraw(services, user_id, conversation_id)
+        await services.approvals.forget_conversation(user_id, conversation_id)
+        await services.drafts.forget_conversation(user_id, conversation_id)
+        await services.extractions.drop(user_id, conversation_id)
+        await services.memories.drop_unchecked(
+            user_id, [each.id for each in await services.memories.unchecked(user_id, conversation_id)]
         )
-        await house.tool_calls.forget(user_id, conversation_id)
+        await services.tool_calls.forget(user_id, conversation_id)

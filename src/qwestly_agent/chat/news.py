@@ -10,11 +10,11 @@ from qwestly_agent.authority.approvals import Decision
 from qwestly_agent.authority.model import Approval
 from qwestly_agent.authority.settling import settle
 from qwestly_agent.authority.words import news_of
-from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.request import Decided
 from qwestly_agent.errors import Changed, NotFound
 from qwestly_agent.fences import APPROVAL_NEWS
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text import quoted
 
@@ -39,7 +39,13 @@ class Approvals:
 
 
 async def settle_all(
-    house: House, user_id: str, conversation_id: str, decisions: Sequence[Decided], *, ours_alone: bool, where: str
+    services: Services,
+    user_id: str,
+    conversation_id: str,
+    decisions: Sequence[Decided],
+    *,
+    ours_alone: bool,
+    where: str,
 ) -> tuple[Settled, ...]:
     """Those of these decisions that are about records of this conversation.
 
@@ -49,7 +55,7 @@ async def settle_all(
     settled: list[Settled] = []
     for decided in decisions:
         try:
-            before = await house.approvals.get(user_id, decided.approval_id)
+            before = await services.approvals.get(user_id, decided.approval_id)
             if before.conversation_id != conversation_id:
                 raise NotFound("There is no such approval.")
         except NotFound:
@@ -62,7 +68,7 @@ async def settle_all(
             args=decided.args,
             reason=decided.reason,
         )
-        approval = await settle(house, user_id, decided.approval_id, decision, by="chat", where=where)
+        approval = await settle(services, user_id, decided.approval_id, decision, by="chat", where=where)
         settled.append(Settled(decided, approval))
     return tuple(settled)
 

@@ -13,11 +13,11 @@ from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
 from qwestly_agent.authority import brake
 from qwestly_agent.authority.model import Approval, Level
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.context import Context, make_context
 from qwestly_agent.chat.news import Approvals, nothing_new, settle_all
 from qwestly_agent.chat.request import TurnRequest
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.turn import LAST_TRY_SECONDS, Turn
 from qwestly_agent.chat.window import READ_LIMIT
 from qwestly_agent.errors import (
@@ -66,67 +66,69 @@ class _Known:
     """Of drafts, those that failed, which it was not told either."""
 
 
-async def open_turn(house: FullHouse, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
+async def open_turn(services: ChatServices, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
     """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`,
     `TooManyTurns`, `OverBudget`, `Braked`. `where` is what the audit of decisions shall know of their origin."""
     turn = NewTurn(
-        run_id=house.new_id(),
-        message_id=request.message_id or f"msg_{house.new_id()}",
+        run_id=services.new_id(),
+        message_id=request.message_id or f"msg_{services.new_id()}",
         text=request.text,
-        started_at=house.clock(),
+        started_at=services.clock(),
     )
-    conversation_id = request.conversation_id or house.new_id()
-    entering = asyncio.ensure_future(house.usage.enter(user_id, turn.run_id, turn.started_at))
+    conversation_id = request.conversation_id or services.new_id()
+    entering = asyncio.ensure_future(services.usage.enter(user_id, turn.run_id, turn.started_at))
     reading = asyncio.gather(
-        _read_said(house, user_id, conversation_id, request),
-        _read_known(house, user_id, conversation_id, request),
+        _read_said(services, user_id, conversation_id, request),
+        _read_known(services, user_id, conversation_id, request),
         entering,
     )
     try:
-        claim = await _claim(house, user_id, conversation_id, turn, request)
+        claim = await _claim(services, user_id, conversation_id, turn, request)
     except BaseException:
         # Not cancelled: a read that waits for a server could leave the driver's lock behind, and a live one loses its
         # connection. The driver's own timeout bounds them.
         await asyncio.gather(reading, return_exceptions=True)
         with pymongo.timeout(LAST_TRY_SECONDS):
-            await _tried(house, _leave(house, user_id, turn, entering))
+            await _tried(services, _leave(services, user_id, turn, entering))
         raise
     try:
         said, known, load = await reading
-        await admit(house, user_id, load, turn.started_at)
+        await admit(services, user_id, load, turn.started_at)
         read_at = turn.started_at
-        approvals = replace(await _approvals(house, claim, request, known.news, where), failed=known.failed)
+        approvals = replace(await _approvals(services, claim, request, known.news, where), failed=known.failed)
         if approvals.settled:  # what was decided may have changed what was read beside it
-            read_at = house.clock()
+            read_at = services.clock()
             said, known = await asyncio.gather(
-                _read_said(house, user_id, conversation_id, request),
-                _read_known(house, user_id, conversation_id, request),
+                _read_said(services, user_id, conversation_id, request),
+                _read_known(services, user_id, conversation_id, request),
             )
-        return await _prepare(house, claim, request, said, known, load, approvals, read_at, deadline)
+        return await _prepare(services, claim, request, said, known, load, approvals, read_at, deadline)
     except (Invalid, Changed, NotFound, TooManyTurns, OverBudget, Braked):
-        await asyncio.gather(house.conversations.withdraw(claim), _leave(house, user_id, turn, entering))
+        await asyncio.gather(services.conversations.withdraw(claim), _leave(services, user_id, turn, entering))
         raise
     except BaseException:
         # The user's message stays in the claim, and the next turn finds it there.
         with pymongo.timeout(LAST_TRY_SECONDS):
-            abandoning = house.conversations.abandon(claim)
-            await _tried(house, abandoning, _leave(house, user_id, turn, entering))
+            abandoning = services.conversations.abandon(claim)
+            await _tried(services, abandoning, _leave(services, user_id, turn, entering))
         raise
 
 
-async def _tried(house: FullHouse, *what: Coroutine[Any, Any, None]) -> None:
+async def _tried(services: ChatServices, *what: Coroutine[Any, Any, None]) -> None:
     for error in await asyncio.gather(*what, return_exceptions=True):
         if error:
-            house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
 
-async def _leave(house: FullHouse, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
+async def _leave(services: ChatServices, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
     await asyncio.wait([entering])  # which could otherwise come after it, and stay
-    await house.usage.leave(user_id, turn.run_id, turn.started_at)
+    await services.usage.leave(user_id, turn.run_id, turn.started_at)
 
 
-async def _claim(house: FullHouse, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest) -> Claim:
-    conversations, design = house.conversations, house.settings.agent_design
+async def _claim(
+    services: ChatServices, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
+) -> Claim:
+    conversations, design = services.conversations, services.settings.agent_design
     if request.likely_new:
         created = await conversations.create(user_id, conversation_id, turn, design)
         return created or await conversations.claim(user_id, conversation_id, turn)
@@ -142,61 +144,61 @@ async def _claim(house: FullHouse, user_id: str, conversation_id: str, turn: New
         return created
 
 
-async def _read_said(house: FullHouse, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
-    conversations = house.conversations
+async def _read_said(services: ChatServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
+    conversations = services.conversations
     recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
     if request.message_id is None:
         return _Said(await recent, [])
     return _Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
 
 
-async def _read_known(house: FullHouse, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:
+async def _read_known(services: ChatServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:
     """Raises `Braked`."""
     profile, (memories, by_words), last_withdrawn, level, (news, failed), _ = await asyncio.gather(
-        house.profiles.summary(user_id),
-        _read_memories(house, user_id, request),
-        house.memories.last_withdrawn(user_id),
-        house.autonomy.level(user_id),
+        services.profiles.summary(user_id),
+        _read_memories(services, user_id, request),
+        services.memories.last_withdrawn(user_id),
+        services.autonomy.level(user_id),
         asyncio.gather(
-            house.approvals.news(user_id, conversation_id),
-            house.drafts.news(user_id, conversation_id, MOST_DRAFTS_TOLD),
+            services.approvals.news(user_id, conversation_id),
+            services.drafts.news(user_id, conversation_id, MOST_DRAFTS_TOLD),
         ),
-        brake.check(house.signals, user_id),
+        brake.check(services.signals, user_id),
     )
     return _Known(profile, memories, by_words, last_withdrawn, level, news, failed)
 
 
 async def _read_memories(
-    house: FullHouse, user_id: str, request: TurnRequest
+    services: ChatServices, user_id: str, request: TurnRequest
 ) -> tuple[list[Memory], list[Found] | None]:
-    salient = house.memories.most_salient(user_id, MOST_SALIENT + 1)
+    salient = services.memories.most_salient(user_id, MOST_SALIENT + 1)
     if not request.likely_new or not request.text:
         return await salient, None
-    return await asyncio.gather(salient, best_by_words(house, user_id, request.text))
+    return await asyncio.gather(salient, best_by_words(services, user_id, request.text))
 
 
 async def _approvals(
-    house: FullHouse, claim: Claim, request: TurnRequest, news: list[Approval], where: str
+    services: ChatServices, claim: Claim, request: TurnRequest, news: list[Approval], where: str
 ) -> Approvals:
     """What the user decides with this turn, and what the model is told of decisions by it."""
     if not request.decisions:
         return Approvals((), news)
     settled = await settle_all(
-        house,
+        services,
         claim.user_id,
         claim.conversation_id,
         request.decisions,
         ours_alone=request.protocol == "plain",
         where=where,
     )
-    news = await house.approvals.news(claim.user_id, claim.conversation_id)
+    news = await services.approvals.news(claim.user_id, claim.conversation_id)
     if request.text is None and not news:
         raise nothing_new(settled)
     return Approvals(settled, news)
 
 
 async def _prepare(
-    house: FullHouse,
+    services: ChatServices,
     claim: Claim,
     request: TurnRequest,
     said: _Said,
@@ -206,19 +208,19 @@ async def _prepare(
     read_at: float,
     deadline: float,
 ) -> Turn:
-    claim, said = await _up_to_date(house, claim, request, said)
+    claim, said = await _up_to_date(services, claim, request, said)
     design = _design_of(claim)
     earlier = _earlier(request, said)
     asked = earlier[0] if earlier else None
     text = asked.content if asked and request.regenerate else request.text or ""
     return Turn(
-        house=house,
+        services=services,
         claim=claim,
         design=design,
         text=text,
         message_id=asked.id if asked else claim.turn.message_id,
         history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
-        context=await _context(house, claim, design, known, text),
+        context=await _context(services, claim, design, known, text),
         load=load,
         level=known.level,
         deadline=deadline,
@@ -230,18 +232,18 @@ async def _prepare(
     )
 
 
-async def _up_to_date(house: FullHouse, claim: Claim, request: TurnRequest, said: _Said) -> tuple[Claim, _Said]:
+async def _up_to_date(services: ChatServices, claim: Claim, request: TurnRequest, said: _Said) -> tuple[Claim, _Said]:
     """The reads ran beside the claim: read again where they saw a moment before it, or a killed turn left something."""
     last_seq = claim.last_seq
     if claim.abandoned:
-        house.logger.warning(
+        services.logger.warning(
             Event.TURN_RECOVERED,
             extra={"run_id": claim.turn.run_id, "killed": [turn.run_id for turn in claim.abandoned]},
         )
-        last_seq = await house.conversations.recover(claim)
+        last_seq = await services.conversations.recover(claim)
     elif (said.recent[-1].seq if said.recent else 0) == last_seq:
         return claim, said
-    said = await _read_said(house, claim.user_id, claim.conversation_id, request)
+    said = await _read_said(services, claim.user_id, claim.conversation_id, request)
     return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
 
 
@@ -275,7 +277,7 @@ def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
     return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
 
 
-async def _context(house: FullHouse, claim: Claim, design: Design, known: _Known, message: str) -> Context:
+async def _context(services: ChatServices, claim: Claim, design: Design, known: _Known, message: str) -> Context:
     def made(memories: list[Memory]) -> Context:
         return make_context(known.profile, memories, known.level, design.prompt_version, claim.turn.started_at)
 
@@ -284,7 +286,7 @@ async def _context(house: FullHouse, claim: Claim, design: Design, known: _Known
         kept = Context.model_validate(claim.context)
         if kept.still_holds(made(known.memories), known.last_withdrawn):
             return kept
-    return made(await first_memories(house, claim.user_id, message, known.memories, known.by_words))
+    return made(await first_memories(services, claim.user_id, message, known.memories, known.by_words))
 
 
 def _design_of(claim: Claim) -> Design:

@@ -67,7 +67,7 @@ _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"}
 def start_stream(turn: Turn, protocol: Protocol, keep_alive_seconds: float) -> AsyncIterator[str]:
     """Start the turn. What comes back is what the response sends until the turn is over."""
     queue: asyncio.Queue[str | None] = asyncio.Queue()
-    turn.house.running.start(_pump(turn, protocol, queue))
+    turn.services.running.start(_pump(turn, protocol, queue))
     return _drain(queue, keep_alive_seconds)
 
 
@@ -77,7 +77,7 @@ async def _pump(turn: Turn, protocol: Protocol, queue: asyncio.Queue[str | None]
             queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
     except Exception as error:
         # What cannot be encoded: no reader may be left without an end.
-        turn.house.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
+        turn.services.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
         queue.put_nowait(_ai_sdk_error(Internal()) if protocol == "ai_sdk" else _plain_error(Internal()))
     finally:
         queue.put_nowait(None)

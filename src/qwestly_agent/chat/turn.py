@@ -20,7 +20,6 @@ from qwestly_agent.agents.spending import Spending
 from qwestly_agent.authority.asking import Asking
 from qwestly_agent.authority.model import Level
 from qwestly_agent.authority.view import view_of
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.cards.starting import Cards
 from qwestly_agent.chat.context import Context
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
@@ -28,6 +27,7 @@ from qwestly_agent.chat.failures import cut_answer, failure_of
 from qwestly_agent.chat.news import Approvals, DraftFailed, note_of
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.running import WENT_ON_ELSEWHERE, Watched
+from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.shown import shown, shown_message
 from qwestly_agent.chat.window import model_history, prompt_of, window_start
 from qwestly_agent.clients.query_vectors import QueryVectors
@@ -48,7 +48,7 @@ TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask
 class Turn:
     """A claimed conversation with everything that its answer needs. `events` must be read to its end: it lets go."""
 
-    house: FullHouse
+    services: ChatServices
     claim: Claim
     design: Design
     text: str
@@ -76,7 +76,7 @@ class Turn:
     def __post_init__(self) -> None:
         started_at = self.claim.turn.started_at
         self.record = Record(started_at)
-        settings = self.house.settings
+        settings = self.services.settings
         today = max(0.0, settings.day_ceiling_usd - self.load.spent_today_usd)
         self.spending = (
             Spending(today, OverBudget(), started_at)
@@ -84,7 +84,7 @@ class Turn:
             else Spending(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK), started_at)
         )
         self.remembering = Remembering(
-            self.house,
+            self.services,
             self.claim.user_id,
             self.claim.conversation_id,
             self.message_id,
@@ -106,12 +106,12 @@ class Turn:
 
         Raises an `AgentError` when the turn failed and `RunCancelled` when its user stopped it.
         """
-        self.house.logger.thread_safe_append_keys(run_id=self.run_id, conversation_id=self.claim.conversation_id)
+        self.services.logger.thread_safe_append_keys(run_id=self.run_id, conversation_id=self.claim.conversation_id)
         if self.answered:
             async for event in self._again(self.answered):
                 yield event
             return
-        self.house.logger.info(Event.TURN_STARTED)
+        self.services.logger.info(Event.TURN_STARTED)
         for settled in self.approvals.settled:
             decided = settled.decided
             said_yes = decided.verb in ("approve", "edit")
@@ -119,10 +119,10 @@ class Turn:
         for draft in self.approvals.failed:
             yield DraftFailed(draft=draft_view_of(draft))
         cancellation = CancellationToken()
-        with self.house.running.watching(self.claim, cancellation.cancel) as watched:
+        with self.services.running.watching(self.claim, cancellation.cancel) as watched:
             try:
                 async for event in self._run(cancellation):
-                    self.record.take(event, self.house.clock())
+                    self.record.take(event, self.services.clock())
                     yield event
                 if cut := cut_answer(self.record.messages):
                     raise cut
@@ -148,28 +148,28 @@ class Turn:
         return any(map(holds_others_words, words)) or any(step.outside and not step.users_own for step in steps)
 
     async def _run(self, cancellation: CancellationToken) -> AsyncIterator[NativeEvent]:
-        house = self.house
+        services = self.services
         deps = AgentDeps(
             user_id=self.claim.user_id,
-            profiles=house.profiles,
-            memories=house.memories,
-            knowledge=house.knowledge,
-            docs=house.docs,
-            query_vectors=QueryVectors(house.embeddings),
-            drafts=house.drafts,
-            cards=Cards(house, self.claim.user_id, self.run_id, self.claim.conversation_id),
+            profiles=services.profiles,
+            memories=services.memories,
+            knowledge=services.knowledge,
+            docs=services.docs,
+            query_vectors=QueryVectors(services.embeddings),
+            drafts=services.drafts,
+            cards=Cards(services, self.claim.user_id, self.run_id, self.claim.conversation_id),
             remembering=self.remembering,
-            asking=Asking(house, self.claim.user_id, self.run_id, self.claim.conversation_id),
+            asking=Asking(services, self.claim.user_id, self.run_id, self.claim.conversation_id),
             level=self.level,
             said=(*(each.content for each in self.history if each.role == "user" and not each.withheld), self.text),
             stranger_spoke_before=self._stranger_spoke_before(),
             calls=self.record.calls,
             spending=self.spending,
             failure_of=failure_of,
-            clock=house.clock,
-            logger=house.logger,
+            clock=services.clock,
+            logger=services.logger,
         )
-        async with house.agents[self.design.name].run_stream_events(
+        async with services.agents[self.design.name].run_stream_events(
             prompt_of(self.note, self.text),
             message_history=model_history(self.history, self._window_from()),
             instructions=self.context.text,
@@ -177,14 +177,14 @@ class Turn:
             conversation_id=self.claim.conversation_id,
             run_id=self.run_id,
             cancellation_token=cancellation,
-            timeout=max(0.0, self.deadline - house.clock()),
+            timeout=max(0.0, self.deadline - services.clock()),
         ) as run:
             try:
-                async for event in shown(run, house.settings.allowed_hosts, self.record.calls.made):
+                async for event in shown(run, services.settings.allowed_hosts, self.record.calls.made):
                     yield event
             finally:
                 with suppress(UserError):  # cancelled before it began
-                    hosts = house.settings.allowed_hosts
+                    hosts = services.settings.allowed_hosts
                     messages = [shown_message(message, hosts) for message in run.new_messages()]
                     self.record.keep(messages, self.spending.prompt_characters)
 
@@ -196,14 +196,14 @@ class Turn:
             error = watched.error or error
         self.record.status = "failed"
         self.record.error = failure_of(error, spoke=bool(self.record.content))
-        self.house.logger.warning(Event.TURN_FAILED, extra={"code": self.record.error.code, **cause_of(error)})
+        self.services.logger.warning(Event.TURN_FAILED, extra={"code": self.record.error.code, **cause_of(error)})
 
     async def _keep(self) -> None:
         """Record the turn and what it cost, and let go of the conversation: last, for whoever erases its user waits for
         that."""
-        now = self.house.clock()
+        now = self.services.clock()
         receipt = self.record.receipt(design=self.design.name, prompt_version=self.design.prompt_version, ended_at=now)
-        self.house.logger.info(Event.TURN_ENDED, extra={"status": self.record.status, **receipt})
+        self.services.logger.info(Event.TURN_ENDED, extra={"status": self.record.status, **receipt})
         measure_turn(self.record.status, receipt, Counter(call.outcome for call in self.record.calls.made.values()))
         # A database that has just failed is asked once more, but not for long: somebody waits for the error.
         with _briefly(isinstance(self.record.error, Unavailable)):
@@ -212,7 +212,7 @@ class Turn:
                 kept = await self._record(now, receipt)
         if not kept:
             await self._forget_audit()
-            self.house.logger.warning(Event.LEASE_LOST)
+            self.services.logger.warning(Event.LEASE_LOST)
             self.record.error = self.record.error or ConversationBusy(WENT_ON_ELSEWHERE)
 
     async def _record(self, now: float, receipt: dict[str, Any]) -> bool:
@@ -221,42 +221,42 @@ class Turn:
         except PyMongoError:
             raise
         except Exception as error:  # what a provider sent cannot be written down: the words can
-            self.house.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
+            self.services.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
             return await self._finish(self._messages(now, self.record.words_alone(), {}), now)
 
     async def _account(self, now: float) -> bool:
         """What it cost; false where that cannot be written. The answer does not fail by it."""
         spent = {**self.record.tokens(), "cost_usd": self.record.ceiling_usd()}
         try:
-            await self.house.usage.settle(self.claim.user_id, self.run_id, spent, self.load, now)
+            await self.services.usage.settle(self.claim.user_id, self.run_id, spent, self.load, now)
         except PyMongoError as error:
-            self.house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            self.services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
             return False
         return True
 
     async def _audit(self) -> bool:
         """Which tools were called; false where that cannot be written."""
-        house, claim = self.house, self.claim
+        services, claim = self.services, self.claim
         try:
-            await house.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit())
+            await services.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit())
         except PyMongoError as error:
-            house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
             return False
         return True
 
     async def _forget_audit(self) -> None:
         """Of a conversation that was deleted meanwhile nothing is kept."""
-        house, claim = self.house, self.claim
+        services, claim = self.services, self.claim
         try:
-            if not await house.conversations.exists(claim.user_id, claim.conversation_id):
-                await house.tool_calls.forget(claim.user_id, claim.conversation_id)
+            if not await services.conversations.exists(claim.user_id, claim.conversation_id):
+                await services.tool_calls.forget(claim.user_id, claim.conversation_id)
         except PyMongoError as error:
-            house.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
     async def _finish(self, messages: list[Message], now: float) -> bool:
         # A second try that brought nothing leaves what the first had brought.
         nothing_new = self.replaced and not self.record.content and self.record.status != "complete"
-        kept = await self.house.conversations.finish(
+        kept = await self.services.conversations.finish(
             self.claim,
             [] if nothing_new else messages,
             replaced_run=self.replaced[0].run_id if self.replaced and not nothing_new else None,
@@ -269,18 +269,18 @@ class Turn:
         if kept and not nothing_new:
             # The note is in the conversation now, and so in every prompt that follows.
             await asyncio.gather(
-                *(self.house.approvals.told(each) for each in self.approvals.news),
-                *(self.house.drafts.told(self.claim.user_id, each.id) for each in self.approvals.failed),
+                *(self.services.approvals.told(each) for each in self.approvals.news),
+                *(self.services.drafts.told(self.claim.user_id, each.id) for each in self.approvals.failed),
             )
         return kept
 
     async def _withhold_forgotten(self) -> None:
         """What its user had forgotten while it ran may stand in it: whoever forgot could not find it here yet."""
-        if await self.house.memories.forgotten_since(self.claim.user_id, self.read_at):
+        if await self.services.memories.forgotten_since(self.claim.user_id, self.read_at):
             await asyncio.gather(
-                self.house.conversations.withhold_run(self.claim.user_id, self.run_id),
-                self.house.conversations.drop_contexts(self.claim.user_id),
-                self.house.tool_calls.empty(self.claim.user_id, (), lambda _: False, self.run_id),
+                self.services.conversations.withhold_run(self.claim.user_id, self.run_id),
+                self.services.conversations.drop_contexts(self.claim.user_id),
+                self.services.tool_calls.empty(self.claim.user_id, (), lambda _: False, self.run_id),
             )
 
     def _changes(self) -> dict[str, Any]:
@@ -325,10 +325,10 @@ class Turn:
         return any(message.withheld for message in self.replaced if message.role == "user")
 
     async def _again(self, answered: Message) -> AsyncIterator[NativeEvent]:
-        now = self.house.clock()
+        now = self.services.clock()
         await asyncio.gather(
-            self.house.conversations.finish(self.claim, [], replaced_run=None, changes={}, now=now),
-            self.house.usage.settle(self.claim.user_id, self.run_id, {}, self.load, now),
+            self.services.conversations.finish(self.claim, [], replaced_run=None, changes={}, now=now),
+            self.services.usage.settle(self.claim.user_id, self.run_id, {}, self.load, now),
         )
         part = TextPart(answered.content)
         self.record.texts.append(answered.content)

@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 from qwestly_agent.authority.brake import Standing, standing
 from qwestly_agent.authority.model import Approval
 from qwestly_agent.authority.view import ApprovalView, view_of
-from qwestly_agent.bootstrap import House
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 
 T = TypeVar("T", Approval, Draft)
@@ -58,18 +58,18 @@ class Updates(BaseModel):
     """Whether something runs or waits, so that it is worth asking again soon."""
 
 
-async def updates(house: House, user_id: str, after: float | None) -> Updates:
+async def updates(services: Services, user_id: str, after: float | None) -> Updates:
     """Since the cursor; without one, what runs or waits now, and the drafts that failed lately and last."""
     if after is None:
-        reading = house.approvals.waiting(user_id, MOST_ITEMS), _drafts_now(house, user_id)
+        reading = services.approvals.waiting(user_id, MOST_ITEMS), _drafts_now(services, user_id)
     else:
         reading = (
-            _touched(house.approvals.touched_since, user_id, after),
-            _touched(house.drafts.touched_since, user_id, after),
+            _touched(services.approvals.touched_since, user_id, after),
+            _touched(services.drafts.touched_since, user_id, after),
         )
-    waiting = house.approvals.waiting(user_id, 1), house.drafts.under_way(user_id, 1)
+    waiting = services.approvals.waiting(user_id, 1), services.drafts.under_way(user_id, 1)
     approvals, drafts, brake, some_wait, some_run = await asyncio.gather(
-        *reading, standing(house.signals, user_id), *waiting
+        *reading, standing(services.signals, user_id), *waiting
     )
     items: list[Update] = [
         *(ApprovalUpdate(id=each.id, at=each.updated_at, approval=view_of(each)) for each in approvals),
@@ -79,15 +79,15 @@ async def updates(house: House, user_id: str, after: float | None) -> Updates:
     items.sort(key=lambda item: item.at)
     # A full page ends before the newest: what follows it must not be skipped.
     full = [each[-1].updated_at for each in (approvals, drafts) if after is not None and len(each) == MOST_ITEMS]
-    cursor = min([*full, max(house.clock(), *(item.at for item in items))])
+    cursor = min([*full, max(services.clock(), *(item.at for item in items))])
     return Updates(items=items, cursor=repr(cursor), active=bool(some_wait or some_run))
 
 
-async def _drafts_now(house: House, user_id: str) -> list[Draft]:
+async def _drafts_now(services: Services, user_id: str) -> list[Draft]:
     """Those under way, and of each conversation the one that failed, where none was begun after it."""
     under_way, lately = await asyncio.gather(
-        house.drafts.under_way(user_id, MOST_ITEMS),
-        house.drafts.touched_since(user_id, house.clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
+        services.drafts.under_way(user_id, MOST_ITEMS),
+        services.drafts.touched_since(user_id, services.clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
     )
     last = {each.conversation_id: each for each in lately}
     return [*under_way, *(each for each in last.values() if each.status == "failed")]

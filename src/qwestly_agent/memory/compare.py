@@ -7,10 +7,10 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.fences import KNOWN, NEW
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.one_answer import one_answer
+from qwestly_agent.services import ModelServices
 from qwestly_agent.text import quoted
 
 OUTPUT_RETRIES = 1
@@ -53,7 +53,7 @@ class Verdicts(BaseModel):
     verdicts: Annotated[list[Verdict], Field(max_length=PAIRS_AT_ONCE * 2)]
 
 
-async def compare(house: FullHouse, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
+async def compare(services: ModelServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
     """The relation of each pair, in their order: `other` where the model gives none, or quotes what is not there.
     `seconds` is the time of one request, of which there is one for each 60 pairs.
 
@@ -63,9 +63,9 @@ async def compare(house: FullHouse, user_id: str, pairs: Sequence[Pair], seconds
     for at in range(0, len(pairs), PAIRS_AT_ONCE):
         some = pairs[at : at + PAIRS_AT_ONCE]
         given = await one_answer(
-            house,
+            services,
             user_id,
-            house.models["fast"],
+            services.models["fast"],
             Verdicts,
             prompt_of(some),
             name="memory_comparer",

@@ -15,9 +15,9 @@ from qwestly_agent.authority.acts import MOST_FORGOTTEN
 from qwestly_agent.authority.approvals import Asker, ask
 from qwestly_agent.authority.keeping import outdated_of
 from qwestly_agent.authority.model import digest_of
-from qwestly_agent.bootstrap import House
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.observability import Event, measure_consolidation
+from qwestly_agent.services import Services
 from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.journal import Replacement, Run
 
@@ -86,16 +86,16 @@ class Page(BaseModel):
 # --- of many users ----------------------------------------------------------------------------------------------------
 
 
-async def find_users(house: House, page: Page) -> Page:
+async def find_users(services: Services, page: Page) -> Page:
     """The next of those who have new memories."""
-    return await told_safely(house, _find_users(house, page), run_id=page.run_id)
+    return await told_safely(services, _find_users(services, page), run_id=page.run_id)
 
 
-async def _find_users(house: House, page: Page) -> Page:
-    users = await house.sweeps.users_to_consolidate(page.after, USERS_AT_ONCE)
+async def _find_users(services: Services, page: Page) -> Page:
+    users = await services.sweeps.users_to_consolidate(page.after, USERS_AT_ONCE)
     return page.model_copy(
         update={
-            "run_id": page.run_id or house.new_id(),
+            "run_id": page.run_id or services.new_id(),
             "users": tuple(users),
             "after": users[-1] if users else page.after,
             "more": len(users) == USERS_AT_ONCE and page.seen + len(users) < MOST_USERS,
@@ -103,15 +103,15 @@ async def _find_users(house: House, page: Page) -> Page:
     )
 
 
-async def sum_up(house: House, page: Page) -> Page:
+async def sum_up(services: Services, page: Page) -> Page:
     """What became of a page, in the log and in metrics. `broken` rings the alarm once all users had their turn."""
-    return await told_safely(house, _sum_up(house, page), run_id=page.run_id)
+    return await told_safely(services, _sum_up(services, page), run_id=page.run_id)
 
 
-async def _sum_up(house: House, page: Page) -> Page:
+async def _sum_up(services: Services, page: Page) -> Page:
     failed = [each for each in page.results if each.error and each.error != "Braked"]
     for each in failed:
-        house.logger.warning(Event.CONSOLIDATION_FAILED, extra={"user_id": each.user_id, "cause": each.error})
+        services.logger.warning(Event.CONSOLIDATION_FAILED, extra={"user_id": each.user_id, "cause": each.error})
     done = [each for each in page.results if not each.error]
     measure_consolidation(
         users=len(done),
@@ -131,46 +131,46 @@ async def _sum_up(house: House, page: Page) -> Page:
 # --- of one user ------------------------------------------------------------------------------------------------------
 
 
-async def apply(house: House, step: Step) -> Step:
+async def apply(services: Services, step: Step) -> Step:
     """Replace what the journal has of this run."""
-    return await run_state(house, step.user_id, _apply(house, step), run_id=step.run_id)
+    return await run_state(services, step.user_id, _apply(services, step), run_id=step.run_id)
 
 
-async def _apply(house: House, step: Step) -> Step:
-    run = await house.journal.get(step.user_id, step.run_id)
+async def _apply(services: Services, step: Step) -> Step:
+    run = await services.journal.get(step.user_id, step.run_id)
     if run.status == "planned":
         for each in run.replacements:
-            await _replace(house, run, each)
-        await _ask_about_outdated(house, run)
-        await end(house, run)
+            await _replace(services, run, each)
+        await _ask_about_outdated(services, run)
+        await end(services, run)
     return step.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
 
 
-async def _replace(house: House, run: Run, each: Replacement) -> None:
-    await house.memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, house.clock())
+async def _replace(services: Services, run: Run, each: Replacement) -> None:
+    await services.memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, services.clock())
     # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
-    await house.memories.take_in(run.user_id, each.by, each.gone)
+    await services.memories.take_in(run.user_id, each.by, each.gone)
     # Its user forgot or corrected it since it was planned: it does not stand for the other one any more. Looked at
     # last, so that whoever forgets it later finds what it took the place of.
-    if not await house.memories.holds(run.user_id, each.by, run.run_id):
-        await house.memories.part(run.user_id, each.gone, each.by, run.run_id)
+    if not await services.memories.holds(run.user_id, each.by, run.run_id):
+        await services.memories.part(run.user_id, each.gone, each.by, run.run_id)
 
 
-async def _ask_about_outdated(house: House, run: Run) -> None:
+async def _ask_about_outdated(services: Services, run: Run) -> None:
     """One question, however often this is delivered; not about what has changed since."""
-    now = house.clock()
-    ids = [each.id for each in await house.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]
-    outdated = await house.memories.lineage(run.user_id, ids)
+    now = services.clock()
+    ids = [each.id for each in await services.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]
+    outdated = await services.memories.lineage(run.user_id, ids)
     while len(outdated) > MOST_FORGOTTEN:  # more than one question can hold
         ids.pop()
-        outdated = await house.memories.lineage(run.user_id, ids)
+        outdated = await services.memories.lineage(run.user_id, ids)
     if not outdated:
         return
-    level = await house.autonomy.level(run.user_id)
+    level = await services.autonomy.level(run.user_id)
     asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
     approval_id = f"ap_{digest_of('outdated', run.user_id, run.run_id)[:32]}"
-    await ask(house, approval_id, outdated_of(run.user_id, outdated), asker, "queue")
-    await house.memories.note_asked(run.user_id, run.outdated, house.clock())
+    await ask(services, approval_id, outdated_of(run.user_id, outdated), asker, "queue")
+    await services.memories.note_asked(run.user_id, run.outdated, services.clock())
 
 
 def _is_outdated(memory: Memory, now: float) -> bool:
@@ -179,10 +179,10 @@ def _is_outdated(memory: Memory, now: float) -> bool:
     return memory.status == "active" and (ended or memory.last_seen <= now - YEAR)
 
 
-async def end(house: House, run: Run) -> None:
+async def end(services: Services, run: Run) -> None:
     """Nothing is left to be done of this run."""
-    await house.memories.compared(run.user_id, run.compared)
-    await house.journal.end(run.user_id, run.run_id, "applied")
+    await services.memories.compared(run.user_id, run.compared)
+    await services.journal.end(run.user_id, run.run_id, "applied")
 
 
 # --- taking it back ---------------------------------------------------------------------------------------------------
@@ -196,19 +196,19 @@ class Undone(BaseModel):
     """The memories that hold again."""
 
 
-async def undo(house: House, user_id: str, run_id: str) -> Undone:
+async def undo(services: Services, user_id: str, run_id: str) -> Undone:
     """Make active again what the run replaced, except what was forgotten or is said by another one since, and what was
     merged into one that stopped being true. Counts stay. Its pairs are never joined again. Raises `NotFound`."""
-    run = await house.journal.get(user_id, run_id)
+    run = await services.journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)
     # The last one first: what was merged once it had superseded another is taken apart before it.
-    restored = [each.gone for each in reversed(run.replacements) if await _parted(house, run, each)]
-    await house.journal.end(user_id, run_id, "undone")
+    restored = [each.gone for each in reversed(run.replacements) if await _parted(services, run, each)]
+    await services.journal.end(user_id, run_id, "undone")
     return Undone(run_id=run_id, restored=tuple(restored))
 
 
-async def _parted(house: House, run: Run, each: Replacement) -> bool:
-    if each.status == "merged" and not await house.memories.holds(run.user_id, each.by, run.run_id):
+async def _parted(services: Services, run: Run, each: Replacement) -> bool:
+    if each.status == "merged" and not await services.memories.holds(run.user_id, each.by, run.run_id):
         return False  # whatever says the same was forgotten with it, or stopped being true
-    return await house.memories.part(run.user_id, each.gone, each.by, run.run_id)
+    return await services.memories.part(run.user_id, each.gone, each.by, run.run_id)

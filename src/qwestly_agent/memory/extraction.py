@@ -7,7 +7,6 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.fences import ASKED, SAID
 from qwestly_agent.memory.model import MemoryType
 from qwestly_agent.memory.notes import Note, Reason
@@ -15,6 +14,7 @@ from qwestly_agent.memory.ranking import LEAST_IMPORTANCE
 from qwestly_agent.memory.said import Said, find_note
 from qwestly_agent.observability import Event, cause_of
 from qwestly_agent.one_answer import one_answer
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import Message
 from qwestly_agent.text import quoted
 
@@ -66,7 +66,7 @@ class Extracted(BaseModel):
 
 
 async def extract(
-    house: FullHouse, user_id: str, conversation_id: str, said: Sequence[Said]
+    services: ModelServices, user_id: str, conversation_id: str, said: Sequence[Said]
 ) -> tuple[list[Note], Counter[str]]:
     """The notes whose quotes stand there, and how many were dropped for which reason. Raises what `one_answer` raises;
     no model is asked where the user typed nothing."""
@@ -74,9 +74,9 @@ async def extract(
     if not told:
         return [], Counter()
     found = await one_answer(
-        house,
+        services,
         user_id,
-        house.models["fast"],
+        services.models["fast"],
         Extracted,
         prompt_of(told),
         name="memory_extractor",
@@ -90,7 +90,7 @@ async def extract(
         try:
             note = _note(candidate, told.get(candidate.message_id), conversation_id)
         except Exception as error:  # the other notes are kept
-            house.logger.error(Event.CHECK_FAILED, extra=cause_of(error))
+            services.logger.error(Event.CHECK_FAILED, extra=cause_of(error))
             note = Reason.NOT_CHECKED
         if isinstance(note, Reason):
             dropped[note] += 1

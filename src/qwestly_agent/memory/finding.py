@@ -11,7 +11,7 @@ from qwestly_agent.memory.ranking import present, salience
 from qwestly_agent.observability import Event
 
 if TYPE_CHECKING:
-    from qwestly_agent.bootstrap import FullHouse
+    from qwestly_agent.services import ModelServices
     from qwestly_agent.stores.memories import Memories
 
 MOST_SALIENT = 15
@@ -33,9 +33,11 @@ class Findings:
     salient."""
 
 
-async def find(house: "FullHouse", user_id: str, query: str, limit: int) -> list[Found]:
+async def find(services: "ModelServices", user_id: str, query: str, limit: int) -> list[Found]:
     """What holds, the best first; nothing where no vector can be had and no memory has one of the words."""
-    return await house.memories.search(user_id, query, await vector_or_none(house, query), limit, house.clock())
+    return await services.memories.search(
+        user_id, query, await vector_or_none(services, query), limit, services.clock()
+    )
 
 
 async def find_something(
@@ -52,7 +54,7 @@ async def find_something(
 
 
 async def first_memories(
-    house: "FullHouse",
+    services: "ModelServices",
     user_id: str,
     message: str,
     salient: Sequence[Memory],
@@ -68,24 +70,24 @@ async def first_memories(
     first = list(salient[:MOST_SALIENT])
     if len(salient) <= MOST_SALIENT or not message.strip():
         return first
-    vector = await _in_time(vector_or_none(house, message), sleep(EMBEDDING_SECONDS))
+    vector = await _in_time(vector_or_none(services, message), sleep(EMBEDDING_SECONDS))
     if vector is not None or by_words is None:
-        by_words = await house.memories.search(user_id, message, vector, _CONSIDERED, house.clock())
+        by_words = await services.memories.search(user_id, message, vector, _CONSIDERED, services.clock())
     known = {each.id for each in first}
     best = [each.memory for each in by_words if each.memory.id not in known]
     return [*first, *best[:BEST_FOR_MESSAGE]]
 
 
-async def best_by_words(house: "FullHouse", user_id: str, message: str) -> list[Found]:
+async def best_by_words(services: "ModelServices", user_id: str, message: str) -> list[Found]:
     """Enough of the best for `first_memories`, in one round trip."""
-    return await house.memories.search(user_id, message, None, _CONSIDERED, house.clock())
+    return await services.memories.search(user_id, message, None, _CONSIDERED, services.clock())
 
 
-async def vector_or_none(house: "FullHouse", query: str) -> list[float] | None:
+async def vector_or_none(services: "ModelServices", query: str) -> list[float] | None:
     try:
-        [vector] = await house.embeddings.embed([query])
+        [vector] = await services.embeddings.embed([query])
     except Unavailable:
-        house.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
+        services.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
         return None
     return vector
 

@@ -10,10 +10,10 @@ from datetime import datetime
 
 from qwestly_agent.authority.answering import MOST_WAITING, end_empty, end_forgotten
 from qwestly_agent.authority.model import PRIVATE, Approval
-from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.forgetting import evidence_id, forget_in_drafts
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.memory.tombstone import Telling, Tombstone, hashes_of
+from qwestly_agent.services import Services
 from qwestly_agent.stores.memories import Gone
 from qwestly_agent.text import strings_in
 
@@ -76,25 +76,25 @@ def retold(
     return Retold(False, (nearest.id,)) if nearest and nearest.cosine(vector) >= near_from else None
 
 
-async def forget(house: House, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """With their whole lineage. A correction of one of them that is made meanwhile is forgotten as well."""
     gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
-    left = await house.memories.lineage(user_id, memory_ids)
+    left = await services.memories.lineage(user_id, memory_ids)
     while left:
         held = [each.id for each in left if each.status not in ("superseded", "merged")]
-        done = await _forget(house, user_id, [each.id for each in left])
+        done = await _forget(services, user_id, [each.id for each in left])
         gone |= dict.fromkeys(done.ids)
         published |= dict.fromkeys(done.published)
         hashes |= done.hashes
         again = [done.replaced[each] for each in held if each in done.replaced]
-        left = await house.memories.lineage(user_id, [*memory_ids, *again], hashes)
+        left = await services.memories.lineage(user_id, [*memory_ids, *again], hashes)
     return Forgotten(tuple(gone), tuple(published))
 
 
-async def forget_exactly(house: House, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+async def forget_exactly(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """These and no others; those too that a process which died had begun to forget. Once more changes nothing."""
-    done = await _forget(house, user_id, memory_ids)
-    published = await _published(house, user_id, _Told(memory_ids))
+    done = await _forget(services, user_id, memory_ids)
+    published = await _published(services, user_id, _Told(memory_ids))
     return Forgotten(tuple(done.ids), tuple(dict.fromkeys((*done.published, *published))))
 
 
@@ -106,14 +106,14 @@ class _Done:
     hashes: set[str] = field(default_factory=set)
 
 
-async def _forget(house: House, user_id: str, memory_ids: Collection[str]) -> _Done:
-    replaced = await house.memories.begin_forgetting(user_id, memory_ids, house.clock())
-    going = await house.memories.being_forgotten(user_id)
+async def _forget(services: Services, user_id: str, memory_ids: Collection[str]) -> _Done:
+    replaced = await services.memories.begin_forgetting(user_id, memory_ids, services.clock())
+    going = await services.memories.being_forgotten(user_id)
     if not going:
         return _Done()
-    published = await _forget_elsewhere(house, user_id, going)
+    published = await _forget_elsewhere(services, user_id, going)
     ids = [each.id for each in going]
-    await house.memories.end_forgetting(user_id, ids, house.clock())
+    await services.memories.end_forgetting(user_id, ids, services.clock())
     return _Done(ids, published, replaced, {each.hash for each in going if each.hash})
 
 
@@ -133,33 +133,33 @@ class _Told:
         return any(map(self.tells, strings_in([*said, approval.reason or ""])))
 
 
-async def _forget_elsewhere(house: House, user_id: str, going: Sequence[Gone]) -> list[Published]:
+async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Gone]) -> list[Published]:
     """What was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
-    requoted = await _requote(house, user_id, told.tells)
+    requoted = await _requote(services, user_id, told.tells)
     evidence = [evidence_id(each) for each in (*told.ids, *requoted)]
-    drafts = await forget_in_drafts(house, user_id, evidence, told.tells)
+    drafts = await forget_in_drafts(services, user_id, evidence, told.tells)
     # A run that read such a draft has seen what it rests on.
     seen = {*told.ids, *drafts}
     said_in = {each for one in going for each in one.message_ids}
-    await house.conversations.withhold(user_id, said_in, seen, told.tells)
-    await house.conversations.drop_contexts(user_id)
-    await house.tool_calls.empty(user_id, told.ids, told.tells)
+    await services.conversations.withhold(user_id, said_in, seen, told.tells)
+    await services.conversations.drop_contexts(user_id)
+    await services.tool_calls.empty(user_id, told.ids, told.tells)
     # What was found and not stored yet is found again, without the messages that are withheld.
-    await house.extractions.drop(user_id)
-    await house.approvals.scrub_memories(user_id, told.ids)
+    await services.extractions.drop(user_id)
+    await services.approvals.scrub_memories(user_id, told.ids)
     cited = _Told({*told.ids, *requoted}, told.words)
-    published = await _published(house, user_id, cited)
-    for approval in await house.approvals.all(user_id, 0):
+    published = await _published(services, user_id, cited)
+    for approval in await services.approvals.all(user_id, 0):
         if approval.kind not in PRIVATE and cited.rests(approval):
-            await end_forgotten(house, approval, told.tells)
-    await end_empty(house, user_id)
-    await _requestion(house, user_id, told.tells)
+            await end_forgotten(services, approval, told.tells)
+    await end_empty(services, user_id)
+    await _requestion(services, user_id, told.tells)
     return published
 
 
-async def _published(house: House, user_id: str, told: _Told) -> list[Published]:
-    approvals = await house.approvals.all(user_id, 0)
+async def _published(services: Services, user_id: str, told: _Told) -> list[Published]:
+    approvals = await services.approvals.all(user_id, 0)
     return [
         Published(each.preview.title, to_datetime(each.updated_at))
         for each in approvals
@@ -167,24 +167,24 @@ async def _published(house: House, user_id: str, told: _Told) -> list[Published]
     ]
 
 
-async def _requote(house: House, user_id: str, tells: Callable[[str], bool]) -> list[str]:
+async def _requote(services: Services, user_id: str, tells: Callable[[str], bool]) -> list[str]:
     """Other memories keep their content and lose the quotes that say it; the ids of those. What waits for a judge and
     has no quote any more is dropped."""
     requoted: list[str] = []
-    async for each in house.memories.each(user_id):
+    async for each in services.memories.each(user_id):
         quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
         context = quote if tells(each.context) else each.context
         if (quote, question, context) != (each.quote, each.question, each.context):
-            await house.memories.requote(user_id, each.id, quote, question, context)
+            await services.memories.requote(user_id, each.id, quote, question, context)
             requoted.append(each.id)
         if not quote:
-            await house.memories.drop_unchecked(user_id, [each.id])
+            await services.memories.drop_unchecked(user_id, [each.id])
     return requoted
 
 
-async def _requestion(house: House, user_id: str, tells: Callable[[str], bool]) -> None:
+async def _requestion(services: Services, user_id: str, tells: Callable[[str], bool]) -> None:
     """What waits for a yes, and quotes it beside something else, is shown without that quote."""
-    for approval in await house.approvals.waiting(user_id, MOST_WAITING):
+    for approval in await services.approvals.waiting(user_id, MOST_WAITING):
         while approval.status == "pending" and approval.kind in PRIVATE:
             changes = tuple(
                 each.model_copy(update={"evidence": tuple(text for text in each.evidence if not tells(text))})
@@ -194,4 +194,6 @@ async def _requestion(house: House, user_id: str, tells: Callable[[str], bool]) 
             if preview == approval.preview:
                 break
             after = approval.model_copy(update={"preview": preview})
-            approval = await house.approvals.put(approval, after) or await house.approvals.get(user_id, approval.id)
+            approval = await services.approvals.put(approval, after) or await services.approvals.get(
+                user_id, approval.id
+            )

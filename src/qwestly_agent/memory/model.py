@@ -1,4 +1,4 @@
-"""A memory, as the rest of the house sees it."""
+"""A memory, as the rest of the package sees it."""
 
 from collections.abc import Iterable
 from datetime import datetime

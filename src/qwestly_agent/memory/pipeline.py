@@ -15,10 +15,10 @@ from qwestly_agent.authority.answering import expire, let_go, scrub
 from qwestly_agent.authority.carrying_out import carry_out
 from qwestly_agent.authority.keeping import id_of_question
 from qwestly_agent.authority.model import FINAL, Approval, Status, digest_of
-from qwestly_agent.bootstrap import House
 from qwestly_agent.errors import NotFound, Unavailable
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.observability import Event
+from qwestly_agent.services import Services
 from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.extractions import Batch
 
@@ -76,13 +76,13 @@ class Failure(BaseModel):
     kind: str = Field(default="", alias="Error")
 
 
-async def sweep(house: House) -> dict[str, Any]:
+async def sweep(services: Services) -> dict[str, Any]:
     """The conversations that are to be read, each picked for this run."""
-    now, run_id = house.clock(), house.new_id()
-    due = await house.sweeps.silent_conversations(now, MOST_AT_A_TIME)
+    now, run_id = services.clock(), services.new_id()
+    due = await services.sweeps.silent_conversations(now, MOST_AT_A_TIME)
     picked = await asyncio.gather(
         *(
-            house.conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS)
+            services.conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS)
             for user_id, conversation_id in due
         )
     )
@@ -96,44 +96,44 @@ async def sweep(house: House) -> dict[str, Any]:
     }
 
 
-async def move_watermark(house: House, step: Step) -> Step:
+async def move_watermark(services: Services, step: Step) -> Step:
     """Under the brake as well: what was stored is read."""
-    return await told_safely(house, _move_watermark(house, step), **step.labels)
+    return await told_safely(services, _move_watermark(services, step), **step.labels)
 
 
-async def _move_watermark(house: House, step: Step) -> Step:
-    if batch := await batch_of(house, step):
-        now = house.clock()
-        await house.conversations.move_watermark(
+async def _move_watermark(services: Services, step: Step) -> Step:
+    if batch := await batch_of(services, step):
+        now = services.clock()
+        await services.conversations.move_watermark(
             step.user_id, step.conversation_id, batch.read_from, batch.read_to, now
         )
         if batch.tries:
             wait = min(CHECK_AGAIN_SECONDS * 2 ** (batch.tries - 1), LONGEST_CHECK_SECONDS)
-            await house.conversations.due_later(step.user_id, step.conversation_id, now + wait)
+            await services.conversations.due_later(step.user_id, step.conversation_id, now + wait)
     return step
 
 
 # --- what is sensitive ------------------------------------------------------------------------------------------------
 
 
-async def keep_approved(house: House, step: Step) -> Step:
+async def keep_approved(services: Services, step: Step) -> Step:
     """After the person decided, or nobody did. Raises `Unavailable` while nobody knows what became of a yes."""
-    return await told_safely(house, _keep_approved(house, step), **step.labels)
+    return await told_safely(services, _keep_approved(services, step), **step.labels)
 
 
-async def _keep_approved(house: House, step: Step) -> Step:
+async def _keep_approved(services: Services, step: Step) -> Step:
     approval_id = (step.decided and step.decided.approval_id) or step.approval_id or id_of_question(step.batch_id or "")
     try:
-        approval = await _decided(house, step.user_id, approval_id)
+        approval = await _decided(services, step.user_id, approval_id)
     except NotFound:  # it was never asked, or its user erased everything meanwhile
-        await house.memories.drop_proposed(step.user_id, step.memory_ids)
+        await services.memories.drop_proposed(step.user_id, step.memory_ids)
         return step.model_copy(update={"end": "gone"})
     # Also where another delivery had begun; of one that is not to be done it is as it is.
-    approval = await carry_out(house, step.user_id, approval_id)
+    approval = await carry_out(services, step.user_id, approval_id)
     if approval.status not in FINAL:
         raise Unavailable
-    await let_go(house, approval)
-    await scrub(house, step.user_id, approval_id)
+    await let_go(services, approval)
+    await scrub(services, step.user_id, approval_id)
     return step.model_copy(update={"approval_id": approval_id, "end": _ENDS.get(approval.status, "expired")})
 
 
@@ -141,31 +141,31 @@ _ENDS: Mapping[Status, Literal["kept", "rejected"]] = {"done": "kept", "rejected
 """Whatever else became of the question: it was not answered with yes in time."""
 
 
-async def _decided(house: House, user_id: str, approval_id: str) -> Approval:
-    approval = await house.approvals.get(user_id, approval_id)
+async def _decided(services: Services, user_id: str, approval_id: str) -> Approval:
+    approval = await services.approvals.get(user_id, approval_id)
     while approval.status == "pending":
-        expired = await expire(house, approval, house.clock())
-        approval = expired or await house.approvals.get(user_id, approval_id)
+        expired = await expire(services, approval, services.clock())
+        approval = expired or await services.approvals.get(user_id, approval_id)
     return approval
 
 
 # --- when it went wrong -----------------------------------------------------------------------------------------------
 
 
-async def set_back(house: House, step: Step) -> Step:
+async def set_back(services: Services, step: Step) -> Step:
     """A conversation that could not be read fails alone, and is read again later; after the last try it is set aside
     with its cause. Under the brake as well."""
-    return await told_safely(house, _set_back(house, step), **step.labels)
+    return await told_safely(services, _set_back(services, step), **step.labels)
 
 
-async def _set_back(house: House, step: Step) -> Step:
-    cause, now = step.error.kind if step.error else "", house.clock()
+async def _set_back(services: Services, step: Step) -> Step:
+    cause, now = step.error.kind if step.error else "", services.clock()
     try:
-        reading = await house.conversations.reading(step.user_id, step.conversation_id)
+        reading = await services.conversations.reading(step.user_id, step.conversation_id)
     except NotFound:  # its user deleted it
         return step.model_copy(update={"end": "gone"})
     if cause in _NOT_ITS_FAULT:
-        await house.conversations.set_back(
+        await services.conversations.set_back(
             step.user_id, step.conversation_id, now + POSTPONED_SECONDS, reading.attempts
         )
         # Of what concerns everybody the execution tells by failing.
@@ -173,23 +173,23 @@ async def _set_back(house: House, step: Step) -> Step:
     attempts = reading.attempts + 1
     if attempts <= len(TRY_AGAIN_SECONDS):
         due_at = now + TRY_AGAIN_SECONDS[attempts - 1]
-        await house.conversations.set_back(step.user_id, step.conversation_id, due_at, attempts)
+        await services.conversations.set_back(step.user_id, step.conversation_id, due_at, attempts)
         return step.model_copy(update={"end": "later"})
     aside = {"cause": cause, "at": now, "attempts": attempts}
-    await house.conversations.set_back(step.user_id, step.conversation_id, 0.0, attempts, aside)
-    house.logger.error(Event.SET_ASIDE, extra={"code": cause})
+    await services.conversations.set_back(step.user_id, step.conversation_id, 0.0, attempts, aside)
+    services.logger.error(Event.SET_ASIDE, extra={"code": cause})
     return step.model_copy(update={"end": "set_aside"})
 
 
 # --- what a step has --------------------------------------------------------------------------------------------------
 
 
-async def state(house: House, step: Step, work: Coroutine[Any, Any, T]) -> T:
-    return await run_state(house, step.user_id, work, **step.labels)
+async def state(services: Services, step: Step, work: Coroutine[Any, Any, T]) -> T:
+    return await run_state(services, step.user_id, work, **step.labels)
 
 
-async def batch_of(house: House, step: Step) -> Batch | None:
-    return await house.extractions.get(step.user_id, step.batch_id) if step.batch_id else None
+async def batch_of(services: Services, step: Step) -> Batch | None:
+    return await services.extractions.get(step.user_id, step.batch_id) if step.batch_id else None
 
 
 def batch_id_of(step: Step, read_from: int, waiting: Sequence[Memory]) -> str:
@@ -202,13 +202,13 @@ def memory_id(batch: Batch, at: int) -> str:
     return f"mem_{digest_of(batch.id, str(at))[:32]}"
 
 
-async def must_be_there(house: House, batch: Batch) -> None:
+async def must_be_there(services: Services, batch: Batch) -> None:
     """Of a conversation that was deleted meanwhile, or whose user left, nothing is kept: asked after writing, so that
     either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
-    if not await house.conversations.exists(batch.user_id, batch.conversation_id):
+    if not await services.conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]
-        waiting = await house.memories.unchecked(batch.user_id, batch.conversation_id)
-        await house.memories.discard(batch.user_id, made)
-        await house.memories.drop_unchecked(batch.user_id, [each.id for each in waiting])
-        await house.extractions.drop(batch.user_id, batch.conversation_id)
+        waiting = await services.memories.unchecked(batch.user_id, batch.conversation_id)
+        await services.memories.discard(batch.user_id, made)
+        await services.memories.drop_unchecked(batch.user_id, [each.id for each in waiting])
+        await services.extractions.drop(batch.user_id, batch.conversation_id)
         raise NotFound("There is no such conversation.")

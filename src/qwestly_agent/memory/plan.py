@@ -3,12 +3,12 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.consolidation import YEAR, Step, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
 from qwestly_agent.one_answer import ContentRefused
+from qwestly_agent.services import ModelServices
 from qwestly_agent.states import run_state
 from qwestly_agent.stores.journal import Run, unfinished
 from qwestly_agent.stores.memories import Held
@@ -19,39 +19,39 @@ LITTLE_IMPORTANCE = 0.3
 MOST_OUTDATED = 10
 
 
-async def plan(house: FullHouse, step: Step) -> Step:
+async def plan(services: ModelServices, step: Step) -> Step:
     """Write into the journal what is to be replaced, by the verdicts of code and model. A run that was begun and not
     ended comes first. Delivered again it finds the run and asks no model; whoever dies between the model's answer and
     the journal has asked in vain, and asks once more.
 
     Raises what `one_answer` raises, but for `ContentRefused`.
     """
-    return await run_state(house, step.user_id, _plan(house, step), run_id=step.run_id)
+    return await run_state(services, step.user_id, _plan(services, step), run_id=step.run_id)
 
 
-async def _plan(house: FullHouse, step: Step) -> Step:
-    runs = await house.journal.all(step.user_id)
+async def _plan(services: ModelServices, step: Step) -> Step:
+    runs = await services.journal.all(step.user_id)
     run = unfinished(runs) or next((run for run in runs if run.run_id == step.run_id), None)
     if run is None:
-        run = await _planned(house, step, runs)
-        if not await house.journal.add(run):
-            run = await house.journal.get(step.user_id, step.run_id)
+        run = await _planned(services, step, runs)
+        if not await services.journal.add(run):
+            run = await services.journal.get(step.user_id, step.run_id)
     begun, questions = len(run.replacements), int(bool(run.outdated))
     if run.status == "planned" and not begun and not questions:
-        await end(house, run)
+        await end(services, run)
     told = {"run_id": run.run_id, "planned": begun + run.left, "begun": begun, "questions": questions}
     return step.model_copy(update=told)
 
 
-async def _planned(house: FullHouse, step: Step, runs: Sequence[Run]) -> Run:
+async def _planned(services: ModelServices, step: Step, runs: Sequence[Run]) -> Run:
     apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
-    held, floats = await _held(house, step.user_id)
+    held, floats = await _held(services, step.user_id)
     # In a thread: meanwhile the brake is looked at.
     found = await asyncio.to_thread(
-        candidates_of, held, vectors_of(floats, len(held)), house.settings.memory_grey_from, apart
+        candidates_of, held, vectors_of(floats, len(held)), services.settings.memory_grey_from, apart
     )
-    replacements = replacements_of(held, await _related(house, step.user_id, held, found))
-    cap, now = cap_of(len(held)), house.clock()
+    replacements = replacements_of(held, await _related(services, step.user_id, held, found))
+    cap, now = cap_of(len(held)), services.clock()
     left = {memory_id for each in replacements[cap:] for memory_id in (each.gone, each.by)}
     gone = {each.gone for each in replacements[:cap]}
     return Run(
@@ -65,22 +65,22 @@ async def _planned(house: FullHouse, step: Step, runs: Sequence[Run]) -> Run:
     )
 
 
-async def _held(house: FullHouse, user_id: str) -> tuple[list[Held], bytearray]:
+async def _held(services: ModelServices, user_id: str) -> tuple[list[Held], bytearray]:
     """All that is active, and its vectors one behind the other: zeros for what has none, or another model's."""
     held, floats = list[Held](), bytearray()
-    async for each, vector in house.memories.each_held(user_id):
+    async for each, vector in services.memories.each_held(user_id):
         held.append(each)
         floats += vector if len(vector) == VECTOR_BYTES else bytes(VECTOR_BYTES)
     return held, floats
 
 
 async def _related(
-    house: FullHouse, user_id: str, held: Sequence[Held], found: Candidates
+    services: ModelServices, user_id: str, held: Sequence[Held], found: Candidates
 ) -> list[tuple[NearPair, Relation]]:
     equal: list[tuple[NearPair, Relation]] = [(pair, "same") for pair in found.equal]
     pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]
     try:
-        return [*equal, *zip(found.asked, await compare(house, user_id, pairs, COMPARE_SECONDS), strict=True)]
+        return [*equal, *zip(found.asked, await compare(services, user_id, pairs, COMPARE_SECONDS), strict=True)]
     except ContentRefused:  # it would refuse them every night: they stay as they are
         return equal
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.llm import Tier
 from qwestly_agent.memory.extraction import extract as find_notes
@@ -17,6 +16,7 @@ from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.pipeline import Step, batch_id_of, batch_of, must_be_there, state
 from qwestly_agent.memory.reconciliation import reconcile as decide_on
 from qwestly_agent.one_answer import one_answer
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.extractions import Batch
 
 WRITER: Tier = "fast"
@@ -27,32 +27,36 @@ MOST_PROMPT_CHARACTERS = 24_000
 """About 6,000 tokens of the user's words; what follows them is read in a batch of its own."""
 
 
-async def extract(house: FullHouse, step: Step) -> Step:
+async def extract(services: ModelServices, step: Step) -> Step:
     """With the batch of what was found and judged. Raises what `one_answer` raises of the extracting model."""
-    return await state(house, step, _extract(house, step))
+    return await state(services, step, _extract(services, step))
 
 
-async def _extract(house: FullHouse, step: Step) -> Step:
-    await house.conversations.recover_abandoned(step.user_id, step.conversation_id, house.new_id(), house.clock())
-    reading = await house.conversations.reading(step.user_id, step.conversation_id)
-    waiting = await house.memories.unchecked(step.user_id, step.conversation_id)
+async def _extract(services: ModelServices, step: Step) -> Step:
+    await services.conversations.recover_abandoned(
+        step.user_id, step.conversation_id, services.new_id(), services.clock()
+    )
+    reading = await services.conversations.reading(step.user_id, step.conversation_id)
+    waiting = await services.memories.unchecked(step.user_id, step.conversation_id)
     batch_id = batch_id_of(step, reading.read_to, waiting)
-    batch = await house.extractions.find(step.user_id, batch_id)
+    batch = await services.extractions.find(step.user_id, batch_id)
     if batch is None:
-        batch = await _found(house, step, batch_id, reading.read_to, waiting)
+        batch = await _found(services, step, batch_id, reading.read_to, waiting)
     if batch is None:
         return step
     if batch.status == "found":
-        await _judge(house, step, batch)
+        await _judge(services, step, batch)
     return step.model_copy(update={"batch_id": batch_id})
 
 
 async def _found(
-    house: FullHouse, step: Step, batch_id: str, read_from: int, waiting: Sequence[Memory]
+    services: ModelServices, step: Step, batch_id: str, read_from: int, waiting: Sequence[Memory]
 ) -> Batch | None:
     """What was said since, and what waits unchecked; None where there is nothing."""
     # With the message before the first: a short answer is understood by what was asked.
-    messages = await house.conversations.since(step.user_id, step.conversation_id, max(0, read_from - 1), MOST_MESSAGES)
+    messages = await services.conversations.since(
+        step.user_id, step.conversation_id, max(0, read_from - 1), MOST_MESSAGES
+    )
     said, characters = [], 0
     for each in said_in(messages, read_from):
         characters += sum(map(len, each.typed))
@@ -61,11 +65,11 @@ async def _found(
         said.append(each)
     read_to = _read_to(messages, {each.id for each in said}, read_from)
     if read_to == read_from and not waiting:
-        await house.conversations.move_watermark(
-            step.user_id, step.conversation_id, read_from, read_from, house.clock()
+        await services.conversations.move_watermark(
+            step.user_id, step.conversation_id, read_from, read_from, services.clock()
         )
         return None
-    notes, dropped = await find_notes(house, step.user_id, step.conversation_id, said)
+    notes, dropped = await find_notes(services, step.user_id, step.conversation_id, said)
     batch = Batch(
         id=batch_id,
         user_id=step.user_id,
@@ -75,10 +79,10 @@ async def _found(
         read_to=read_to,
         found=[each.model_dump(mode="json") for each in (*map(_note_of, waiting), *notes)],
         dropped=dropped,
-        created_at=house.clock(),
+        created_at=services.clock(),
     )
-    batch = await house.extractions.add(batch)
-    await must_be_there(house, batch)
+    batch = await services.extractions.add(batch)
+    await must_be_there(services, batch)
     return batch
 
 
@@ -88,11 +92,11 @@ def _note_of(memory: Memory) -> Note:
     return Note(**fields, since=since, until=until, said_at=memory.last_seen, memory_id=memory.id)
 
 
-async def _judge(house: FullHouse, step: Step, batch: Batch) -> None:
+async def _judge(services: ModelServices, step: Step, batch: Batch) -> None:
     """A judge reads the notes; where none can be asked they go on unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
-    judge = make_judge_of_notes(partial(one_answer, house, step.user_id, house.judges[WRITER]), JUDGE_SECONDS)
-    today = to_datetime(house.clock()).date()
+    judge = make_judge_of_notes(partial(one_answer, services, step.user_id, services.judges[WRITER]), JUDGE_SECONDS)
+    today = to_datetime(services.clock()).date()
     # What could not be judged twice is judged alone: a provider may refuse it, and the others with it.
     alone = [ground_notes([note], judge, today) for note in notes if note.tries]
     together = ground_notes([note for note in notes if not note.tries], judge, today)
@@ -101,8 +105,8 @@ async def _judge(house: FullHouse, step: Step, batch: Batch) -> None:
     refused = [each.note.memory_id for each in read if isinstance(each, Refused)]
     dropped = {**batch.dropped, **({Reason.NOT_MEANT.value: len(refused)} if refused else {})}
     # First what waited: once the batch is judged, nothing names it any more.
-    await house.memories.drop_unchecked(step.user_id, [each for each in refused if each])
-    await house.extractions.judged(step.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped)
+    await services.memories.drop_unchecked(step.user_id, [each for each in refused if each])
+    await services.extractions.judged(step.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped)
 
 
 def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
@@ -115,20 +119,20 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
     return read
 
 
-async def reconcile(house: FullHouse, step: Step) -> Step:
-    return await state(house, step, _reconcile(house, step))
+async def reconcile(services: ModelServices, step: Step) -> Step:
+    return await state(services, step, _reconcile(services, step))
 
 
-async def _reconcile(house: FullHouse, step: Step) -> Step:
-    batch = await batch_of(house, step)
+async def _reconcile(services: ModelServices, step: Step) -> Step:
+    batch = await batch_of(services, step)
     if batch is None or batch.status != "judged":
         return step
     notes = [Note.model_validate(each) for each in batch.found]
-    may_ask_again = await house.conversations.may_ask_again(step.user_id, step.conversation_id, batch.id)
-    decisions, vectors = await decide_on(house, step.user_id, notes, may_ask_again=may_ask_again)
+    may_ask_again = await services.conversations.may_ask_again(step.user_id, step.conversation_id, batch.id)
+    decisions, vectors = await decide_on(services, step.user_id, notes, may_ask_again=may_ask_again)
     dropped = dict(batch.dropped)
     for reason in (each.reason for each in decisions if each.reason):
         dropped[reason] = dropped.get(reason, 0) + 1
     written = [each.model_dump(mode="json") for each in decisions]
-    await house.extractions.decide(step.user_id, batch.id, written, vectors, dropped)
+    await services.extractions.decide(step.user_id, batch.id, written, vectors, dropped)
     return step

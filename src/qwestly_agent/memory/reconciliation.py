@@ -6,11 +6,11 @@ near is compared by a model, and each verdict that it can quote is applied.
 
 from collections.abc import Mapping, Sequence
 
-from qwestly_agent.bootstrap import FullHouse
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.forgetting import Retold, retold
 from qwestly_agent.memory.model import Memory, rank
 from qwestly_agent.memory.notes import Decision, Note, Reason
+from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import Near
 
 COMPARE_SECONDS = 45.0
@@ -19,7 +19,7 @@ NEIGHBOURS = 5
 
 
 async def reconcile(
-    house: FullHouse, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
+    services: ModelServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
 ) -> tuple[list[Decision], list[list[float]]]:
     """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
     asked about what is near to something forgotten.
@@ -30,12 +30,12 @@ async def reconcile(
         return [], []
     notes = sorted(notes, key=lambda note: not note.is_checked)  # of those that are equal, a checked one is kept
     first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
-    vectors = await house.embeddings.embed([each.content for each in notes])
+    vectors = await services.embeddings.embed([each.content for each in notes])
     asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
-    tombstones = await house.memories.tombstones(user_id)
-    equal = await house.memories.of_hashes(user_id, [each.hash for each in notes])
-    near = await house.memories.near(user_id, asked, NEIGHBOURS)
-    alike_from = house.settings.memory_forgotten_from
+    tombstones = await services.memories.tombstones(user_id)
+    equal = await services.memories.of_hashes(user_id, [each.hash for each in notes])
+    near = await services.memories.near(user_id, asked, NEIGHBOURS)
+    alike_from = services.settings.memory_forgotten_from
     decisions: list[Decision] = []
     alike: dict[int, list[Memory]] = {}
     for at, note in enumerate(notes):
@@ -54,7 +54,7 @@ async def reconcile(
             decisions.append(_first_decision(note, equal.get(note.hash), before))
             # What the same conversation said before comes first: whoever moved twice lives at the last place.
             alike[at] = [*_said_before(decisions[:at]), *(each.memory for each in near[at] if _is_known(note, each))]
-    relations = await _relations(house, user_id, notes, alike)
+    relations = await _relations(services, user_id, notes, alike)
     return [_decided(each, relations.get(at, ())) for at, each in enumerate(decisions)], vectors
 
 
@@ -84,11 +84,11 @@ def _is_known(note: Note, near: Near) -> bool:
 
 
 async def _relations(
-    house: FullHouse, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
+    services: ModelServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
 ) -> dict[int, list[tuple[Memory, Relation]]]:
     pairs = [(at, known) for at, some in alike.items() for known in some if known.content != notes[at].content]
     asked = [Pair(known=known.content, new=notes[at].content) for at, known in pairs]
-    relations = await compare(house, user_id, asked, COMPARE_SECONDS) if asked else []
+    relations = await compare(services, user_id, asked, COMPARE_SECONDS) if asked else []
     found: dict[int, list[tuple[Memory, Relation]]] = {}
     for (at, known), relation in zip(pairs, relations, strict=True):
         found.setdefault(at, []).append((known, relation))

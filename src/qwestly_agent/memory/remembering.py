@@ -16,7 +16,6 @@ from qwestly_agent.authority.answering import end_empty
 from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.authority.keeping import keeping_of
 from qwestly_agent.authority.model import digest_of
-from qwestly_agent.bootstrap import FullHouse, House
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.errors import AgentError, Invalid, NotFound
 from qwestly_agent.llm import Tier
@@ -31,6 +30,7 @@ from qwestly_agent.memory.said import Said, find_note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.memory.tombstone import hashes_of
 from qwestly_agent.one_answer import one_answer
+from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.text import visible
 
 WRITER: Tier = "fast"
@@ -75,10 +75,10 @@ class Explanation:
 # --- from the page of memories ----------------------------------------------------------------------------------------
 
 
-async def correct(house: FullHouse, user_id: str, memory_id: str, content: str) -> Memory:
+async def correct(services: ModelServices, user_id: str, memory_id: str, content: str) -> Memory:
     """What the user wrote takes the place of a memory; the older keeps its text and says by what it was replaced.
     Raises `NotFound`, `Invalid` and `Unavailable`."""
-    known = await house.memories.get(user_id, memory_id)
+    known = await services.memories.get(user_id, memory_id)
     if known.status not in ("active", "proposed", "unchecked"):
         raise Invalid(_HOLDS_NO_MORE)
     content = " ".join(visible(content).split())
@@ -86,52 +86,52 @@ async def correct(house: FullHouse, user_id: str, memory_id: str, content: str) 
         raise Invalid("There is nothing in that to remember.")
     if is_credential(content):
         raise Invalid("Passwords, keys and addresses are not remembered.")
-    await brake.check(house.signals, user_id)
+    await brake.check(services.signals, user_id)
     memory = Memory(
-        id=f"mem_{digest_of(user_id, house.new_id(), hash_of(content))[:32]}",
+        id=f"mem_{digest_of(user_id, services.new_id(), hash_of(content))[:32]}",
         type=known.type,
         content=content,
         importance=max(IMPORTANCE, known.importance),
         quote=content,
         sensitive=is_sensitive(content),
-        last_seen=house.clock(),
+        last_seen=services.clock(),
     )
-    [vector] = await house.embeddings.embed([content])
-    return await _store(house, user_id, memory, vector, known)
+    [vector] = await services.embeddings.embed([content])
+    return await _store(services, user_id, memory, vector, known)
 
 
-async def undo(house: FullHouse, user_id: str, memory_id: str) -> list[Memory]:
+async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Memory]:
     """Take back that something was remembered or corrected, within a day. What it had replaced holds again, and is
     returned. The same words are not remembered again unasked. Raises `NotFound` and `Invalid`."""
     try:
-        memory = await house.memories.get(user_id, memory_id)
+        memory = await services.memories.get(user_id, memory_id)
     except NotFound:  # also of an undo that died before its end
-        await house.memories.end_forgetting(user_id, [memory_id], house.clock())
+        await services.memories.end_forgetting(user_id, [memory_id], services.clock())
         raise
-    if memory.undo_until < house.clock() or memory.status not in ("active", "unchecked"):
+    if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
         raise Invalid(_NO_UNDO)
-    await brake.check(house.signals, user_id)
-    replaced = await house.memories.replaced_by(user_id, [memory_id])
+    await brake.check(services.signals, user_id)
+    replaced = await services.memories.replaced_by(user_id, [memory_id])
     # First what it replaced: whoever dies in between leaves both, and the undo.
-    restored = [each for each in replaced if await house.memories.restore(user_id, each.id, memory_id)]
-    corrected = await house.memories.begin_forgetting(user_id, [memory_id], house.clock())
-    await house.memories.end_forgetting(user_id, [memory_id], house.clock())
+    restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]
+    corrected = await services.memories.begin_forgetting(user_id, [memory_id], services.clock())
+    await services.memories.end_forgetting(user_id, [memory_id], services.clock())
     if newer := corrected.get(memory_id):  # by its user, this very moment
         for each in restored:
-            await house.memories.supersede(user_id, each.id, newer, house.clock())
-    await house.conversations.drop_contexts(user_id)
-    held = await house.memories.of_ids(user_id, [each.id for each in restored])
+            await services.memories.supersede(user_id, each.id, newer, services.clock())
+    await services.conversations.drop_contexts(user_id)
+    held = await services.memories.of_ids(user_id, [each.id for each in restored])
     return [each for each in held if each.status == "active"]
 
 
-async def explain(house: House, user_id: str, memory_id: str) -> Explanation:
+async def explain(services: Services, user_id: str, memory_id: str) -> Explanation:
     """Raises `NotFound`."""
-    memory = await house.memories.get(user_id, memory_id)
-    before = await house.memories.replaced_by(user_id, [memory.id])
+    memory = await services.memories.get(user_id, memory_id)
+    before = await services.memories.replaced_by(user_id, [memory.id])
     said_on = to_datetime(memory.last_seen).date() if memory.last_seen and memory.count == 1 else None
     if said_on is None and memory.created_at:
         said_on = memory.created_at.date()
-    return Explanation(memory, said_on, await _title(house, user_id, memory), tuple(before))
+    return Explanation(memory, said_on, await _title(services, user_id, memory), tuple(before))
 
 
 # --- in a conversation ------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ async def explain(house: House, user_id: str, memory_id: str) -> Explanation:
 class Remembering:
     """Of one turn, on behalf of its user."""
 
-    house: FullHouse
+    services: ModelServices
     user_id: str
     conversation_id: str
     message_id: str
@@ -159,7 +159,7 @@ class Remembering:
 
     async def correct(self, memory_id: str, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
         """The same in the place of what is known. Raises `NotFound` too."""
-        known = await self.house.memories.get(self.user_id, memory_id)
+        known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(_HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
         return await self._once(self._note(cast(MemoryType, known.type), content, quote), known, ask=ask)
@@ -167,17 +167,17 @@ class Remembering:
     async def explain(self, about: str) -> list[Explanation]:
         """Of a memory's id, or of the memories that words find."""
         try:
-            found = [await self.house.memories.get(self.user_id, about)]
+            found = [await self.services.memories.get(self.user_id, about)]
             if found[0].status in ("proposed", "unchecked"):  # neither is in a prompt
                 raise NotFound
         except NotFound:
-            found = [each.memory for each in await find(self.house, self.user_id, about, MOST_EXPLAINED)]
-        return [await explain(self.house, self.user_id, each.id) for each in found]
+            found = [each.memory for each in await find(self.services, self.user_id, about, MOST_EXPLAINED)]
+        return [await explain(self.services, self.user_id, each.id) for each in found]
 
     def _note(self, kind: MemoryType, content: str, quote: str) -> Note:
         if self.is_done:
             raise Invalid(_ONCE)
-        said = Said(self.message_id, self.text, to_datetime(self.house.clock()))
+        said = Said(self.message_id, self.text, to_datetime(self.services.clock()))
         note = find_note(
             said,
             kind=kind,
@@ -199,59 +199,59 @@ class Remembering:
             raise
 
     async def _write(self, note: Note, known: Memory | None, *, ask: bool) -> Memory | Proposal:
-        house, user_id = self.house, self.user_id
-        await brake.check(house.signals, user_id)
+        services, user_id = self.services, self.user_id
+        await brake.check(services.signals, user_id)
         note, is_about_it = await asyncio.gather(self._judged(note), self._is_about(known, note))
-        equal = (await house.memories.of_hashes(user_id, [note.hash])).get(note.hash)
+        equal = (await services.memories.of_hashes(user_id, [note.hash])).get(note.hash)
         if equal and equal.status == "proposed":  # its question may never have been asked
             return keeping_of([equal], [equal.id], self.conversation_id)
         if equal and equal.status == "active":
             return await self._again(note, equal, known)
-        [vector] = await house.embeddings.embed([note.content])
-        tombstones = await house.memories.tombstones(user_id)
-        before = retold(tombstones, note.content, note.quote, vector, house.settings.memory_forgotten_from)
-        if before and not await house.conversations.may_ask_again(user_id, self.conversation_id, self.message_id):
+        [vector] = await services.embeddings.embed([note.content])
+        tombstones = await services.memories.tombstones(user_id)
+        before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
+        if before and not await services.conversations.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
         ask = ask or self.others_spoke or note.sensitive or before is not None or not is_about_it
         if ask and not note.is_checked:
             raise Invalid(_LATER)
         memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
         if not ask:
-            return await self._kept(await _store(house, user_id, memory, vector, known))
+            return await self._kept(await _store(services, user_id, memory, vector, known))
         if before:
-            await house.conversations.note_asked_again(user_id, self.conversation_id, self.message_id)
+            await services.conversations.note_asked_again(user_id, self.conversation_id, self.message_id)
         memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
         replaces = [known.id] if known else []
         if equal:  # it waits for a judge, who has read it now
             memory = memory.model_copy(update={"id": equal.id})
-            await house.memories.settle(user_id, memory, note.hash, vector, replaces)
+            await services.memories.settle(user_id, memory, note.hash, vector, replaces)
         else:
-            await house.memories.add(user_id, memory, note.hash, vector, house.clock(), replaces=replaces)
+            await services.memories.add(user_id, memory, note.hash, vector, services.clock(), replaces=replaces)
         return keeping_of([memory], [memory.id], self.conversation_id)
 
     async def _kept(self, memory: Memory) -> Memory:
         """Asked after writing: either we see what was forgotten or deleted meanwhile, or whoever did it saw this."""
-        house, user_id = self.house, self.user_id
+        services, user_id = self.services, self.user_id
         own = hashes_of(user_id, memory.content, memory.quote)
-        if any(own & each.hashes for each in await house.memories.tombstones(user_id)):
-            await house.memories.forget(user_id, [memory.id], house.clock())
+        if any(own & each.hashes for each in await services.memories.tombstones(user_id)):
+            await services.memories.forget(user_id, [memory.id], services.clock())
             raise Invalid(_FORGOTTEN)
-        if not await house.conversations.exists(user_id, self.conversation_id):
-            await house.memories.drop_unchecked(user_id, [memory.id])
+        if not await services.conversations.exists(user_id, self.conversation_id):
+            await services.memories.drop_unchecked(user_id, [memory.id])
         return memory
 
     async def _again(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
         """What is remembered was said again: nothing new is remembered, and nothing replaced."""
         if known and known.id != equal.id:
             raise Invalid(_KNOWN_BESIDE)
-        house, user_id = self.house, self.user_id
-        await house.memories.reinforce(user_id, equal.id, note.source.message_ids, house.clock())
-        return await house.memories.get(user_id, equal.id)
+        services, user_id = self.services, self.user_id
+        await services.memories.reinforce(user_id, equal.id, note.source.message_ids, services.clock())
+        return await services.memories.get(user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:
-        ask = partial(one_answer, self.house, self.user_id, self.house.judges[WRITER])
+        ask = partial(one_answer, self.services, self.user_id, self.services.judges[WRITER])
         judge = make_judge_of_notes(ask, JUDGE_SECONDS)
-        [read] = await ground_notes([note], judge, to_datetime(self.house.clock()).date())
+        [read] = await ground_notes([note], judge, to_datetime(self.services.clock()).date())
         if isinstance(read, Refused):
             raise Invalid(" ".join(("It is not remembered.", *read.reasons)))
         return read
@@ -262,20 +262,20 @@ class Remembering:
             return True
         try:
             [relation] = await compare(
-                self.house, self.user_id, [Pair(known.content, note.content)], seconds=JUDGE_SECONDS
+                self.services, self.user_id, [Pair(known.content, note.content)], seconds=JUDGE_SECONDS
             )
         except AgentError:
             return False
         return relation != "other"
 
     def _memory(self, note: Note, status: str) -> Memory:
-        now = self.house.clock()
+        now = self.services.clock()
         kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "source"}
         waits = {"context"} if status == "unchecked" else set[str]()
         return Memory.model_validate(
             {
                 **note.model_dump(include=kept | waits),
-                "id": f"mem_{digest_of(self.user_id, self.house.new_id(), note.hash)[:32]}",
+                "id": f"mem_{digest_of(self.user_id, self.services.new_id(), note.hash)[:32]}",
                 "status": status,
                 "last_seen": now,
                 "undo_until": now + UNDO_SECONDS,
@@ -286,42 +286,46 @@ class Remembering:
 # --- stored -----------------------------------------------------------------------------------------------------------
 
 
-async def _store(house: House, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None) -> Memory:
+async def _store(
+    services: Services, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
+) -> Memory:
     """The memory, or the equal one that is remembered already, in the place of what it replaces."""
-    now, key, new_id = house.clock(), hash_of(memory.content), memory.id
-    equal = (await house.memories.of_hashes(user_id, [key])).get(key)
+    now, key, new_id = services.clock(), hash_of(memory.content), memory.id
+    equal = (await services.memories.of_hashes(user_id, [key])).get(key)
     if equal and equal.status == "unchecked" and memory.status == "active":
         memory = memory.model_copy(update={"id": equal.id})
-        await house.memories.settle(user_id, memory, key, vector, ())
+        await services.memories.settle(user_id, memory, key, vector, ())
     elif equal:
-        await house.memories.keep_proposed(user_id, [equal.id], now)
-        await house.memories.reinforce(user_id, equal.id, memory.source.message_ids or (house.new_id(),), now)
+        await services.memories.keep_proposed(user_id, [equal.id], now)
+        await services.memories.reinforce(user_id, equal.id, memory.source.message_ids or (services.new_id(),), now)
         memory = equal
-    elif not await house.memories.add(user_id, memory, key, vector, now):
-        return (await house.memories.of_hashes(user_id, [key])).get(key) or await house.memories.get(user_id, memory.id)
+    elif not await services.memories.add(user_id, memory, key, vector, now):
+        return (await services.memories.of_hashes(user_id, [key])).get(key) or await services.memories.get(
+            user_id, memory.id
+        )
     if replaces and replaces.id != memory.id and memory.status != "unchecked":
-        if not await house.memories.supersede(user_id, replaces.id, memory.id, now):
+        if not await services.memories.supersede(user_id, replaces.id, memory.id, now):
             if memory.id == new_id:  # what was known before stays
-                await _take_back(house, user_id, memory.id, replaces.id)
+                await _take_back(services, user_id, memory.id, replaces.id)
             raise Invalid(_HOLDS_NO_MORE)
         if replaces.status == "proposed":
-            await house.approvals.scrub_memories(user_id, [replaces.id])
-            await end_empty(house, user_id)
-    return await house.memories.get(user_id, memory.id)
+            await services.approvals.scrub_memories(user_id, [replaces.id])
+            await end_empty(services, user_id)
+    return await services.memories.get(user_id, memory.id)
 
 
-async def _take_back(house: House, user_id: str, memory_id: str, replaced_id: str) -> None:
+async def _take_back(services: Services, user_id: str, memory_id: str, replaced_id: str) -> None:
     """Something else took the place of what this was to replace, or that was forgotten: this never held."""
-    [won, *_] = [each.superseded_by for each in await house.memories.of_ids(user_id, [replaced_id])] or [None]
-    if not (won and await house.memories.supersede(user_id, memory_id, won, house.clock())):
-        await house.memories.discard(user_id, [memory_id])
-        await house.conversations.drop_contexts(user_id)
+    [won, *_] = [each.superseded_by for each in await services.memories.of_ids(user_id, [replaced_id])] or [None]
+    if not (won and await services.memories.supersede(user_id, memory_id, won, services.clock())):
+        await services.memories.discard(user_id, [memory_id])
+        await services.conversations.drop_contexts(user_id)
 
 
-async def _title(house: House, user_id: str, memory: Memory) -> str:
+async def _title(services: Services, user_id: str, memory: Memory) -> str:
     if memory.source.conversation_id is None:
         return ""
     try:
-        return (await house.conversations.get(user_id, memory.source.conversation_id)).get("title", "")
+        return (await services.conversations.get(user_id, memory.source.conversation_id)).get("title", "")
     except NotFound:
         return ""

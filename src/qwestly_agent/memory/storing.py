@@ -3,39 +3,39 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from qwestly_agent.bootstrap import House
 from qwestly_agent.clock import to_datetime
 from qwestly_agent.memory.forgetting import retold
 from qwestly_agent.memory.model import Memory
 from qwestly_agent.memory.notes import Decision, Note
 from qwestly_agent.memory.pipeline import Step, batch_of, memory_id, must_be_there, state
 from qwestly_agent.observability import measure_extraction
+from qwestly_agent.services import Services
 from qwestly_agent.stores.extractions import Batch
 
 
-async def store(house: House, step: Step) -> Step:
+async def store(services: Services, step: Step) -> Step:
     """With the ids of what waits for a yes."""
-    return await state(house, step, _store(house, step))
+    return await state(services, step, _store(services, step))
 
 
-async def _store(house: House, step: Step) -> Step:
-    batch = await batch_of(house, step)
+async def _store(services: Services, step: Step) -> Step:
+    batch = await batch_of(services, step)
     if batch is None:
         return step
     proposed = batch.proposed
     if batch.status == "decided":
         decisions = [Decision.model_validate(each) for each in batch.decisions]
         stored = [
-            await _apply(house, batch, at, _resolved(batch, decisions, decision), batch.vectors[at])
+            await _apply(services, batch, at, _resolved(batch, decisions, decision), batch.vectors[at])
             for at, decision in enumerate(decisions)
         ]
-        await must_be_there(house, batch)
+        await must_be_there(services, batch)
         proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
         if any(each.retells for each in decisions):
-            await house.conversations.note_asked_again(step.user_id, step.conversation_id, batch.id)
+            await services.conversations.note_asked_again(step.user_id, step.conversation_id, batch.id)
         verbs = [each.verb for each in decisions]
         tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
-        await house.extractions.stored(step.user_id, batch.id, proposed, tries)
+        await services.extractions.stored(step.user_id, batch.id, proposed, tries)
         superseded = sum(len(each.supersedes) for each in decisions)
         measure_extraction(verbs, superseded, len(proposed), batch.dropped)
     return step.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
@@ -65,18 +65,20 @@ def _memory_of(batch: Batch, decisions: Sequence[Decision], name: str) -> str | 
             return None
 
 
-async def _apply(house: House, batch: Batch, at: int, decision: Decision, vector: tuple[float, ...]) -> Memory | None:
+async def _apply(
+    services: Services, batch: Batch, at: int, decision: Decision, vector: tuple[float, ...]
+) -> Memory | None:
     """The memory that it made, if it made one."""
-    note, user_id, memories = decision.note, batch.user_id, house.memories
+    note, user_id, memories = decision.note, batch.user_id, services.memories
     match decision.verb:
         case "add":
-            return await _add(house, user_id, note.memory_id or memory_id(batch, at), decision, vector)
+            return await _add(services, user_id, note.memory_id or memory_id(batch, at), decision, vector)
         case "wait" if note.memory_id:
             await memories.note_try(user_id, note.memory_id, note.tries + 1)
         case "wait":
-            await _add(house, user_id, memory_id(batch, at), decision, vector)
+            await _add(services, user_id, memory_id(batch, at), decision, vector)
         case "reinforce" if decision.target:
-            await _reinforce(house, user_id, decision.target, decision)
+            await _reinforce(services, user_id, decision.target, decision)
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
@@ -84,21 +86,23 @@ async def _apply(house: House, batch: Batch, at: int, decision: Decision, vector
     return None
 
 
-async def _add(house: House, user_id: str, new_id: str, decision: Decision, vector: tuple[float, ...]) -> Memory | None:
-    note, now, memories = decision.note, house.clock(), house.memories
+async def _add(
+    services: Services, user_id: str, new_id: str, decision: Decision, vector: tuple[float, ...]
+) -> Memory | None:
+    note, now, memories = decision.note, services.clock(), services.memories
     memory = _memory(new_id, decision)
     replaces = decision.supersedes
     if note.memory_id:
         added = await memories.settle(user_id, memory, note.hash, vector, replaces)
     else:
         added = await memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
-    if not added and not await _is_there(house, user_id, memory):
+    if not added and not await _is_there(services, user_id, memory):
         # Somebody else stored the same this very moment, or its user had it forgotten.
         equal = (await memories.of_hashes(user_id, [note.hash])).get(note.hash)
         if equal and memory.status != "unchecked":
-            await _reinforce(house, user_id, equal.id, decision)
+            await _reinforce(services, user_id, equal.id, decision)
         return None
-    if await _is_forgotten(house, user_id, note, vector, decision):
+    if await _is_forgotten(services, user_id, note, vector, decision):
         # Meanwhile: asked after writing, as above.
         await memories.forget(user_id, [memory.id], now)
         return None
@@ -123,22 +127,24 @@ def _memory(new_id: str, decision: Decision) -> Memory:
     )
 
 
-async def _is_there(house: House, user_id: str, memory: Memory) -> bool:
-    return memory.status in {each.status for each in await house.memories.of_ids(user_id, [memory.id])}
+async def _is_there(services: Services, user_id: str, memory: Memory) -> bool:
+    return memory.status in {each.status for each in await services.memories.of_ids(user_id, [memory.id])}
 
 
-async def _reinforce(house: House, user_id: str, target: str, decision: Decision) -> None:
+async def _reinforce(services: Services, user_id: str, target: str, decision: Decision) -> None:
     note = decision.note
-    await house.memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
+    await services.memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
     # What waits for a yes ends nothing before it.
-    holds = any(each.status == "active" for each in await house.memories.of_ids(user_id, [target]))
+    holds = any(each.status == "active" for each in await services.memories.of_ids(user_id, [target]))
     for replaced in decision.supersedes if holds and not decision.ask else ():
-        await house.memories.supersede(user_id, replaced, target, house.clock())
+        await services.memories.supersede(user_id, replaced, target, services.clock())
 
 
-async def _is_forgotten(house: House, user_id: str, note: Note, vector: Sequence[float], decision: Decision) -> bool:
-    tombstones = await house.memories.tombstones(user_id)
-    before = retold(tombstones, note.content, note.quote, vector, house.settings.memory_forgotten_from)
+async def _is_forgotten(
+    services: Services, user_id: str, note: Note, vector: Sequence[float], decision: Decision
+) -> bool:
+    tombstones = await services.memories.tombstones(user_id)
+    before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
     # What waits for a judge is compared again, and of what it asks again its user decides.
     is_new = decision.verb == "add" and not decision.retells
     return before is not None and (before.is_exact or is_new)

@@ -5,8 +5,7 @@ context, the only way to the user and the world. "Nothing found" is a value that
 a sentence for the model: `agents.bounds` holds every call to its contract.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
@@ -16,8 +15,9 @@ from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.authority.acts import Act
 from qwestly_agent.authority.approvals import Proposal
 from qwestly_agent.authority.model import Effect
-from qwestly_agent.errors import InvalidSettings, Unavailable
+from qwestly_agent.errors import Unavailable
 from qwestly_agent.observability import Event
+from qwestly_agent.tools.contract import Contract
 
 TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000
@@ -30,21 +30,6 @@ BY_WORDS_ALONE = (
 
 
 Query = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
-
-
-@dataclass(frozen=True)
-class Contract:
-    """What holds of every call of a tool, whoever wrote its function."""
-
-    effect: Effect
-    label: str
-    """What the user reads while it runs, as "Looking up your profile…"."""
-    timeout: float
-    """Seconds."""
-    result_characters: int
-    """So much of a result, as JSON, is shown to the model; what is cut off is said."""
-    outside: bool
-    """Whether others than the user wrote what it returns."""
 
 
 def tool(
@@ -62,14 +47,6 @@ def tool(
 def proposes(function: Callable[..., Awaitable[Proposal]], act: Act[Any], *, label: str) -> Tool[AgentDeps]:
     """A tool whose calls perform nothing: what it returns is handed in, and the gate decides what becomes of it."""
     return tool(function, effect=act.effect, label=label)
-
-
-def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:
-    """Raises `InvalidSettings` for a tool that was not declared by `tool`: nobody could say what its calls may do."""
-    contract = (metadata or {}).get("contract")
-    if not isinstance(contract, Contract):
-        raise InvalidSettings(f"The tool {name!r} declares no effect.")
-    return contract
 
 
 def listed(name: str, found: Sequence[Any], nothing: str, *notes: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from qwestly_agent.text import well_formed
-from qwestly_agent.tools.base import Contract
+from qwestly_agent.tools.contract import Contract
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What providers take for a tool's name in a conversation that is sent back to them."""

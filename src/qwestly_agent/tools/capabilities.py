@@ -6,7 +6,8 @@ from typing import Any
 from pydantic_ai import Tool
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.tools.base import contract_of, tool
+from qwestly_agent.tools.base import tool
+from qwestly_agent.tools.contract import contract_of
 
 
 def describe(tools: Sequence[Tool[AgentDeps]]) -> Tool[AgentDeps]:

@@ -7,11 +7,11 @@ from typing import Any, cast
 import pytest
 
 from infra.local.demo import person
-from qwestly_agent.bootstrap import House
 from qwestly_agent.cards.evidence import MOST_CHARACTERS, Found, gather, sections_for, sources_of, wish
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Statement
 from qwestly_agent.memory.model import Memory
+from qwestly_agent.services import Services
 from qwestly_agent.stores.knowledge import Passage
 
 TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
@@ -19,7 +19,7 @@ TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
 
 @dataclass
 class Known:
-    """A house of which only what is known of one user is asked."""
+    """Services of which only what is known of one user is asked."""
 
     profile: dict[str, Any] = field(default_factory=dict)
     remembered: list[Memory] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Known:
         return self.passages[:limit]
 
     async def gathered(self) -> dict[str, Found]:
-        return {each.evidence.id: each for each in await gather(cast(House, self), "u1")}
+        return {each.evidence.id: each for each in await gather(cast(Services, self), "u1")}
 
 
 def maya(**more: Any) -> Known:

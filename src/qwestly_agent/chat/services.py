@@ -1,0 +1,19 @@
+"""What the chat's handler holds: every store and client, the models, the agents, and the turns that run."""
+
+from dataclasses import dataclass
+
+from qwestly_agent.agents.base import ChatAgent
+from qwestly_agent.chat.running import Running
+from qwestly_agent.services import ModelServices
+
+
+@dataclass(frozen=True)
+class ChatServices(ModelServices):
+    agents: dict[str, ChatAgent]
+    """By the name of their design."""
+    running: Running
+
+    async def close(self) -> None:
+        self.running.end_all()
+        await self.running.ended()
+        await super().close()

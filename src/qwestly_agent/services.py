@@ -1,0 +1,80 @@
+"""What the handlers hold: every store and client, built once by `bootstrap`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx2
+from aws_lambda_powertools import Logger
+from pymongo import AsyncMongoClient
+
+from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.mail import Mail
+from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.clock import Clock
+from qwestly_agent.settings import Settings
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.belongings import Belongings
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.extractions import Extractions
+from qwestly_agent.stores.journal import Journal
+from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.sweeps import Sweeps
+from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.usage import Usage
+
+if TYPE_CHECKING:  # they take long to import, and handlers without models do without
+    from qwestly_agent.clients.embeddings import Embeddings
+    from qwestly_agent.llm import Tier, TierModel
+
+
+@dataclass(frozen=True)
+class Services:
+    """All that a handler which calls no model may use."""
+
+    settings: Settings
+    clock: Clock
+    new_id: Callable[[], str]
+    logger: Logger
+    mongo: AsyncMongoClient[Document]
+    http: httpx2.AsyncClient
+    """One for all: a TLS context of its own for each would cost more than all else at a cold start."""
+    conversations: Conversations
+    signals: Signals
+    autonomy: Autonomy
+    profiles: Profiles
+    memories: Memories
+    journal: Journal
+    knowledge: Knowledge
+    approvals: Approvals
+    drafts: Drafts
+    extractions: Extractions
+    tool_calls: ToolCalls
+    usage: Usage
+    belongings: Belongings
+    sweeps: Sweeps
+    candidate_app: CandidateApp
+    workflows: Workflows
+    mail: Mail
+
+    async def close(self) -> None:
+        await self.http.aclose()
+        await self.mongo.close()
+
+
+@dataclass(frozen=True)
+class ModelServices(Services):
+    """With the models, and what only their callers need."""
+
+    docs: Docs
+    embeddings: "Embeddings"
+    models: "dict[Tier, TierModel]"
+    judges: "dict[Tier, TierModel]"
+    """By the tier whose statements they judge."""
