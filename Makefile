@@ -3,8 +3,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-# Measured on two cores: 3 of the everyday tests at once take a sixth less than 2; the thorough ones starve each other.
-PYTEST = $(BIN)/python -m pytest --dist loadfile --numprocesses
+# Measured on two cores: 2 at once take a tenth less than 3, and the thorough ones starve each other.
+PYTEST = $(BIN)/python -m pytest --dist loadfile --numprocesses $(or $(TESTS_AT_ONCE),2)
 export PYTHONPATH := src:.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
@@ -17,11 +17,11 @@ run: $(VENV)/run ## start everything on this machine and print one address (PORT
 	@$(BIN)/python -m infra.local
 
 test: $(VENV)/ready ## the everyday tests: two minutes
-	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),20) $(PYTEST) $(or $(TESTS_AT_ONCE),3) -m "not thorough"
+	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),20) $(PYTEST) -m "not thorough"
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
 test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)
-	@$(PYTEST) $(or $(TESTS_AT_ONCE),2) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
+	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
 check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
