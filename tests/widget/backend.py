@@ -183,6 +183,14 @@ class ScriptedBackend:
             if decision["args_digest"] != record["args_digest"]:
                 return error(409, "changed", "This is not what you were shown. Please look at it again.")
             args = record["args"] | decision.get("args", {})
+            # What is about memories loses its texts with the decision.
+            nothing = {
+                "title": record["preview"]["title"],
+                "changes": [],
+                "sections": [],
+                "left_out": [],
+                "difference": [],
+            }
             self.become(
                 approval_id,
                 BECOMES[decision["decision"]],
@@ -190,6 +198,7 @@ class ScriptedBackend:
                 reason=decision.get("reason"),
                 decided_by="chat",
                 outcome="Your profile is changed." if decision["decision"] in ("approve", "edit") else None,
+                **({"rationale": "", "preview": nothing} if record["kind"] == "memory" else {}),
             )
         return JSONResponse(self.approvals[approval_id])
 
