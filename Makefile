@@ -23,10 +23,11 @@ test: $(VENV)/ready ## the everyday tests: two minutes
 test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
-check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright; cfn-lint and checkov on what SAM makes of the template
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright, import-linter; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
+	@$(BIN)/lint-imports --no-logo
 	@mkdir -p .aws-sam
 	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
 	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml

@@ -23,9 +23,9 @@ import numpy as np
 from infra.local import model_server
 from infra.local.model_server import ModelServer
 from infra.mongo.indexes import INDEXES
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.clock import to_datetime
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory.consolidation import Step, apply
 from qwestly_agent.memory.duplicates import Candidates, Floats, candidates_of, vectors_of
 from qwestly_agent.memory.plan import plan

@@ -13,8 +13,8 @@ from pydantic_ai.providers.deepseek import DeepSeekProvider
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from qwestly_agent.agents.default.prompts import INSTRUCTIONS
-from qwestly_agent.llm import DEFAULT_MODELS, TIER_SETTINGS
-from qwestly_agent.tools.catalog import TOOLS
+from qwestly_agent.agents.tools.catalog import TOOLS
+from qwestly_agent.llm.models import DEFAULT_MODELS, TIER_SETTINGS
 
 
 async def unavailable(**_: object) -> str:

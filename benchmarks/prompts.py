@@ -18,7 +18,7 @@ from benchmarks.figures import Row, Target
 from benchmarks.servers import Server, World, ours, world
 from infra.local.environment import DEMO_DATABASE
 from infra.local.model_brain import embedding
-from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores.knowledge import COLLECTION
 from qwestly_agent.stores.search import to_binary
 from tests.servers import Client

@@ -15,9 +15,9 @@ from pymongo import AsyncMongoClient
 
 from benchmarks.figures import Row, Target
 from infra.mongo.indexes import INDEXES
-from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.ranking import salience
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.ranking import salience
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores.memories import COLLECTION, Memories
 from qwestly_agent.stores.search import Document, to_binary
 from tests.servers import USER, mongo_server

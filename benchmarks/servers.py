@@ -12,7 +12,7 @@ import httpx2
 from pymongo import MongoClient
 
 from infra.local.environment import DEMO_DATABASE, DEMO_USER, Template
-from qwestly_agent.settings import is_reference
+from qwestly_agent.base.settings import is_reference
 from qwestly_agent.stores import memories, profiles
 from tests.e2e.processes import CANDIDATE_API, ENVIRONMENT, START_SECONDS, model_server, python, started
 from tests.servers import events_of, free_port, mongo_server, token, user_says, wait_for_port

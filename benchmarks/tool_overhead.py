@@ -25,15 +25,15 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, DeltaToolCalls
 
 from qwestly_agent.agents.base import AgentDeps, ChatAgent
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.agents.spending import Spending
-from qwestly_agent.chat.failures import failure_of
+from qwestly_agent.agents.tools.base import tool
+from qwestly_agent.base.clock import system_clock
+from qwestly_agent.base.errors import OverBudget
+from qwestly_agent.base.observability import make_logger
 from qwestly_agent.chat.record import Record
-from qwestly_agent.chat.shown import shown
-from qwestly_agent.clock import system_clock
-from qwestly_agent.errors import OverBudget
-from qwestly_agent.llm import TierModel
-from qwestly_agent.observability import make_logger
-from qwestly_agent.tools.base import tool
+from qwestly_agent.chat.sanitize_events import shown
+from qwestly_agent.llm.models import TierModel
+from qwestly_agent.model_calls.budget import Spending
+from qwestly_agent.model_calls.failures import failure_of
 
 TARGET_MS = 2.0
 """The most that 95 of 100 calls may cost."""

@@ -22,9 +22,9 @@ from typing import Any
 
 from evals import minilm
 from infra.local.model_brain import embedding
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
-from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.settings import Settings
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores.search import DEPTH, K, Known, joined, orders_of
 
 AT = 10

@@ -22,15 +22,15 @@ from evals.minilm import Embed
 from evals.statistics import wilson
 from infra.local.environment import SafeLoader
 from infra.local.model_brain import embedding
+from qwestly_agent.approvals.forget import retold
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.domain.memory import MemoryType
+from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.grounding.judge import Judged, Question
-from qwestly_agent.memory.forgetting import retold
 from qwestly_agent.memory.meaning import OWN_WORDS, Refused, ground_notes
-from qwestly_agent.memory.model import MemoryType
 from qwestly_agent.memory.notes import Reason
-from qwestly_agent.memory.reconciliation import NEIGHBOURS
+from qwestly_agent.memory.reconcile import NEIGHBOURS
 from qwestly_agent.memory.said import Said, find_note
-from qwestly_agent.memory.tombstone import Tombstone, hashes_of, signature_of
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.memories import nearest
 
 FOLDER = Path(__file__).parent / "memories"

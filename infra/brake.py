@@ -8,17 +8,17 @@ import argparse
 import asyncio
 import sys
 
-from qwestly_agent.authority.brake import PATIENCE_SECONDS, RunsOf, Standing, pull, standing
-from qwestly_agent.authority.model import EVERYBODY
+from qwestly_agent.approvals.pause import PATIENCE_SECONDS, RunsOf, Standing, pull, standing
+from qwestly_agent.base.clock import system_clock
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_mongo_client
-from qwestly_agent.clock import system_clock
-from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.settings import Settings
+from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.signals import Signals
-from qwestly_agent.stores.sweeps import Sweeps
 
 
 async def run(what: str, user_id: str, settings: Settings) -> Standing:

@@ -10,11 +10,11 @@ import json
 import sys
 from typing import Any
 
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError, InvalidSettings
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import AgentError, InvalidSettings
 from qwestly_agent.memory.consolidation import undo
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.journal import Run
 
 

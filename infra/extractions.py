@@ -12,12 +12,12 @@ import asyncio
 import json
 import sys
 
+from qwestly_agent.base.clock import system_clock, to_datetime
+from qwestly_agent.base.errors import InvalidSettings, NotFound
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_mongo_client
-from qwestly_agent.clock import system_clock, to_datetime
-from qwestly_agent.errors import InvalidSettings, NotFound
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.sweeps import Sweeps
+from qwestly_agent.stores.due import Sweeps
 
 MOST_LISTED = 1_000
 

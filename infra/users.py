@@ -11,10 +11,10 @@ import asyncio
 import json
 import sys
 
+from qwestly_agent.account import erase, export
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
-from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.leaving import erase, export
-from qwestly_agent.settings import Settings
 
 
 class NothingKept(Exception):

@@ -33,7 +33,7 @@ PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 ABOUT_NOBODY = {docs.COLLECTION}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
-SWEEPS = "stores/sweeps.py"
+SWEEPS = "stores/due.py"
 """The one module whose reads may be of everybody: they answer with ids. What it writes, it writes user by user."""
 
 

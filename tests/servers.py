@@ -23,12 +23,12 @@ from infra.local.environment import DEMO_DATABASE
 from infra.local.tokens import mint
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.make import make_agent
+from qwestly_agent.base.clock import Clock, system_clock
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
-from qwestly_agent.clock import Clock, system_clock
-from qwestly_agent.llm import make_models
-from qwestly_agent.settings import Settings
+from qwestly_agent.llm.models import make_models
 
 API_SECRET = "the-second-secret-which-signs-towards-the-candidate-app"
 SECRET = "a-shared-secret-of-the-tests-with-32-bytes-or-more"

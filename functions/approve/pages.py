@@ -14,10 +14,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from qwestly_agent import container
-from qwestly_agent.authority.links import Limits, Page, Posted, failed, respond
-from qwestly_agent.authority.templates import style_hash
-from qwestly_agent.bodies import BoundedBody
-from qwestly_agent.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
+from qwestly_agent.approvals.links import Limits, Page, Posted, failed, respond
+from qwestly_agent.approvals.templates import style_hash
+from qwestly_agent.base.body_limit import BoundedBody
+from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
 
 LARGEST_FORM_BYTES = 16 * 1024
 MOST_FIELDS = 10

@@ -9,17 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.authority import brake
-from qwestly_agent.authority.answering import still_proposed, tell, without_forgotten
-from qwestly_agent.authority.approvals import Asker, Proposal, ask
-from qwestly_agent.authority.gate import gate
-from qwestly_agent.authority.keeping import id_of_question, keeping_of
-from qwestly_agent.authority.mailing import mail_if_due
-from qwestly_agent.authority.model import Answer, Approval, Level, digest_of
-from qwestly_agent.cards.forgetting import drop_forgotten
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.decide import Asker, Proposal, ask
+from qwestly_agent.approvals.end import still_proposed, tell, without_forgotten
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.gate import gate
+from qwestly_agent.approvals.mail import mail_if_due
+from qwestly_agent.approvals.memory_approval import id_of_question, keeping_of
+from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.pipeline import MOST_ROUNDS
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.errors import AgentError
+from qwestly_agent.domain.approval import Answer, Approval, Level, digest_of
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 
@@ -48,7 +48,7 @@ def handler(event: dict[str, Any], context: object) -> dict[str, str]:  # noqa: 
 
 async def request(services: Services, given: dict[str, Any]) -> Approval:
     user_id, task_token = given["user_id"], given["task_token"]
-    level, _ = await asyncio.gather(services.autonomy.level(user_id), brake.check(services.signals, user_id))
+    level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
     about_draft = "draft_id" in given
     question = await (_about_draft(services, given, level) if about_draft else _about_memories(services, given))
     asker = Asker(

@@ -20,21 +20,26 @@ from pydantic_core import from_json
 from pymongo.errors import PyMongoError
 from starlette.exceptions import HTTPException
 
-from qwestly_agent.auth import verify_token
-from qwestly_agent.authority.approvals import Decision
-from qwestly_agent.authority.brake import RunsOf, Standing, pull, standing
-from qwestly_agent.authority.settling import settle
-from qwestly_agent.authority.view import ApprovalList, ApprovalView
-from qwestly_agent.authority.view import list_of as approvals_of
-from qwestly_agent.authority.view import view_of as approval_view_of
-from qwestly_agent.bodies import BoundedBody
+from qwestly_agent.account import ERASED, erase, export
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.forget import forget
+from qwestly_agent.approvals.pause import RunsOf, Standing, pull, standing
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.view import ApprovalList, ApprovalView
+from qwestly_agent.approvals.view import list_of as approvals_of
+from qwestly_agent.approvals.view import view_of as approval_view_of
+from qwestly_agent.base.body_limit import BoundedBody
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError, Invalid, NotFound, TooManyTurns, Unauthorized, WrongMethod
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat
 from qwestly_agent.chat import api_page
+from qwestly_agent.chat.auth import verify_token
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.draft_view import DraftDetail
 from qwestly_agent.chat.draft_view import detail_of as draft_detail_of
-from qwestly_agent.chat.failures import failure_of
-from qwestly_agent.chat.opening import open_turn
+from qwestly_agent.chat.prepare_turn import open_turn
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.request import POSTED_DEFINITIONS, POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.services import ChatServices
@@ -53,13 +58,9 @@ from qwestly_agent.chat.view import (
     ui_view_of,
     view_of,
 )
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import AgentError, Invalid, NotFound, TooManyTurns, Unauthorized, WrongMethod
-from qwestly_agent.leaving import ERASED, erase, export
-from qwestly_agent.memory.finding import find_something, vector_or_none
-from qwestly_agent.memory.forgetting import forget
-from qwestly_agent.memory.remembering import correct, explain, undo
-from qwestly_agent.memory.starting import read_now
+from qwestly_agent.memory.find import find_something, vector_or_none
+from qwestly_agent.memory.service import correct, explain, undo
+from qwestly_agent.memory.start import read_now
 from qwestly_agent.memory.view import (
     Correction,
     ForgottenView,
@@ -72,8 +73,7 @@ from qwestly_agent.memory.view import (
 )
 from qwestly_agent.memory.view import list_of as memories_of
 from qwestly_agent.memory.view import view_of as memory_view_of
-from qwestly_agent.observability import Event, cause_of
-from qwestly_agent.settings import Settings
+from qwestly_agent.model_calls.failures import failure_of
 
 LARGEST_BODY_BYTES = 6 * 1024 * 1024
 """What Lambda itself lets through; a client of the AI SDK posts its whole history."""

@@ -4,7 +4,7 @@ from typing import Any
 
 from qwestly_agent import container
 from qwestly_agent.memory.pipeline import Step
-from qwestly_agent.memory.storing import store
+from qwestly_agent.memory.store import store
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001

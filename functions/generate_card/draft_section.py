@@ -3,7 +3,7 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.cards.drafting import draft_section
+from qwestly_agent.cards.draft_section import draft_section
 from qwestly_agent.cards.pipeline import Step
 
 

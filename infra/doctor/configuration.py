@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from infra.doctor.findings import Findings, note, right, wrong
 from infra.doctor.patient import Patient
 from infra.local.environment import FUNCTION
-from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.settings import MINIMUM_SECRET_BYTES, Settings
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.settings import MINIMUM_SECRET_BYTES, Settings
 
 MAY_BE_EMPTY = {"QWESTLY_JWT_AUDIENCE", "QWESTLY_JWT_ISSUER", "MODEL_FALLBACK", "MODEL_JUDGE"}
 SIGNING = {"QWESTLY_AGENT_SHARED_SECRET", "QWESTLY_CANDIDATE_API_SECRET"}

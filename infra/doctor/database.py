@@ -12,9 +12,9 @@ from pymongo.errors import OperationFailure
 from infra.doctor.findings import Finding, Findings, look, note, right, wrong
 from infra.doctor.patient import Patient
 from infra.mongo.__main__ import NOT_ALLOWED, ROLE, bearable, missing_fields, missing_indexes, missing_search_indexes
-from qwestly_agent.authority.model import EVERYBODY
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
-from qwestly_agent.settings import Settings
+from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 from botocore.exceptions import ClientError
 from pymongo.errors import OperationFailure
 
-from qwestly_agent.errors import InvalidSettings
+from qwestly_agent.base.errors import InvalidSettings
 
 Mark: TypeAlias = Literal["right", "note", "WRONG"]
 PATIENCE_SECONDS = 30.0

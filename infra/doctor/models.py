@@ -24,16 +24,16 @@ from pydantic_ai.usage import RequestUsage
 from infra.doctor.findings import Findings, each_of, right, wrong
 from infra.doctor.patient import Patient
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.spending import Spending, SpendingAlone
+from qwestly_agent.agents.tools.catalog import TOOLS
+from qwestly_agent.base.errors import OverBudget
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_embeddings, make_http_client
-from qwestly_agent.cards.drafting import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
-from qwestly_agent.clients.embeddings import DIMENSIONS, MODEL
+from qwestly_agent.cards.draft_section import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
 from qwestly_agent.clients.mail import Mail
-from qwestly_agent.errors import OverBudget
-from qwestly_agent.llm import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_models, price_of
-from qwestly_agent.one_answer import make_typed_agent
-from qwestly_agent.settings import Settings
-from qwestly_agent.tools.catalog import TOOLS
+from qwestly_agent.llm.embeddings import DIMENSIONS, MODEL
+from qwestly_agent.llm.models import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_models, price_of
+from qwestly_agent.model_calls.budget import Spending, SpendingAlone
+from qwestly_agent.model_calls.structured import make_typed_agent
 
 OLDEST_PRICES_DAYS = 90
 SIMULATOR = "success@simulator.amazonses.com"

@@ -9,9 +9,9 @@ from typing import Any, Self
 from infra.doctor.findings import call, kind_of
 from infra.local.environment import FUNCTION
 from infra.stages import Stage
-from qwestly_agent.clock import Clock, system_clock
-from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.settings import Settings, is_reference
+from qwestly_agent.base.clock import Clock, system_clock
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.settings import Settings, is_reference
 
 HERE = "this environment"
 

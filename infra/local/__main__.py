@@ -32,7 +32,7 @@ from infra.local.environment import (
 )
 from infra.local.serving import listen
 from infra.local.tokens import demanded, mint
-from qwestly_agent.settings import is_reference
+from qwestly_agent.base.settings import is_reference
 
 LOGS = ROOT / ".local" / "logs"
 START_SECONDS = 60

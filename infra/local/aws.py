@@ -43,7 +43,7 @@ from infra.local.environment import (
 )
 from infra.local.schedules import Clock, Schedule, event_of, schedules_of
 from infra.local.serving import listen
-from qwestly_agent.settings import is_reference
+from qwestly_agent.base.settings import is_reference
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment

@@ -35,7 +35,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from infra.local import aws_function_url
 from infra.local.environment import DEMO_USER, ROOT, Template
 from infra.local.serving import serve
-from qwestly_agent.errors import NotFound, WrongMethod
+from qwestly_agent.base.errors import NotFound, WrongMethod
 
 PAGE = ROOT / "infra" / "local" / "page"
 HOP_BY_HOP = {b"connection", b"keep-alive", b"transfer-encoding", b"host", b"content-length"}

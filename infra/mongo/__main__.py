@@ -25,9 +25,9 @@ from pymongo.operations import SearchIndexModel
 
 from infra.mongo.indexes import ASSUMED, INDEXES, SEARCH_INDEXES, Assumed, VectorIndex, WordsIndex
 from infra.mongo.ingest import ingest, sections_of
+from qwestly_agent.base.errors import InvalidSettings, Unavailable
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
-from qwestly_agent.errors import InvalidSettings, Unavailable
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 

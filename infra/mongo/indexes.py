@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
-from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores import (
     approvals,
     conversations,

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from qwestly_agent.clients.embeddings import Embeddings
+from qwestly_agent.llm.embeddings import Embeddings
 from qwestly_agent.stores.docs import Docs, Section
 
 LONGEST_SECTION_CHARACTERS = 1_500

@@ -22,9 +22,9 @@ from botocore.exceptions import BotoCoreError, ClientError
 from infra.smoke import paths, routes
 from infra.smoke.visit import Failed, NotTried, Place, Visit
 from infra.stages import NoSuchStage, Stage
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.settings import is_reference
 from qwestly_agent.bootstrap import AWS, look_up
-from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.settings import is_reference
 
 PATIENCE_SECONDS = 60.0
 LOCAL_ORIGIN = "http://localhost:3000"

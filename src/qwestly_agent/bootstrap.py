@@ -11,20 +11,20 @@ import httpx2
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 
+from qwestly_agent.base.clock import Clock, system_clock
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.observability import make_logger, measure_refusal
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
-from qwestly_agent.clock import Clock, system_clock
-from qwestly_agent.errors import InvalidSettings
-from qwestly_agent.observability import make_logger, measure_refusal
 from qwestly_agent.services import ModelServices, Services
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
-from qwestly_agent.stores.belongings import Belongings
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.extractions import Extractions
 from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
@@ -32,13 +32,13 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
-from qwestly_agent.stores.sweeps import Sweeps
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Usage
+from qwestly_agent.stores.user_data import Belongings
 
 if TYPE_CHECKING:
     from qwestly_agent.chat.services import ChatServices
-    from qwestly_agent.clients.embeddings import Embeddings
+    from qwestly_agent.llm.embeddings import Embeddings
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
 """A database that is gone is told to the user within five seconds, whatever the driver would still like to try."""
@@ -63,7 +63,7 @@ async def bootstrap_models(
 ) -> ModelServices:
     """Raises `InvalidSettings` before anything is opened."""
     # Here and not above: a command, or a handler that calls no model, does without what takes longest to import.
-    from qwestly_agent.llm import make_judges, make_models
+    from qwestly_agent.llm.models import make_judges, make_models
 
     aws = AWS()
     settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
@@ -84,8 +84,8 @@ async def bootstrap_chat(
 ) -> "ChatServices":
     """Raises `InvalidSettings` before anything is opened."""
     from qwestly_agent.agents.registry import DESIGNS, find_design
-    from qwestly_agent.chat.running import Running
     from qwestly_agent.chat.services import ChatServices
+    from qwestly_agent.chat.turn_registry import Running
 
     find_design(settings.agent_design)
     services = await bootstrap_models(settings, clock=clock, new_id=new_id)
@@ -176,7 +176,7 @@ def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
 def make_http_client(settings: Settings) -> httpx2.AsyncClient:
     from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpx2Client
 
-    from qwestly_agent.clients.joining import JoiningTransport
+    from qwestly_agent.llm.coalesce_deltas import JoiningTransport
 
     transport = httpx2.AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS)
     return DefaultAsyncHttpx2Client(
@@ -191,8 +191,8 @@ def make_http_client(settings: Settings) -> httpx2.AsyncClient:
 def make_embeddings(
     settings: Settings, http: httpx2.AsyncClient, note_refusal: Callable[[str, int], None] | None = None
 ) -> "Embeddings":
-    from qwestly_agent.clients.embeddings import LONGEST_WAIT_SECONDS, Embeddings
-    from qwestly_agent.clients.openai import PROVIDER_ADDRESSES, make_openai_client
+    from qwestly_agent.llm.client import PROVIDER_ADDRESSES, make_openai_client
+    from qwestly_agent.llm.embeddings import LONGEST_WAIT_SECONDS, Embeddings
 
     client = make_openai_client(
         api_key=settings.openai_api_key,

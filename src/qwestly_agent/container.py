@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.services import ModelServices, Services
-from qwestly_agent.settings import Settings
 
 CLOSING_SECONDS = 2.0
 

@@ -8,17 +8,17 @@ import httpx2
 from aws_lambda_powertools import Logger
 from pymongo import AsyncMongoClient
 
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
-from qwestly_agent.clock import Clock
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
-from qwestly_agent.stores.belongings import Belongings
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.extractions import Extractions
 from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
@@ -26,13 +26,13 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
-from qwestly_agent.stores.sweeps import Sweeps
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Usage
+from qwestly_agent.stores.user_data import Belongings
 
 if TYPE_CHECKING:  # they take long to import, and handlers without models do without
-    from qwestly_agent.clients.embeddings import Embeddings
-    from qwestly_agent.llm import Tier, TierModel
+    from qwestly_agent.llm.embeddings import Embeddings
+    from qwestly_agent.llm.models import Tier, TierModel
 
 
 @dataclass(frozen=True)

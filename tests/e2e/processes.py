@@ -17,7 +17,7 @@ import httpx2
 import pytest
 
 from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, Template
-from qwestly_agent.settings import is_reference
+from qwestly_agent.base.settings import is_reference
 from tests.servers import API_SECRET, SECRET, Client, free_port, until, wait_for_port
 
 START_SECONDS = 70

@@ -22,15 +22,15 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import MACHINE, Template
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
-from qwestly_agent.authority.acts import DELETE_CARD, PUBLISH_CARD, UPDATE_PROFILE_FIELD
-from qwestly_agent.authority.approvals import Asker, Proposal, ask
-from qwestly_agent.authority.model import Answer, Approval, Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
+from qwestly_agent.approvals.actions import DELETE_CARD, PUBLISH_CARD, UPDATE_PROFILE_FIELD
+from qwestly_agent.approvals.decide import Asker, Proposal, ask
 from qwestly_agent.bootstrap import AWS, bootstrap
-from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, Section
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.domain.approval import Answer, Approval, Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
+from qwestly_agent.domain.memory import Memory, Source
 from qwestly_agent.grounding.model import Quote
-from qwestly_agent.memory.model import Memory, Source
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import API_SECRET, USER, FakeClock, settings_for

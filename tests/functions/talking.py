@@ -8,10 +8,10 @@ from typing import Any
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, RecordedRequest, Reply
 from infra.mongo.indexes import INDEXES
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory import pipeline, reading, storing
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory import pipeline, reading, store
 from qwestly_agent.memory.pipeline import Step
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS, Message, NewTurn, user_message
@@ -70,7 +70,7 @@ class Talk:
         step = step or Step(user_id=self.user_id, conversation_id="c1", run_id="r1")
         step = await reading.extract(self.services, step)
         step = await reading.reconcile(self.services, step)
-        step = await storing.store(self.services, step)
+        step = await store.store(self.services, step)
         return await pipeline.move_watermark(self.services, step)
 
     async def remembered(self, status: str = "active") -> list[str]:

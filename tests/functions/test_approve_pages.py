@@ -12,9 +12,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from infra.local.aws import AwsServer
-from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
-from qwestly_agent.authority.links import hash_of
-from qwestly_agent.authority.settling import settle
+from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
+from qwestly_agent.approvals.links import hash_of
+from qwestly_agent.approvals.settle import settle
 from tests.functions.approving import CARD, DAY, DELETION, HEADLINE, ONE, TWO, Shown, World, a_world
 from tests.servers import USER, mongo_server
 
@@ -391,7 +391,7 @@ def test_where_the_execution_cannot_be_told_the_decision_stands_and_the_sweep_te
 
 
 def test_who_asks_too_often_waits(world: World, token: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("qwestly_agent.authority.links.MOST_A_MINUTE", 5)
+    monkeypatch.setattr("qwestly_agent.approvals.links.MOST_A_MINUTE", 5)
     before = world.dump()
     assert [world.get(token).status for _ in range(7)] == [200] * 5 + [429] * 2
     refused = world.post(token, {"decision": "approve", "args_digest": world.approval().args_digest})

@@ -8,10 +8,10 @@ import pytest
 
 from functions.approve import request
 from infra.local.aws import AwsServer
-from qwestly_agent.authority.approvals import Decision, decide
-from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, Level, Verb
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import Invalid, NotFound
+from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Level, Verb
 from qwestly_agent.services import Services
 from tests.functions.approving import TEMPLATE, World, a_world, local_aws
 from tests.servers import USER, until

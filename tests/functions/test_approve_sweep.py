@@ -9,8 +9,8 @@ from botocore.exceptions import ClientError
 
 from functions.approve import sweep
 from infra.local.aws_functions import Context
-from qwestly_agent.authority.approvals import Decision, decide
-from qwestly_agent.authority.model import Approval
+from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.domain.approval import Approval
 from tests.functions.approving import (
     ADDRESS,
     CARD,

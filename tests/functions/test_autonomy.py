@@ -11,10 +11,10 @@ from pymongo import MongoClient
 from infra.local.candidate_app import CARDS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.authority.acts import DELETE_CARD, SAVE_CARD_AS_ACTIVE, UPDATE_PROFILE_FIELD, Act
-from qwestly_agent.authority.approvals import Proposal
-from qwestly_agent.authority.model import Effect
-from qwestly_agent.tools.base import proposes, tool
+from qwestly_agent.agents.tools.base import proposes, tool
+from qwestly_agent.approvals.actions import DELETE_CARD, SAVE_CARD_AS_ACTIVE, UPDATE_PROFILE_FIELD, Act
+from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.domain.approval import Effect
 from tests.servers import ChatServer, Client
 
 Happens: TypeAlias = Literal["runs", "asks", "is queued", "is not offered"]

@@ -18,8 +18,8 @@ from infra.brake import run
 from infra.local.candidate_app import OPERATIONS, CandidateAppServer, Fault
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.authority import brake
-from qwestly_agent.authority.model import EVERYBODY
+from qwestly_agent.approvals import pause
+from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.signals import Signals
 from tests.servers import ChatServer, Client, Event, token, until
 
@@ -250,7 +250,7 @@ def test_an_effect_that_cannot_be_stopped_is_named_and_what_it_would_do_next_is_
     arrivals: Arrivals,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(brake, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.3)
     yes = asked_for(client, model, headline="Head of Product", location="Berlin")
     first, second = (each["approval_id"] for each in yes["decisions"])
     app.misbehave("hold_before")

@@ -17,18 +17,18 @@ from infra.local import model_server
 from infra.local.model_brain import embedding
 from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
-from qwestly_agent.authority.approvals import Decision
-from qwestly_agent.authority.settling import settle
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Braked, DeadlineExceeded, ModelRefused, ModelUnavailable, NotFound, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import Braked, DeadlineExceeded, ModelRefused, ModelUnavailable, NotFound, OverBudget
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.domain.ranking import salience
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory import consolidation, duplicates
 from qwestly_agent.memory.consolidation import Step, Undone
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.model import Memory
 from qwestly_agent.memory.plan import MOST_OUTDATED, YEAR, plan
-from qwestly_agent.memory.ranking import salience
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
 from qwestly_agent.stores.journal import Run

@@ -11,7 +11,7 @@ from pymongo.database import Database
 
 from infra.local.candidate_app import LINKEDIN_SUGGESTIONS, CandidateAppServer
 from infra.local.model_server import ModelServer, Reply, ToolCall
-from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, LeftOut, Section
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOut, Section
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.stores.drafts import COLLECTION, Draft
 from tests.servers import Answer, ChatServer, Client

@@ -8,8 +8,8 @@ import pytest
 
 from infra import extractions
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.chat import deletion
-from qwestly_agent.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.memory import extraction, pipeline, reading
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.pipeline import Failure, Step

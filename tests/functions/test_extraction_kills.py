@@ -12,10 +12,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from infra.local.model_server import ModelServer
-from qwestly_agent.authority.approvals import Asker, Decision, ask, decide
-from qwestly_agent.authority.keeping import id_of_question, keeping_of
-from qwestly_agent.authority.model import Verb
-from qwestly_agent.memory import pipeline, reading, storing
+from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
+from qwestly_agent.approvals.memory_approval import id_of_question, keeping_of
+from qwestly_agent.domain.approval import Verb
+from qwestly_agent.memory import pipeline, reading, store
 from qwestly_agent.memory.pipeline import Step
 from qwestly_agent.services import ModelServices
 from tests.functions.talking import Talk, talking
@@ -36,7 +36,7 @@ Work: TypeAlias = Callable[[ModelServices, Step], Awaitable[Step]]
 READ: dict[str, Work] = {
     "extract": reading.extract,
     "reconcile": reading.reconcile,
-    "store": storing.store,
+    "store": store.store,
     "move_watermark": pipeline.move_watermark,
 }
 STATES = tuple(READ)

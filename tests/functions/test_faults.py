@@ -17,9 +17,9 @@ from pymongo import MongoClient
 from functions.chat.app import RESERVE_SECONDS
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import Fault, ModelServer, RecordedRequest, Reply
-from qwestly_agent import llm
-from qwestly_agent.chat import failures
-from qwestly_agent.errors import DeadlineExceeded, ModelUnavailable
+from qwestly_agent.base.errors import DeadlineExceeded, ModelUnavailable
+from qwestly_agent.llm import models
+from qwestly_agent.model_calls import failures
 from tests.servers import ChatServer, Client, Event, free_port, settings_for, user_says
 
 Protocol: TypeAlias = Literal["plain", "ai_sdk"]
@@ -338,11 +338,11 @@ def faulty(mongodb_uri: str, _model_server: ModelServer) -> Iterator[ChatServer]
 @pytest.fixture(scope="module")
 def impatient(mongodb_uri: str, _model_server: ModelServer) -> Iterator[ChatServer]:
     """For whom a second is a hundredth of one."""
-    settings: dict[str, Any] = {**llm.TIER_SETTINGS["fast"]}
+    settings: dict[str, Any] = {**models.TIER_SETTINGS["fast"]}
     settings["first_event_timeout"] /= 100
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(llm.TIER_SETTINGS, "fast", settings)
-        patch.setitem(llm.SILENCE_SECONDS, "fast", llm.SILENCE_SECONDS["fast"] / 100)
+        patch.setitem(models.TIER_SETTINGS, "fast", settings)
+        patch.setitem(models.SILENCE_SECONDS, "fast", models.SILENCE_SECONDS["fast"] / 100)
         with ChatServer(settings_for(mongodb_uri, _model_server.base_url)) as server:
             yield server
 

@@ -12,18 +12,18 @@ from pydantic_ai import RunContext, Tool
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.authority.acts import KEEP_MEMORIES
-from qwestly_agent.authority.answering import still_proposed
-from qwestly_agent.authority.approvals import Asker, Decision, ask, decide
-from qwestly_agent.authority.carrying_out import carry_out
-from qwestly_agent.authority.keeping import forgetting_of, keeping_of
-from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
-from qwestly_agent.authority.sweeping import sweep
-from qwestly_agent.errors import Invalid
-from qwestly_agent.memory import forgetting
+from qwestly_agent.agents.tools.base import tool
+from qwestly_agent.approvals import forget
+from qwestly_agent.approvals.actions import KEEP_MEMORIES
+from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
+from qwestly_agent.approvals.due import sweep
+from qwestly_agent.approvals.end import still_proposed
+from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.memory_approval import forgetting_of, keeping_of
+from qwestly_agent.base.errors import Invalid
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.tools.base import tool
 from tests.functions.approving import World
 from tests.functions.talking import Talk, talking
 from tests.functions.test_forgetting import KNOWN, SAID, chatting, dump, kept_beside_the_transcript, last_prompt, put
@@ -212,14 +212,14 @@ async def test_it_forgets_exactly_what_was_shown(talk: Talk, monkeypatch: pytest
     memory_id = await put(talk, KNOWN)
     await card_of(talk, memory_id)
     late: list[str] = []
-    exactly = forgetting.forget_exactly
+    exactly = forget.forget_exactly
 
     async def forget_exactly(services: Services, user_id: str, memory_ids: list[str]) -> Any:
         late.append(await put(talk, "Worked at Acme."))
         await services.memories.supersede(user_id, late[0], memory_id, talk.clock())
         return await exactly(services, user_id, memory_ids)
 
-    monkeypatch.setattr("qwestly_agent.authority.acts.forget_exactly", forget_exactly)
+    monkeypatch.setattr("qwestly_agent.approvals.actions.forget_exactly", forget_exactly)
     assert (await carry_out(talk.services, talk.user_id, "ap_1")).status == "done"
     assert [each["_id"] for each in await talk.raw(status="forgotten")] == [memory_id]
     assert len(await talk.raw()) == 2
@@ -259,7 +259,7 @@ def test_no_link_decides_it(world: World) -> None:
 
     async def leaks(services: Services) -> None:
         """As if somebody had made a link of it."""
-        from qwestly_agent.authority.links import hash_of
+        from qwestly_agent.approvals.links import hash_of
 
         await services.approvals.put(card, card.model_copy(update={"links": (hash_of(token),)}))
 

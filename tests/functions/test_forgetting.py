@@ -11,21 +11,21 @@ import pytest
 
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.authority.acts import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
-from qwestly_agent.authority.approvals import Asker, Proposal, ask
-from qwestly_agent.authority.carrying_out import carry_out
-from qwestly_agent.authority.model import Approval
-from qwestly_agent.cards.forgetting import drop_forgotten
-from qwestly_agent.cards.model import Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
+from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.approvals.decide import Asker, Proposal, ask
+from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.forget import Forgotten, forget, retold
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.errors import Invalid, NotFound
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
+from qwestly_agent.domain.memory import Memory, Source
+from qwestly_agent.domain.tombstone import signature_of
 from qwestly_agent.grounding.model import Quote, Verdict
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.forgetting import Forgotten, forget, retold
-from qwestly_agent.memory.model import Memory, Source
-from qwestly_agent.memory.remembering import Remembering, correct, explain
-from qwestly_agent.memory.tombstone import signature_of
+from qwestly_agent.memory.service import Remembering, correct, explain
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Draft
 from tests.functions.talking import Talk, finds, note, talking

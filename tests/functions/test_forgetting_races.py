@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.errors import NotFound
-from qwestly_agent.leaving import erase
-from qwestly_agent.memory import reading, storing
-from qwestly_agent.memory.forgetting import forget
+from qwestly_agent.account import erase
+from qwestly_agent.approvals.forget import forget
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.memory import reading, store
 from qwestly_agent.memory.pipeline import Step
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.extractions import Extractions
@@ -112,10 +112,10 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
         monkeypatch.setattr(Extractions, "drop", too_late)
     await forget(talk.services, talk.user_id, [memory_id])
     if late:
-        await storing.store(talk.services, step)
+        await store.store(talk.services, step)
     else:
         with pytest.raises(NotFound):  # and it is read anew
-            await storing.store(talk.services, step)
+            await store.store(talk.services, step)
         await talk.is_read(Step(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     assert await talk.remembered() == ["Speaks German."]
     assert "user_memories" not in await kept_of(talk, "Acme")
@@ -127,7 +127,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
 async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: Talk, states: int, leaves: bool) -> None:
     await talk.says(ACME, "I speak German.")
     step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
-    all_states = (reading.extract, reading.reconcile, storing.store)
+    all_states = (reading.extract, reading.reconcile, store.store)
     for state in all_states[:states]:
         step = await state(talk.services, step)
     if leaves:

@@ -13,8 +13,8 @@ from pymongo import MongoClient
 from infra.local.aws_functions import Context, load_handler
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
+from qwestly_agent.base.errors import Internal, NotFound, Unavailable
 from qwestly_agent.cards.pipeline import Step
-from qwestly_agent.errors import Internal, NotFound, Unavailable
 from qwestly_agent.stores.drafts import Draft, Drafts
 from tests.servers import API_SECRET
 

@@ -33,8 +33,11 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import API_PATH
 from infra.local.model_brain import ToolCall, embedding
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.authority.approvals import id_of_call
-from qwestly_agent.authority.model import Effect, Level
+from qwestly_agent.agents.calls import MOST_CALLS
+from qwestly_agent.agents.contract import contract_of
+from qwestly_agent.agents.tools.catalog import TOOLS
+from qwestly_agent.approvals.decide import id_of_call
+from qwestly_agent.domain.approval import Effect, Level
 from qwestly_agent.stores import (
     approvals,
     autonomy,
@@ -49,9 +52,6 @@ from qwestly_agent.stores import (
     usage,
 )
 from qwestly_agent.stores.search import to_binary
-from qwestly_agent.tools.calls import MOST_CALLS
-from qwestly_agent.tools.catalog import TOOLS
-from qwestly_agent.tools.contract import contract_of
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, Event, settings_for, user_says
 
 CALLS = int(os.environ.get("HOSTILE_CALLS", "500"))

@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.authority.approvals import Asker, Proposal, ask
-from qwestly_agent.authority.keeping import keeping_of
+from qwestly_agent.approvals.decide import Asker, Proposal, ask
+from qwestly_agent.approvals.forget import forget
+from qwestly_agent.approvals.memory_approval import keeping_of
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.deletion import delete
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import Invalid
+from qwestly_agent.domain.memory import Memory, MemoryType, Source
 from qwestly_agent.memory import consolidation
-from qwestly_agent.memory.forgetting import forget
-from qwestly_agent.memory.model import Memory, MemoryType, Source
 from qwestly_agent.memory.plan import plan
-from qwestly_agent.memory.remembering import Remembering, correct, undo
+from qwestly_agent.memory.service import Remembering, correct, undo
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forget_card import answers, is_asked
 from tests.functions.test_forgetting import chatting, kept_beside_the_transcript, put

@@ -8,8 +8,8 @@ import pytest
 
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import Fault, ModelServer, Reply
-from qwestly_agent.authority.model import EVERYBODY
-from qwestly_agent.errors import AgentError, ModelRefused
+from qwestly_agent.base.errors import AgentError, ModelRefused
+from qwestly_agent.domain.approval import EVERYBODY
 from tests.functions.approving import HOUR, ONE, TWO, World
 from tests.functions.talking import talking
 from tests.functions.test_approve_sweep import decided

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from infra.local.model_server import ModelServer
-from qwestly_agent.chat import failures
-from qwestly_agent.errors import ModelRefused
+from qwestly_agent.base.errors import ModelRefused
+from qwestly_agent.model_calls import failures
 from tests.functions.talking import talking
 from tests.servers import ChatServer, Client
 

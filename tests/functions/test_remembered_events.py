@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.memory.remembering import UNDO_SECONDS
+from qwestly_agent.memory.service import UNDO_SECONDS
 from tests.functions.test_remembering import LISBON, compared, undo
 from tests.functions.test_tools import call, calls
 from tests.servers import Client, Event, user_says

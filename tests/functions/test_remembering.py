@@ -9,7 +9,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.memory.remembering import UNDO_SECONDS
+from qwestly_agent.memory.service import UNDO_SECONDS
 from tests.functions.test_tools import call, calls, results_of
 from tests.servers import ChatServer, Client
 

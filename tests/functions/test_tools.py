@@ -15,13 +15,13 @@ from pymongo import MongoClient
 from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.calls import MOST_CALLS
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.authority.model import Effect, Level
-from qwestly_agent.errors import InvalidSettings, Unavailable
-from qwestly_agent.llm import make_models
-from qwestly_agent.tools.base import tool
-from qwestly_agent.tools.calls import MOST_CALLS
-from qwestly_agent.tools.catalog import TOOLS
+from qwestly_agent.agents.tools.base import tool
+from qwestly_agent.agents.tools.catalog import TOOLS
+from qwestly_agent.base.errors import InvalidSettings, Unavailable
+from qwestly_agent.domain.approval import Effect, Level
+from qwestly_agent.llm.models import make_models
 from tests.servers import Answer, ChatServer, Client, user_says
 
 

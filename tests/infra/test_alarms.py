@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from qwestly_agent.observability import (
+from qwestly_agent.base.observability import (
     measure_answer,
     measure_consolidation,
     measure_extraction,

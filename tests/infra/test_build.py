@@ -85,8 +85,11 @@ def test_the_bytecode_is_never_checked_against_its_source(layer: Layer) -> None:
 
 
 def test_a_traceback_names_the_place_in_lambda_and_not_that_of_the_build(layer: Layer) -> None:
-    [own] = layer.packages.glob("qwestly_agent/__pycache__/settings.*.pyc")
-    for compiled, path in [(own, "qwestly_agent/settings.py"), (layer.packages / "jwt/api_jwt.pyc", "jwt/api_jwt.py")]:
+    [own] = layer.packages.glob("qwestly_agent/base/__pycache__/settings.*.pyc")
+    for compiled, path in [
+        (own, "qwestly_agent/base/settings.py"),
+        (layer.packages / "jwt/api_jwt.pyc", "jwt/api_jwt.py"),
+    ]:
         assert f"/opt/python/{path}".encode() in compiled.read_bytes()
         assert str(layer.packages).encode() not in compiled.read_bytes()
 

@@ -34,9 +34,9 @@ from infra.local.model_server import ModelServer, Reply
 from infra.mongo.__main__ import SAMPLE, apply, atlas_role
 from infra.mongo.indexes import ASSUMED
 from infra.stages import Stage
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up
-from qwestly_agent.llm import Tier, TierModel, make_models
-from qwestly_agent.settings import Settings
+from qwestly_agent.llm.models import Tier, TierModel, make_models
 from tests.servers import API_SECRET, SECRET, FakeClock, mongo_server
 
 pytestmark = pytest.mark.thorough

@@ -14,13 +14,13 @@ from botocore.session import Session
 from functions.chat.app import create_app
 from infra.local.environment import FUNCTION, VARIABLES, Template
 from infra.stages import Stage
-from qwestly_agent.authority.acts import ACTS, HOUR
-from qwestly_agent.authority.gate import TABLE
-from qwestly_agent.authority.model import Level, Status, Verb
-from qwestly_agent.observability import Event
-from qwestly_agent.settings import Settings, is_reference
-from qwestly_agent.tools.catalog import TOOLS
-from qwestly_agent.tools.contract import contract_of
+from qwestly_agent.agents.contract import contract_of
+from qwestly_agent.agents.tools.catalog import TOOLS
+from qwestly_agent.approvals.actions import ACTS, HOUR
+from qwestly_agent.approvals.gate import TABLE
+from qwestly_agent.base.observability import Event
+from qwestly_agent.base.settings import Settings, is_reference
+from qwestly_agent.domain.approval import Level, Status, Verb
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})
@@ -235,7 +235,7 @@ def test_what_the_log_is_searched_for_is_what_it_says(document: Path) -> None:
 
 
 def test_each_name_in_the_runbook_is_one_of_the_template_the_machines_the_metrics_or_an_error() -> None:
-    places = ("template.yaml", "src/qwestly_agent/observability.py", "src/qwestly_agent/errors.py")
+    places = ("template.yaml", "src/qwestly_agent/base/observability.py", "src/qwestly_agent/base/errors.py")
     machines = (ROOT / "statemachines").glob("*.yaml")
     text = "".join(path.read_text(encoding="utf-8") for path in [*(ROOT / place for place in places), *machines])
     for name in backticked(RUNBOOK, r"(?:[A-Z][a-z]+){2,}…?"):

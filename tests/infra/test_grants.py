@@ -24,14 +24,14 @@ from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, SCHEDULE
 from infra.local.model_brain import embedding
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
-from qwestly_agent.authority.approvals import Decision, decide
-from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS
+from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
-from qwestly_agent.clients.embeddings import DIMENSIONS
 from qwestly_agent.container import Container
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.services import Services
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from tests import servers
 from tests.functions.approving import event_of

@@ -21,7 +21,7 @@ from infra.mongo.__main__ import apply, check
 from infra.mongo.indexes import INDEXES, SEARCH_INDEXES
 from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from qwestly_agent.bootstrap import make_embeddings
-from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores import (
     approvals,
     autonomy,

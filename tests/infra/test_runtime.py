@@ -31,8 +31,8 @@ from infra.local.model_server import ModelServer
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
-from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.services import ModelServices, Services
 from tests.functions.talking import Talk
 from tests.infra.conftest import Layer

@@ -19,9 +19,9 @@ from pydantic_ai.providers.deepseek import DeepSeekProvider
 from infra.local.model_brain import NOT_SURE
 from infra.local.model_server import ModelServer
 from infra.local.script import MOST_SENTENCES, ScriptError
-from qwestly_agent.fences import ASKED, SAID
 from qwestly_agent.memory import compare, extraction
 from qwestly_agent.memory.compare import Pair, Verdicts
+from qwestly_agent.text.prompt_tags import ASKED, SAID
 
 T = TypeVar("T")
 SEARCH, SAVE = "search_jobs", "save_job"

@@ -14,7 +14,7 @@ import yaml
 
 from infra.local.environment import SafeLoader
 from infra.local.environment import Template as LocalTemplate
-from qwestly_agent.settings import Settings
+from qwestly_agent.base.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 

@@ -16,14 +16,14 @@ from infra.local.demo import person
 from infra.local.environment import Template
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
-from qwestly_agent.authority.approvals import Decision, decide
-from qwestly_agent.authority.carrying_out import carry_out
-from qwestly_agent.authority.model import LEFT_BEHIND_SECONDS, Approval, Level, Verb
-from qwestly_agent.authority.settling import settle
+from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
-from qwestly_agent.clock import to_datetime
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, Verb
 from qwestly_agent.services import ModelServices, Services
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
 from tests.servers import API_SECRET, FakeClock, until

@@ -13,11 +13,11 @@ from infra.local.aws_moto import Outcome
 from infra.local.environment import Template
 from infra.local.model_brain import embedding
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.clients.embeddings import DIMENSIONS
-from qwestly_agent.errors import Internal, ModelUnavailable, Unavailable
+from qwestly_agent.base.errors import Internal, ModelUnavailable, Unavailable
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory import consolidation
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.model import Memory
 from qwestly_agent.stores import approvals, journal, memories
 from tests.comparing import Judge
 from tests.statemachines.conftest import World

@@ -14,11 +14,11 @@ from infra.local.aws_functions import Handler
 from infra.local.model_server import FaultStatus, ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
-from qwestly_agent.authority.answering import expire
-from qwestly_agent.authority.approvals import Decision, decide
-from qwestly_agent.authority.model import Approval, Verb
-from qwestly_agent.authority.settling import settle
-from qwestly_agent.errors import Braked, Internal, ModelRefused, ModelUnavailable, NotFound, OverBudget
+from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.end import expire
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.base.errors import Braked, Internal, ModelRefused, ModelUnavailable, NotFound, OverBudget
+from qwestly_agent.domain.approval import Approval, Verb
 from qwestly_agent.memory import pipeline
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS

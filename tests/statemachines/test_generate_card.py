@@ -11,14 +11,14 @@ from infra.local import model_judge, model_writer
 from infra.local.aws_functions import Handler
 from infra.local.candidate_app import Fault
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.authority import carrying_out
-from qwestly_agent.authority.answering import expire
-from qwestly_agent.authority.carrying_out import FINDING_OUT, STOPPED
-from qwestly_agent.authority.model import Approval
+from qwestly_agent.approvals import execute
+from qwestly_agent.approvals.end import expire
+from qwestly_agent.approvals.execute import FINDING_OUT, STOPPED
+from qwestly_agent.approvals.forget import forget
+from qwestly_agent.base.errors import Braked, Invalid, OverBudget
 from qwestly_agent.cards.pipeline import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
-from qwestly_agent.errors import Braked, Invalid, OverBudget
-from qwestly_agent.memory.forgetting import forget
+from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
@@ -621,7 +621,7 @@ def test_what_is_forgotten_in_the_moment_of_the_effect_is_not_published(
     maya.wants_a_card()
     maya.is_asked()
     [memory] = world.database["user_memories"].find({"user_id": maya.user_id})
-    look, looked = carrying_out.rests_on_forgotten, list[str]()
+    look, looked = execute.rests_on_forgotten, list[str]()
 
     async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
         if approval.status == "executing" and not looked:
@@ -629,7 +629,7 @@ def test_what_is_forgotten_in_the_moment_of_the_effect_is_not_published(
             await forget(services, maya.user_id, [memory["_id"]])
         return await look(services, approval)
 
-    monkeypatch.setattr(carrying_out, "rests_on_forgotten", rests_on_forgotten)
+    monkeypatch.setattr(execute, "rests_on_forgotten", rests_on_forgotten)
     maya.decides("approve")
     second = maya.is_asked(2)
     assert (looked, maya.published()) == ([maya.approvals()[0].id], None)

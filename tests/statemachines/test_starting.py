@@ -8,14 +8,14 @@ import pytest
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
-from qwestly_agent.cards.forgetting import FORGOTTEN, forget_in_drafts
-from qwestly_agent.cards.model import Style
+from qwestly_agent.approvals.forget_in_drafts import FORGOTTEN, forget_in_drafts
+from qwestly_agent.base.errors import Braked, Invalid, NotFound, Unavailable
 from qwestly_agent.cards.pipeline import NothingToTell
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.starting import ALIVE_SECONDS, MOST_WAITING, Cards, ProfileText
+from qwestly_agent.cards.start import ALIVE_SECONDS, MOST_WAITING, Cards, ProfileText
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.chat.deletion import delete
-from qwestly_agent.errors import Braked, Invalid, NotFound, Unavailable
+from qwestly_agent.domain.card import Style
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft

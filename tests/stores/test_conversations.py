@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import ConversationBusy, NotFound
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import ConversationBusy, NotFound
 from qwestly_agent.stores.conversations import (
     CONVERSATIONS,
     LEASE_SECONDS,

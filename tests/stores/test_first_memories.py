@@ -9,9 +9,9 @@ from typing import cast
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.errors import Unavailable
-from qwestly_agent.memory.finding import EMBEDDING_SECONDS, MOST_SALIENT, best_by_words, first_memories
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory.find import EMBEDDING_SECONDS, MOST_SALIENT, best_by_words, first_memories
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Document

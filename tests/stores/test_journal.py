@@ -5,15 +5,15 @@ from typing import Any
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import NotFound
-from qwestly_agent.memory.model import Memory
-from qwestly_agent.memory.ranking import salience
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.domain.ranking import salience
 from qwestly_agent.stores import memories as memories_
+from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.journal import COLLECTION, RETENTION, Journal, Replacement, Run, unfinished
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.sweeps import Sweeps
 from tests.servers import USER
 from tests.stores.conftest import Sent
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.model import Memory
-from qwestly_agent.memory.ranking import salience
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.domain.ranking import salience
 from qwestly_agent.stores.memories import COLLECTION, Memories
 from qwestly_agent.stores.search import Document, to_binary
 from tests.servers import USER

@@ -7,7 +7,7 @@ from bson import ObjectId
 from pydantic_core import to_json
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.clock import to_datetime
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.stores.profiles import (
     CANDIDATES,
     CARDS,

@@ -11,7 +11,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ExecutionTimeout
 
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.domain.memory import Memory
 from qwestly_agent.stores.knowledge import COLLECTION, Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Document, Searchable, to_binary

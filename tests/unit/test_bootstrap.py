@@ -4,8 +4,8 @@ import socket
 
 import pytest
 
+from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.bootstrap import bootstrap_chat
-from qwestly_agent.errors import InvalidSettings
 from tests.servers import settings_for
 
 

@@ -192,7 +192,7 @@ def test_what_is_about_nobody_may_be_read_and_written_whole() -> None:
 
 def test_the_sweeps_alone_may_find_of_everybody_and_change_nothing() -> None:
     due = {"find": MESSAGES, "filter": {"seq": {"$lt": 3}}}
-    assert complaint_about(due, "stores/sweeps.py:12") is None
+    assert complaint_about(due, "stores/due.py:12") is None
     for sender in (STORE, "stores/sweeps_of_mine.py:12", "tools/sweeps.py:12", "somebody"):
         assert complaint_about(due, sender), sender
     for command in (
@@ -200,4 +200,4 @@ def test_the_sweeps_alone_may_find_of_everybody_and_change_nothing() -> None:
         {"find": "agent_brand_new", "filter": {}},
         {"aggregate": MESSAGES, "pipeline": [{"$match": {}}, {"$out": "elsewhere"}]},
     ):
-        assert complaint_about(command, "stores/sweeps.py:12"), command
+        assert complaint_about(command, "stores/due.py:12"), command

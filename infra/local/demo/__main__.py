@@ -14,11 +14,11 @@ from infra.local.demo import person
 from infra.local.environment import DEMO_USER, ROOT, is_local
 from infra.mongo.__main__ import apply
 from infra.mongo.ingest import ingest, sections_of
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
-from qwestly_agent.clients.embeddings import Embeddings
+from qwestly_agent.domain.memory import Memory, Source
+from qwestly_agent.llm.embeddings import Embeddings
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.model import Memory, Source
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores import knowledge, profiles
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.memories import Memories

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from qwestly_agent.memory.model import MemoryType
+from qwestly_agent.domain.memory import MemoryType
 
 CANDIDATE: dict[str, Any] = {
     "name": "Maya Okafor",

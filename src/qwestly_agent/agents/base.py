@@ -7,21 +7,21 @@ from typing import TypeAlias
 from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, DeferredToolRequests
 
-from qwestly_agent.agents.spending import Spending
-from qwestly_agent.authority.asking import Asking
-from qwestly_agent.authority.model import Level
-from qwestly_agent.cards.starting import Cards
-from qwestly_agent.clients.query_vectors import QueryVectors
-from qwestly_agent.clock import Clock
-from qwestly_agent.errors import AgentError
-from qwestly_agent.llm import Tier, TierModel
-from qwestly_agent.memory.remembering import Remembering
+from qwestly_agent.agents.calls import Calls
+from qwestly_agent.approvals.propose import Asking
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.cards.start import Cards
+from qwestly_agent.domain.approval import Level
+from qwestly_agent.llm.models import Tier, TierModel
+from qwestly_agent.llm.query_vectors import QueryVectors
+from qwestly_agent.memory.service import Remembering
+from qwestly_agent.model_calls.budget import Spending
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
-from qwestly_agent.tools.calls import Calls
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from pydantic_ai import Agent, DeferredToolRequests, Tool
 
 from qwestly_agent.agents.base import AgentDeps, ChatAgent
-from qwestly_agent.agents.bounds import BoundedTools, FencedData
-from qwestly_agent.agents.spending import BoundedCost
-from qwestly_agent.llm import TierModel, capabilities_of
-from qwestly_agent.tools.calls import MOST_CALLS
+from qwestly_agent.agents.calls import MOST_CALLS
+from qwestly_agent.agents.guardrails import BoundedTools, FencedData
+from qwestly_agent.llm.models import TierModel, capabilities_of
+from qwestly_agent.model_calls.budget import BoundedCost
 
 
 def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequence[Tool[AgentDeps]]) -> ChatAgent:

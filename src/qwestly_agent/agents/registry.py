@@ -2,7 +2,7 @@
 
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.default import design as default
-from qwestly_agent.errors import InvalidSettings
+from qwestly_agent.base.errors import InvalidSettings
 
 DESIGNS: dict[str, Design] = {design.name: design for design in (default.DESIGN,)}
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from qwestly_agent.cards.model import Style
+from qwestly_agent.domain.card import Style
 
 HEADLINE, SUMMARY, EXPERIENCE, ACHIEVEMENTS = "headline", "summary", "experience", "achievements"
 SKILLS, EDUCATION, PREFERENCES = "skills", "education", "preferences"

@@ -1,5 +1,5 @@
-"""The states of `generate_card`, each by the name that it has in the state machine; `cards.drafting` has the one that
-calls a model.
+"""The states of `generate_card`, each by the name that it has in the state machine; `cards.draft_section` has the one
+that calls a model.
 
 What passes from state to state are ids and counts; what is written stands in the draft. A state that is delivered again
 finds what it kept, and changes nothing.
@@ -11,33 +11,24 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.authority.answering import expire
-from qwestly_agent.authority.carrying_out import STOPPED, carry_out
-from qwestly_agent.authority.gate import gate
-from qwestly_agent.authority.model import Answer, Approval
-from qwestly_agent.authority.words import DRAFT_ENDS
-from qwestly_agent.cards.evidence import gather, sections_for, sources_of, wish
-from qwestly_agent.cards.forgetting import drop_forgotten
-from qwestly_agent.cards.model import (
-    NOT_DRAFTED,
-    Card,
-    CheckedCard,
-    Claim,
-    Evidence,
-    LeftOut,
-    Section,
-    SectionDraft,
-)
+from qwestly_agent.approvals.end import expire
+from qwestly_agent.approvals.execute import STOPPED, carry_out
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.gate import gate
+from qwestly_agent.approvals.messages import DRAFT_ENDS
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError, Braked, NotFound, OverBudget
+from qwestly_agent.cards.gather_evidence import gather, sections_for, sources_of, wish
 from qwestly_agent.cards.outline import CARD, HEADLINE
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import AgentError, Braked, NotFound, OverBudget
+from qwestly_agent.domain.approval import Answer, Approval
+from qwestly_agent.domain.card import NOT_DRAFTED, Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
 from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Source, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.services import Services
-from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.drafts import Draft, DraftStatus
+from qwestly_agent.workflow_state import run_state, told_safely
 
 LONGEST_HEADLINE = 300
 MOST_ROUNDS = 4

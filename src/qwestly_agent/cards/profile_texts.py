@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import cast
 
-from qwestly_agent.cards.drafting import Order, write_section
-from qwestly_agent.cards.evidence import gather
-from qwestly_agent.cards.forgetting import drop_forgotten
-from qwestly_agent.cards.model import Card, CheckedCard, Section, SectionDraft, Style
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.cards.draft_section import Order, write_section
+from qwestly_agent.cards.gather_evidence import gather
 from qwestly_agent.cards.outline import Outlined
 from qwestly_agent.cards.pipeline import NothingSupported, NothingToTell
+from qwestly_agent.domain.card import Card, CheckedCard, Section, SectionDraft, Style
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
 

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict
 
-from qwestly_agent.authority.model import ShownLeftOut
-from qwestly_agent.cards.model import CheckedCard, Claim
+from qwestly_agent.domain.approval import ShownLeftOut
+from qwestly_agent.domain.card import CheckedCard, Claim
 from qwestly_agent.stores.drafts import Draft
 
 LONGEST_CHARACTERS, LONGEST_HEADLINE = 2_600, 220

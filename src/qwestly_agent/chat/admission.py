@@ -2,7 +2,7 @@
 
 import math
 
-from qwestly_agent.errors import OverBudget, TooManyTurns
+from qwestly_agent.base.errors import OverBudget, TooManyTurns
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import LEASE_SECONDS
 from qwestly_agent.stores.usage import MINUTE_SECONDS, Load

@@ -10,11 +10,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.authority.model import Level
-from qwestly_agent.fences import MEMORIES, PROFILE
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.domain.approval import Level
+from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.view import sureness_and_origin
-from qwestly_agent.text import quoted
+from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.prompt_tags import MEMORIES, PROFILE
 
 OLDEST_SECONDS = 86_400
 SETTLED_SECONDS = 10.0

@@ -1,6 +1,6 @@
 """The end of a conversation, for good."""
 
-from qwestly_agent.authority.answering import withdraw
+from qwestly_agent.approvals.end import withdraw
 from qwestly_agent.services import ModelServices
 
 

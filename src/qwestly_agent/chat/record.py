@@ -20,12 +20,12 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.ui import NativeEvent
 
-from qwestly_agent.errors import AgentError
-from qwestly_agent.llm import ceiling_price_of, estimated_usage, is_counted, price_of
+from qwestly_agent.agents.calls import Call, Calls
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_counted, price_of
 from qwestly_agent.stores.conversations import Status, Step
 from qwestly_agent.stores.tool_calls import ToolCallEntry
-from qwestly_agent.text import masked, visible, well_formed
-from qwestly_agent.tools.calls import Call, Calls
+from qwestly_agent.text.clean import masked, visible, well_formed
 
 AUDITED_CHARACTERS = 4_000
 """Of a call's arguments and of its result: enough to see what was asked and answered."""

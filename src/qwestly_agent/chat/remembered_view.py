@@ -6,11 +6,11 @@ from datetime import datetime
 from pydantic import BaseModel
 from pydantic_ai.messages import ToolReturnPart
 
+from qwestly_agent.agents.tools.memories import remembered_id
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.window import as_model_saw
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.model import Memory, MemoryStatus
+from qwestly_agent.domain.memory import Memory, MemoryStatus
 from qwestly_agent.stores.conversations import Message
-from qwestly_agent.tools.memories import remembered_id
 
 
 class RememberedView(BaseModel):

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from pydantic_core import from_json
 
-from qwestly_agent.authority.approvals import LONGEST_REASON_CHARACTERS, Decision
-from qwestly_agent.authority.model import Verb
-from qwestly_agent.errors import AttachmentsUnsupported, Invalid, TooLong
+from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
+from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid, TooLong
+from qwestly_agent.domain.approval import Verb
 
 LONGEST_MESSAGE_CHARACTERS = 20_000
 MOST_DECISIONS = 20

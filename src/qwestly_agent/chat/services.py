@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from qwestly_agent.agents.base import ChatAgent
-from qwestly_agent.chat.running import Running
+from qwestly_agent.chat.turn_registry import Running
 from qwestly_agent.services import ModelServices
 
 

@@ -36,18 +36,18 @@ from pydantic_ai.ui.vercel_ai.response_types import (
 )
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.bounds import Asked, Decided, Progress
-from qwestly_agent.authority.view import ApprovalView
-from qwestly_agent.chat.failures import failure_of
-from qwestly_agent.chat.news import DraftFailed
+from qwestly_agent.agents.guardrails import Asked, Decided, Progress
+from qwestly_agent.agents.tools.memories import Remembered
+from qwestly_agent.approvals.view import ApprovalView
+from qwestly_agent.base.errors import AgentError, Internal
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.chat.approval_updates import DraftFailed
 from qwestly_agent.chat.record import step_of
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.request import Protocol
-from qwestly_agent.chat.turn import Turn
-from qwestly_agent.errors import AgentError, Internal
-from qwestly_agent.observability import Event, cause_of
-from qwestly_agent.text import well_formed
-from qwestly_agent.tools.memories import Remembered
+from qwestly_agent.chat.run import Turn
+from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.text.clean import well_formed
 
 SDK_VERSION = 6
 KEEP_ALIVE_SECONDS = 10.0

@@ -9,11 +9,11 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from qwestly_agent.authority.brake import Standing, standing
-from qwestly_agent.authority.model import Approval
-from qwestly_agent.authority.view import ApprovalView, view_of
+from qwestly_agent.approvals.pause import Standing, standing
+from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 

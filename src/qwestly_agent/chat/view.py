@@ -8,18 +8,18 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
-from qwestly_agent.authority.approvals import id_of_call
-from qwestly_agent.authority.model import Approval, Level
-from qwestly_agent.authority.view import ApprovalView
-from qwestly_agent.authority.view import view_of as approval_view_of
+from qwestly_agent.approvals.decide import id_of_call
+from qwestly_agent.approvals.view import ApprovalView
+from qwestly_agent.approvals.view import view_of as approval_view_of
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.remembered_view import RememberedView, standing
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.stream import SDK_VERSION
 from qwestly_agent.chat.window import as_model_saw
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.domain.approval import Approval, Level
+from qwestly_agent.domain.memory import Memory
 from qwestly_agent.stores.conversations import (
     Feedback,
     Message,
@@ -32,7 +32,7 @@ from qwestly_agent.stores.conversations import (
 )
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
-from qwestly_agent.text import well_formed
+from qwestly_agent.text.clean import well_formed
 
 T = TypeVar("T", Approval, Draft)
 

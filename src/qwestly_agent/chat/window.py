@@ -11,7 +11,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 
 from qwestly_agent.chat.record import spoken
 from qwestly_agent.stores.conversations import Message
-from qwestly_agent.text import quoted
+from qwestly_agent.text.clean import quoted
 
 SMALLEST = 15
 LARGEST = 45

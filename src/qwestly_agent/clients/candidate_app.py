@@ -16,8 +16,8 @@ import httpx2
 import jwt
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 
-from qwestly_agent.clock import Clock
-from qwestly_agent.errors import InvalidSettings, Unavailable
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.errors import InvalidSettings, Unavailable
 
 ISSUER = "qwestly-agent"
 AUDIENCE = "candidate-app"

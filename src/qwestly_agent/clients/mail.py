@@ -8,7 +8,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from qwestly_agent.errors import Unavailable
+from qwestly_agent.base.errors import Unavailable
 
 
 @dataclass(frozen=True)

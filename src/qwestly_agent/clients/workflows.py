@@ -13,7 +13,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from qwestly_agent.errors import Unavailable
+from qwestly_agent.base.errors import Unavailable
 
 WAITS_NO_MORE = ("InvalidToken", "TaskDoesNotExist", "TaskTimedOut")
 ALREADY_STARTED = "ExecutionAlreadyExists"

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 
-from qwestly_agent.errors import AgentError
+from qwestly_agent.base.errors import AgentError
 from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.judge import Judge, Judged, Question
 from qwestly_agent.grounding.model import Source, Statement, Verdict

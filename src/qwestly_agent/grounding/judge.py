@@ -10,10 +10,10 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.fences import STATEMENTS
 from qwestly_agent.grounding.model import Statement
 from qwestly_agent.grounding.quotes import Found
-from qwestly_agent.text import quoted, visible, well_formed
+from qwestly_agent.text.clean import quoted, visible, well_formed
+from qwestly_agent.text.prompt_tags import STATEMENTS
 
 SECONDS = 60.0
 OUTPUT_RETRIES = 1

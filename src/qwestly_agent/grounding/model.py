@@ -17,7 +17,7 @@ class Source(_Frozen):
     id: str
     text: str
     trust: str = "user_said"
-    """Where it comes from, a `Trust` of memory/model.py; statements are judged in batches of equal lowest trust."""
+    """Where it comes from, a `Trust` of domain/memory.py; statements are judged in batches of equal lowest trust."""
     language: str = ""
     """Two letters (ISO 639-1); empty where nobody knows."""
     fields: Mapping[str, str] = Field(default_factory=dict)

@@ -7,11 +7,11 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.fences import KNOWN, NEW
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.one_answer import one_answer
+from qwestly_agent.model_calls.structured import one_answer
 from qwestly_agent.services import ModelServices
-from qwestly_agent.text import quoted
+from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.prompt_tags import KNOWN, NEW
 
 OUTPUT_RETRIES = 1
 PAIRS_AT_ONCE = 60

@@ -11,15 +11,15 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.authority.acts import MOST_FORGOTTEN
-from qwestly_agent.authority.approvals import Asker, ask
-from qwestly_agent.authority.keeping import outdated_of
-from qwestly_agent.authority.model import digest_of
-from qwestly_agent.memory.model import Memory
-from qwestly_agent.observability import Event, measure_consolidation
+from qwestly_agent.approvals.actions import MOST_FORGOTTEN
+from qwestly_agent.approvals.decide import Asker, ask
+from qwestly_agent.approvals.memory_approval import outdated_of
+from qwestly_agent.base.observability import Event, measure_consolidation
+from qwestly_agent.domain.approval import digest_of
+from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import Services
-from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.journal import Replacement, Run
+from qwestly_agent.workflow_state import run_state, told_safely
 
 YEAR = 365 * 86_400.0
 """In seconds."""

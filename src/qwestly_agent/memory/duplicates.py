@@ -10,9 +10,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from qwestly_agent.domain.memory import rank
 from qwestly_agent.memory.compare import Relation
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.model import rank
 from qwestly_agent.stores.journal import Replacement
 from qwestly_agent.stores.memories import Held
 

@@ -7,16 +7,16 @@ from typing import Annotated
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
-from qwestly_agent.fences import ASKED, SAID
-from qwestly_agent.memory.model import MemoryType
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.memory import MemoryType
+from qwestly_agent.domain.ranking import LEAST_IMPORTANCE
 from qwestly_agent.memory.notes import Note, Reason
-from qwestly_agent.memory.ranking import LEAST_IMPORTANCE
 from qwestly_agent.memory.said import Said, find_note
-from qwestly_agent.observability import Event, cause_of
-from qwestly_agent.one_answer import one_answer
+from qwestly_agent.model_calls.structured import one_answer
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import Message
-from qwestly_agent.text import quoted
+from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.prompt_tags import ASKED, SAID
 
 SECONDS = 60.0
 MOST_NOTES = 20

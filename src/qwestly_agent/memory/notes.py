@@ -5,11 +5,11 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
+from qwestly_agent.domain import memory
+from qwestly_agent.domain.memory import MemoryType, Trust
 from qwestly_agent.grounding.model import Quote, Source
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.memory import model
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.model import MemoryType, Trust
 
 LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600
@@ -53,7 +53,7 @@ class Note(BaseModel):
     until: str | None = None
     said_at: float
     """Seconds since the epoch."""
-    source: model.Source
+    source: memory.Source
     is_checked: bool = False
     """Whether a judge said that the user means it."""
     memory_id: str | None = None

@@ -11,16 +11,16 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.authority.answering import expire, let_go, scrub
-from qwestly_agent.authority.carrying_out import carry_out
-from qwestly_agent.authority.keeping import id_of_question
-from qwestly_agent.authority.model import FINAL, Approval, Status, digest_of
-from qwestly_agent.errors import NotFound, Unavailable
-from qwestly_agent.memory.model import Memory
-from qwestly_agent.observability import Event
+from qwestly_agent.approvals.end import expire, let_go, scrub
+from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.memory_approval import id_of_question
+from qwestly_agent.base.errors import NotFound, Unavailable
+from qwestly_agent.base.observability import Event
+from qwestly_agent.domain.approval import FINAL, Approval, Status, digest_of
+from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import Services
-from qwestly_agent.states import run_state, told_safely
 from qwestly_agent.stores.extractions import Batch
+from qwestly_agent.workflow_state import run_state, told_safely
 
 MOST_AT_A_TIME = 40
 """Conversations of one sweep: their states and their answers are one execution's history."""

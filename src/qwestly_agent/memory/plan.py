@@ -3,15 +3,15 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 
-from qwestly_agent.clients.embeddings import DIMENSIONS
+from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory.compare import Pair, Relation, compare
 from qwestly_agent.memory.consolidation import YEAR, Step, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
-from qwestly_agent.one_answer import ContentRefused
+from qwestly_agent.model_calls.structured import ContentRefused
 from qwestly_agent.services import ModelServices
-from qwestly_agent.states import run_state
 from qwestly_agent.stores.journal import Run, unfinished
 from qwestly_agent.stores.memories import Held
+from qwestly_agent.workflow_state import run_state
 
 COMPARE_SECONDS = 45.0
 VECTOR_BYTES = DIMENSIONS * 4

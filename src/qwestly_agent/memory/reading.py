@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.llm import Tier
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.extraction import extract as find_notes
 from qwestly_agent.memory.extraction import said_in
 from qwestly_agent.memory.meaning import Refused, ground_notes, make_judge_of_notes
-from qwestly_agent.memory.model import Memory
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.pipeline import Step, batch_id_of, batch_of, must_be_there, state
-from qwestly_agent.memory.reconciliation import reconcile as decide_on
-from qwestly_agent.one_answer import one_answer
+from qwestly_agent.memory.reconcile import reconcile as decide_on
+from qwestly_agent.model_calls.structured import one_answer
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.extractions import Batch
 

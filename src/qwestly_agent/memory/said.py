@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
 
+from qwestly_agent.domain import memory
+from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Source, Statement
 from qwestly_agent.grounding.quotes import Found, find_quote
-from qwestly_agent.memory import model
-from qwestly_agent.memory.model import MemoryType
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS, Note, Reason
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.memory.user_text import questions_in, typed_parts
-from qwestly_agent.text import visible, well_formed
+from qwestly_agent.text.clean import visible, well_formed
 
 CONTEXT_CHARACTERS = 300
 """Of a message, before a quote and behind it: what a judge reads to understand it."""
@@ -82,7 +82,7 @@ def find_note(
         since=_date_in(since, found.text, question),
         until=_date_in(until, found.text, question, last=True),
         said_at=said.at.timestamp(),
-        source=model.Source(conversation_id=conversation_id, message_ids=(said.id,)),
+        source=memory.Source(conversation_id=conversation_id, message_ids=(said.id,)),
     )
 
 

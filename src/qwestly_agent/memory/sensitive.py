@@ -6,7 +6,7 @@ Whether something is sensitive, either these lists or the model's flag may say.
 import re
 import unicodedata
 
-from qwestly_agent.text import masked
+from qwestly_agent.text.clean import masked
 
 
 def is_credential(text: str) -> bool:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from qwestly_agent.text import LONGEST_TYPED_CHARACTERS, visible
+from qwestly_agent.text.clean import LONGEST_TYPED_CHARACTERS, visible
 
 QUOTED_WORDS = 3
 """So many words in quotation marks are somebody else's."""

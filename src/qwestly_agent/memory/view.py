@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.finding import FoundBy
-from qwestly_agent.memory.model import Found, Memory, MemoryStatus, Score, Source
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.memory import Found, Memory, MemoryStatus, Score, Source
+from qwestly_agent.memory.find import FoundBy
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS
 
 if TYPE_CHECKING:
-    from qwestly_agent.memory.forgetting import Forgotten
-    from qwestly_agent.memory.remembering import Explanation
+    from qwestly_agent.approvals.forget import Forgotten
+    from qwestly_agent.memory.service import Explanation
 
 Sureness: TypeAlias = Literal["sure", "fairly sure", "unsure"]
 

@@ -9,9 +9,9 @@ from typing import Any
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.authority.model import Approval, Preview
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import NotFound
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.approval import Approval, Preview
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_approvals"

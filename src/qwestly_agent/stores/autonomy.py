@@ -6,7 +6,7 @@ from typing import get_args
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.authority.model import NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
+from qwestly_agent.domain.approval import NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_autonomy"

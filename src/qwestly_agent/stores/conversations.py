@@ -18,8 +18,8 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import ConversationBusy, NotFound
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import ConversationBusy, NotFound
 from qwestly_agent.stores.search import Document
 
 CONVERSATIONS = "agent_conversations"

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import NotFound
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_drafts"

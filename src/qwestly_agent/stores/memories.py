@@ -2,7 +2,7 @@
 
 A memory is one document. Its `key` is unique among its user's: as long as it holds (or waits for a yes) it is the hash
 of what it says, so that nothing is remembered twice, however often it is stored; afterwards it is its id. What was
-forgotten stays as a tombstone (`memory/tombstone.py`), without text.
+forgotten stays as a tombstone (`domain/tombstone.py`), without text.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from pydantic import ValidationError
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.errors import NotFound
-from qwestly_agent.memory.model import Found, Memory, Score
-from qwestly_agent.memory.ranking import present, salience
-from qwestly_agent.memory.tombstone import Telling, Tombstone, hashes_of, signature_of
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.memory import Found, Memory, Score
+from qwestly_agent.domain.ranking import present, salience
+from qwestly_agent.domain.tombstone import Telling, Tombstone, hashes_of, signature_of
 from qwestly_agent.stores.search import (
     Document,
     Known,

@@ -6,7 +6,7 @@ from typing import Any
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.errors import Braked
+from qwestly_agent.base.errors import Braked
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_signals"

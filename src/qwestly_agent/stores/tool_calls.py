@@ -7,7 +7,7 @@ from datetime import timedelta
 from pydantic import BaseModel, ConfigDict
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.clock import to_datetime
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_tool_calls"

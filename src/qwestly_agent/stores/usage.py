@@ -8,7 +8,7 @@ from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.clock import to_datetime
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_usage"

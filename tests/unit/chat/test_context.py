@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from qwestly_agent.authority.model import Level
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.context import MAY, OLDEST_SECONDS, Context, make_context
-from qwestly_agent.clock import to_datetime
-from qwestly_agent.memory.model import Memory
+from qwestly_agent.domain.approval import Level
+from qwestly_agent.domain.memory import Memory
 
 NOW = 1_800_000_000.0
 PROFILE = {"name": "Ada", "skills": ["SQL", "Python"], "education": [{"degree": "BSc", "school": "Lagos"}]}

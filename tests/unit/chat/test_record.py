@@ -18,9 +18,9 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.usage import RequestUsage
 
+from qwestly_agent.agents.calls import Outcome
+from qwestly_agent.agents.contract import Contract
 from qwestly_agent.chat.record import AUDITED_CHARACTERS, Record
-from qwestly_agent.tools.calls import Outcome
-from qwestly_agent.tools.contract import Contract
 
 CALL = ToolCallPart("get_user_profile", {}, tool_call_id="c1")
 

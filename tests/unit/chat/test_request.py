@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid, TooLong
 from qwestly_agent.chat.request import LONGEST_MESSAGE_CHARACTERS, TurnRequest, parse_turn
-from qwestly_agent.errors import AttachmentsUnsupported, Invalid, TooLong
 
 PRINTED = "one \U0001f44b\n\ttwo  "
 

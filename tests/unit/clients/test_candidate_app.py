@@ -19,7 +19,9 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.candidate_app import CandidateAppServer, Fault
-from qwestly_agent.auth import OUR_ISSUER, verify_token
+from qwestly_agent.base.errors import InvalidSettings, Unauthorized, Unavailable
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.chat.auth import OUR_ISSUER, verify_token
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import (
     ISSUER,
@@ -39,8 +41,6 @@ from qwestly_agent.clients.candidate_app import (
     card,
     linkedin_suggestion,
 )
-from qwestly_agent.errors import InvalidSettings, Unauthorized, Unavailable
-from qwestly_agent.settings import Settings
 from tests.servers import API_SECRET, SECRET, FakeClock, candidate_app_server, free_port, until
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evals.claims import Case, load
-from qwestly_agent.errors import ModelUnavailable
+from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.grounding.ground import NO_QUOTES, NO_SPAN, NOT_SAID, ground
 from qwestly_agent.grounding.judge import Judge, Judged, Question, _asked
 from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.local.model_brain import embedding
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.memory.compare import Relation
 from qwestly_agent.memory.duplicates import (
     BLOCK,
@@ -26,7 +27,6 @@ from qwestly_agent.memory.duplicates import (
     replacements_of,
     vectors_of,
 )
-from qwestly_agent.settings import Settings
 from qwestly_agent.stores.memories import Held
 
 MATTERS = yaml.safe_load((Path(__file__).parent / "matters.yaml").read_text())

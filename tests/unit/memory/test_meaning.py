@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from qwestly_agent.errors import ModelUnavailable
+from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.meaning import Refused, ground_notes
 from qwestly_agent.memory.notes import Note, Reason

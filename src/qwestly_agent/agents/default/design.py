@@ -3,7 +3,7 @@
 from qwestly_agent.agents.base import ChatAgent, Design, Models
 from qwestly_agent.agents.default import prompts
 from qwestly_agent.agents.make import make_agent
-from qwestly_agent.tools.catalog import TOOLS
+from qwestly_agent.agents.tools.catalog import TOOLS
 
 
 def build(models: Models) -> ChatAgent:

@@ -1,0 +1,305 @@
+"""What holds of every run, whatever its design and whatever its model says: with `spending.BoundedCost` these
+capabilities of the agent.
+
+- `BoundedTools`: ten attempts, no call twice, a tool that keeps failing withdrawn, ten seconds, so much of a result,
+  and an error that is a sentence. The record and the audit read the run's own list of its calls (`agents.calls`).
+  A tool that would change something only proposes: its proposal is handed in, and the gate says what becomes of it.
+- `FencedData`: what a tool returned stands in the prompt between tags that nothing inside can close.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+from pydantic_ai import RunContext
+from pydantic_ai.agent.abstract import AbstractAgent
+from pydantic_ai.capabilities import AbstractCapability, WrapToolExecuteHandler, WrapToolValidateHandler
+from pydantic_ai.exceptions import (
+    CallDeferred,
+    ModelRetry,
+    ToolFailed,
+    ToolFailedError,
+    ToolRetryError,
+    UnexpectedModelBehavior,
+)
+from pydantic_ai.framing import wrap
+from pydantic_ai.messages import (
+    CapabilityEvent,
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    ModelResponsePart,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
+    ToolReturnPart,
+)
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.toolsets import FunctionToolset
+from pydantic_core import to_json, to_jsonable_python
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.calls import Call, id_of, name_of
+from qwestly_agent.agents.contract import Contract, contract_of
+from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.gate import gate
+from qwestly_agent.approvals.messages import waiting
+from qwestly_agent.approvals.view import ApprovalView, view_of
+from qwestly_agent.base.errors import AgentError, Braked, DataGone, Invalid, InvalidSettings, ModelUnavailable, NotFound
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.approval import Effect
+from qwestly_agent.text.clean import ids_in, quoted, visible_data, well_formed
+
+Context: TypeAlias = RunContext[AgentDeps]
+
+GATED: frozenset[Effect] = frozenset({"write", "outward", "destructive"})
+"""Effects that tools only propose. A tool of the effect "memory" does it, or proposes it."""
+
+MOST_CALLS_AT_ONCE = 50
+LONGEST_ARGUMENTS = 10_000
+"""Characters of JSON: more is no look-up, and would be paid for again in every prompt that follows."""
+
+
+@dataclass(kw_only=True)
+class Progress(CapabilityEvent, namespace="qwestly"):
+    """What the user should know while a turn runs; AI SDK clients get it as `data-progress`."""
+
+    label: str
+
+
+@dataclass(kw_only=True)
+class Asked(CapabilityEvent, namespace="qwestly"):
+    """A call waits for the user's decision."""
+
+    approval: ApprovalView
+    call_id: str
+    ends_the_turn: bool
+
+
+@dataclass(kw_only=True)
+class Decided(CapabilityEvent, namespace="qwestly"):
+    """What became of a decision that came with this turn."""
+
+    approval: ApprovalView
+    call_id: str | None
+    """Of the part at which the client shows it."""
+    said_yes: bool
+    """Whether the client shows a yes there, which may have come too late."""
+
+
+class BoundedTools(AbstractCapability[AgentDeps]):
+    def for_agent(self, agent: AbstractAgent[AgentDeps, Any]) -> "BoundedTools":
+        for toolset in agent.toolsets:
+            if isinstance(toolset, FunctionToolset):
+                for name, tool in toolset.tools.items():
+                    contract_of(name, tool.metadata)
+                    if "user_id" in tool.function_schema.json_schema.get("properties", {}):
+                        raise InvalidSettings(f"The tool {name!r} takes a user id: whose data it is, no model says.")
+        return self
+
+    async def prepare_tools(self, ctx: Context, tool_defs: list[ToolDefinition]) -> list[ToolDefinition]:
+        if ctx.deps.calls.exhausted:
+            return []
+        return [each for each in tool_defs if not ctx.deps.calls.withdrawn(each.name) and _offered(ctx.deps, each)]
+
+    async def after_model_request(
+        self, ctx: Context, *, request_context: ModelRequestContext, response: ModelResponse
+    ) -> ModelResponse:
+        deps, offered = ctx.deps, request_context.model_request_parameters.function_tools
+        without_end = bool(response.tool_calls) and deps.calls.exhausted
+        contracts = {each.name: contract_of(each.name, each.metadata) for each in offered}
+        parts = [_well_formed(part) for part in response.parts]
+        calls = [(place, part) for place, part in enumerate(parts) if isinstance(part, ToolCallPart)]
+        for place, part in calls[:MOST_CALLS_AT_ONCE]:
+            parts[place] = _begin(deps, part, contracts)
+        if without_end:
+            raise ModelUnavailable("I looked things up too often without coming to an answer. Please ask differently.")
+        if len(calls) > MOST_CALLS_AT_ONCE:
+            raise UnexpectedModelBehavior(f"More than {MOST_CALLS_AT_ONCE} tool calls in one answer")
+        return replace(response, parts=parts)
+
+    async def wrap_tool_validate(
+        self,
+        ctx: Context,
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: str | dict[str, Any],
+        handler: WrapToolValidateHandler,
+    ) -> dict[str, Any]:
+        deps = ctx.deps
+        made = deps.calls.made[call.tool_call_id]
+        if made.problem:
+            raise ToolFailed(made.problem)
+        try:
+            arguments = await handler(args)
+        except (ValidationError, ModelRetry) as error:
+            raise ToolFailed(await _failed(ctx, made, None, _arguments_problem(error))) from None
+        if problem := _refused(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.refusal(
+            made, arguments
+        ):
+            deps.calls.refused(made, problem, deps.clock())
+            raise ToolFailed(problem)
+        return arguments
+
+    async def wrap_tool_execute(
+        self,
+        ctx: Context,
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
+        deps, made = ctx.deps, ctx.deps.calls.made[call.tool_call_id]
+        contract = contract_of(tool_def.name, tool_def.metadata)
+        limit = asyncio.timeout(contract.timeout)
+        try:
+            async with limit:
+                result = await handler(args)
+                if contract.effect in GATED or isinstance(result, Proposal):
+                    result = await _handed_in(ctx, call.tool_call_id, result, contract)
+                result = visible_data(to_jsonable_python(result, fallback=str))
+                made.saw = frozenset(ids_in(result))
+                result = _cut(result, contract)
+        except asyncio.CancelledError:
+            deps.calls.cancelled(made, deps.clock())
+            raise
+        except CallDeferred:
+            raise
+        except Exception as raised:
+            error = _of_the_tool(raised)
+            failure = deps.failure_of(error)
+            if isinstance(failure, DataGone | Braked):
+                raise
+            if not isinstance(error, ToolFailed | ModelRetry):
+                deps.logger.warning(Event.TOOL_FAILED, extra={"tool": call.tool_name, **cause_of(error)})
+            known = contract.effect != "read" and isinstance(error, Invalid | NotFound | ToolFailed | ModelRetry)
+            problem = _problem(error, failure, contract, limit.expired())
+            raise ToolFailed(await _failed(ctx, made, None if known else args, problem)) from error
+        if made.outcome == "running":
+            deps.calls.succeeded(made, args, result, deps.clock())
+        return result
+
+
+def _well_formed(part: ModelResponsePart) -> ModelResponsePart:
+    return replace(part, content=well_formed(part.content)) if isinstance(part, TextPart | ThinkingPart) else part
+
+
+def _offered(deps: AgentDeps, tool: ToolDefinition) -> bool:
+    return gate(contract_of(tool.name, tool.metadata).effect, deps.level).answer != "refuse"
+
+
+def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract]) -> ToolCallPart:
+    """The call as it can be kept, sent back to a provider, and told from others: a model may write anything in one."""
+    name = name_of(part.tool_name)
+    call_id = id_of(part.tool_call_id, deps.calls.made, len(deps.calls.made) + 1)
+    arguments = well_formed(part.args) if isinstance(part.args, str) else to_json(part.args or {}).decode()
+    too_long = len(arguments) > LONGEST_ARGUMENTS
+    call = deps.calls.begin(call_id, name, contracts.get(name), arguments, deps.clock())
+    if name not in contracts:
+        withdrawn = deps.calls.withdrawn(name)
+        problem = "It is withdrawn for this request." if withdrawn else "There is no such tool."
+        deps.calls.refused(call, problem, deps.clock())
+    elif too_long:
+        problem = f"The arguments are longer than {LONGEST_ARGUMENTS:,} characters. They were not kept."
+        deps.calls.refused(call, problem, deps.clock())
+    return replace(part, tool_name=name, tool_call_id=call_id, args="{}" if too_long else arguments)
+
+
+def _refused(deps: AgentDeps, contract: Contract) -> str | None:
+    decision = gate(contract.effect, deps.level)
+    return decision.reason if decision.answer == "refuse" else None
+
+
+async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contract) -> dict[str, Any]:
+    """What the model is told of a proposal; a call that waits for the user ends the run."""
+    deps, made = ctx.deps, ctx.deps.calls.made[call_id]
+    if not isinstance(proposal, Proposal) or proposal.act.effect != contract.effect:
+        raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
+    stranger_spoke = deps.stranger_spoke_before or deps.calls.stranger_spoke or proposal.unchecked
+    decision, approval = await deps.asking.submit(proposal, call_id, stranger_spoke=stranger_spoke)
+    if approval is None:
+        raise ToolFailed(decision.reason)
+    if approval.answer == "run":
+        return {"status": approval.status, "outcome": approval.outcome, **approval.result}
+    words = waiting(approval)
+    deps.calls.waiting(made, words, deps.clock())
+    await ctx.emit(Asked(approval=view_of(approval), call_id=call_id, ends_the_turn=approval.answer == "ask"))
+    if approval.answer == "ask":
+        raise CallDeferred(metadata={"approval_id": approval.id})
+    return {"status": "waiting", "approval_id": approval.id, "note": words}
+
+
+def _of_the_tool(error: Exception) -> Exception:
+    """What the tool raised: pydantic-ai passes a tool's `ToolFailed` or `ModelRetry` on inside another error."""
+    cause = error.__cause__
+    wrapped = isinstance(error, ToolFailedError | ToolRetryError)
+    return cause if wrapped and isinstance(cause, ToolFailed | ModelRetry) else error
+
+
+async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:
+    """What the model is told; the user is told too when the tool is withdrawn."""
+    problem = ctx.deps.calls.failed(call, arguments, problem, ctx.deps.clock())
+    if ctx.deps.calls.just_withdrawn(call.tool):
+        await ctx.emit(Progress(label=f"Not available for this answer: {call.label.removesuffix('…')}"))
+    return problem
+
+
+def _arguments_problem(error: ValidationError | ModelRetry) -> str:
+    if isinstance(error, ModelRetry):
+        return error.message
+    # Without the input: it may be a megabyte long, and it is what the model has just written.
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    where = well_formed(".".join(str(part) for part in first["loc"])[:80])  # as the model named it
+    return f"The arguments are not valid: {where + ': ' if where else ''}{first['msg']}."
+
+
+def _problem(error: Exception, failure: AgentError, contract: Contract, too_slow: bool) -> str:
+    match error:
+        case _ if too_slow:
+            return f"It took longer than {contract.timeout:g} seconds and was given up. Go on without it."
+        case ToolFailed() | ModelRetry():  # a tool's own words for the model
+            return error.message
+        case AgentError():
+            return failure.message
+        case _:
+            return "It failed on our side. Go on without it, and say that it could not be looked up."
+
+
+def _cut(result: Any, contract: Contract) -> Any:
+    """A result that is too long as the beginning of its JSON, and how much of it that is."""
+    text = to_json(result).decode()
+    if len(text) <= contract.result_characters:
+        return result
+    return {
+        "beginning": text[: contract.result_characters],
+        "note": f"Too long: these are the first {contract.result_characters:,} of {len(text):,} characters. "
+        "Ask for something narrower to see what is missing.",
+    }
+
+
+class FencedData(AbstractCapability[AgentDeps]):
+    """Only what is sent is fenced: what is kept, and what a client is shown, is the data itself."""
+
+    async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:  # noqa: ARG002
+        request_context.messages = [_fenced(message) for message in request_context.messages]
+        return request_context
+
+
+def _fenced(message: ModelMessage) -> ModelMessage:
+    if not isinstance(message, ModelRequest):
+        return message
+    return replace(message, parts=[_fenced_part(part) for part in message.parts])
+
+
+def _fenced_part(part: ModelRequestPart) -> ModelRequestPart:
+    match part:
+        case ToolReturnPart(outcome="success"):
+            return replace(part, content=wrap("tool_result", quoted(part.model_response_str()), tool=part.tool_name))
+        case _:
+            return part

@@ -1,0 +1,70 @@
+"""How a tool is declared: one function, one line, its effect.
+
+The function's signature is what a model may pass, its docstring what a model is told; its first argument is the run's
+context, the only way to the user and the world. "Nothing found" is a value that it returns, and what it raises becomes
+a sentence for the model: `agents.guardrails` holds every call to its contract.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
+from pydantic_ai import RunContext, Tool
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.contract import Contract
+from qwestly_agent.approvals.actions import Act
+from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.base.observability import Event
+from qwestly_agent.domain.approval import Effect
+
+TIMEOUT_SECONDS = 10.0
+RESULT_CHARACTERS = 16_000
+"""Of JSON: about 4,000 tokens."""
+
+BY_WORDS_ALONE = (
+    "Search by meaning cannot be reached right now: this was searched by words alone, and what says it in other words "
+    "was not found. Tell the user if it matters."
+)
+
+
+Query = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
+
+
+def tool(
+    function: Callable[..., Awaitable[Any]],
+    *,
+    effect: Effect,
+    label: str,
+    timeout: float = TIMEOUT_SECONDS,
+    result_characters: int = RESULT_CHARACTERS,
+    outside: bool = False,
+) -> Tool[AgentDeps]:
+    return Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters, outside)})
+
+
+def proposes(function: Callable[..., Awaitable[Proposal]], act: Act[Any], *, label: str) -> Tool[AgentDeps]:
+    """A tool whose calls perform nothing: what it returns is handed in, and the gate decides what becomes of it."""
+    return tool(function, effect=act.effect, label=label)
+
+
+def listed(name: str, found: Sequence[Any], nothing: str, *notes: str) -> dict[str, Any]:
+    """What was found under its name, and what is to be said of it; where nothing was found, a note says so, lest a
+    model take it for a failure."""
+    said = " ".join([*([] if found else [nothing]), *notes])
+    return {name: found, "note": said} if said else {name: found}
+
+
+def by_words_alone(vector: Sequence[float] | None) -> list[str]:
+    """The note on a search that had no vector."""
+    return [BY_WORDS_ALONE] if vector is None else []
+
+
+async def vector_of(ctx: RunContext[AgentDeps], query: str) -> list[float] | None:
+    """None where the query could not be embedded: the search then goes by words."""
+    try:
+        return await ctx.deps.query_vectors.of(query)
+    except Unavailable:
+        ctx.deps.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
+        return None

@@ -1,0 +1,87 @@
+"""What the user keeps at Qwestly, changed as they want it: each call is a proposal."""
+
+import re
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ToolFailed
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.tools.base import proposes
+from qwestly_agent.approvals.actions import (
+    INGEST_LINKEDIN_PROFILE,
+    UPDATE_PREFERENCE,
+    UPDATE_PROFILE_FIELD,
+    Preference,
+    ProfileField,
+    Value,
+)
+from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.text.clean import is_pasted
+
+Why = Annotated[str, Field(max_length=500)]
+
+_LINKEDIN_PROFILE = re.compile(
+    r"(?<![^\s(\[<\"'“‘])https://(?:[a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}"
+    r"(?=[/?#]|[.,;:!)\]>\"'”’]*(?:\s|\Z))"  # the whole name, or it is somebody else's
+)
+
+
+async def update_profile_field(
+    ctx: RunContext[AgentDeps],  # noqa: ARG001
+    field: ProfileField,
+    value: Value,
+    rationale: Why = "",
+) -> Proposal:
+    """Propose a new value for one field of the user's profile. The user is asked; nothing is changed before their yes.
+
+    Args:
+        field: Which field.
+        value: The whole new value: text for headline, location and summary; a list of texts for skills and languages;
+            a number for years_of_experience; a list of {school, degree, year} for education.
+        rationale: Why, in a sentence for the user.
+    """
+    return Proposal(UPDATE_PROFILE_FIELD, {"field": field, "value": value}, rationale)
+
+
+async def update_preference(
+    ctx: RunContext[AgentDeps],  # noqa: ARG001
+    name: Preference,
+    value: str | list[str],
+    rationale: Why = "",
+) -> Proposal:
+    """Propose a new value for one of the user's job preferences. The user is asked before anything is changed.
+
+    Args:
+        name: Which preference.
+        value: The whole new value: text for work_mode and availability, else a list of texts.
+        rationale: Why, in a sentence for the user.
+    """
+    return Proposal(UPDATE_PREFERENCE, {"name": name, "value": value}, rationale)
+
+
+async def ingest_linkedin_profile(ctx: RunContext[AgentDeps], force_refresh: bool = False) -> Proposal:
+    """Propose to read the user's LinkedIn profile and keep it: the address they typed in this conversation, or the one
+    in their profile.
+
+    Args:
+        force_refresh: Read it even if it was read lately.
+    """
+    url = _typed(ctx.deps.said) or (await ctx.deps.profiles.linkedin(ctx.deps.user_id)).get("url")
+    if not url:
+        raise ToolFailed("No LinkedIn address is known. Ask the user to type that of their profile.")
+    return Proposal(INGEST_LINKEDIN_PROFILE, {"url": url, "refresh": force_refresh})
+
+
+def _typed(said: tuple[str, ...]) -> str | None:
+    """The last address of a LinkedIn profile that the user typed; what is pasted may be anybody's."""
+    typed = [found for text in said if not is_pasted(text) for found in _LINKEDIN_PROFILE.findall(text)]
+    return typed[-1] if typed else None
+
+
+TOOLS = [
+    proposes(update_profile_field, UPDATE_PROFILE_FIELD, label="Proposing a change to your profile…"),
+    proposes(update_preference, UPDATE_PREFERENCE, label="Proposing a change to your preferences…"),
+    proposes(ingest_linkedin_profile, INGEST_LINKEDIN_PROFILE, label="Proposing to read your LinkedIn profile…"),
+]

@@ -1,0 +1,26 @@
+"""Tier 3: the user's own documents."""
+
+from dataclasses import asdict
+from typing import Any
+
+from pydantic_ai import RunContext
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.tools.base import Query, by_words_alone, listed, tool, vector_of
+
+LIMIT = 6
+
+
+async def query_user_knowledge(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
+    """Search the user's own résumés, transcripts and documents.
+
+    Args:
+        query: What to look for, in a few words.
+    """
+    vector = await vector_of(ctx, query)
+    found = await ctx.deps.knowledge.search(ctx.deps.user_id, query, vector, LIMIT)
+    passages = [asdict(passage) for passage in found]
+    return listed("passages", passages, "The user's documents hold nothing about that.", *by_words_alone(vector))
+
+
+TOOLS = [tool(query_user_knowledge, effect="read", label="Searching your documents…", outside=True)]

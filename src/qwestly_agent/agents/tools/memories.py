@@ -1,0 +1,186 @@
+"""Tier 2: what the user told in earlier conversations, and what of it they want kept, corrected or forgotten.
+
+What is remembered must stand in the user's message, whatever a model passes here: `memory.service` looks for it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import Field, StringConstraints
+from pydantic_ai import RunContext
+from pydantic_ai.messages import CustomEvent
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.tools.base import Query, by_words_alone, listed, proposes, tool, vector_of
+from qwestly_agent.approvals.actions import FORGET_MEMORIES, MOST_FORGOTTEN
+from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.memory_approval import forgetting_of
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.domain.memory import Found, Memory, MemoryType
+from qwestly_agent.memory.find import find_something
+from qwestly_agent.memory.view import Quoted, Sentence, sureness_and_origin
+
+if TYPE_CHECKING:
+    from qwestly_agent.memory.service import Explanation
+
+LIMIT = 10
+MOST_SALIENT_INSTEAD = "No memory has one of these words: these are the most important ones, whatever they are about."
+
+MemoryId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+MemoryIds = Annotated[list[MemoryId], Field(min_length=1, max_length=20)]
+
+
+@dataclass(kw_only=True)
+class Remembered(CustomEvent):
+    """Something was remembered or corrected at once."""
+
+    memory: Memory
+
+
+async def search_user_memories(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
+    """Search what the user told in earlier conversations: facts, preferences, goals, decisions, constraints; each with
+    since when it holds, how sure it is, and what was so before.
+
+    Args:
+        query: What to look for, in a few words.
+    """
+    vector = await vector_of(ctx, query)
+    findings = await find_something(ctx.deps.memories, ctx.deps.user_id, query, vector, LIMIT, ctx.deps.clock())
+    found = findings.found
+    _note_origin(ctx, [each.memory for each in found])
+    replaced = await ctx.deps.memories.replaced_by(ctx.deps.user_id, [each.memory.id for each in found])
+    memories = [_found(each, [old for old in replaced if old.superseded_by == each.memory.id]) for each in found]
+    notes = [*by_words_alone(vector), *([MOST_SALIENT_INSTEAD] if found and findings.by == "salience" else [])]
+    return listed("memories", memories, "Nothing is remembered about that.", *notes)
+
+
+async def remember(ctx: RunContext[AgentDeps], type: MemoryType, text: Sentence, quote: Quoted) -> Any:
+    """Remember something about the user that they tell, or ask you to remember, in the message that you are answering:
+    one thing a turn.
+
+    Args:
+        type: What it is.
+        text: One short statement about them without a subject: "Lives in Lisbon."
+        quote: The words of their message that say it, copied letter for letter.
+    """
+    written = await ctx.deps.remembering.remember(type, text, quote, ask=ctx.deps.calls.others_spoke)
+    return written if isinstance(written, Proposal) else await _remembered(ctx, written)
+
+
+async def correct_memory(ctx: RunContext[AgentDeps], memory_id: MemoryId, text: Sentence, quote: Quoted) -> Any:
+    """Put what the user tells in the message that you are answering in the place of a memory that is wrong or no longer
+    so.
+
+    Args:
+        memory_id: Of the memory, as search_user_memories lists it.
+        text: What holds instead, as one short statement without a subject: "Lives in Porto."
+        quote: The words of their message that say it, copied letter for letter.
+    """
+    written = await ctx.deps.remembering.correct(memory_id, text, quote, ask=ctx.deps.calls.others_spoke)
+    return written if isinstance(written, Proposal) else await _remembered(ctx, written)
+
+
+async def forget_memory(ctx: RunContext[AgentDeps], memory_ids: MemoryIds) -> Proposal:
+    """Propose to forget memories for good. The user is shown exactly what would go, and is asked; nothing is forgotten
+    before their yes.
+
+    Args:
+        memory_ids: Of all that the user wants forgotten, as search_user_memories lists them.
+    """
+    lineage = await ctx.deps.memories.lineage(ctx.deps.user_id, memory_ids)
+    if unknown := set(memory_ids) - {each.id for each in lineage}:
+        raise NotFound(f"There is no such memory: {', '.join(sorted(unknown))}.")
+    if len(lineage) > MOST_FORGOTTEN:
+        raise Invalid("That is too much at once. Propose fewer of them.")
+    return forgetting_of(ctx.deps.user_id, lineage)
+
+
+async def explain_memory(ctx: RunContext[AgentDeps], about: Query) -> dict[str, Any]:
+    """Explain why something about the user is remembered: their own words, the day on which they wrote them, and what
+    was remembered before.
+
+    Args:
+        about: What is asked about, in a few words, or a memory's id.
+    """
+    explained = await ctx.deps.remembering.explain(about)
+    _note_origin(ctx, [memory for each in explained for memory in (each.memory, *each.before)])
+    return listed("memories", [_explained(each) for each in explained], "Nothing is remembered about that.")
+
+
+def _note_origin(ctx: RunContext[AgentDeps], memories: Sequence[Memory]) -> None:
+    """What the user typed is no outside text, though a tool brings it."""
+    if ctx.tool_call_id:
+        own = all(each.trust in ("user_said", "inferred") for each in memories)
+        ctx.deps.calls.made[ctx.tool_call_id].is_users_own = own
+
+
+def remembered_id(result: Any) -> str | None:
+    """Of the memory that a result of `remember` or `correct_memory` tells of; None for any other result."""
+    match result:
+        case {"remembered": {"id": str(memory_id)}}:
+            return memory_id
+        case _:
+            return None
+
+
+async def _remembered(ctx: RunContext[AgentDeps], memory: Memory) -> dict[str, Any]:
+    await ctx.emit(Remembered(memory=memory))
+    if memory.status == "unchecked":
+        note = "It is kept, and used once it could be checked. The user can undo it for a day."
+    else:
+        note = "It is remembered from now on. The user can undo it for a day."
+    if memory.undo_until < ctx.deps.clock():
+        note = "It was remembered already."
+    return {"remembered": _told(memory), "status": memory.status, "note": note}
+
+
+def _found(found: Found, before: Sequence[Memory]) -> dict[str, Any]:
+    return {**_told(found.memory, before), "score": found.score.model_dump()}
+
+
+def _explained(explanation: "Explanation") -> dict[str, Any]:
+    # Not the conversation's title, which may name what was forgotten.
+    said_on = {"said_on": _day(explanation.said_on)}
+    return _without_nothing({**_told(explanation.memory, explanation.before), **said_on})
+
+
+def _told(memory: Memory, before: Sequence[Memory] = ()) -> dict[str, Any]:
+    return _without_nothing(
+        {
+            "id": memory.id,
+            "type": memory.type,
+            "content": memory.content,
+            "since": _day(memory.valid_from),
+            "told_on": _day(memory.created_at),
+            "how_sure": sureness_and_origin(memory),
+            "quote": memory.quote,
+            "question": memory.question,
+            "before": [_replaced(each) for each in before],
+        }
+    )
+
+
+def _replaced(memory: Memory) -> dict[str, Any]:
+    until = to_datetime(memory.superseded_at) if memory.superseded_at else None
+    since = {"since": _day(memory.valid_from), "until": _day(until)}
+    return _without_nothing({"id": memory.id, "content": memory.content, **since})
+
+
+def _without_nothing(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _day(moment: date | None) -> str | None:
+    return f"{moment:%Y-%m-%d}" if moment else None
+
+
+TOOLS = [
+    tool(search_user_memories, effect="read", label="Searching your memories…", outside=True),
+    tool(remember, effect="memory", label="Remembering that…"),
+    proposes(forget_memory, FORGET_MEMORIES, label="Asking what shall be forgotten…"),
+    tool(correct_memory, effect="memory", label="Correcting a memory…"),
+    tool(explain_memory, effect="read", label="Looking up why I know that…", outside=True),
+]

@@ -1,0 +1,116 @@
+"""Drafts that leave the agent, and cards that others can see: each call is a proposal."""
+
+from typing import Annotated
+
+from pydantic import Field
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ToolFailed
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.tools.base import proposes
+from qwestly_agent.approvals.actions import (
+    DELETE_CARD,
+    PUBLISH_CARD,
+    SAVE_CARD_AS_ACTIVE,
+    SUGGEST_LINKEDIN_ABOUT,
+    UPDATE_PROFILE_FIELD,
+    CardId,
+    DraftId,
+)
+from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.cards.gather_evidence import sources_of
+from qwestly_agent.cards.pipeline import evidence_of
+from qwestly_agent.cards.publication import publication_of, quotes_of
+from qwestly_agent.cards.text import headlines_of, text_of_draft
+from qwestly_agent.domain.card import CheckedCard
+
+
+async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
+    """Propose to publish a card that was drafted, so that others can see it. The user is asked first.
+
+    Args:
+        draft_id: Of the draft, as generate_qwestly_card gave it.
+    """
+    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    if draft.kind != "card" or draft.status == "running":
+        raise ToolFailed("There is no finished card of that id." if draft.kind != "card" else "It is still being made.")
+    if draft.status == "waiting":
+        raise ToolFailed(f"The user is asked about it already ({draft.approval_id}).")
+    return publication_of(draft)
+
+
+async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
+    """Propose to keep a drafted About section at Qwestly, where the user can copy it into LinkedIn. The user is asked
+    first, and nothing is sent to LinkedIn.
+
+    Args:
+        draft_id: Of the draft, as suggest_linkedin_about gave it.
+    """
+    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    if draft.kind != "about":
+        raise Invalid("Only an About section can be handed over, and this draft is none.")
+    if draft.flagged:
+        raise Invalid("It rests on something that the user had forgotten since. Draft it anew.")
+    written = text_of_draft(draft)
+    if written is None or not written.text:
+        raise NotFound("There is no text in this draft.")
+    told = f"Not checked by a second reader: {' '.join(written.unchecked)}" if written.unchecked else ""
+    args = {"draft_id": draft.id, "text": written.text}
+    checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
+    cited = tuple(dict.fromkeys(source for claim in checked.card.claims for source in claim.evidence))
+    return Proposal(SUGGEST_LINKEDIN_ABOUT, args, told, evidence=cited, unchecked=bool(written.unchecked))
+
+
+async def propose_headline(
+    ctx: RunContext[AgentDeps], draft_id: DraftId, number: Annotated[int, Field(ge=1, le=3)]
+) -> Proposal:
+    """Propose a drafted headline for the user's profile. The user is asked; nothing is changed before their yes.
+
+    Args:
+        draft_id: Of the draft, as suggest_headline gave it.
+        number: Which of its headlines.
+    """
+    draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
+    if draft.kind != "headlines":
+        raise Invalid("There are no headlines in this draft.")
+    headlines = headlines_of(CheckedCard.model_validate(draft.parts["card"]["checked"]))
+    if number > len(headlines):
+        raise NotFound(f"There are only {len(headlines)} headlines in this draft.")
+    headline = headlines[number - 1]
+    evidence = evidence_of(draft)
+    quotes = list(quotes_of(headline, evidence, sources_of(evidence)))
+    if not quotes:
+        raise NotFound("What this headline rests on was forgotten. Suggest headlines anew.")
+    rationale = f"It rests on {'; '.join(f'{each.source}: “{each.quote}”' for each in quotes)}."
+    if headline.unchecked:
+        rationale += " No second reader has checked it."
+    change = {"field": "headline", "value": headline.text}
+    return Proposal(UPDATE_PROFILE_FIELD, change, rationale, evidence=headline.evidence, unchecked=headline.unchecked)
+
+
+async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
+    """Propose to make a published card the one that others see first. The user is asked first.
+
+    Args:
+        card_id: Of the card, as get_user_profile lists it.
+    """
+    return Proposal(SAVE_CARD_AS_ACTIVE, {"card_id": card_id})
+
+
+async def delete_card(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
+    """Propose to delete a published card for good. The user is asked first.
+
+    Args:
+        card_id: Of the card, as get_user_profile lists it.
+    """
+    return Proposal(DELETE_CARD, {"card_id": card_id})
+
+
+TOOLS = [
+    proposes(publish_card, PUBLISH_CARD, label="Proposing to publish your card…"),
+    proposes(hand_over_linkedin_about, SUGGEST_LINKEDIN_ABOUT, label="Proposing to keep your About section…"),
+    proposes(propose_headline, UPDATE_PROFILE_FIELD, label="Proposing a headline…"),
+    proposes(save_card_as_active, SAVE_CARD_AS_ACTIVE, label="Proposing to show this card first…"),
+    proposes(delete_card, DELETE_CARD, label="Proposing to delete this card…"),
+]

@@ -1,0 +1,477 @@
+"""What the agent may ask for: each act with its arguments, its subject, what a person is shown, and how it is done.
+The candidate app does all but those of memory, which are ours.
+
+A tool that writes proposes one of these and performs nothing; `approvals.execute` alone calls `perform`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationInfo,
+    field_validator,
+)
+
+from qwestly_agent.approvals.end import still_proposed, still_there
+from qwestly_agent.approvals.forget import forget_exactly
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_app import CardText, Changed, Done, Outcome, Preference, ProfileField, Refused
+from qwestly_agent.domain.approval import (
+    KEEPS_MEMORIES,
+    Change,
+    Effect,
+    Kind,
+    Preview,
+    ShownClaim,
+    ShownSection,
+    digest_of,
+    written,
+)
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.services import Services
+from qwestly_agent.text.clean import visible
+
+HOUR, DAY = 3600.0, 86_400.0
+LINKEDIN_ABOUT = "LinkedIn About"
+MOST_FORGOTTEN = 200
+"""Memories of one question, with their lineage."""
+
+
+def _clean(text: str) -> str:
+    return visible(text).strip()
+
+
+def _in_one_line(text: str) -> str:
+    return " ".join(visible(text).split())
+
+
+Line: TypeAlias = Annotated[str, AfterValidator(_in_one_line), StringConstraints(min_length=1, max_length=300)]
+Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=5000)]
+AboutText: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=2600)]
+Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
+CardId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+DraftId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
+MemoryIds: TypeAlias = Annotated[
+    list[Annotated[str, StringConstraints(min_length=1, max_length=128)]], Field(min_length=1, max_length=100)
+]
+LinkedInUrl: TypeAlias = Annotated[
+    str,
+    StringConstraints(max_length=300, pattern=r"^https://([a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}/?$"),
+]
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Education(_Arguments):
+    school: Line
+    degree: Line | None = None
+    year: Annotated[int, Field(ge=1900, le=2100)] | None = None
+
+
+Value: TypeAlias = str | float | list[str] | list[Education]
+
+_FIELDS: Mapping[str, TypeAdapter[Any]] = {
+    "headline": TypeAdapter(Line),
+    "location": TypeAdapter(Line),
+    "summary": TypeAdapter(Text),
+    "skills": TypeAdapter(Lines),
+    "languages": TypeAdapter(Lines),
+    "years_of_experience": TypeAdapter(Annotated[float, Field(ge=0, le=80)]),
+    "education": TypeAdapter(Annotated[list[Education], Field(max_length=30)]),
+    "work_mode": TypeAdapter(Line),
+    "availability": TypeAdapter(Line),
+    **{name: TypeAdapter(Lines) for name in ("roles", "locations", "industries", "company_sizes")},
+}
+
+
+def _as_it_fits(name: str | None, value: Value) -> Value:
+    """As its field takes it, without what nobody sees: what is done is what is shown."""
+    return _FIELDS[name].validate_python(_plain(value)) if name else value
+
+
+class ProfileChange(_Arguments):
+    field: ProfileField
+    value: Value
+
+    @field_validator("value")
+    @classmethod
+    def _fits(cls, value: Value, info: ValidationInfo) -> Value:
+        return _as_it_fits(info.data.get("field"), value)
+
+
+class PreferenceChange(_Arguments):
+    name: Preference
+    value: str | list[str]
+
+    @field_validator("value")
+    @classmethod
+    def _fits(cls, value: Value, info: ValidationInfo) -> Value:
+        return _as_it_fits(info.data.get("name"), value)
+
+
+class CardPublication(_Arguments):
+    card_id: CardId
+    draft_id: DraftId
+    content: CardText
+
+
+class CardName(_Arguments):
+    card_id: CardId
+
+
+class Ingestion(_Arguments):
+    url: LinkedInUrl
+    refresh: bool = False
+
+
+class LinkedInAbout(_Arguments):
+    draft_id: DraftId
+    text: AboutText
+
+
+class Keeping(_Arguments):
+    memory_ids: MemoryIds
+    conversation_id: str
+
+
+class Forgetting(_Arguments):
+    memories: Annotated[dict[str, str], Field(min_length=1, max_length=MOST_FORGOTTEN)]
+    """By id what each was when it was shown: `as_shown`. With the whole lineage of each."""
+
+
+A = TypeVar("A", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Act(Generic[A]):
+    tool: str
+    kind: Kind
+    effect: Effect
+    arguments: type[A]
+    seconds_to_decide: float
+    subject: Callable[[A], str]
+    shown: Callable[[Services, str, A], Awaitable[dict[str, str]]]
+    """What the subject says now of what would be changed: compared again before the effect."""
+    preview: Callable[[A, Mapping[str, str]], Preview]
+    perform: Callable[[Services, candidate_app.Effect, A], Awaitable[Outcome]]
+    done: str
+    """What is said once it is done."""
+    editable: tuple[str, ...] = ()
+    """Arguments that a person may change with their yes."""
+    must_exist: bool = False
+    ours: bool = False
+    """Whether the candidate app has no part in it, so that its subject has no version. Done twice it is done once."""
+    revisable: bool = True
+    """Whether a person may want it otherwise: somebody must be there to make another of it."""
+    signed_in_only: bool = False
+    """Whether it is never mailed, and decided in the chat or the signed-in queue alone."""
+
+    @property
+    def schema_digest(self) -> str:
+        return digest_of(written(self.arguments.model_json_schema()))
+
+    @property
+    def by_link(self) -> bool:
+        """What cannot be taken back is not decided by a link."""
+        return self.effect != "destructive" and not self.signed_in_only
+
+
+# --- profile and preferences ------------------------------------------------------------------------------------------
+
+
+def _plain(value: Any) -> Any:
+    return TypeAdapter(Any).dump_python(value, mode="json", exclude_none=True)
+
+
+def in_words(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case list():
+            return "; ".join(_apart(in_words(item), ";") for item in value)
+        case dict():
+            return ", ".join(_apart(in_words(item), ",") for item in value.values() if item is not None)
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return visible(str(value))
+
+
+def _apart(item: str, mark: str) -> str:
+    """One that holds the mark between items is seen to be one."""
+    return f"“{item}”" if mark in item else item
+
+
+def _named(name: str) -> str:
+    return name.replace("_", " ")
+
+
+async def _field_shown(services: Services, user_id: str, args: ProfileChange) -> dict[str, str]:
+    return _shown(args.field, (await services.profiles.summary(user_id)).get(args.field))
+
+
+async def _preference_shown(services: Services, user_id: str, args: PreferenceChange) -> dict[str, str]:
+    return _shown(args.name, (await services.profiles.preferences(user_id)).get(args.name))
+
+
+def _shown(name: str, value: Any) -> dict[str, str]:
+    return {_named(name).capitalize(): in_words(value)} if value is not None else {}
+
+
+def _set_preview(what: str, name: str, value: Any, shown: Mapping[str, str]) -> Preview:
+    named = _named(name).capitalize()
+    change = Change(name=named, before=shown.get(named), after=in_words(_plain(value)))
+    return Preview(title=f"Change {what} {_named(name)}", changes=(change,))
+
+
+# --- cards ------------------------------------------------------------------------------------------------------------
+
+
+async def _card_shown(services: Services, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
+    card = await services.profiles.card(user_id, args.card_id)
+    if not card:
+        return {}
+    shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
+    for section in card.get("sections", []):
+        heading = section["heading"]
+        while heading in shown:  # two sections of one name are two, and none hides the headline
+            heading += " (more)"
+        shown[heading] = " · ".join(section["claims"])
+    return shown
+
+
+def _publication_preview(args: CardPublication, shown: Mapping[str, str]) -> Preview:
+    content = args.content
+    headline = Change(name="Headline", before=shown.get("Headline"), after=content.headline)
+    return Preview(
+        title="Publish your new version of this card" if shown else "Publish this card",
+        changes=(headline,) if content.headline else (),
+        sections=tuple(
+            ShownSection(heading=section.heading, claims=tuple(ShownClaim(text=text) for text in section.claims))
+            for section in content.sections
+        ),
+    )
+
+
+def _card_preview(title: str) -> Callable[[CardName, Mapping[str, str]], Preview]:
+    def preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
+        return Preview(
+            title=title,
+            changes=tuple(Change(name=name, before=text, after=None) for name, text in shown.items() if text),
+        )
+
+    return preview
+
+
+def _activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
+    first = next((text for name, text in shown.items() if name not in ("Headline", "Shown first")), "")
+    name = " · ".join(filter(None, (shown.get("Headline"), first[:120]))) or "This card"
+    return Preview(
+        title="Show this card first", changes=(Change(name=name, before="Not shown first", after="Shown first"),)
+    )
+
+
+# --- LinkedIn ---------------------------------------------------------------------------------------------------------
+
+
+async def _linkedin_shown(services: Services, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
+    return {"LinkedIn profile": url} if (url := (await services.profiles.linkedin(user_id)).get("url")) else {}
+
+
+def _ingestion_preview(args: Ingestion, shown: Mapping[str, str]) -> Preview:
+    change = Change(name="LinkedIn profile", before=shown.get("LinkedIn profile"), after=args.url)
+    return Preview(title="Read your LinkedIn profile and keep it", changes=(change,))
+
+
+async def _suggestion_shown(services: Services, user_id: str, args: LinkedInAbout) -> dict[str, str]:
+    suggestion = await services.profiles.linkedin_suggestion(user_id, args.draft_id)
+    return {LINKEDIN_ABOUT: text} if (text := suggestion.get("text")) else {}
+
+
+def _suggestion_preview(args: LinkedInAbout, shown: Mapping[str, str]) -> Preview:
+    change = Change(name=LINKEDIN_ABOUT, before=shown.get(LINKEDIN_ABOUT), after=args.text)
+    return Preview(title="Keep this suggestion for your LinkedIn profile", changes=(change,))
+
+
+# --- memories ---------------------------------------------------------------------------------------------------------
+
+
+async def _memories_shown(services: Services, user_id: str, args: Keeping) -> dict[str, str]:
+    return {each.id: each.content for each in await still_proposed(services, user_id, args.memory_ids)}
+
+
+def as_shown(user_id: str, memory: Memory) -> str:
+    """A digest of what it says, how often it was said and whether it holds: another one is not what its user saw."""
+    return digest_of(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
+
+
+async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> dict[str, str]:
+    return {each.id: each.content for each in await services.memories.lineage(user_id, list(args.memories))}
+
+
+async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
+    """Of what was shown, all that is still there; nothing where something else would go with it."""
+    lineage = await services.memories.lineage(effect.user_id, list(args.memories))
+    if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
+        return Changed("")
+    forgotten = await forget_exactly(services, effect.user_id, list(args.memories))
+    return Done(None, {"note": forgotten.note})
+
+
+async def _keep(services: Services, effect: candidate_app.Effect, args: Keeping) -> Outcome:
+    if not await still_there(services, effect.user_id, args.memory_ids):
+        return Refused("gone", "It was forgotten meanwhile.")
+    await services.memories.keep_proposed(effect.user_id, args.memory_ids, services.clock())
+    return Done(None, {})
+
+
+UPDATE_PROFILE_FIELD = Act(
+    tool="update_profile_field",
+    kind="profile",
+    effect="write",
+    arguments=ProfileChange,
+    seconds_to_decide=48 * HOUR,
+    subject=lambda _: candidate_app.PROFILE,
+    shown=_field_shown,
+    preview=lambda args, shown: _set_preview("your", args.field, args.value, shown),
+    perform=lambda services, effect, args: services.candidate_app.set_profile_field(
+        effect, args.field, _plain(args.value)
+    ),
+    done="Your profile is changed.",
+    editable=("value",),
+)
+UPDATE_PREFERENCE = Act(
+    tool="update_preference",
+    kind="preference",
+    effect="write",
+    arguments=PreferenceChange,
+    seconds_to_decide=48 * HOUR,
+    subject=lambda _: candidate_app.PREFERENCES,
+    shown=_preference_shown,
+    preview=lambda args, shown: _set_preview("your preference for", args.name, args.value, shown),
+    perform=lambda services, effect, args: services.candidate_app.set_preference(effect, args.name, args.value),
+    done="Your preferences are changed.",
+    editable=("value",),
+)
+PUBLISH_CARD = Act(
+    tool="publish_card",
+    kind="card",
+    effect="outward",
+    arguments=CardPublication,
+    seconds_to_decide=7 * DAY,
+    subject=lambda args: candidate_app.card(args.card_id),
+    shown=_card_shown,
+    preview=_publication_preview,
+    perform=lambda services, effect, args: services.candidate_app.publish_card(effect, args.card_id, args.content),
+    done="Your card is published.",
+)
+SAVE_CARD_AS_ACTIVE = Act(
+    tool="save_card_as_active",
+    kind="card",
+    effect="outward",
+    arguments=CardName,
+    seconds_to_decide=7 * DAY,
+    subject=lambda args: candidate_app.card(args.card_id),
+    shown=_card_shown,
+    preview=_activation_preview,
+    perform=lambda services, effect, args: services.candidate_app.activate_card(effect, args.card_id),
+    done="This card is shown first now.",
+    must_exist=True,
+)
+DELETE_CARD = Act(
+    tool="delete_card",
+    kind="deletion",
+    effect="destructive",
+    arguments=CardName,
+    seconds_to_decide=48 * HOUR,
+    subject=lambda args: candidate_app.card(args.card_id),
+    shown=_card_shown,
+    preview=_card_preview("Delete this card for good"),
+    perform=lambda services, effect, args: services.candidate_app.delete_card(effect, args.card_id),
+    done="The card is deleted.",
+    must_exist=True,
+)
+INGEST_LINKEDIN_PROFILE = Act(
+    tool="ingest_linkedin_profile",
+    kind="linkedin",
+    effect="write",
+    arguments=Ingestion,
+    seconds_to_decide=48 * HOUR,
+    subject=lambda _: candidate_app.LINKEDIN_PROFILE,
+    shown=_linkedin_shown,
+    preview=_ingestion_preview,
+    perform=lambda services, effect, args: services.candidate_app.ingest_linkedin(
+        effect, args.url, refresh=args.refresh
+    ),
+    done="Your LinkedIn profile was read.",
+)
+SUGGEST_LINKEDIN_ABOUT = Act(
+    tool="hand_over_linkedin_about",
+    kind="linkedin",
+    effect="write",
+    arguments=LinkedInAbout,
+    seconds_to_decide=7 * DAY,
+    subject=lambda args: candidate_app.linkedin_suggestion(args.draft_id),
+    shown=_suggestion_shown,
+    preview=_suggestion_preview,
+    perform=lambda services, effect, args: services.candidate_app.suggest_linkedin(effect, args.draft_id, args.text),
+    done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
+    editable=("text",),
+)
+KEEP_MEMORIES = Act(
+    tool=KEEPS_MEMORIES,
+    kind="memory",
+    effect="memory",
+    arguments=Keeping,
+    seconds_to_decide=7 * DAY,
+    subject=lambda _: "memories",
+    shown=_memories_shown,
+    # Whoever asks has read them, and knows more than their texts.
+    preview=lambda args, shown: Preview(title="Remember something sensitive"),  # noqa: ARG005
+    perform=_keep,
+    done="They are remembered.",
+    ours=True,
+    revisable=False,
+)
+FORGET_MEMORIES = Act(
+    tool="forget_memory",
+    kind="memory",
+    effect="memory",
+    arguments=Forgetting,
+    seconds_to_decide=HOUR,
+    subject=lambda _: "memories",
+    shown=_lineage_shown,
+    preview=lambda args, shown: Preview(title="Forget this for good"),  # noqa: ARG005
+    perform=_forget,
+    done="It is forgotten for good.",
+    ours=True,
+    revisable=False,
+    signed_in_only=True,
+)
+# Asked at night, when nobody is there to answer within the hour.
+FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories", seconds_to_decide=7 * DAY)
+
+ACTS: Mapping[str, Act[Any]] = {
+    act.tool: act
+    for act in (
+        UPDATE_PROFILE_FIELD,
+        UPDATE_PREFERENCE,
+        PUBLISH_CARD,
+        SAVE_CARD_AS_ACTIVE,
+        DELETE_CARD,
+        INGEST_LINKEDIN_PROFILE,
+        SUGGEST_LINKEDIN_ABOUT,
+        KEEP_MEMORIES,
+        FORGET_MEMORIES,
+        FORGET_OUTDATED_MEMORIES,
+    )
+}

@@ -1,0 +1,263 @@
+"""Asking a person, and what they answer: each change of a record is one compare-and-set.
+
+Whatever asked (a tool's call, a pipeline) and whoever answers (chat, queue, a link), it is this record and these
+functions. What is carried out is what stands in the record.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import CoreSchema, core_schema
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.actions import ACTS, Act
+from qwestly_agent.approvals.end import expire, without_secrets
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Changed, Invalid, NotFound
+from qwestly_agent.domain.approval import (
+    MAIL_AFTER_SECONDS,
+    Answer,
+    Approval,
+    DecidedBy,
+    Level,
+    Preview,
+    Status,
+    Verb,
+    digest_of,
+    written,
+)
+from qwestly_agent.services import Services
+from qwestly_agent.text.clean import visible
+
+LONGEST_REASON_CHARACTERS = 2_000
+SEEN_ANOTHER = "This is not what you were shown. Please look at it again."
+
+_BECOMES: Mapping[Verb, Status] = {
+    "approve": "approved",
+    "edit": "approved",
+    "revise": "revised",
+    "reject": "rejected",
+}
+
+
+class Decision(BaseModel):
+    """What a person answers. `args_digest` names what they saw."""
+
+    model_config = ConfigDict(frozen=True)
+
+    decision: Verb
+    args_digest: str = Field(max_length=64)
+    args: dict[str, Any] | None = None
+    """With `edit`: the arguments that are other than shown."""
+    reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What somebody would like to do, and all that a person needs to judge it."""
+
+    act: Act[Any]
+    args: Mapping[str, Any]
+    rationale: str = ""
+    alternatives: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    preview: Preview | None = None
+    """In place of the act's own, where more is known than its arguments say."""
+    shown: Mapping[str, str] | None = None
+    """With such a preview: what the subject said when that was made."""
+    revisable: bool = True
+    """False where nobody would make another of it any more."""
+    unchecked: bool = False
+    """Whether no judge could be asked about what it says: then it is asked at every level."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
+        """A tool that returns one has no result of its own: what a model is told, the gate says."""
+        return core_schema.any_schema()
+
+
+@dataclass(frozen=True)
+class Asker:
+    """On whose behalf, and from where, something is asked."""
+
+    user_id: str
+    run_id: str
+    level: Level
+    conversation_id: str | None = None
+    draft_id: str | None = None
+    task_token: str | None = field(default=None, repr=False)
+    """Sealed."""
+    revises: str | None = None
+    """The record that this one takes the place of."""
+
+
+async def ask(services: Services, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
+    """The record of this question; the one that is there where it was asked before.
+
+    Raises `Invalid` for arguments that the act does not take, `NotFound` where there is nothing to change, and
+    `Unavailable`.
+    """
+    act, now = proposal.act, services.clock()
+    args = parse(act, proposal.args)
+    subject = act.subject(args)
+    # Before what is shown with it: what changes in between is then noticed as changed.
+    version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
+    if version is None and act.must_exist:
+        raise NotFound("There is no such card.")
+    shown = await act.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
+    preview = proposal.preview or act.preview(args, shown)
+    if asker.revises:
+        earlier = await services.approvals.get(asker.user_id, asker.revises)
+        difference = (*differences(earlier.shown, shown), *rewritten(earlier.preview, preview))
+        preview = preview.model_copy(update={"difference": difference})
+    text = written(args.model_dump(mode="json", exclude_none=True))
+    approval = Approval(
+        id=approval_id,
+        user_id=asker.user_id,
+        run_id=asker.run_id,
+        conversation_id=asker.conversation_id,
+        draft_id=asker.draft_id or getattr(args, "draft_id", None),
+        kind=act.kind,
+        tool=act.tool,
+        effect=act.effect,
+        args=text,
+        args_digest=digest_of(act.tool, text),
+        schema_digest=act.schema_digest,
+        subject=subject,
+        version=version,
+        shown=shown,
+        preview=preview,
+        rationale=visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
+        alternatives=proposal.alternatives,
+        evidence=proposal.evidence,
+        revisable=act.revisable and proposal.revisable,
+        level=asker.level,
+        answer=answer,
+        created_at=now,
+        updated_at=now,
+        expires_at=now + act.seconds_to_decide,
+        revises=asker.revises,
+        task_token=asker.task_token,
+        audit=(_line(now, "asked", f"run {asker.run_id}", ""),),
+        **_awaiting(act, answer, asker.level, now),
+    )
+    if not await services.approvals.add(approval):
+        approval = await services.approvals.get(asker.user_id, approval_id)
+    if approval.revises:
+        await _name_successor(services, asker.user_id, approval.revises, approval_id)
+    return approval
+
+
+async def decide(
+    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+) -> tuple[Approval, bool]:
+    """The record after this decision, and whether it was this one that counted: a later one finds the first outcome.
+
+    `where` is what the audit shall know of its origin. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` where the
+    person saw something else.
+    """
+    while True:
+        before = await services.approvals.get(user_id, approval_id)
+        if decision.args and decision.decision != "edit":
+            raise Invalid("Other arguments belong to an edit. Nothing was decided.")
+        if before.status != "pending":
+            return before, False
+        await pause.check(services.signals, user_id)
+        now = services.clock()
+        if now >= before.expires_at:
+            if expired := await expire(services, before, now):
+                return expired, False
+            continue
+        if decision.args_digest != before.args_digest:
+            raise Changed(SEEN_ANOTHER)
+        if by == "link" and not ACTS[before.tool].by_link:
+            raise Invalid("This is not decided by a link.")
+        if decision.decision == "revise" and not before.revisable:
+            raise Invalid("This cannot be made otherwise: please say yes or no.")
+        changes = _edited(before, decision) if decision.decision == "edit" else {}
+        after = before.model_copy(
+            update={
+                "status": _BECOMES[decision.decision],
+                "decided_at": now,
+                "decided_by": by,
+                "reason": visible(decision.reason).strip() or None if decision.reason else None,
+                "mail_at": None,
+                "news": before.conversation_id is not None,
+                "updated_at": now,
+                "audit": (*before.audit, _line(now, decision.decision, by, where)),
+                **changes,
+                **without_secrets(before),
+            }
+        )
+        if decided := await services.approvals.put(before, after):
+            return decided, True
+
+
+def parse(act: Act[Any], args: Mapping[str, Any]) -> Any:
+    try:
+        return act.arguments.model_validate(dict(args))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Invalid(f"{where or 'arguments'}: {first['msg']}.") from None
+
+
+def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """What is other than it was shown, in sentences."""
+    names = dict.fromkeys((*before, *now))
+    return tuple(
+        f"{name} was “{before.get(name) or 'empty'}” and is “{now.get(name) or 'empty'}” now."
+        for name in names
+        if before.get(name) != now.get(name)
+    )
+
+
+def rewritten(before: Preview, now: Preview) -> Iterator[str]:
+    """Which lines are other than in the preview before, in sentences."""
+    old, new = (
+        dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
+        for preview in (before, now)
+    )
+    yield from (f"New: “{text}”" for text in new if old and text not in old)
+    yield from (f"Gone: “{text}”" for text in old if new and text not in new)
+
+
+def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:
+    """Of the record that a tool's call makes: the same call asked twice is asked once."""
+    return f"ap_{digest_of(conversation_id, run_id, call_id)[:32]}"
+
+
+def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
+    act, given = ACTS[before.tool], decision.args or {}
+    if not given or not given.keys() <= set(act.editable):
+        raise Invalid(f"Of this only {', '.join(act.editable) or 'nothing'} can be edited.")
+    args = parse(act, {**before.arguments, **given})
+    text = written(args.model_dump(mode="json", exclude_none=True))
+    return {
+        "args": text,
+        "args_digest": digest_of(act.tool, text),
+        "preview": act.preview(args, before.shown),
+    }
+
+
+def _awaiting(act: Act[Any], answer: Answer, level: Level, now: float) -> dict[str, Any]:
+    if answer == "run":
+        return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": level}
+    if act.signed_in_only:
+        return {}
+    # What is asked in the chat is mailed only if nobody answers there.
+    return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
+
+
+async def _name_successor(services: Services, user_id: str, approval_id: str, successor: str) -> None:
+    while True:
+        before = await services.approvals.get(user_id, approval_id)
+        after = before.model_copy(update={"revised_by": successor})
+        if before == after or await services.approvals.put(before, after):
+            return
+
+
+def _line(now: float, what: str, who: str, where: str) -> str:
+    return " ".join(filter(None, (to_datetime(now).isoformat(), what, "by" if who else "", who, where)))

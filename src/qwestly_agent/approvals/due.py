@@ -1,0 +1,91 @@
+"""What is due, every minute: expiry, mail, and whatever a process that died left behind.
+
+Each step is a compare-and-set or asks by a key, so that two sweeps at once do nothing twice.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+
+from qwestly_agent.approvals.end import expire, finish, give_up
+from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.mail import mail_if_due
+from qwestly_agent.base.observability import Event, cause_of, measure_waiting
+from qwestly_agent.domain.approval import EVERYBODY, Approval
+from qwestly_agent.services import Services
+
+MOST_AT_A_TIME = 500
+AT_ONCE = 8
+RESERVE_SECONDS = 25.0
+"""What the slowest step may take: nothing begins with less time left."""
+GIVEN_UP_SECONDS = 3600.0
+"""So long it is tried to tell an execution; at the latest at the end of its own time it reads the record."""
+ITS_EXECUTIONS_SECONDS = 300.0
+"""So long after the decision an effect is the affair of the execution that was told; then it is anybody's."""
+
+
+async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[str, int]:
+    """How many records were looked at, and what was done; `failed` ones are due again, as are those `left` for lack of
+    time."""
+    due = await services.sweeps.due_approvals(services.clock(), MOST_AT_A_TIME)
+    counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
+
+    async def look(user_id: str, approval_id: str) -> None:
+        async with places:
+            in_time = seconds_left() > RESERVE_SECONDS
+            counts[await look_after(services, user_id, approval_id) if in_time else "left"] += 1
+
+    ends = await asyncio.gather(*(look(*each) for each in due), return_exceptions=True)
+    for (_, approval_id), error in zip(due, ends, strict=True):
+        if error is not None:
+            counts["failed"] += 1
+            services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
+    await _measure(services)
+    return dict(counts)
+
+
+async def _measure(services: Services) -> None:
+    """After the work: what is still pending then is what waits."""
+    oldest, brake = await asyncio.gather(services.sweeps.oldest_pending_approval(), services.signals.brake(EVERYBODY))
+    now = services.clock()
+    measure_waiting(now - (now if oldest is None else oldest), brake is not None)
+
+
+async def look_after(services: Services, user_id: str, approval_id: str) -> str:
+    """What was done about it, in a word."""
+    approval, now = await services.approvals.get(user_id, approval_id), services.clock()
+    if approval.due_at is None or now < approval.due_at:
+        return "nothing"
+    match approval.status:
+        case "pending" if now >= approval.expires_at:
+            return await _expire(services, approval, now)
+        case "pending":
+            after = await mail_if_due(services, approval)
+            return "mailed" if after.mails > approval.mails else "nothing"
+        case "approved" if approval.task_token and now < (approval.decided_at or now) + ITS_EXECUTIONS_SECONDS:
+            return await _tell(services, approval)
+        case "approved" | "executing" | "unknown":
+            approval = await carry_out(services, user_id, approval_id)
+            if approval.task_token is None:
+                await finish(services, approval)
+            return "carried_out"
+        case _ if now >= approval.updated_at + GIVEN_UP_SECONDS:
+            await give_up(services, approval)
+            return "given_up"
+        case _:
+            return await _tell(services, approval)
+
+
+async def _expire(services: Services, approval: Approval, now: float) -> str:
+    expired = await expire(services, approval, now)
+    if expired is None:
+        return "nothing"
+    await _tell(services, expired)
+    return "expired"
+
+
+async def _tell(services: Services, approval: Approval) -> str:
+    if not (approval.waits_for_execution or approval.is_unfinished):
+        return "nothing"
+    await finish(services, approval)
+    return "told"

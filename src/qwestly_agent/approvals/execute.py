@@ -1,0 +1,212 @@
+"""The only place where something is changed for a user: what a record says, once, and only while it may be.
+
+A record goes `approved → executing → done | failed | unknown`. Its id is the effect's idempotency key, so that whoever
+finds one that was left behind asks what became of the key, and sends nothing a second time under another.
+"""
+
+from contextlib import suppress
+from typing import Any
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.actions import ACTS, Act
+from qwestly_agent.approvals.decide import Asker, Proposal, ask, parse
+from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgotten
+from qwestly_agent.approvals.gate import gate
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Braked, NotFound
+from qwestly_agent.clients.candidate_app import Changed, Done, Effect, NeverArrived, Outcome, Pending, Refused, Unknown
+from qwestly_agent.domain.approval import FINAL, KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, digest_of
+from qwestly_agent.services import Services
+
+LATEST_SECONDS = 86_400.0
+"""After the decision: what could not be done for so long is not done behind anybody's back."""
+REBASES = 3
+"""A version covers more than what was shown: so often the effect is sent again for one that changed elsewhere."""
+
+STOPPED = "The brake was on, so nothing was done."
+NOT_ALLOWED = "You no longer let the agent do this, so nothing was done."
+TOO_LATE = "It could not be done in time, so it was not done at all."
+OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask anew."
+FINDING_OUT = "It is not known yet whether this was done. We are finding out."
+NEVER_KNOWN = "Nobody can tell any more whether this was done. Please look whether it was."
+NOT_AS_SHOWN = "It is not what you were shown any more, so nothing was done. Ask for it anew."
+ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked again, with the difference."
+
+
+async def carry_out(services: Services, user_id: str, approval_id: str) -> Approval:
+    """The record after whatever could be done for it now; of one that is not approved, as it is.
+
+    Raises what keeps everybody from knowing whether it may be done: then nothing was done, and it is still approved.
+    """
+    approval = await services.approvals.get(user_id, approval_id)
+    if approval.status == "approved":
+        return await _begin(services, approval)
+    act = ACTS.get(approval.tool)
+    patience = 0.0 if act and act.ours else LEFT_BEHIND_SECONDS  # what may be done twice waits for nobody
+    left_behind = approval.begun_at is not None and services.clock() >= approval.begun_at + patience
+    if approval.status == "unknown" or (approval.status == "executing" and left_behind):
+        return await _find_out(services, approval)
+    return approval
+
+
+async def _begin(services: Services, approval: Approval) -> Approval:
+    if why := await _why_not(services, approval):
+        return await _end(services, approval, "failed", why)
+    return await _send(services, approval)
+
+
+async def _why_not(services: Services, approval: Approval) -> str | None:
+    """A fresh look at all that may have changed since the yes, apart from the subject."""
+    act = ACTS.get(approval.tool)
+    try:
+        await pause.check(services.signals, approval.user_id)
+    except Braked:
+        return STOPPED
+    level = await services.autonomy.level(approval.user_id)
+    allowed = gate(approval.effect, level).answer
+    if allowed == "refuse" or (approval.decided_by == "level" and allowed != "run"):
+        return NOT_ALLOWED
+    if services.clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
+        return TOO_LATE
+    whole = digest_of(approval.tool, approval.args) == approval.args_digest
+    if act is None or not whole or act.schema_digest != approval.schema_digest or act.effect != approval.effect:
+        return OTHER_RULES
+    return None
+
+
+async def _send(services: Services, approval: Approval) -> Approval:
+    """Mark it as begun, then send it: whoever dies in between leaves a key to ask about."""
+    now = services.clock()
+    begun, ours = await _put(services, approval, {"status": "executing", "begun_at": now, "updated_at": now})
+    if not ours:
+        return begun
+    try:
+        # Once more: a brake that was pulled since either saw this one executing, or is seen here.
+        await pause.check(services.signals, begun.user_id)
+    except Braked:
+        again = approval.status != "approved"  # sent before, and perhaps only late
+        return await (_conclude(services, begun, Unknown()) if again else _end(services, begun, "failed", STOPPED))
+    # Whoever forgets what it rests on either is seen here, or saw it executing.
+    if await rests_on_forgotten(services, begun):
+        return await _end(services, begun, "changed", FORGOTTEN)
+    return await _perform(services, begun)
+
+
+async def _perform(services: Services, begun: Approval) -> Approval:
+    act: Act[Any] = ACTS[begun.tool]
+    args = parse(act, begun.arguments)
+    for _ in range(REBASES):
+        effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=begun.version)
+        outcome = await act.perform(services, effect, args)
+        if not isinstance(outcome, Changed):
+            return await _conclude(services, begun, outcome)
+        if act.ours:
+            return await _end(services, begun, "changed", NOT_AS_SHOWN)
+        if await act.shown(services, begun.user_id, args) != begun.shown:
+            break
+        # What the person was shown still stands: something else of the same subject changed.
+        if why := await _why_not(services, begun):
+            return await _end(services, begun, "failed", why)
+        begun = begun.model_copy(update={"version": outcome.version})
+    return await _ask_again(services, begun)
+
+
+async def _find_out(services: Services, approval: Approval) -> Approval:
+    outcome = await _outcome_of(services, approval)
+    since = services.clock() - (approval.begun_at or approval.created_at)
+    if since >= KEYS_KEPT_SECONDS and not isinstance(outcome, Done | Refused):
+        return await _end(services, approval, "failed", NEVER_KNOWN)
+    if not isinstance(outcome, NeverArrived):
+        return await _conclude(services, approval, outcome)
+    if why := await _why_not(services, approval):
+        # Our token is good for so long: by then what was sent arrives no more.
+        waits = why == STOPPED or since < LEFT_BEHIND_SECONDS
+        return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
+    # Nothing was done under its key. It may be under way still, and under the same key it is done once.
+    return await _send(services, approval)
+
+
+async def _outcome_of(services: Services, approval: Approval) -> Outcome:
+    act = ACTS.get(approval.tool)
+    if act and act.ours:
+        return NeverArrived()  # nobody else could tell, and twice is as good as once
+    return await services.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
+
+
+async def _conclude(services: Services, approval: Approval, outcome: Outcome) -> Approval:
+    act = ACTS[approval.tool]
+    match outcome:
+        case Done(result=result):
+            return await _end(
+                services, approval, "done", " ".join(filter(None, (act.done, result.get("note")))), result
+            )
+        case Refused(reason=reason):
+            return await _end(services, approval, "failed", f"It was refused, and nothing was done: {reason}")
+        case Pending() | NeverArrived() | Unknown() | _:
+            return await _end(services, approval, "unknown", FINDING_OUT)
+
+
+async def _ask_again(services: Services, approval: Approval) -> Approval:
+    if approval.task_token is None:
+        again = Asker(
+            user_id=approval.user_id,
+            run_id=approval.run_id,
+            level=approval.level,
+            conversation_id=approval.conversation_id,
+            draft_id=approval.draft_id,
+            revises=approval.id,
+        )
+        proposal = Proposal(
+            ACTS[approval.tool], approval.arguments, approval.rationale, approval.alternatives, approval.evidence
+        )
+        answer = "queue" if approval.answer == "run" else approval.answer
+        await ask(services, f"ap_{digest_of(approval.id, 'again')[:32]}", proposal, again, answer)
+        approval = await services.approvals.get(approval.user_id, approval.id)
+    return await _end(services, approval, "changed", ASKED_AGAIN)
+
+
+async def _end(
+    services: Services, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
+) -> Approval:
+    now = services.clock()
+    changes: dict[str, Any] = {"status": status, "outcome": outcome, "result": result or {}, "updated_at": now}
+    line = f"{to_datetime(now).isoformat()} {status}" if status != approval.status else None
+    if line:
+        changes["news"] = approval.conversation_id is not None
+    ended, _ = await _put(services, approval, changes, line)
+    await _tell_draft(services, ended, now)
+    if ended.status in FINAL and await rests_on_forgotten(services, ended):
+        ended = await end_forgotten(services, ended, lambda _: False)
+    return ended
+
+
+async def _put(
+    services: Services, approval: Approval, changes: dict[str, Any], line: str | None = None
+) -> tuple[Approval, bool]:
+    """The record, and whether we changed it: where somebody else was quicker, theirs is what became of the same key."""
+    before = approval
+    while (before.status, before.begun_at) == (approval.status, approval.begun_at):
+        audit = (*before.audit, line) if line else before.audit
+        if after := await services.approvals.put(before, before.model_copy(update={**changes, "audit": audit})):
+            return after, True
+        before = await services.approvals.get(approval.user_id, approval.id)
+    return before, False
+
+
+async def _tell_draft(services: Services, approval: Approval, now: float) -> None:
+    if approval.draft_id is None:
+        return
+    public = approval.effect == "outward"
+    with suppress(NotFound):  # drafts are kept for a shorter time
+        match approval.status:
+            case "done" if public:
+                await services.drafts.tell(
+                    approval.user_id, approval.draft_id, now, status="published", label="Published"
+                )
+            case "done":  # its user alone sees it, and it may be handed over again
+                await services.drafts.tell(approval.user_id, approval.draft_id, now, label="Handed over")
+            case "failed" if approval.outcome and public:
+                # Its execution says the same, unless it is gone or ended before anybody knew.
+                await services.drafts.tell(
+                    approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome
+                )

@@ -1,0 +1,199 @@
+"""Forget memories for good: withhold by lineage what said them, saw them or quotes them, and end what rests on them.
+
+Names, word stems and patterns of content play no part: what was never linked to a memory stays in its transcript, and
+the answer says so.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from qwestly_agent.approvals.end import MOST_WAITING, end_empty, end_forgotten
+from qwestly_agent.approvals.forget_in_drafts import evidence_id, forget_in_drafts
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.approval import PRIVATE, Approval
+from qwestly_agent.domain.tombstone import Telling, Tombstone, hashes_of
+from qwestly_agent.services import Services
+from qwestly_agent.stores.memories import Gone
+from qwestly_agent.text.clean import strings_in
+
+STAYS = (
+    "Your agent no longer sees the messages that said it, nor its own answers that knew of it. What you said of it in "
+    "other words stays in your conversations until you delete those."
+)
+
+
+@dataclass(frozen=True)
+class Published:
+    """Something that rests on what was forgotten, and was carried out before."""
+
+    title: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    ids: tuple[str, ...] = ()
+    published: tuple[Published, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """What stays, in sentences for the user."""
+        done = "; ".join(f"“{each.title}” on {each.at:%Y-%m-%d}" for each in self.published)
+        left = f" Carried out with it before, and not undone by this: {done}." if done else ""
+        return STAYS + left
+
+
+@dataclass(frozen=True)
+class Retold:
+    """New words that say what their user had forgotten, or may."""
+
+    is_exact: bool
+    """In the same words, or in the same message. Otherwise it is a guess: ask, never drop."""
+    tombstones: tuple[str, ...]
+    """Ids."""
+
+
+def retold(
+    tombstones: Sequence[Tombstone],
+    content: str,
+    quote: str,
+    vector: Sequence[float],
+    near_from: float,
+    message_ids: Collection[str] = (),
+) -> Retold | None:
+    """What new words retell: by a hash or their message, else what is nearest by a cosine that is estimated to be at
+    least `near_from`."""
+    hashes = {each.user_id: hashes_of(each.user_id, content, quote) for each in tombstones}
+    same = [
+        each.id
+        for each in tombstones
+        if hashes[each.user_id] & each.hashes or not each.message_ids.isdisjoint(message_ids)
+    ]
+    if same:
+        return Retold(True, tuple(same))
+    nearest = max(tombstones, key=lambda each: each.cosine(vector), default=None)
+    return Retold(False, (nearest.id,)) if nearest and nearest.cosine(vector) >= near_from else None
+
+
+async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+    """With their whole lineage. A correction of one of them that is made meanwhile is forgotten as well."""
+    gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
+    left = await services.memories.lineage(user_id, memory_ids)
+    while left:
+        held = [each.id for each in left if each.status not in ("superseded", "merged")]
+        done = await _forget(services, user_id, [each.id for each in left])
+        gone |= dict.fromkeys(done.ids)
+        published |= dict.fromkeys(done.published)
+        hashes |= done.hashes
+        again = [done.replaced[each] for each in held if each in done.replaced]
+        left = await services.memories.lineage(user_id, [*memory_ids, *again], hashes)
+    return Forgotten(tuple(gone), tuple(published))
+
+
+async def forget_exactly(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+    """These and no others; those too that a process which died had begun to forget. Once more changes nothing."""
+    done = await _forget(services, user_id, memory_ids)
+    published = await _published(services, user_id, _Told(memory_ids))
+    return Forgotten(tuple(done.ids), tuple(dict.fromkeys((*done.published, *published))))
+
+
+@dataclass(frozen=True)
+class _Done:
+    ids: list[str] = field(default_factory=list)
+    published: list[Published] = field(default_factory=list)
+    replaced: dict[str, str] = field(default_factory=dict)
+    hashes: set[str] = field(default_factory=set)
+
+
+async def _forget(services: Services, user_id: str, memory_ids: Collection[str]) -> _Done:
+    replaced = await services.memories.begin_forgetting(user_id, memory_ids, services.clock())
+    going = await services.memories.being_forgotten(user_id)
+    if not going:
+        return _Done()
+    published = await _forget_elsewhere(services, user_id, going)
+    ids = [each.id for each in going]
+    await services.memories.end_forgetting(user_id, ids, services.clock())
+    return _Done(ids, published, replaced, {each.hash for each in going if each.hash})
+
+
+class _Told:
+    """What tells a memory: its id, and its words where they are enough to be known again."""
+
+    def __init__(self, memory_ids: Iterable[str], words: Iterable[str] = ()) -> None:
+        self.ids = set(memory_ids)
+        self.words = tuple(words)
+        self.tells = Telling(self.words).stands_in
+
+    def rests(self, approval: Approval) -> bool:
+        """Whether a question cites it or says it."""
+        if not {evidence_id(each) for each in self.ids}.isdisjoint(approval.evidence):
+            return True
+        said = (approval.arguments, approval.preview.model_dump(), dict(approval.shown), approval.rationale)
+        return any(map(self.tells, strings_in([*said, approval.reason or ""])))
+
+
+async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Gone]) -> list[Published]:
+    """What was published with them."""
+    told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
+    requoted = await _requote(services, user_id, told.tells)
+    evidence = [evidence_id(each) for each in (*told.ids, *requoted)]
+    drafts = await forget_in_drafts(services, user_id, evidence, told.tells)
+    # A run that read such a draft has seen what it rests on.
+    seen = {*told.ids, *drafts}
+    said_in = {each for one in going for each in one.message_ids}
+    await services.conversations.withhold(user_id, said_in, seen, told.tells)
+    await services.conversations.drop_contexts(user_id)
+    await services.tool_calls.empty(user_id, told.ids, told.tells)
+    # What was found and not stored yet is found again, without the messages that are withheld.
+    await services.extractions.drop(user_id)
+    await services.approvals.scrub_memories(user_id, told.ids)
+    cited = _Told({*told.ids, *requoted}, told.words)
+    published = await _published(services, user_id, cited)
+    for approval in await services.approvals.all(user_id, 0):
+        if approval.kind not in PRIVATE and cited.rests(approval):
+            await end_forgotten(services, approval, told.tells)
+    await end_empty(services, user_id)
+    await _requestion(services, user_id, told.tells)
+    return published
+
+
+async def _published(services: Services, user_id: str, told: _Told) -> list[Published]:
+    approvals = await services.approvals.all(user_id, 0)
+    return [
+        Published(each.preview.title, to_datetime(each.updated_at))
+        for each in approvals
+        if each.status in ("done", "executing", "unknown") and each.kind not in PRIVATE and told.rests(each)
+    ]
+
+
+async def _requote(services: Services, user_id: str, tells: Callable[[str], bool]) -> list[str]:
+    """Other memories keep their content and lose the quotes that say it; the ids of those. What waits for a judge and
+    has no quote any more is dropped."""
+    requoted: list[str] = []
+    async for each in services.memories.each(user_id):
+        quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
+        context = quote if tells(each.context) else each.context
+        if (quote, question, context) != (each.quote, each.question, each.context):
+            await services.memories.requote(user_id, each.id, quote, question, context)
+            requoted.append(each.id)
+        if not quote:
+            await services.memories.drop_unchecked(user_id, [each.id])
+    return requoted
+
+
+async def _requestion(services: Services, user_id: str, tells: Callable[[str], bool]) -> None:
+    """What waits for a yes, and quotes it beside something else, is shown without that quote."""
+    for approval in await services.approvals.waiting(user_id, MOST_WAITING):
+        while approval.status == "pending" and approval.kind in PRIVATE:
+            changes = tuple(
+                each.model_copy(update={"evidence": tuple(text for text in each.evidence if not tells(text))})
+                for each in approval.preview.changes
+            )
+            preview = approval.preview.model_copy(update={"changes": changes})
+            if preview == approval.preview:
+                break
+            after = approval.model_copy(update={"preview": preview})
+            approval = await services.approvals.put(approval, after) or await services.approvals.get(
+                user_id, approval.id
+            )

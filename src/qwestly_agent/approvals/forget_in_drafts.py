@@ -1,0 +1,119 @@
+"""Take forgotten memories out of drafts: the evidence, and every claim that rests on it."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from qwestly_agent.domain.card import CheckedCard, Claim, LeftOut, SectionDraft
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.services import Services
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.text.clean import visible
+
+FORGOTTEN = "It rests on something that you had forgotten."
+MOST_CHARACTERS_OF_ONE = 2_000
+"""Of one piece of evidence."""
+MEMORY = "memory:"
+"""How the ids of evidence that is a memory begin."""
+
+
+def evidence_id(memory_id: str) -> str:
+    return f"{MEMORY}{memory_id}"
+
+
+def words_of_memory(memory: Memory) -> str:
+    """As a draft's evidence: what somebody said is evidence; how we put it is not."""
+    return visible(memory.quote or memory.content)[:MOST_CHARACTERS_OF_ONE]
+
+
+async def forget_in_drafts(
+    services: Services, user_id: str, evidence_ids: Collection[str], tells: Callable[[str], bool]
+) -> list[str]:
+    """Flag the user's drafts that rest on these or say what `tells`; their ids."""
+    drafts = [each async for each in services.drafts.each(user_id)]
+    return [each.id for each in drafts if await _strip(services, each, set(evidence_ids), tells)]
+
+
+async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Draft:
+    """The draft without what was forgotten while it was being made: whoever forgot it could not find it there yet."""
+    draft = await services.drafts.get(user_id, draft_id)
+    cited = {each["id"]: each["text"] for each in draft.parts.get("evidence", ()) if each["id"].startswith(MEMORY)}
+    if gone := await _gone(services, user_id, cited):
+        await _strip(services, draft, gone, lambda _: False)
+        draft = await services.drafts.get(user_id, draft_id)
+    # What was written meanwhile may cite what is among the evidence no more.
+    there = {each["id"] for each in draft.parts.get("evidence", ())}
+    if lost := {each for each in _cited_in(draft.parts) if each.startswith(MEMORY)} - there:
+        await _strip(services, draft, lost, lambda _: False)
+        draft = await services.drafts.get(user_id, draft_id)
+    return draft
+
+
+async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> set[str]:
+    """Of this evidence, what is forgotten or says now less than it did."""
+    found = await services.memories.of_ids(user_id, [each.removeprefix(MEMORY) for each in cited])
+    words = {evidence_id(each.id): words_of_memory(each) for each in found}
+    return {each for each, text in cited.items() if words.get(each) != text}
+
+
+async def _strip(services: Services, draft: Draft, gone: set[str], tells: Callable[[str], bool]) -> bool:
+    """Whether it held any of it. A part that somebody else writes meanwhile is read again."""
+    flagged = False
+    while True:
+        parts = {name: _without(name, part, gone, tells) for name, part in draft.parts.items()}
+        changed = {name: part for name, part in parts.items() if part != draft.parts[name]}
+        if not changed:
+            return flagged
+        flagged = True
+        await services.drafts.replace_parts(draft, changed)
+        draft = await services.drafts.get(draft.user_id, draft.id)
+
+
+def _without(name: str, part: Any, gone: set[str], tells: Callable[[str], bool]) -> Any:
+    def stands(claim: Claim) -> bool:
+        return gone.isdisjoint(claim.evidence) and not any(map(tells, (claim.text, *(q.text for q in claim.quotes))))
+
+    if name == "evidence":
+        theirs = (each for each in part if each["id"] not in gone)
+        return [each for each in theirs if not (each.get("kind") in ("memory", "person") and tells(each["text"]))]
+    if name == "wish":
+        return "" if tells(part) else part
+    if name == "card":
+        checked = CheckedCard.model_validate(part["checked"])
+        left = standing(checked, stands)
+        return part if left == checked else {**part, "checked": left.model_dump(mode="json")}
+    if name.startswith("section_"):
+        drafted = SectionDraft.model_validate(part)
+        # Until they are judged, claims have no verdicts.
+        kept = [n for n, claim in enumerate(drafted.section.claims) if stands(claim)]
+        if len(kept) == len(drafted.section.claims):
+            return part
+        claims = tuple(drafted.section.claims[n] for n in kept)
+        verdicts = tuple(drafted.verdicts[n] for n in kept if n < len(drafted.verdicts))
+        section = drafted.section.model_copy(update={"claims": claims})
+        return drafted.model_copy(update={"section": section, "verdicts": verdicts}).model_dump(mode="json")
+    return part
+
+
+def standing(checked: CheckedCard, stands: Callable[[Claim], bool]) -> CheckedCard:
+    """Its claims that do not stand are left out, and said without their words."""
+    card = checked.card
+    gone = sum(not stands(claim) for claim in card.claims)
+    sections = (each.model_copy(update={"claims": tuple(filter(stands, each.claims))}) for each in card.sections)
+    headline = card.headline if card.headline and stands(card.headline) else None
+    left = card.model_copy(update={"headline": headline, "sections": tuple(each for each in sections if each.claims)})
+    left_out = tuple(each for each in checked.left_out if stands(each.claim))
+    return CheckedCard(card=left, left_out=left_out + (LeftOut(claim=Claim(text="A claim"), why=(FORGOTTEN,)),) * gone)
+
+
+def _cited_in(parts: Mapping[str, Any]) -> set[str]:
+    cited = set[str]()
+    for name, part in parts.items():
+        if name == "card":
+            checked = CheckedCard.model_validate(part["checked"])
+            claims = (*checked.card.claims, *(each.claim for each in checked.left_out))
+        elif name.startswith("section_"):
+            claims = SectionDraft.model_validate(part).section.claims
+        else:
+            continue
+        cited |= {source for claim in claims for source in claim.evidence}
+    return cited

@@ -1,0 +1,227 @@
+"""The page behind a link that was mailed: who has the link may look, and decide this one thing.
+
+Only a link's hash is kept. Looking changes nothing; a decision goes the way of every other.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.actions import ACTS
+from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.templates import moment, render
+from qwestly_agent.base.clock import duration
+from qwestly_agent.base.errors import AgentError, Braked, Changed, Internal, Invalid, NotFound, Unavailable
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.approval import Approval, Effect, Verb
+from qwestly_agent.services import Services
+from qwestly_agent.text.clean import visible, well_formed
+
+EFFECTS: Mapping[Effect, str] = {
+    "read": "Nothing is changed.",
+    "draft": "Nothing of yours is changed.",
+    "memory": "Your agent remembers this only if you say yes. Otherwise it is thrown away.",
+    "write": "This changes what Qwestly keeps about you. Others do not see it by itself.",
+    "outward": "Others will be able to see this.",
+    "destructive": "This cannot be taken back.",
+}
+
+NOT_VALID = "This link is not valid (any more)."
+CHOOSE = "Please choose one of the three answers. Nothing was decided."
+SAY_WHAT = "Please say in a few words what should be different. Nothing was decided."
+TOO_LONG = f"Please say it in at most {LONGEST_REASON_CHARACTERS} characters. Nothing was decided."
+LATER = "This had been decided before. Your answer came later and changed nothing."
+SIGN_IN = "This is not decided by a link. Nothing was decided."
+NOTHING_DECIDED = "Nothing was decided."
+
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
+_VERBS: Mapping[str, Verb] = {"approve": "approve", "revise": "revise", "reject": "reject"}
+
+
+class TooOften(AgentError):
+    code, http_status = "too_often", 429
+    sentence = "This page was asked for too often. Please try again in a minute."
+
+
+@dataclass(frozen=True)
+class Page:
+    status: int
+    html: str
+    retry_after: int | None = None
+
+
+@dataclass(frozen=True)
+class Posted:
+    """A form as it came."""
+
+    decision: str
+    args_digest: str
+    reason: str
+
+
+MINUTE_SECONDS = 60
+MOST_A_MINUTE = 2_000
+"""Of one link, and of one source: hundreds of people may sit behind one address, and a scanner asks for much."""
+A_GUESS_COUNTS = 40
+"""Who asks for links that are none gets to ask fifty times a minute."""
+MOST_REMEMBERED = 10_000
+
+
+@dataclass
+class Limits:
+    """How often was asked in this minute, by each link and each source.
+
+    In this process's memory: looking may change no document, what a link lets do is done once however often it is
+    asked for, and there are no more processes than the function's reserved concurrency.
+    """
+
+    minute: int = 0
+    asked: dict[str, int] = field(default_factory=dict)
+
+    def count(self, now: float, *keys: str, times: int = 1) -> None:
+        """Raises `TooOften`."""
+        if int(now // MINUTE_SECONDS) != self.minute:
+            self.minute = int(now // MINUTE_SECONDS)
+            self.asked.clear()
+        for key in keys:
+            # Whoever comes once the memory is full shares one count.
+            known = key if key in self.asked or len(self.asked) < MOST_REMEMBERED else ""
+            self.asked[known] = self.asked.get(known, 0) + times
+            if self.asked[known] > MOST_A_MINUTE:
+                raise TooOften(retry_after=MINUTE_SECONDS)
+
+
+def hash_of(token: str) -> str:
+    """Enough for 256 bits of chance: nobody can try them."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+def decided_by_link(approval: Approval) -> bool:
+    act = ACTS.get(approval.tool)
+    return act is not None and act.by_link
+
+
+def effect_of(approval: Approval) -> str:
+    """In a sentence for the person."""
+    return EFFECTS[approval.effect]
+
+
+async def respond(services: Services, limits: Limits, token: str, source: str, posted: Posted | None = None) -> Page:
+    """The page for whoever has this link; with `posted` it decides."""
+    try:
+        limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
+        try:
+            approval = await _find(services, token)
+        except NotFound:
+            limits.count(services.clock(), f"from {source}", times=A_GUESS_COUNTS)
+            raise
+        if posted is None:
+            return await _look(services, approval)
+        return await _answer(services, approval, posted, where=f"link {hash_of(token)[:8]} from {source}")
+    except AgentError as error:
+        return failed(error)
+    except PyMongoError as error:
+        services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+        return failed(Unavailable(f"Your data cannot be reached right now. {NOTHING_DECIDED} Please try again."))
+    except Exception as error:  # the last one who can tell the person, and the log without their words
+        services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+        return failed(Internal())
+
+
+def failed(error: AgentError) -> Page:
+    title = NOT_VALID if isinstance(error, NotFound) else "That did not work"
+    return Page(error.http_status, render("message.html", title=title, sentence=error.message), error.retry_after)
+
+
+async def _look(services: Services, approval: Approval) -> Page:
+    try:
+        await pause.check(services.signals, approval.user_id)
+    except Braked as error:
+        return _page(services, approval, notice=error.message if _waits(services, approval) else "")
+    return _page(services, approval)
+
+
+async def _find(services: Services, token: str) -> Approval:
+    found = await services.sweeps.approval_of_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
+    if found is None:
+        raise NotFound("Perhaps it was cut off on its way. What waits for you is also in the chat, once you sign in.")
+    return await services.approvals.get(*found)
+
+
+async def _answer(services: Services, approval: Approval, posted: Posted, where: str) -> Page:
+    words = visible(well_formed(posted.reason.replace("\r\n", "\n"))).strip()
+    if not _waits(services, approval):
+        return _after(services, approval, posted)
+    if not decided_by_link(approval):
+        return _page(services, approval, 403, SIGN_IN)
+    if missing := _missing(posted, words):
+        return _page(services, approval, Invalid.http_status, missing, words)
+    decision = Decision(decision=_VERBS[posted.decision], args_digest=posted.args_digest[:64], reason=words or None)
+    try:
+        decided = await settle(services, approval.user_id, approval.id, decision, by="link", where=where)
+    except (Changed, Braked) as error:
+        now = await services.approvals.get(approval.user_id, approval.id)
+        return _page(services, now, error.http_status, f"{error.message} {NOTHING_DECIDED}", words)
+    return _after(services, decided, posted)
+
+
+def _missing(posted: Posted, words: str) -> str | None:
+    if posted.decision not in _VERBS:
+        return CHOOSE
+    if len(words) > LONGEST_REASON_CHARACTERS:
+        return TOO_LONG
+    return SAY_WHAT if posted.decision == "revise" and not words else None
+
+
+def _after(services: Services, approval: Approval, posted: Posted) -> Page:
+    said = {"rejected": "reject", "revised": "revise", "expired": ""}.get(approval.status, "approve")
+    return _page(services, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else "")
+
+
+def _waits(services: Services, approval: Approval) -> bool:
+    return approval.status == "pending" and services.clock() < approval.expires_at
+
+
+def _page(services: Services, approval: Approval, status: int = 200, notice: str = "", words: str = "") -> Page:
+    waits = _waits(services, approval)
+    heading, sentence = ("", "") if waits else _outcome(approval)
+    html = render(
+        "page.html",
+        approval=approval,
+        effect=effect_of(approval),
+        waits=waits,
+        left=duration(approval.expires_at - services.clock()),
+        by_link=decided_by_link(approval),
+        revisable=approval.revisable,
+        heading=heading,
+        sentence=sentence,
+        notice=notice,
+        words=words[:LONGEST_REASON_CHARACTERS],
+        longest=LONGEST_REASON_CHARACTERS,
+    )
+    return Page(status, html)
+
+
+def _outcome(approval: Approval) -> tuple[str, str]:
+    yes = "It was allowed at your level" if approval.decided_by == "level" else "You said yes"
+    match approval.status:
+        case "expired" if approval.outcome:
+            return "This is not asked any more", approval.outcome
+        case "pending" | "expired":
+            return "Nobody decided in time", f"The time was over on {moment(approval.expires_at)}. Nothing was done."
+        case "rejected":
+            return "You said no", "Nothing was done, and the agent is told not to try again."
+        case "revised":
+            again = "once it is changed" if approval.task_token else "when you go on in the chat"
+            return "You asked for something else", f"Nothing was done. You are asked again {again}."
+        case "approved" | "executing":
+            return yes, "It is being done. You can read in the chat when it is."
+        case "changed" if approval.decided_by == "nobody":
+            return "This is not asked any more", approval.outcome or ""
+        case "done" | "failed" | "unknown" | "changed":
+            return yes, approval.outcome or ""

@@ -1,0 +1,114 @@
+"""Mail about what waits: one when it is due, a reminder at half of the time, each with a link of its own.
+
+A mail is claimed in the record before it is sent, with the moment of the next try: whoever dies in between, or is
+refused by SES, leaves a record that is simply due again.
+"""
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of
+from qwestly_agent.approvals.templates import render, shortly
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Braked, Unavailable
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.approval import PRIVATE, Approval
+from qwestly_agent.services import Services
+from qwestly_agent.text.clean import unlinked, visible
+
+MOST_ATTEMPTS = 5
+"""For first mail and reminder together."""
+TRY_AGAIN_SECONDS = (60.0, 300.0, 1800.0, 7200.0)
+"""After each attempt."""
+BRAKED_SECONDS = 300.0
+"""Until somebody looks again whether the brake is still on."""
+CLAIMS_SHOWN = 6
+"""Of each section; the page shows all."""
+LONGEST_SUBJECT_CHARACTERS = 120
+
+
+def new_token() -> str:
+    return secrets.token_urlsafe(32)
+
+
+async def mail_if_due(services: Services, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
+    """The record after its mail was sent, or could not be; as it is where none is due."""
+    now = services.clock()
+    if approval.status != "pending" or approval.mail_at is None or not approval.mail_at <= now < approval.expires_at:
+        return approval
+    try:
+        await pause.check(services.signals, approval.user_id)
+    except Braked:
+        return await _changed(services, approval, mail_at=now + BRAKED_SECONDS)
+    address = await services.profiles.address(approval.user_id)
+    if not address:
+        return await _changed(
+            services, approval, mail_at=None, audit=(*approval.audit, _line(now, "not mailed: no address"))
+        )
+    token = new_token() if decided_by_link(approval) else None
+    claimed = await services.approvals.put(approval, _claim(approval, token, now))
+    if claimed is None:  # somebody else is at it, or it was decided this moment
+        return await services.approvals.get(approval.user_id, approval.id)
+    try:
+        await pause.check(services.signals, approval.user_id)
+    except Braked:
+        return claimed  # which is due again soon
+    try:
+        await services.mail.send(address, *message_of(claimed, services.settings.approve_url, token, now))
+    except Unavailable as error:
+        line = {"approval_id": claimed.id, "run_id": claimed.run_id, **cause_of(error)}
+        services.logger.warning(Event.REQUEST_FAILED, extra=line)
+        return claimed
+    return await _sent(services, claimed, now)
+
+
+def message_of(approval: Approval, base_url: str, token: str | None, now: float) -> tuple[str, str, str]:
+    """Subject, text and HTML. Without a token it leads to where the person is signed in."""
+    reminder = now >= half_of_the_time(approval)
+    given = {
+        # A mail is read by whoever sees the screen, and kept by others for years.
+        "approval": approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval,
+        "effect": effect_of(approval),
+        "link": f"{base_url.rstrip('/')}/{token}" if token else None,
+        "reminder": reminder,
+        "most": CLAIMS_SHOWN,
+    }
+    subject = f"{'Reminder' if reminder else 'Please decide'}: {approval.preview.title}"
+    subject = shortly(unlinked(visible(subject)), LONGEST_SUBJECT_CHARACTERS)
+    return subject, render("mail.txt", **given), render("mail.html", **given)
+
+
+def half_of_the_time(approval: Approval) -> float:
+    return (approval.created_at + approval.expires_at) / 2
+
+
+def _claim(approval: Approval, token: str | None, now: float) -> Approval:
+    last = approval.mails + 1 >= MOST_ATTEMPTS
+    again = None if last else now + TRY_AGAIN_SECONDS[approval.mails]
+    links = (*approval.links, hash_of(token)) if token else approval.links
+    return approval.model_copy(update={"mails": approval.mails + 1, "mail_at": again, "links": links})
+
+
+async def _sent(services: Services, approval: Approval, now: float) -> Approval:
+    audit, half = _line(now, "mailed"), half_of_the_time(approval)
+    next_mail = half if now < half and approval.mails < MOST_ATTEMPTS else None
+    while True:
+        mail_at = next_mail if approval.status == "pending" else None
+        noted = await _put(services, approval, mail_at=mail_at, audit=(*approval.audit, audit))
+        if noted:
+            return noted
+        approval = await services.approvals.get(approval.user_id, approval.id)
+
+
+async def _changed(services: Services, approval: Approval, **changes: Any) -> Approval:
+    return await _put(services, approval, **changes) or await services.approvals.get(approval.user_id, approval.id)
+
+
+async def _put(services: Services, approval: Approval, **changes: Any) -> Approval | None:
+    return await services.approvals.put(approval, approval.model_copy(update=changes))
+
+
+def _line(now: float, what: str) -> str:
+    return f"{to_datetime(now).isoformat()} {what}"

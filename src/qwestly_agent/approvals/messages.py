@@ -1,0 +1,56 @@
+"""What a model is told of an approval: that it waits, and later, once, what became of it."""
+
+from collections.abc import Mapping
+
+from qwestly_agent.domain.approval import Approval, Status
+from qwestly_agent.stores.drafts import DraftStatus
+
+NOTHING_NEW = "Do not propose the same again; you will be told what becomes of it."
+
+DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
+    "rejected": ("rejected", "You said no, so it was not published"),
+    "expired": ("expired", "Nobody decided in time, so it was not published"),
+    "revised": ("drafted", "Drafted, but no longer at work. Ask for it anew"),
+    # What then becomes of the yes is told as it comes about.
+    "approved": ("drafted", "Drafted"),
+    "changed": ("drafted", "Drafted, but your card had changed meanwhile. Ask for it anew"),
+}
+"""Where a pipeline no longer goes on after it: what becomes of its draft, and what its user reads of it."""
+
+
+def waiting(approval: Approval) -> str:
+    """The result of the call that asked."""
+    where = " It stands in their queue; go on without it." if approval.answer == "queue" else ""
+    return f"Waiting for the user's decision on “{approval.preview.title}” ({approval.id}).{where} {NOTHING_NEW}"
+
+
+def news_of(approval: Approval) -> str:
+    """What became of it, in one line."""
+    what = f"“{approval.preview.title}” ({approval.tool}, {approval.id})"
+    because = f" They wrote: “{approval.reason}”" if approval.reason else ""
+    match approval.status:
+        case "pending":
+            return f"{what} waits for the user's decision."
+        case "rejected":
+            return f"The user said no to {what}. Do not propose it again unless they ask for it.{because}"
+        case "revised" if approval.task_token:
+            return f"The user wants {what} otherwise; it is being drafted anew already, so propose nothing.{because}"
+        case "revised":
+            return f"The user wants {what} otherwise. Propose it anew as they say.{because}"
+        case "expired" if approval.outcome:
+            return f"{what} is not asked any more. {approval.outcome}"
+        case "expired":
+            return f"Nobody decided on {what} in time, so nothing was done."
+        case "approved" | "executing":
+            return f"The user said yes to {what}; it is being carried out."
+        case "changed" if approval.decided_by == "nobody":
+            return f"{what} is not asked any more. {approval.outcome}"
+        case "changed":
+            return f"The user said yes to {what}. {approval.outcome}"
+        case "done" | "failed" | "unknown":
+            return f"The user said yes to {what}. {approval.outcome}{_edited(approval)}{because}"
+
+
+def _edited(approval: Approval) -> str:
+    """What was done is what stands in the record, which may be other than what the model proposed."""
+    return f" As they put it: {approval.args}" if any(" edit " in line for line in approval.audit) else ""

@@ -1,0 +1,153 @@
+"""The brake: everything of a user that runs is stopped, nothing begins, and what waits for a person goes on waiting."""
+
+import asyncio
+from collections.abc import Collection, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.signals import Signals
+
+PATIENCE_SECONDS = 30.0
+"""After which the receipt says what could not be stopped."""
+LOOK_SECONDS = 0.1
+WATCH_SECONDS = 0.3
+
+T = TypeVar("T")
+
+State = Literal["running", "pausing", "paused", "partial"]
+
+
+class Receipt(BaseModel):
+    """Of runs, by their ids: what the brake stopped, what had finished by itself, and what it could not stop."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stopped: tuple[str, ...] = ()
+    finished: tuple[str, ...] = ()
+    running: tuple[str, ...] = ()
+
+
+class Standing(BaseModel):
+    """Whether the agent may run, as its user sees it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    state: State
+    since: float | None = None
+    """Seconds since the epoch."""
+    receipt: Receipt | None = None
+    """None while it is not yet known."""
+    everybody: bool = False
+    """Whether operators have pulled the brake for all users."""
+
+
+async def standing(signals: Signals, whose: str) -> Standing:
+    own, everybody = await asyncio.gather(signals.brake(whose), signals.brake(EVERYBODY))
+    pulled = own or everybody
+    if pulled is None:
+        return Standing(state="running")
+    receipt = Receipt.model_validate(pulled.receipt) if pulled.receipt is not None else None
+    state: State = "pausing" if receipt is None else "partial" if receipt.running else "paused"
+    return Standing(state=state, since=pulled.since, receipt=receipt, everybody=everybody is not None)
+
+
+class Runs(Protocol):
+    """Those that a brake is pulled for."""
+
+    async def running(self, now: float) -> set[str]: ...
+
+    async def braked(self, run_ids: Collection[str]) -> set[str]:
+        """Those of these runs that the brake ended."""
+        ...
+
+
+@dataclass(frozen=True)
+class RunsOf:
+    """One user's: turns, pipelines, and effects that are being carried out."""
+
+    user_id: str
+    conversations: Conversations
+    drafts: Drafts
+    approvals: Approvals
+
+    async def running(self, now: float) -> set[str]:
+        found = await asyncio.gather(
+            self.conversations.running(self.user_id, now),
+            self.drafts.running(self.user_id),
+            self.approvals.executing(self.user_id),
+        )
+        return set().union(*found)
+
+    async def braked(self, run_ids: Collection[str]) -> set[str]:
+        stopped = await asyncio.gather(
+            self.conversations.braked(self.user_id, run_ids), self.drafts.stopped(self.user_id, run_ids)
+        )
+        return set().union(*stopped)
+
+
+async def pull(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Standing:
+    """Brake these runs (a user's or `EVERYBODY`'s), wait until none runs, and keep the receipt."""
+    caught = await runs.running(clock())
+    await signals.brake_on(whose, clock())
+    pulled = await signals.brake(whose)
+    left = await runs.running(clock())
+    caught |= left
+    for _ in range(round(PATIENCE_SECONDS / LOOK_SECONDS)):
+        if not left:
+            break
+        await asyncio.sleep(LOOK_SECONDS)
+        left = await runs.running(clock())
+    over = caught - left
+    stopped = await runs.braked(over) if over else set[str]()
+    if pulled:
+        # A second pull of the same brake adds to what the first one ended.
+        earlier = Receipt.model_validate(pulled.receipt) if pulled.receipt else Receipt()
+        stopped |= set(earlier.stopped)
+        finished = (over | set(earlier.finished)) - stopped
+        receipt = Receipt(stopped=_sorted(stopped), finished=_sorted(finished), running=_sorted(left))
+        await signals.keep_receipt(whose, pulled.since, receipt.model_dump(mode="json"))
+    return await standing(signals, whose)
+
+
+async def check(signals: Signals, user_id: str) -> None:
+    """A fresh look. Raises `Braked`, and what keeps everybody from knowing."""
+    await asyncio.gather(signals.check_brake(user_id), signals.check_brake(EVERYBODY))
+
+
+async def unless_braked(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
+    """What the work answers. It does not begin, or is cancelled, where the brake is on or nobody can tell: then that is
+    raised."""
+    try:
+        await check(signals, user_id)
+    except BaseException:
+        work.close()
+        raise
+    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(_watch(signals, user_id))
+    try:
+        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        return await watching  # which ends by raising
+    finally:
+        for task in (working, watching):
+            task.cancel()
+            with suppress(BaseException):
+                await task
+
+
+async def _watch(signals: Signals, user_id: str) -> Any:
+    while True:
+        await asyncio.sleep(WATCH_SECONDS)
+        await check(signals, user_id)
+
+
+def _sorted(runs: Collection[str]) -> tuple[str, ...]:
+    return tuple(sorted(runs))

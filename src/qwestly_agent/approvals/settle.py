@@ -1,0 +1,35 @@
+"""A person's answer and all that can follow it at once: the execution is told, or what was allowed is done."""
+
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.end import finish, tell_execution
+from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.approval import Approval, DecidedBy
+from qwestly_agent.services import Services
+
+
+async def settle(
+    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+) -> Approval:
+    """The record after this decision and what could follow it at once. Raises what `decide` raises.
+
+    Only the decision that counted is followed up. Where that fails, the decision stands and the sweep goes on.
+    """
+    approval, counted = await decide(services, user_id, approval_id, decision, by=by, where=where)
+    return await _follow_up(services, approval) if counted else approval
+
+
+async def _follow_up(services: Services, approval: Approval) -> Approval:
+    try:
+        if approval.waits_for_execution:
+            approval = await tell_execution(services, approval)
+        if approval.task_token:  # its execution goes on
+            return approval
+        return await finish(services, await carry_out(services, approval.user_id, approval.id))
+    except (AgentError, PyMongoError) as error:
+        line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}
+        services.logger.warning(Event.REQUEST_FAILED, extra=line)
+        return approval

@@ -1,0 +1,1 @@
+"""Imported by everything, and imports nothing of ours."""

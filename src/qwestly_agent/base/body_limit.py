@@ -1,0 +1,57 @@
+"""Requests' bodies, of bounded length."""
+
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from qwestly_agent.base.errors import AgentError, Invalid, TooLong
+
+
+class BoundedBody:
+    """Middleware that reads each body before its route does, and answers 413 to one of more than `most_bytes`.
+
+    It counts what comes: a chunked body names no length, and a named length proves nothing.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        most_bytes: int,
+        too_long: str,
+        cut_off: str,
+        answer: Callable[[Request, Exception], Awaitable[Response]],
+    ) -> None:
+        self._app, self._most_bytes = app, most_bytes
+        self._too_long, self._cut_off = too_long, cut_off
+        self._answer = answer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            body = await self._read(request)
+        except AgentError as error:
+            response = await self._answer(request, error)
+            await response(scope, receive, send)
+            return
+        messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return messages.pop() if messages else await receive()
+
+        await self._app(scope, receive_again, send)
+
+    async def _read(self, request: Request) -> bytes:
+        body = bytearray()
+        try:
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > self._most_bytes:
+                    raise TooLong(self._too_long)
+        except ClientDisconnect:
+            raise Invalid(self._cut_off) from None
+        return bytes(body)

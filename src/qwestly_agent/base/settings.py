@@ -1,0 +1,153 @@
+"""The only reader of the environment.
+
+A value is a literal or a reference (`ssm:/path`, `secret:name`); `bootstrap` resolves references, so that production
+keeps no secret in its environment and the laptop needs no cloud.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, Self, TypeGuard
+
+from qwestly_agent.base.errors import InvalidSettings
+
+MINIMUM_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Each field is the environment variable of the same name in capitals; one without a default is required."""
+
+    mongodb_uri: str = field(repr=False)
+    mongodb_database: str
+    qwestly_agent_shared_secret: str = field(default="", repr=False)
+    """Verifies the candidate app's tokens; several, separated by commas, while one is rotated out. Empty where nobody
+    signs in."""
+    qwestly_jwt_audience: str = ""
+    qwestly_jwt_issuer: str = ""
+    qwestly_candidate_api_secret: str = field(default="", repr=False)
+    """Signs our own tokens towards the candidate app."""
+    candidate_api_url: str = ""
+    """Of the candidate app's write API, with its path: docs/candidate-app-api.yaml."""
+    approve_url: str = ""
+    """Where the links in mails lead to."""
+    mail_from: str = ""
+    task_token_key: str = ""
+    """The KMS key, or its alias, that seals task tokens."""
+    card_machine_arn: str = ""
+    """The state machine that makes cards."""
+    memory_machine_arn: str = ""
+    """The state machine that reads conversations for what to remember."""
+    deepseek_api_key: str = field(default="", repr=False)
+    openai_api_key: str = field(default="", repr=False)
+    model_base_url: str = ""
+    """Any OpenAI-compatible server; wins over the providers' own addresses."""
+    embeddings_base_url: str = ""
+    model_fast: str = ""
+    """`provider:name`, in place of the model that routes, extracts and answers."""
+    model_pro: str = ""
+    """`provider:name`, in place of the model that writes what people read and judge."""
+    model_fallback: str = ""
+    """`provider:name`, asked where the first provider cannot answer; empty for none."""
+    model_judge: str = ""
+    """`provider:name`, in place of the other tier's model, by which what one tier wrote is judged."""
+    agent_design: str = "default"
+    """The design of new conversations."""
+    link_hosts: str = "qwestly.com"
+    """Where links and images in an answer may point to, separated by commas, each with its subdomains: none that counts
+    visits for strangers, or passes people on to where they like."""
+    turn_ceiling_usd: float = 0.05
+    """No model request once a turn has cost so much."""
+    day_ceiling_usd: float = 1.0
+    """The same for all turns of a user on one day of UTC."""
+    running_turns: int = 3
+    """So many of a user at once."""
+    messages_a_minute: int = 20
+    """So many from a user; 1,000 and more is no limit."""
+    memory_grey_from: float = 0.4
+    """The cosine from which a model compares two memories at night. Those that share words it compares in any case."""
+    memory_forgotten_from: float = 0.6
+    """The estimated cosine from which new words may be what was forgotten, so that their user is asked. With a real
+    embedding 75 % of retellings lie there, and 10 % of other matters of the same person; the estimate adds a standard
+    deviation of 0.07."""
+    join_window_ms: float = 80
+    """Words that a model sends within so many milliseconds go on together; 0 joins none."""
+    log_level: str = "INFO"
+
+    @classmethod
+    def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """Raises `InvalidSettings`, which names every missing variable at once."""
+        environment = os.environ if environment is None else environment
+        given = {f.name: value for f in fields(cls) if (value := environment.get(f.name.upper(), "").strip())}
+        missing = [f.name.upper() for f in fields(cls) if f.default is MISSING and f.name not in given]
+        if missing:
+            raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
+        return cls(**{name: _typed(cls, name, value) for name, value in given.items()})
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        return tuple(host.strip().lower() for host in self.link_hosts.split(",") if host.strip())
+
+    @property
+    def shared_secrets(self) -> tuple[str, ...]:
+        """The accepted secrets, the current one first."""
+        return tuple(secret.strip() for secret in self.qwestly_agent_shared_secret.split(",") if secret.strip())
+
+    def resolve(self, look_up: Callable[[str], str]) -> Self:
+        """These settings with `look_up(reference)` in place of each reference, checked as a whole.
+
+        Raises `InvalidSettings` for a secret that is shorter than 32 bytes, is a key file, or signs in both directions.
+        """
+        references = {f.name: value for f in fields(self) if is_reference(value := getattr(self, f.name))}
+        resolved = replace(self, **{name: look_up(value).strip() for name, value in references.items()})
+        own = resolved.qwestly_candidate_api_secret
+        given = resolved.qwestly_agent_shared_secret and (resolved.shared_secrets or ("",))
+        if given and any(len(s.encode()) < MINIMUM_SECRET_BYTES for s in given):
+            raise InvalidSettings(
+                f"QWESTLY_AGENT_SHARED_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, each of several too."
+            )
+        if own and (len(own.encode()) < MINIMUM_SECRET_BYTES or own in resolved.shared_secrets):
+            raise InvalidSettings(
+                f"QWESTLY_CANDIDATE_API_SECRET must be at least {MINIMUM_SECRET_BYTES} bytes long, and none of those "
+                "that sign users in."
+            )
+        for name, secrets in (("QWESTLY_AGENT_SHARED_SECRET", given or ()), ("QWESTLY_CANDIDATE_API_SECRET", (own,))):
+            if any(_is_key_file(secret) for secret in secrets if secret):
+                raise InvalidSettings(f"{name} must be a random text. This is a key file (PEM, SSH or JWK).")
+        return resolved
+
+    def needs(self, *names: str) -> None:
+        """Raises `InvalidSettings`, which names every one of these that is empty."""
+        if missing := [name.upper() for name in names if not getattr(self, name)]:
+            raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
+
+
+def _typed(settings: type[Settings], name: str, value: str) -> Any:
+    kind = type(getattr(settings, name, ""))  # a field's default; a required one is text
+    if kind not in (int, float):
+        return value
+    try:
+        return _not_negative(kind(value))
+    except ValueError:
+        raise InvalidSettings(f"{name.upper()} must be a number that is not negative.") from None
+
+
+def _not_negative(number: float) -> float:
+    if not number >= 0:
+        raise ValueError
+    return number
+
+
+def _is_key_file(secret: str) -> bool:
+    import jwt  # late: most doors have no secret, and it takes long to import
+
+    try:
+        jwt.get_algorithm_by_name("HS256").prepare_key(secret)
+    except jwt.InvalidKeyError:  # also at each token that is signed or verified with it
+        return True
+    return False
+
+
+def is_reference(value: object) -> TypeGuard[str]:
+    """Whether a value names where the real one is kept, as `ssm:/path` or `secret:name`."""
+    return isinstance(value, str) and value.startswith(("ssm:", "secret:"))

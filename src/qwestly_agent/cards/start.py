@@ -1,0 +1,122 @@
+"""What a run's tools may do about cards: have one made, and have texts for a profile written."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+from qwestly_agent.approvals.pause import unless_braked
+from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.cards.outline import HEADLINES, LINKEDIN_ABOUT, Outlined
+from qwestly_agent.domain.approval import digest_of
+from qwestly_agent.domain.card import NOT_DRAFTED, CheckedCard, Section, Style
+from qwestly_agent.services import ModelServices
+from qwestly_agent.stores.drafts import Draft, DraftKind
+
+MOST_UNDER_WAY = 50
+MOST_WAITING = 5
+"""Cards of one user that wait for their decision, or are being made."""
+ALIVE_SECONDS = 900.0
+"""A card that was not heard of for so long is not being made any more, whatever its draft says."""
+
+
+@dataclass(frozen=True)
+class ProfileText:
+    draft_id: str
+    checked: CheckedCard
+    unchanged: bool
+    """Whether it says what the version before said, word for word."""
+
+
+@dataclass(frozen=True)
+class Cards:
+    """Of one run, on behalf of its user."""
+
+    services: ModelServices
+    user_id: str
+    run_id: str
+    conversation_id: str
+
+    async def start(self, style: Style, wish: str) -> Draft:
+        """The draft of a card that is being made from now on, or is already. Raises `Invalid` and `Unavailable`."""
+        drafts = await self.services.drafts.under_way(self.user_id, MOST_UNDER_WAY)
+        if not wish and (making := self._being_made(drafts, style)):
+            return making
+        if len(drafts) >= MOST_WAITING:
+            raise Invalid("Several cards wait for the user's decision already. Ask them to decide on those first.")
+        draft = self._draft("card", style, "Beginning", wish)
+        await self.services.drafts.add(draft)
+        given = {"user_id": self.user_id, "draft_id": draft.id, "run_id": self.run_id}
+        try:
+            await self.services.workflows.start(self.services.settings.card_machine_arn, f"card-{draft.id}", given)
+        except Unavailable:
+            now = self.services.clock()
+            await self.services.drafts.tell(self.user_id, draft.id, now, status="failed", label=NOT_DRAFTED)
+            raise
+        return draft
+
+    async def about(self, style: Style, wish: str, revises: str = "") -> ProfileText:
+        """An About section; another version of the draft `revises` where that is given. Raises `NotFound` and what
+        `write_profile_text` raises."""
+        before = await self._about_before(revises) if revises else None
+        return await self._profile_text("about", LINKEDIN_ABOUT, style, wish, before, revises)
+
+    async def headlines(self, wish: str) -> ProfileText:
+        """Raises what `write_profile_text` raises."""
+        return await self._profile_text("headlines", HEADLINES, "concise", wish)
+
+    async def _profile_text(
+        self,
+        kind: DraftKind,
+        outlined: Outlined,
+        style: Style,
+        wish: str,
+        before: Section | None = None,
+        revises: str = "",
+    ) -> ProfileText:
+        # Here and not above: what reads figures takes long to compile, and few turns write such a text.
+        from qwestly_agent.cards.profile_texts import write_profile_text
+
+        draft = self._draft(kind, style, "Drafted", wish, revises)
+        with suppress(NotFound):  # asked for twice in one turn, it is what was shown first
+            kept = await self.services.drafts.get(self.user_id, draft.id)
+            return ProfileText(draft.id, CheckedCard.model_validate(kept.parts["card"]["checked"]), False)
+        work = write_profile_text(self.services, draft, outlined, [wish] if wish else [], before)
+        checked = await unless_braked(self.services.signals, self.user_id, work)
+        unchanged = before is not None and [c.text for c in before.claims] == [c.text for c in checked.card.claims]
+        return ProfileText(draft.id, checked, unchanged)
+
+    async def _about_before(self, draft_id: str) -> Section:
+        draft = await self.services.drafts.get(self.user_id, draft_id)
+        if draft.kind != "about" or "card" not in draft.parts:
+            raise NotFound("There is no About section in this draft.")
+        [section] = CheckedCard.model_validate(draft.parts["card"]["checked"]).card.sections
+        return section
+
+    def _being_made(self, drafts: Sequence[Draft], style: Style) -> Draft | None:
+        since = self.services.clock() - ALIVE_SECONDS
+        return next(
+            (
+                each
+                for each in drafts
+                if (each.kind, each.status, each.style) == ("card", "running", style) and each.updated_at > since
+            ),
+            None,
+        )
+
+    def _draft(self, kind: DraftKind, style: Style, label: str, wish: str, revises: str = "") -> Draft:
+        now = self.services.clock()
+        # The same for the same wish of the same run, should it be made twice.
+        name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style, wish, revises)[:32]
+        return Draft(
+            id=f"{kind}_{name}",
+            user_id=self.user_id,
+            run_id=self.run_id,
+            conversation_id=self.conversation_id,
+            kind=kind,
+            style=style,
+            status="running" if kind == "card" else "drafted",
+            label=label,
+            created_at=now,
+            updated_at=now,
+            parts={"wish": wish} if wish else {},
+        )

@@ -1,0 +1,92 @@
+"""Approvals in a turn: what its user decided with it, and what the model is told of decisions, once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic_ai.framing import wrap
+from pydantic_ai.messages import CapabilityEvent
+
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.messages import news_of
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.base.errors import Changed, NotFound
+from qwestly_agent.chat.draft_view import DraftView
+from qwestly_agent.chat.request import Decided
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.services import Services
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
+
+
+@dataclass(frozen=True)
+class Settled:
+    """A decision of this turn, with the record after it."""
+
+    decided: Decided
+    approval: Approval
+
+
+@dataclass(frozen=True)
+class Approvals:
+    """Of a turn."""
+
+    settled: tuple[Settled, ...]
+    news: Sequence[Approval]
+    """What its model is told."""
+    failed: Sequence[Draft] = ()
+    """What was drafted beside the conversation and failed: its user and its model are told."""
+
+
+async def settle_all(
+    services: Services,
+    user_id: str,
+    conversation_id: str,
+    decisions: Sequence[Decided],
+    *,
+    ours_alone: bool,
+    where: str,
+) -> tuple[Settled, ...]:
+    """Those of these decisions that are about records of this conversation.
+
+    `ours_alone`: one that is about no such record is an error, where the client cannot have it from an old message.
+    Raises `NotFound`, `Braked`, `Changed` and `Invalid`; what was decided before stays decided.
+    """
+    settled: list[Settled] = []
+    for decided in decisions:
+        try:
+            before = await services.approvals.get(user_id, decided.approval_id)
+            if before.conversation_id != conversation_id:
+                raise NotFound("There is no such approval.")
+        except NotFound:
+            if ours_alone:
+                raise
+            continue
+        decision = Decision(
+            decision=decided.verb,
+            args_digest=before.args_digest if decided.args_digest is None else decided.args_digest,
+            args=decided.args,
+            reason=decided.reason,
+        )
+        approval = await settle(services, user_id, decided.approval_id, decision, by="chat", where=where)
+        settled.append(Settled(decided, approval))
+    return tuple(settled)
+
+
+@dataclass(kw_only=True)
+class DraftFailed(CapabilityEvent, namespace="qwestly"):
+    draft: DraftView
+
+
+def note_of(approvals: Approvals) -> str:
+    lines = [news_of(each) for each in approvals.news]
+    lines += [
+        f"The {each.kind} that was being drafted ({each.id}) failed: “{each.label}”." for each in approvals.failed
+    ]
+    return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(line)}" for line in lines)) if lines else ""
+
+
+def nothing_new(settled: Sequence[Settled]) -> Changed:
+    """Where all that a client decided was decided, and told, before."""
+    outcomes = " ".join(filter(None, (each.approval.outcome for each in settled)))
+    return Changed(f"That was answered already. {outcomes}".strip())

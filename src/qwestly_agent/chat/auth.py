@@ -1,0 +1,70 @@
+"""Who is speaking: the candidate app's token, verified. A `user_id` comes from here and from nowhere else."""
+
+import re
+
+import jwt
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.errors import Unauthorized
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.domain.approval import EVERYBODY
+
+OUR_ISSUER = "qwestly-agent"
+"""Issues our own tokens towards the candidate app; never accepted here, even where the secrets were mixed up."""
+LONGEST_LIFE_SECONDS = 15 * 60
+CLOCK_SKEW_SECONDS = 30
+"""How far the candidate app's clock may run ahead of ours."""
+LONGEST_TOKEN_CHARACTERS = 4096
+
+_COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
+"""Without the padding that PyJWT takes and RFC 7515 (2) does not: one token has one form."""
+
+
+class _Claims(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    user_id: str = Field(min_length=1, max_length=256)
+    exp: FiniteFloat
+    nbf: FiniteFloat = 0
+    iss: str | None = None
+
+
+def verify_token(token: str, settings: Settings, clock: Clock) -> str:
+    """The `user_id` of an HS256 token that expires within 15 minutes; raises `Unauthorized` for everything else."""
+    if len(token) <= LONGEST_TOKEN_CHARACTERS and _COMPACT.fullmatch(token):
+        for secret in settings.shared_secrets:
+            try:
+                return _user_id(_Claims.model_validate(_decode(token, secret, settings)), clock())
+            except jwt.InvalidSignatureError:
+                continue
+            except (jwt.InvalidTokenError, ValidationError):
+                break
+    raise Unauthorized
+
+
+def _decode(token: str, secret: str, settings: Settings) -> dict[str, object]:
+    audience, issuer = settings.qwestly_jwt_audience or None, settings.qwestly_jwt_issuer or None
+    return jwt.decode(
+        token,
+        secret,
+        algorithms=["HS256"],
+        audience=audience,
+        issuer=issuer,
+        options={
+            "require": ["exp", "user_id", *(["aud"] if audience else []), *(["iss"] if issuer else [])],
+            "verify_aud": audience is not None,
+            # The library asks the system's clock; ours is an argument, so `_user_id` compares the times.
+            "verify_exp": False,
+            "verify_nbf": False,
+            "verify_iat": False,
+        },
+    )
+
+
+def _user_id(claims: _Claims, now: float) -> str:
+    in_force = claims.nbf <= now + CLOCK_SKEW_SECONDS and now < claims.exp
+    short_lived = claims.exp <= now + LONGEST_LIFE_SECONDS + CLOCK_SKEW_SECONDS
+    if not (in_force and short_lived) or claims.iss == OUR_ISSUER or claims.user_id == EVERYBODY:
+        raise Unauthorized
+    return claims.user_id

@@ -1,0 +1,296 @@
+"""How a turn begins: one round trip that claims the conversation and brings all that the prompt needs."""
+
+import asyncio
+from collections.abc import Coroutine
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pymongo
+from pydantic import ValidationError
+
+from qwestly_agent.agents.base import Design
+from qwestly_agent.agents.registry import find_design
+from qwestly_agent.approvals import pause
+from qwestly_agent.base.errors import (
+    Braked,
+    Changed,
+    ConversationBusy,
+    Invalid,
+    InvalidSettings,
+    NotFound,
+    OverBudget,
+    TooManyTurns,
+    Unavailable,
+)
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.chat.admission import admit
+from qwestly_agent.chat.approval_updates import Approvals, nothing_new, settle_all
+from qwestly_agent.chat.context import Context, make_context
+from qwestly_agent.chat.request import TurnRequest
+from qwestly_agent.chat.run import LAST_TRY_SECONDS, Turn
+from qwestly_agent.chat.services import ChatServices
+from qwestly_agent.chat.window import READ_LIMIT
+from qwestly_agent.domain.approval import Approval, Level
+from qwestly_agent.domain.memory import Found, Memory
+from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
+from qwestly_agent.stores.conversations import Claim, Message, NewTurn
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.usage import Load
+
+MOST_DRAFTS_TOLD = 5
+
+
+@dataclass(frozen=True)
+class _Said:
+    """The newest messages, and the turn of the posted message id where it was posted before."""
+
+    recent: list[Message]
+    exchange: list[Message]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a context made now would be made of."""
+
+    profile: dict[str, Any]
+    memories: list[Memory]
+    """The most salient, and one more where there are more."""
+    by_words: list[Found] | None
+    """The best for the first message; None where the conversation is probably not new."""
+    last_withdrawn: float | None
+    level: Level
+    news: list[Approval]
+    """Of approvals, what the model was not told."""
+    failed: list[Draft]
+    """Of drafts, those that failed, which it was not told either."""
+
+
+async def open_turn(services: ChatServices, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
+    """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`,
+    `TooManyTurns`, `OverBudget`, `Braked`. `where` is what the audit of decisions shall know of their origin."""
+    turn = NewTurn(
+        run_id=services.new_id(),
+        message_id=request.message_id or f"msg_{services.new_id()}",
+        text=request.text,
+        started_at=services.clock(),
+    )
+    conversation_id = request.conversation_id or services.new_id()
+    entering = asyncio.ensure_future(services.usage.enter(user_id, turn.run_id, turn.started_at))
+    reading = asyncio.gather(
+        _read_said(services, user_id, conversation_id, request),
+        _read_known(services, user_id, conversation_id, request),
+        entering,
+    )
+    try:
+        claim = await _claim(services, user_id, conversation_id, turn, request)
+    except BaseException:
+        # Not cancelled: a read that waits for a server could leave the driver's lock behind, and a live one loses its
+        # connection. The driver's own timeout bounds them.
+        await asyncio.gather(reading, return_exceptions=True)
+        with pymongo.timeout(LAST_TRY_SECONDS):
+            await _tried(services, _leave(services, user_id, turn, entering))
+        raise
+    try:
+        said, known, load = await reading
+        await admit(services, user_id, load, turn.started_at)
+        read_at = turn.started_at
+        approvals = replace(await _approvals(services, claim, request, known.news, where), failed=known.failed)
+        if approvals.settled:  # what was decided may have changed what was read beside it
+            read_at = services.clock()
+            said, known = await asyncio.gather(
+                _read_said(services, user_id, conversation_id, request),
+                _read_known(services, user_id, conversation_id, request),
+            )
+        return await _prepare(services, claim, request, said, known, load, approvals, read_at, deadline)
+    except (Invalid, Changed, NotFound, TooManyTurns, OverBudget, Braked):
+        await asyncio.gather(services.conversations.withdraw(claim), _leave(services, user_id, turn, entering))
+        raise
+    except BaseException:
+        # The user's message stays in the claim, and the next turn finds it there.
+        with pymongo.timeout(LAST_TRY_SECONDS):
+            abandoning = services.conversations.abandon(claim)
+            await _tried(services, abandoning, _leave(services, user_id, turn, entering))
+        raise
+
+
+async def _tried(services: ChatServices, *what: Coroutine[Any, Any, None]) -> None:
+    for error in await asyncio.gather(*what, return_exceptions=True):
+        if error:
+            services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+
+
+async def _leave(services: ChatServices, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
+    await asyncio.wait([entering])  # which could otherwise come after it, and stay
+    await services.usage.leave(user_id, turn.run_id, turn.started_at)
+
+
+async def _claim(
+    services: ChatServices, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
+) -> Claim:
+    conversations, design = services.conversations, services.settings.agent_design
+    if request.likely_new:
+        created = await conversations.create(user_id, conversation_id, turn, design)
+        return created or await conversations.claim(user_id, conversation_id, turn)
+    try:
+        return await conversations.claim(user_id, conversation_id, turn)
+    except NotFound:
+        # Ids that the AI SDK mints create a conversation; a plain client only knows those that we gave it.
+        if request.protocol == "plain" or request.text is None:
+            raise
+        created = await conversations.create(user_id, conversation_id, turn, design)
+        if created is None:  # somebody else has, this very moment
+            raise ConversationBusy(retry_after=1) from None
+        return created
+
+
+async def _read_said(services: ChatServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
+    conversations = services.conversations
+    recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
+    if request.message_id is None:
+        return _Said(await recent, [])
+    return _Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
+
+
+async def _read_known(services: ChatServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:
+    """Raises `Braked`."""
+    profile, (memories, by_words), last_withdrawn, level, (news, failed), _ = await asyncio.gather(
+        services.profiles.summary(user_id),
+        _read_memories(services, user_id, request),
+        services.memories.last_withdrawn(user_id),
+        services.autonomy.level(user_id),
+        asyncio.gather(
+            services.approvals.news(user_id, conversation_id),
+            services.drafts.news(user_id, conversation_id, MOST_DRAFTS_TOLD),
+        ),
+        pause.check(services.signals, user_id),
+    )
+    return _Known(profile, memories, by_words, last_withdrawn, level, news, failed)
+
+
+async def _read_memories(
+    services: ChatServices, user_id: str, request: TurnRequest
+) -> tuple[list[Memory], list[Found] | None]:
+    salient = services.memories.most_salient(user_id, MOST_SALIENT + 1)
+    if not request.likely_new or not request.text:
+        return await salient, None
+    return await asyncio.gather(salient, best_by_words(services, user_id, request.text))
+
+
+async def _approvals(
+    services: ChatServices, claim: Claim, request: TurnRequest, news: list[Approval], where: str
+) -> Approvals:
+    """What the user decides with this turn, and what the model is told of decisions by it."""
+    if not request.decisions:
+        return Approvals((), news)
+    settled = await settle_all(
+        services,
+        claim.user_id,
+        claim.conversation_id,
+        request.decisions,
+        ours_alone=request.protocol == "plain",
+        where=where,
+    )
+    news = await services.approvals.news(claim.user_id, claim.conversation_id)
+    if request.text is None and not news:
+        raise nothing_new(settled)
+    return Approvals(settled, news)
+
+
+async def _prepare(
+    services: ChatServices,
+    claim: Claim,
+    request: TurnRequest,
+    said: _Said,
+    known: _Known,
+    load: Load,
+    approvals: Approvals,
+    read_at: float,
+    deadline: float,
+) -> Turn:
+    claim, said = await _up_to_date(services, claim, request, said)
+    design = _design_of(claim)
+    earlier = _earlier(request, said)
+    asked = earlier[0] if earlier else None
+    text = asked.content if asked and request.regenerate else request.text or ""
+    return Turn(
+        services=services,
+        claim=claim,
+        design=design,
+        text=text,
+        message_id=asked.id if asked else claim.turn.message_id,
+        history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
+        context=await _context(services, claim, design, known, text),
+        load=load,
+        level=known.level,
+        deadline=deadline,
+        approvals=approvals,
+        read_at=read_at,
+        continues=request.continues or next((each.continues for each in earlier if each.continues), None),
+        replaced=earlier,
+        answered=_answered(request, earlier),
+    )
+
+
+async def _up_to_date(services: ChatServices, claim: Claim, request: TurnRequest, said: _Said) -> tuple[Claim, _Said]:
+    """The reads ran beside the claim: read again where they saw a moment before it, or a killed turn left something."""
+    last_seq = claim.last_seq
+    if claim.abandoned:
+        services.logger.warning(
+            Event.TURN_RECOVERED,
+            extra={"run_id": claim.turn.run_id, "killed": [turn.run_id for turn in claim.abandoned]},
+        )
+        last_seq = await services.conversations.recover(claim)
+    elif (said.recent[-1].seq if said.recent else 0) == last_seq:
+        return claim, said
+    said = await _read_said(services, claim.user_id, claim.conversation_id, request)
+    return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
+
+
+def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
+    """The turn that answered this message before, or tried to; empty for a new message."""
+    last = [message for message in said.recent if message.run_id == said.recent[-1].run_id]
+    if request.text is None and not request.regenerate:
+        return []
+    if not request.regenerate:
+        if said.exchange and said.exchange[0].content != request.text and said.exchange != last:
+            raise Changed("Only the last message can be written anew.")
+        return said.exchange
+    if request.text is not None and not said.exchange:
+        return []  # it never reached us
+    if not last:
+        raise Invalid("There is no answer to make again.")
+    if any(message.withheld for message in last if message.role == "user"):
+        raise Changed("This tells something that you had forgotten. Please write it anew.")
+    named = {name for message in last for name in (message.id, message.continues)}
+    # An answer that goes on after a decision is one message to the client, and named by what its user wrote.
+    asked = said.exchange == last or any(message.id in named for message in said.exchange)
+    if (said.exchange and not asked) or (request.regenerates or last[0].id) not in named:
+        raise Changed("Only the last answer can be made again.")
+    return last
+
+
+def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
+    """What the same message was answered already."""
+    if not earlier or request.regenerate or request.text != earlier[0].content:
+        return None
+    return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
+
+
+async def _context(services: ChatServices, claim: Claim, design: Design, known: _Known, message: str) -> Context:
+    def made(memories: list[Memory]) -> Context:
+        return make_context(known.profile, memories, known.level, design.prompt_version, claim.turn.started_at)
+
+    # None yet, or one of an earlier version, is not valid.
+    with suppress(ValidationError):
+        kept = Context.model_validate(claim.context)
+        if kept.still_holds(made(known.memories), known.last_withdrawn):
+            return kept
+    return made(await first_memories(services, claim.user_id, message, known.memories, known.by_words))
+
+
+def _design_of(claim: Claim) -> Design:
+    try:
+        return find_design(claim.design)
+    except InvalidSettings as error:
+        raise Unavailable("This conversation cannot go on as it began. Please start a new one.") from error

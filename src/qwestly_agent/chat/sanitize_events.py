@@ -1,0 +1,116 @@
+"""A run's events as a client may be shown them: no link or image leads out of the allowed hosts, and nothing is in them
+that a person cannot see. What is kept of the run is put the same way, so that a conversation reads again as it was."""
+
+from collections.abc import AsyncIterator, Collection
+from dataclasses import replace
+
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    ModelMessage,
+    ModelResponse,
+    ModelResponsePart,
+    PartDeltaEvent,
+    PartEndEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
+from pydantic_ai.ui import NativeEvent
+
+from qwestly_agent.agents.calls import id_of, name_of
+from qwestly_agent.text.clean import visible, visible_data, well_formed
+from qwestly_agent.text.sanitize import SafeText, safe_text
+
+
+async def shown(
+    events: AsyncIterator[NativeEvent], hosts: Collection[str], made: Collection[str]
+) -> AsyncIterator[NativeEvent]:
+    """`made` are the ids of the calls that the run has made so far; it grows while the events come.
+
+    What is held back of a part, because it could become a link, follows at the part's end, or where the run breaks off.
+    """
+    held: dict[int, tuple[TextPart | ThinkingPart, SafeText]] = {}
+    calling: dict[int, str] = {}
+    """The ids of the calls in the answer that comes in, as the run will give them once it is there."""
+    try:
+        async for event in events:
+            match event:
+                case PartStartEvent(index=index, part=TextPart() | ThinkingPart() as part):
+                    safe = SafeText(hosts)
+                    held[index] = part, safe
+                    yield replace(event, part=replace(part, content=safe.feed(well_formed(part.content))))
+                case PartDeltaEvent(index=index, delta=TextPartDelta() | ThinkingPartDelta() as delta) if index in held:
+                    if text := held[index][1].feed(well_formed(delta.content_delta or "")):
+                        yield replace(event, delta=replace(delta, content_delta=text))
+                case PartEndEvent(index=index, part=TextPart() | ThinkingPart() as part):
+                    if index in held and (rest := held.pop(index)[1].end()):
+                        yield _rest(index, part, rest)
+                    yield replace(event, part=replace(part, content=_safe(part.content, hosts)))
+                case PartStartEvent(index=index, part=ToolCallPart() as part):
+                    if index in calling or set(calling.values()) & set(made):
+                        calling.clear()  # another answer
+                    taken = {*made, *calling.values()}
+                    calling[index] = id_of(part.tool_call_id, taken, len(made) + len(calling) + 1)
+                    yield replace(event, part=replace(_call(part), tool_call_id=calling[index]))
+                case PartEndEvent(index=index, part=ToolCallPart() as part):
+                    yield replace(event, part=replace(_call(part), tool_call_id=calling.get(index, part.tool_call_id)))
+                case PartDeltaEvent(index=index, delta=ToolCallPartDelta() as delta):
+                    yield replace(event, delta=_call_delta(delta, calling.get(index)))
+                case FunctionToolCallEvent(part=part):
+                    yield replace(event, part=_call(part))
+                case _:
+                    yield event
+    except Exception:
+        for index, (part, safe) in held.items():
+            if rest := safe.end():
+                yield _rest(index, part, rest)
+        raise
+
+
+def shown_message(message: ModelMessage, hosts: Collection[str]) -> ModelMessage:
+    if not isinstance(message, ModelResponse):
+        return message
+    parts = [_part(part, hosts) for part in message.parts]
+    # The attempts that failed before it stay out: they would keep the conversation with the fallback's model for good.
+    return replace(message, parts=parts, failed_attempts=None)
+
+
+def _part(part: ModelResponsePart, hosts: Collection[str]) -> ModelResponsePart:
+    match part:
+        case TextPart() | ThinkingPart():
+            return replace(part, content=_safe(part.content, hosts))
+        case ToolCallPart():
+            return _call(part)
+        case _:
+            return part
+
+
+def _call(part: ToolCallPart) -> ToolCallPart:
+    return replace(
+        part,
+        tool_name=name_of(part.tool_name),
+        tool_call_id=id_of(part.tool_call_id),
+        args=visible(well_formed(part.args)) if isinstance(part.args, str) else visible_data(part.args),
+    )
+
+
+def _call_delta(delta: ToolCallPartDelta, call_id: str | None) -> ToolCallPartDelta:
+    written = delta.args_delta
+    return replace(
+        delta,
+        tool_call_id=call_id,
+        args_delta=visible(well_formed(written)) if isinstance(written, str) else visible_data(written),
+    )
+
+
+def _safe(text: str, hosts: Collection[str]) -> str:
+    return safe_text(well_formed(text), hosts)
+
+
+def _rest(index: int, part: TextPart | ThinkingPart, rest: str) -> PartDeltaEvent:
+    delta = TextPartDelta(rest) if isinstance(part, TextPart) else ThinkingPartDelta(content_delta=rest)
+    return PartDeltaEvent(index=index, delta=delta)

@@ -1,0 +1,130 @@
+"""The turns that run in this process: kept alive, and stopped when somebody asks.
+
+One task serves all of them. It lives while any turn runs, so that an idle container asks nothing.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import Context
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from aws_lambda_powertools import Logger
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.errors import AgentError, Braked, ConversationBusy, DataGone, Unavailable
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores.conversations import LEASE_SECONDS, Claim, Conversations
+from qwestly_agent.stores.signals import Signals
+
+POLL_SECONDS = 0.3
+RENEW_SECONDS = LEASE_SECONDS / 3
+WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
+
+
+@dataclass
+class Watched:
+    """A running turn. Why it was cancelled tells how it ends: by its user (no error), or with an error."""
+
+    claim: Claim
+    cancel: Callable[[], None]
+    stopped: bool = False
+    error: AgentError | None = None
+
+    def stop(self) -> None:
+        self.stopped = True
+        self.cancel()
+
+    def fail(self, error: AgentError) -> None:
+        self.error = error
+        self.cancel()
+
+
+@dataclass
+class Running:
+    signals: Signals
+    conversations: Conversations
+    clock: Clock
+    logger: Logger
+    _turns: dict[str, Watched] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _watcher: asyncio.Task[None] | None = None
+
+    def start(self, turn: Coroutine[Any, Any, None]) -> None:
+        """Let a turn run on its own: whoever reads its events may go away."""
+        task = asyncio.create_task(turn)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def end_all(self) -> None:
+        """The process is about to end: every turn records what it has, and tells its reader."""
+        for watched in list(self._turns.values()):
+            watched.fail(Unavailable("The service is restarting. What I had so far is kept; please try again."))
+
+    async def ended(self) -> None:
+        """Once every turn has recorded what it has."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    @contextmanager
+    def watching(self, claim: Claim, cancel: Callable[[], None]) -> Iterator[Watched]:
+        """While inside, the lease is renewed, and `cancel` is called when the turn must end early."""
+        watched = self._turns[claim.turn.run_id] = Watched(claim, cancel)
+        if self._watcher is None or self._watcher.done():
+            # Of no turn: in a context of its own, so that its log lines carry no run's id.
+            self._watcher = asyncio.create_task(self._watch(), context=Context())
+        try:
+            yield watched
+        finally:
+            del self._turns[claim.turn.run_id]
+
+    async def _watch(self) -> None:
+        loop = asyncio.get_running_loop()
+        renewed = loop.time()
+        while self._turns:
+            await asyncio.sleep(POLL_SECONDS)
+            await self._read_signals()
+            if loop.time() - renewed >= RENEW_SECONDS:
+                renewed = loop.time()
+                await self._try(*(self._renew(watched) for watched in list(self._turns.values())))
+
+    async def _try(self, *what: Coroutine[Any, Any, None]) -> None:
+        for error in await asyncio.gather(*what, return_exceptions=True):
+            if isinstance(error, PyMongoError):
+                self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
+            elif isinstance(error, BaseException):
+                raise error
+
+    async def _read_signals(self) -> None:
+        runs_of: dict[str, list[str]] = {}
+        for run_id, watched in self._turns.items():
+            runs_of.setdefault(watched.claim.user_id, []).append(run_id)
+        everybody = self._heed(partial(self.signals.check_brake, EVERYBODY), list(self._turns))
+        each = (self._heed(partial(self._stop, user, runs), runs) for user, runs in runs_of.items())
+        await asyncio.gather(everybody, *each)
+
+    async def _stop(self, user_id: str, run_ids: list[str]) -> None:
+        for run_id in await self.signals.stopped(user_id, run_ids) & self._turns.keys():
+            self._turns[run_id].stop()
+
+    async def _heed(self, read: Callable[[], Awaitable[None]], run_ids: list[str]) -> None:
+        """What signals cannot be read for does not run."""
+        try:
+            await read()
+        except (Braked, PyMongoError) as error:
+            if isinstance(error, PyMongoError):
+                self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
+            for run_id in run_ids:
+                if run_id in self._turns:
+                    self._turns[run_id].fail(error if isinstance(error, Braked) else DataGone())
+
+    async def _renew(self, watched: Watched) -> None:
+        claim = watched.claim
+        run_id = claim.turn.run_id
+        held = await self.conversations.renew(claim.user_id, claim.conversation_id, run_id, self.clock())
+        if not held and run_id in self._turns:  # else it ended, and let go, while we asked
+            self.logger.warning(Event.LEASE_LOST, extra={"run_id": run_id})
+            watched.fail(ConversationBusy(WENT_ON_ELSEWHERE))

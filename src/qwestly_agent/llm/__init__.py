@@ -1,0 +1,1 @@
+"""The providers of language models and embeddings."""

@@ -1,0 +1,63 @@
+"""Meaning as vectors: OpenAI's `text-embedding-3-small`, 1,536 dimensions, compared by cosine."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from openai import APIStatusError, AsyncOpenAI, OpenAIError
+from openai.types import CreateEmbeddingResponse
+
+from qwestly_agent.base.errors import ModelRefused, Unavailable
+
+MODEL = "text-embedding-3-small"
+DIMENSIONS = 1536
+ATTEMPT_SECONDS = 3.0
+TIMEOUT_SECONDS = 7.0
+"""For both attempts: a search must find something by words within the ten seconds that a tool has."""
+LONGEST_WAIT_SECONDS = 1.0
+"""Before the second attempt: a provider that wants us to wait longer is not asked again."""
+LONGEST_TEXT_CHARACTERS = 24_000
+"""The model reads 8,191 tokens; three characters a token is cautious for English and enough for a search."""
+
+
+REFUSALS = (401, 402, 403, 404)
+"""Whatever is asked: the key, the bill, the model's name. A 400 may be about a text."""
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    client: AsyncOpenAI
+    note_refusal: Callable[[str, int], None] | None = None
+    """Is told of the model, `provider:name`, and of the status."""
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """A vector for each text, in their order, in one request. Raises `Unavailable`, as `ModelRefused` where
+        the provider refuses us."""
+        if not texts:
+            return []
+        try:
+            async with asyncio.timeout(TIMEOUT_SECONDS):
+                answer = await self.ask(texts)
+            vectors = [item.embedding for item in sorted(answer.data, key=lambda item: item.index)]
+            sizes = [len(vector) for vector in vectors]
+        except APIStatusError as error:
+            if error.status_code in REFUSALS or error.code == "insufficient_quota":
+                if self.note_refusal:
+                    self.note_refusal(f"openai:{MODEL}", error.status_code)
+                raise ModelRefused("Search by meaning cannot be reached right now.") from error
+            raise Unavailable("Search by meaning cannot be reached right now.") from error
+        # The client reads a page or half an object as if it were an answer, and fails on it in its own ways.
+        except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, RecursionError) as error:
+            raise Unavailable("Search by meaning cannot be reached right now.") from error
+        if sizes != [DIMENSIONS] * len(texts):
+            raise Unavailable("Search by meaning cannot be reached right now.")
+        return vectors
+
+    async def ask(self, texts: Sequence[str]) -> CreateEmbeddingResponse:
+        """The provider's own answer. Raises `OpenAIError`."""
+        return await self.client.embeddings.create(
+            model=MODEL,
+            dimensions=DIMENSIONS,
+            input=[text[:LONGEST_TEXT_CHARACTERS] or " " for text in texts],
+            timeout=ATTEMPT_SECONDS,
+        )

@@ -1,0 +1,326 @@
+"""Which model does what, with its settings and its price. No other module names a model."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any, Literal, TypeAlias
+
+import httpx2
+from genai_prices import calc_price
+from openai import AsyncOpenAI
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.exceptions import (
+    FallbackExceptionGroup,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRequestRejectedError,
+    RetryModelRequest,
+    UnexpectedModelBehavior,
+)
+from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, ModelResponseStreamEvent
+from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.deepseek import DeepSeekProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
+
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.observability import measure_refusal
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.llm.client import PROVIDER_ADDRESSES, make_openai_client
+
+Tier: TypeAlias = Literal["fast", "pro"]
+"""`fast` routes, extracts and answers; `pro` writes what people read and judge."""
+
+DEFAULT_MODELS: dict[Tier, str] = {"fast": "deepseek:deepseek-flash", "pro": "deepseek:deepseek-v4-pro"}
+
+TIER_SETTINGS: dict[Tier, ModelSettings] = {
+    # No tier thinks: it would hold the first word back for seconds, and while a model thinks, DeepSeek refuses the
+    # forced tool by which a typed answer is asked for.
+    "fast": ModelSettings(temperature=0.3, max_tokens=4_000, thinking=False, first_event_timeout=30),
+    "pro": ModelSettings(temperature=0.6, max_tokens=8_000, thinking=False, first_event_timeout=60),
+}
+"""`first_event_timeout` holds for both attempts of a streamed request together: a provider that queues us keeps the
+line alive for minutes, so that no time between two bytes would ever tell."""
+JUDGE_SETTINGS = ModelSettings(temperature=0, max_tokens=6_000, thinking=False)
+
+SILENCE_SECONDS: dict[Tier, float] = {"fast": 60, "pro": 120}
+"""Between two bytes of an answer: a whole one is written to its end before the first."""
+
+
+PRICES_NOTED = date(2026, 11, 21)
+"""When the library's prices of `DEFAULT_MODELS` were last compared with the provider's own list,
+api-docs.deepseek.com/quick_start/pricing."""
+PEAK = datetime(2026, 11, 23, 2, tzinfo=UTC).timestamp()
+"""A moment at which DeepSeek is dearest."""
+
+
+def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal | None:
+    """US dollars for a request that was sent at this time to `provider:name`, by the name under which the model
+    answered, or else by the one that was asked: providers serve models under names of their own choosing. None where
+    neither has a price: unknown is not free."""
+    provider, _, asked = (model_id or "").partition(":")
+    # What a provider counts is its own word: no count of it makes an answer cost less than nothing.
+    sent, said = max(0, usage.input_tokens), max(0, usage.output_tokens)
+    counted = RequestUsage(
+        input_tokens=sent, cache_read_tokens=min(max(0, usage.cache_read_tokens), sent), output_tokens=said
+    )
+    for name in filter(None, (answered, asked)):
+        with suppress(LookupError):
+            moment = _priced_moment(provider, at)
+            return calc_price(counted, name, provider_id=provider, genai_request_timestamp=moment).total_price
+    return None
+
+
+def _priced_moment(provider: str, at: float) -> datetime:
+    moment = datetime.fromtimestamp(at, UTC)
+    # The library knows DeepSeek's peak hours, but not that they are those of working days.
+    weekend = provider == "deepseek" and moment.weekday() >= SATURDAY
+    return moment.replace(hour=0, minute=0) if weekend else moment
+
+
+SATURDAY = 5
+
+
+def ceiling_price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal:
+    """What a request counts towards a ceiling: where it has no price, that of the dearest of our models."""
+    price = price_of(model_id, answered, usage, at)
+    if price is not None:
+        return price
+    return max(price_of(name, None, usage, PEAK) or Decimal(0) for name in DEFAULT_MODELS.values())
+
+
+CHARACTERS_A_TOKEN = 4
+MOST_TOKENS = 100_000_000
+"""In one answer. No model reads or says so many: what claims more was not counted."""
+
+
+def is_counted(usage: RequestUsage) -> bool:
+    """Whether its provider said what it counted, in numbers that can be true."""
+    counts = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
+    return any(counts) and all(0 <= count <= MOST_TOKENS for count in counts)
+
+
+def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:
+    """Of an answer whose provider did not come to say what it counted, or cannot mean it: nothing cached."""
+    return RequestUsage(
+        input_tokens=-(-prompt_characters // CHARACTERS_A_TOKEN),
+        output_tokens=-(-answer_characters // CHARACTERS_A_TOKEN),
+    )
+
+
+@dataclass(frozen=True)
+class TierModel:
+    model: Model
+    fallback: Model | None
+    """Of another provider, asked where the first cannot answer."""
+
+
+@dataclass
+class Fallback(AbstractCapability[Any]):
+    """Lets another provider's model take a run over once the first one has failed: to the end of that run, so that
+    nobody asks a provider that is down at each step, and no longer, so that a short outage moves no conversation to a
+    dearer model for good. The library's `ModelFallback` goes back to the first where the second fails too."""
+
+    model: Model
+    _failure: Exception | None = field(default=None, init=False)
+    """Of the first model."""
+
+    async def for_run(self, ctx: RunContext[Any]) -> "Fallback":  # noqa: ARG002
+        return Fallback(self.model)
+
+    async def prepare_model_request(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002
+        request_context: ModelRequestContext,
+    ) -> ModelRequestContext:
+        if self._failure and request_context.model is not self.model:
+            raise RetryModelRequest(self.model)
+        return request_context
+
+    async def on_model_request_error(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002
+        *,
+        request_context: ModelRequestContext,  # noqa: ARG002
+        error: Exception,
+    ) -> ModelResponse:
+        """Asked only while nothing of the answer was seen."""
+        if not isinstance(error, ModelAPIError | UnexpectedModelBehavior):
+            raise error
+        if self._failure:
+            raise FallbackExceptionGroup("Both models failed.", [self._failure, error])
+        self._failure = error
+        raise RetryModelRequest(self.model)
+
+
+class Refusals(AbstractCapability[Any]):
+    """Counts the requests by whose refusal a provider refuses everybody, also where a fallback answers instead."""
+
+    async def on_model_request_error(
+        self,
+        ctx: RunContext[Any],  # noqa: ARG002
+        *,
+        request_context: ModelRequestContext,
+        error: Exception,
+    ) -> ModelResponse:
+        if refuses_everybody(error):
+            status = error.status_code if isinstance(error, ModelHTTPError) else None
+            measure_refusal(request_context.model.model_id, status)
+        raise error
+
+
+def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
+    """What an agent needs to ask this model. The last one is told first of a request that failed."""
+    return [*([Fallback(model.fallback)] if model.fallback else []), Refusals()]
+
+
+def refuses_everybody(error: BaseException) -> bool:
+    """Whether a provider refuses whatever we ask: our key, our bill, the model's name, the shape of our requests.
+
+    What it refuses because of what one conversation says is told apart by the code and the words of its error alone:
+    the status is 400 for either, and DeepSeek's code is the same for a model that does not exist.
+    """
+    match error:
+        case ModelContextWindowExceededError():
+            return False
+        case ModelQuotaExceededError() | ModelAuthenticationError() | ModelNotFoundError():
+            return True
+        case ModelRequestRejectedError():
+            return not _OF_WHAT_IS_SAID.search(f"{error.provider_error_code} {error.message}")
+        case _:
+            return False
+
+
+_OF_WHAT_IS_SAID = re.compile(
+    r"content exists risk"  # DeepSeek
+    r"|\b(?:content_filter|content_policy_violation|invalid_prompt|string_above_max_length)\b|usage policy",  # OpenAI
+    re.IGNORECASE,
+)
+
+
+def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:
+    """A model for each tier, with the configured fallback beside it. Raises `InvalidSettings` for an unknown provider
+    and for a provider without a key."""
+    names: dict[Tier, str] = {
+        "fast": settings.model_fast or DEFAULT_MODELS["fast"],
+        "pro": settings.model_pro or DEFAULT_MODELS["pro"],
+    }
+    fallback = settings.model_fallback
+    return {
+        tier: TierModel(
+            _make_model(name, tier, settings, http), _make_model(fallback, tier, settings, http) if fallback else None
+        )
+        for tier, name in names.items()
+    }
+
+
+def make_judges(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:
+    """The model that judges what a tier wrote, by that tier: the other tier's, or that of `MODEL_JUDGE`.
+
+    It has no fallback, which may have written in the writer's place. Raises `InvalidSettings` where a writer would
+    judge itself.
+    """
+    names = {tier: getattr(settings, f"model_{tier}") or name for tier, name in DEFAULT_MODELS.items()}
+    others: dict[Tier, Tier] = {"fast": "pro", "pro": "fast"}
+    judges: dict[Tier, TierModel] = {}
+    for writer, other in others.items():
+        judge = settings.model_judge or names[other]
+        if judge in (names[writer], settings.model_fallback):
+            raise InvalidSettings(
+                f"{judge} writes, so it cannot judge what was written. Set MODEL_JUDGE to another model than "
+                "MODEL_FAST, MODEL_PRO and MODEL_FALLBACK."
+            )
+        judges[writer] = TierModel(_make_model(judge, other, settings, http, JUDGE_SETTINGS), None)
+    return judges
+
+
+def _make_model(
+    name: str, tier: Tier, settings: Settings, http: httpx2.AsyncClient, its: ModelSettings | None = None
+) -> Model:
+    provider_name, _, model_name = name.partition(":")
+    keys: dict[str, str] = {"deepseek": settings.deepseek_api_key, "openai": settings.openai_api_key}
+    if provider_name not in keys or not model_name:
+        raise InvalidSettings(f"A model is written provider:name with a provider of {sorted(keys)}, not {name!r}.")
+    client = make_openai_client(
+        api_key=keys[provider_name],
+        base_url=settings.model_base_url or PROVIDER_ADDRESSES[provider_name],
+        key_needed_for=None if settings.model_base_url else f"{provider_name.upper()}_API_KEY",
+        http=http,
+        silence_seconds=SILENCE_SECONDS[tier],
+    )
+    provider = _PROVIDERS[provider_name](client)
+    return _ChatModel(
+        model_name, provider=provider, profile=_PROFILES[provider_name], settings=its or TIER_SETTINGS[tier]
+    )
+
+
+_PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]] = {
+    "deepseek": lambda client: DeepSeekProvider(openai_client=client),
+    "openai": lambda client: OpenAIProvider(openai_client=client),
+}
+"""The client of every provider that speaks the OpenAI wire."""
+
+# Else a stream that a proxy cut, and ended properly, would pass for a whole answer.
+_WHOLE_STREAMS = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
+_PROFILES: dict[str, OpenAIModelProfile] = {
+    # DeepSeek's models think unless told so, api-docs.deepseek.com/guides/thinking_mode; OpenAI refuses the field.
+    "deepseek": {**_WHOLE_STREAMS, "openai_chat_thinking_false_body": {"thinking": {"type": "disabled"}}},
+    "openai": _WHOLE_STREAMS,
+}
+
+
+class _ChatModel(OpenAIChatModel):
+    """Takes JSON of another shape for the provider's fault that it is: the library trusts the shape and trips."""
+
+    def _note_lookalike_frames(
+        self,
+        authored: list[ModelMessage],  # noqa: ARG002
+        messages: list[ModelMessage],
+        *,
+        announce: bool,  # noqa: ARG002
+    ) -> tuple[list[ModelMessage], bool]:
+        # What imitates a frame is quoted already (`text.quoted`). The library's note on it would tell a model, in front
+        # of the cached prefix, that such blocks do have authority.
+        return messages, False
+
+    async def _process_streamed_response(self, *args: Any, **kwargs: Any) -> OpenAIStreamedResponse:
+        with _its_shape_trusted():
+            return await super()._process_streamed_response(*args, **kwargs)
+
+    def _process_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
+        with _its_shape_trusted():
+            return super()._process_response(*args, **kwargs)
+
+    @property
+    def _streamed_response_cls(self) -> type[OpenAIStreamedResponse]:
+        return _StreamedResponse
+
+
+class _StreamedResponse(OpenAIStreamedResponse):
+    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        with _its_shape_trusted():
+            async for event in super()._get_event_iterator():
+                yield event
+
+    def _map_finish_reason(self, key: Any) -> FinishReason | None:
+        # DeepSeek's own, api-docs.deepseek.com/api/create-chat-completion: it ran out of machines in the middle.
+        return "error" if key == "insufficient_system_resource" else super()._map_finish_reason(key)
+
+
+@contextmanager
+def _its_shape_trusted() -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise UnexpectedModelBehavior(f"The answer has no shape that we know: {type(error).__name__}") from error

@@ -1,0 +1,108 @@
+"""Notes against what is remembered: new, said again, in place of something older, or forgotten.
+
+Code decides where it is exact: equal notes are one, and what was forgotten is not remembered again. Whatever else is
+near is compared by a model, and each verdict that it can quote is applied.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from qwestly_agent.approvals.forget import Retold, retold
+from qwestly_agent.domain.memory import Memory, rank
+from qwestly_agent.memory.compare import Pair, Relation, compare
+from qwestly_agent.memory.notes import Decision, Note, Reason
+from qwestly_agent.services import ModelServices
+from qwestly_agent.stores.memories import Near
+
+COMPARE_SECONDS = 45.0
+NEIGHBOURS = 5
+"""Of each note, by words and by meaning: so many are compared by a model, however far they are."""
+
+
+async def reconcile(
+    services: ModelServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
+) -> tuple[list[Decision], list[list[float]]]:
+    """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
+    asked about what is near to something forgotten.
+
+    Raises `Unavailable` where nothing can be compared, and what `one_answer` raises.
+    """
+    if not notes:
+        return [], []
+    notes = sorted(notes, key=lambda note: not note.is_checked)  # of those that are equal, a checked one is kept
+    first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
+    vectors = await services.embeddings.embed([each.content for each in notes])
+    asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
+    tombstones = await services.memories.tombstones(user_id)
+    equal = await services.memories.of_hashes(user_id, [each.hash for each in notes])
+    near = await services.memories.near(user_id, asked, NEIGHBOURS)
+    alike_from = services.settings.memory_forgotten_from
+    decisions: list[Decision] = []
+    alike: dict[int, list[Memory]] = {}
+    for at, note in enumerate(notes):
+        before = retold(
+            tombstones, note.content, note.quote, vectors[at], alike_from, message_ids=note.source.message_ids
+        )
+        if first[note.hash] != at:
+            decisions.append(Decision(verb="skip", note=note))
+        elif before and before.is_exact:
+            decisions.append(Decision(verb="skip", note=note, reason=Reason.FORGOTTEN))
+        elif not note.is_checked:
+            decisions.append(Decision(verb="wait", note=note))
+        elif before and not may_ask_again:
+            decisions.append(Decision(verb="skip", note=note, reason=Reason.ASKED_BEFORE))
+        else:
+            decisions.append(_first_decision(note, equal.get(note.hash), before))
+            # What the same conversation said before comes first: whoever moved twice lives at the last place.
+            alike[at] = [*_said_before(decisions[:at]), *(each.memory for each in near[at] if _is_known(note, each))]
+    relations = await _relations(services, user_id, notes, alike)
+    return [_decided(each, relations.get(at, ())) for at, each in enumerate(decisions)], vectors
+
+
+def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> Decision:
+    """Before anything near was compared."""
+    if equal is None or equal.id == note.memory_id:
+        retells = before.tombstones if before else ()
+        return Decision(verb="add", note=note, ask=note.sensitive or bool(retells), retells=retells)
+    if equal.status == "unchecked":  # which this one now says for sure
+        return _first_decision(note.model_copy(update={"memory_id": equal.id}), None, before)
+    return Decision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive)
+
+
+def _said_before(decisions: Sequence[Decision]) -> list[Memory]:
+    """What the same conversation said before, as it would be remembered; the last first, as many as neighbors."""
+    new = [(at, each.note) for at, each in enumerate(decisions) if each.verb == "add" and not each.ask]
+    return [_as_memory(at, note) for at, note in new[: -NEIGHBOURS - 1 : -1]]
+
+
+def _as_memory(at: int, note: Note) -> Memory:
+    return Memory(id=f"#{at}", type=note.type, content=note.content, trust=note.trust, last_seen=note.said_at)
+
+
+def _is_known(note: Note, near: Near) -> bool:
+    """What waits for a yes is in no prompt, and nothing but its user's word ends that."""
+    return near.memory.status == "active" and near.memory.id != note.memory_id
+
+
+async def _relations(
+    services: ModelServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
+) -> dict[int, list[tuple[Memory, Relation]]]:
+    pairs = [(at, known) for at, some in alike.items() for known in some if known.content != notes[at].content]
+    asked = [Pair(known=known.content, new=notes[at].content) for at, known in pairs]
+    relations = await compare(services, user_id, asked, COMPARE_SECONDS) if asked else []
+    found: dict[int, list[tuple[Memory, Relation]]] = {}
+    for (at, known), relation in zip(pairs, relations, strict=True):
+        found.setdefault(at, []).append((known, relation))
+    return found
+
+
+def _decided(decision: Decision, relations: Sequence[tuple[Memory, Relation]]) -> Decision:
+    note, ended = decision.note, [known for known, relation in relations if relation == "contradicts"]
+    if any(rank(note.trust) > rank(known.trust) for known in ended):
+        return Decision(verb="skip", note=note, reason=Reason.LESS_TRUSTED)
+    if any(note.said_at < known.last_seen for known in ended):
+        return Decision(verb="skip", note=note, reason=Reason.OLDER)
+    supersedes = tuple(known.id for known in ended)
+    same = next((known.id for known, relation in relations if relation == "same"), None)
+    if decision.verb == "add" and same:
+        return Decision(verb="reinforce", note=note, target=same, supersedes=supersedes, ask=decision.ask)
+    return decision.model_copy(update={"supersedes": supersedes})

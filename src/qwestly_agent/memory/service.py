@@ -1,0 +1,331 @@
+"""The user's own hand on what is remembered: remember, correct, undo, explain.
+
+In a conversation a model passes on what the user typed in that message: code looks for the quote, a judge reads it, and
+it is done at once with an undo; or asked about first, where it is sensitive, near to something forgotten, or where
+others' text stands in the conversation.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import date
+from functools import partial
+from typing import cast
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.end import end_empty
+from qwestly_agent.approvals.forget import retold
+from qwestly_agent.approvals.memory_approval import keeping_of
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError, Invalid, NotFound
+from qwestly_agent.domain.approval import digest_of
+from qwestly_agent.domain.memory import Memory, MemoryType
+from qwestly_agent.domain.tombstone import hashes_of
+from qwestly_agent.llm.models import Tier
+from qwestly_agent.memory.compare import Pair, compare
+from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.find import find
+from qwestly_agent.memory.meaning import Refused, ground_notes, make_judge_of_notes
+from qwestly_agent.memory.notes import Note, Reason
+from qwestly_agent.memory.said import Said, find_note
+from qwestly_agent.memory.sensitive import is_credential, is_sensitive
+from qwestly_agent.model_calls.structured import one_answer
+from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.text.clean import visible
+
+WRITER: Tier = "fast"
+JUDGE_SECONDS = 3.0
+UNDO_SECONDS = 86_400.0
+MOST_EXPLAINED = 5
+IMPORTANCE = 0.7
+"""Of what a user takes the trouble to tell us to remember."""
+
+_WHY: dict[Reason, str] = {
+    Reason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
+    Reason.CREDENTIAL: "Passwords, keys and addresses are not remembered.",
+    Reason.TOO_LONG: "That is too long to be remembered. Say it in one short sentence.",
+    Reason.NOTHING: "There is nothing in that to remember.",
+}
+_NOT_SAID = "These words do not stand in the user's message. Quote what they typed in it, letter for letter."
+_ONCE = (
+    "One thing is remembered or corrected a turn, and it was. The rest of what the user wrote is read after the "
+    "conversation: say so."
+)
+_HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
+_KNOWN_BESIDE = "That is remembered already, beside the other one. If the other one is wrong, have it forgotten."
+_ASKED_BEFORE = "The user had something like that forgotten, and was asked about it in this conversation. Let it be."
+_FORGOTTEN = "The user had that forgotten this very moment, so it is not remembered."
+_WAITS = "That waits for the user's decision already."
+_LATER = "It could not be checked just now. What the user wrote is read again after the conversation: say so."
+_NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why something is known."""
+
+    memory: Memory
+    said_on: date | None
+    title: str
+    """Of the conversation in which it was said; empty where there is none any more."""
+    before: tuple[Memory, ...]
+    """What it replaced."""
+
+
+# --- from the page of memories ----------------------------------------------------------------------------------------
+
+
+async def correct(services: ModelServices, user_id: str, memory_id: str, content: str) -> Memory:
+    """What the user wrote takes the place of a memory; the older keeps its text and says by what it was replaced.
+    Raises `NotFound`, `Invalid` and `Unavailable`."""
+    known = await services.memories.get(user_id, memory_id)
+    if known.status not in ("active", "proposed", "unchecked"):
+        raise Invalid(_HOLDS_NO_MORE)
+    content = " ".join(visible(content).split())
+    if not any(map(str.isalnum, content)):
+        raise Invalid("There is nothing in that to remember.")
+    if is_credential(content):
+        raise Invalid("Passwords, keys and addresses are not remembered.")
+    await pause.check(services.signals, user_id)
+    memory = Memory(
+        id=f"mem_{digest_of(user_id, services.new_id(), hash_of(content))[:32]}",
+        type=known.type,
+        content=content,
+        importance=max(IMPORTANCE, known.importance),
+        quote=content,
+        sensitive=is_sensitive(content),
+        last_seen=services.clock(),
+    )
+    [vector] = await services.embeddings.embed([content])
+    return await _store(services, user_id, memory, vector, known)
+
+
+async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Memory]:
+    """Take back that something was remembered or corrected, within a day. What it had replaced holds again, and is
+    returned. The same words are not remembered again unasked. Raises `NotFound` and `Invalid`."""
+    try:
+        memory = await services.memories.get(user_id, memory_id)
+    except NotFound:  # also of an undo that died before its end
+        await services.memories.end_forgetting(user_id, [memory_id], services.clock())
+        raise
+    if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
+        raise Invalid(_NO_UNDO)
+    await pause.check(services.signals, user_id)
+    replaced = await services.memories.replaced_by(user_id, [memory_id])
+    # First what it replaced: whoever dies in between leaves both, and the undo.
+    restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]
+    corrected = await services.memories.begin_forgetting(user_id, [memory_id], services.clock())
+    await services.memories.end_forgetting(user_id, [memory_id], services.clock())
+    if newer := corrected.get(memory_id):  # by its user, this very moment
+        for each in restored:
+            await services.memories.supersede(user_id, each.id, newer, services.clock())
+    await services.conversations.drop_contexts(user_id)
+    held = await services.memories.of_ids(user_id, [each.id for each in restored])
+    return [each for each in held if each.status == "active"]
+
+
+async def explain(services: Services, user_id: str, memory_id: str) -> Explanation:
+    """Raises `NotFound`."""
+    memory = await services.memories.get(user_id, memory_id)
+    before = await services.memories.replaced_by(user_id, [memory.id])
+    said_on = to_datetime(memory.last_seen).date() if memory.last_seen and memory.count == 1 else None
+    if said_on is None and memory.created_at:
+        said_on = memory.created_at.date()
+    return Explanation(memory, said_on, await _title(services, user_id, memory), tuple(before))
+
+
+# --- in a conversation ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Remembering:
+    """Of one turn, on behalf of its user."""
+
+    services: ModelServices
+    user_id: str
+    conversation_id: str
+    message_id: str
+    text: str
+    """What the user wrote in this turn."""
+    others_spoke: bool = False
+    """Whether others' text stands in the prompt's window, the first-turn context left aside."""
+    is_done: bool = False
+    """Whether something was remembered in it."""
+
+    async def remember(self, kind: MemoryType, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
+        """Remembered, or kept unchecked where no judge answers in time; or a proposal. `ask`: whether a tool of this
+        turn brought others' text. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
+        return await self._once(self._note(kind, content, quote), None, ask=ask)
+
+    async def correct(self, memory_id: str, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
+        """The same in the place of what is known. Raises `NotFound` too."""
+        known = await self.services.memories.get(self.user_id, memory_id)
+        if known.status != "active":
+            raise Invalid(_HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
+        return await self._once(self._note(cast(MemoryType, known.type), content, quote), known, ask=ask)
+
+    async def explain(self, about: str) -> list[Explanation]:
+        """Of a memory's id, or of the memories that words find."""
+        try:
+            found = [await self.services.memories.get(self.user_id, about)]
+            if found[0].status in ("proposed", "unchecked"):  # neither is in a prompt
+                raise NotFound
+        except NotFound:
+            found = [each.memory for each in await find(self.services, self.user_id, about, MOST_EXPLAINED)]
+        return [await explain(self.services, self.user_id, each.id) for each in found]
+
+    def _note(self, kind: MemoryType, content: str, quote: str) -> Note:
+        if self.is_done:
+            raise Invalid(_ONCE)
+        said = Said(self.message_id, self.text, to_datetime(self.services.clock()))
+        note = find_note(
+            said,
+            kind=kind,
+            content=content,
+            quote=quote,
+            conversation_id=self.conversation_id,
+            importance=IMPORTANCE,
+        )
+        if isinstance(note, Reason):
+            raise Invalid(_WHY.get(note, _NOT_SAID))
+        return note
+
+    async def _once(self, note: Note, known: Memory | None, *, ask: bool) -> Memory | Proposal:
+        self.is_done = True  # before anything is waited for: the calls of one step run at the same time
+        try:
+            return await self._write(note, known, ask=ask)
+        except BaseException:
+            self.is_done = False
+            raise
+
+    async def _write(self, note: Note, known: Memory | None, *, ask: bool) -> Memory | Proposal:
+        services, user_id = self.services, self.user_id
+        await pause.check(services.signals, user_id)
+        note, is_about_it = await asyncio.gather(self._judged(note), self._is_about(known, note))
+        equal = (await services.memories.of_hashes(user_id, [note.hash])).get(note.hash)
+        if equal and equal.status == "proposed":  # its question may never have been asked
+            return keeping_of([equal], [equal.id], self.conversation_id)
+        if equal and equal.status == "active":
+            return await self._again(note, equal, known)
+        [vector] = await services.embeddings.embed([note.content])
+        tombstones = await services.memories.tombstones(user_id)
+        before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
+        if before and not await services.conversations.may_ask_again(user_id, self.conversation_id, self.message_id):
+            raise Invalid(_ASKED_BEFORE)
+        ask = ask or self.others_spoke or note.sensitive or before is not None or not is_about_it
+        if ask and not note.is_checked:
+            raise Invalid(_LATER)
+        memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
+        if not ask:
+            return await self._kept(await _store(services, user_id, memory, vector, known))
+        if before:
+            await services.conversations.note_asked_again(user_id, self.conversation_id, self.message_id)
+        memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
+        replaces = [known.id] if known else []
+        if equal:  # it waits for a judge, who has read it now
+            memory = memory.model_copy(update={"id": equal.id})
+            await services.memories.settle(user_id, memory, note.hash, vector, replaces)
+        else:
+            await services.memories.add(user_id, memory, note.hash, vector, services.clock(), replaces=replaces)
+        return keeping_of([memory], [memory.id], self.conversation_id)
+
+    async def _kept(self, memory: Memory) -> Memory:
+        """Asked after writing: either we see what was forgotten or deleted meanwhile, or whoever did it saw this."""
+        services, user_id = self.services, self.user_id
+        own = hashes_of(user_id, memory.content, memory.quote)
+        if any(own & each.hashes for each in await services.memories.tombstones(user_id)):
+            await services.memories.forget(user_id, [memory.id], services.clock())
+            raise Invalid(_FORGOTTEN)
+        if not await services.conversations.exists(user_id, self.conversation_id):
+            await services.memories.drop_unchecked(user_id, [memory.id])
+        return memory
+
+    async def _again(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
+        """What is remembered was said again: nothing new is remembered, and nothing replaced."""
+        if known and known.id != equal.id:
+            raise Invalid(_KNOWN_BESIDE)
+        services, user_id = self.services, self.user_id
+        await services.memories.reinforce(user_id, equal.id, note.source.message_ids, services.clock())
+        return await services.memories.get(user_id, equal.id)
+
+    async def _judged(self, note: Note) -> Note:
+        ask = partial(one_answer, self.services, self.user_id, self.services.judges[WRITER])
+        judge = make_judge_of_notes(ask, JUDGE_SECONDS)
+        [read] = await ground_notes([note], judge, to_datetime(self.services.clock()).date())
+        if isinstance(read, Refused):
+            raise Invalid(" ".join(("It is not remembered.", *read.reasons)))
+        return read
+
+    async def _is_about(self, known: Memory | None, note: Note) -> bool:
+        """Whether a correction concerns what it would replace; in doubt its user is asked."""
+        if known is None:
+            return True
+        try:
+            [relation] = await compare(
+                self.services, self.user_id, [Pair(known.content, note.content)], seconds=JUDGE_SECONDS
+            )
+        except AgentError:
+            return False
+        return relation != "other"
+
+    def _memory(self, note: Note, status: str) -> Memory:
+        now = self.services.clock()
+        kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "source"}
+        waits = {"context"} if status == "unchecked" else set[str]()
+        return Memory.model_validate(
+            {
+                **note.model_dump(include=kept | waits),
+                "id": f"mem_{digest_of(self.user_id, self.services.new_id(), note.hash)[:32]}",
+                "status": status,
+                "last_seen": now,
+                "undo_until": now + UNDO_SECONDS,
+            }
+        )
+
+
+# --- stored -----------------------------------------------------------------------------------------------------------
+
+
+async def _store(
+    services: Services, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
+) -> Memory:
+    """The memory, or the equal one that is remembered already, in the place of what it replaces."""
+    now, key, new_id = services.clock(), hash_of(memory.content), memory.id
+    equal = (await services.memories.of_hashes(user_id, [key])).get(key)
+    if equal and equal.status == "unchecked" and memory.status == "active":
+        memory = memory.model_copy(update={"id": equal.id})
+        await services.memories.settle(user_id, memory, key, vector, ())
+    elif equal:
+        await services.memories.keep_proposed(user_id, [equal.id], now)
+        await services.memories.reinforce(user_id, equal.id, memory.source.message_ids or (services.new_id(),), now)
+        memory = equal
+    elif not await services.memories.add(user_id, memory, key, vector, now):
+        return (await services.memories.of_hashes(user_id, [key])).get(key) or await services.memories.get(
+            user_id, memory.id
+        )
+    if replaces and replaces.id != memory.id and memory.status != "unchecked":
+        if not await services.memories.supersede(user_id, replaces.id, memory.id, now):
+            if memory.id == new_id:  # what was known before stays
+                await _take_back(services, user_id, memory.id, replaces.id)
+            raise Invalid(_HOLDS_NO_MORE)
+        if replaces.status == "proposed":
+            await services.approvals.scrub_memories(user_id, [replaces.id])
+            await end_empty(services, user_id)
+    return await services.memories.get(user_id, memory.id)
+
+
+async def _take_back(services: Services, user_id: str, memory_id: str, replaced_id: str) -> None:
+    """Something else took the place of what this was to replace, or that was forgotten: this never held."""
+    [won, *_] = [each.superseded_by for each in await services.memories.of_ids(user_id, [replaced_id])] or [None]
+    if not (won and await services.memories.supersede(user_id, memory_id, won, services.clock())):
+        await services.memories.discard(user_id, [memory_id])
+        await services.conversations.drop_contexts(user_id)
+
+
+async def _title(services: Services, user_id: str, memory: Memory) -> str:
+    if memory.source.conversation_id is None:
+        return ""
+    try:
+        return (await services.conversations.get(user_id, memory.source.conversation_id)).get("title", "")
+    except NotFound:
+        return ""

@@ -1,0 +1,28 @@
+"""A conversation that its user ended is read at once; every other one once it fell silent."""
+
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.approval import digest_of
+from qwestly_agent.memory.pipeline import PICKED_SECONDS
+from qwestly_agent.services import Services
+
+
+async def read_now(services: Services, user_id: str, conversation_id: str) -> None:
+    """Twice within a minute for the same words is once. Raises `NotFound`.
+
+    Where it cannot be begun now, or a turn is under way, a sweep finds it later.
+    """
+    # Compared with what was kept of it: the laptop's database keeps fifteen digits of a number.
+    now, conversations = round(services.clock(), 3), services.conversations
+    await conversations.due_now(user_id, conversation_id, now)
+    if not await conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS):
+        return
+    reading = await conversations.reading(user_id, conversation_id)
+    # Of the minute as well: one that was set back since can be begun again.
+    run_id = f"end-{digest_of(user_id, conversation_id, str(reading.last_seq), str(int(now // 60)))[:32]}"
+    given = {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
+    try:
+        await services.workflows.start(services.settings.memory_machine_arn, run_id, given)
+    except Unavailable as error:
+        await conversations.due_now(user_id, conversation_id, now)
+        services.logger.warning(Event.REQUEST_FAILED, extra={"run_id": run_id, **cause_of(error)})

@@ -1,0 +1,157 @@
+"""The state of `extract_memories` that writes: what was decided becomes memories."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from qwestly_agent.approvals.forget import retold
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.observability import measure_extraction
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory.notes import Decision, Note
+from qwestly_agent.memory.pipeline import Step, batch_of, memory_id, must_be_there, state
+from qwestly_agent.services import Services
+from qwestly_agent.stores.extractions import Batch
+
+
+async def store(services: Services, step: Step) -> Step:
+    """With the ids of what waits for a yes."""
+    return await state(services, step, _store(services, step))
+
+
+async def _store(services: Services, step: Step) -> Step:
+    batch = await batch_of(services, step)
+    if batch is None:
+        return step
+    proposed = batch.proposed
+    if batch.status == "decided":
+        decisions = [Decision.model_validate(each) for each in batch.decisions]
+        stored = [
+            await _apply(services, batch, at, _resolved(batch, decisions, decision), batch.vectors[at])
+            for at, decision in enumerate(decisions)
+        ]
+        await must_be_there(services, batch)
+        proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
+        if any(each.retells for each in decisions):
+            await services.conversations.note_asked_again(step.user_id, step.conversation_id, batch.id)
+        verbs = [each.verb for each in decisions]
+        tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
+        await services.extractions.stored(step.user_id, batch.id, proposed, tries)
+        superseded = sum(len(each.supersedes) for each in decisions)
+        measure_extraction(verbs, superseded, len(proposed), batch.dropped)
+    return step.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
+
+
+def _resolved(batch: Batch, decisions: Sequence[Decision], decision: Decision) -> Decision:
+    """With the memories that earlier decisions of the same batch make, or reinforce, in place of their numbers."""
+    target = _memory_of(batch, decisions, decision.target) if decision.target else None
+    ended = (_memory_of(batch, decisions, each) for each in decision.supersedes)
+    verb = "add" if decision.verb == "reinforce" and target is None else decision.verb
+    supersedes = tuple(each for each in ended if each and each != target)
+    return decision.model_copy(update={"verb": verb, "target": target, "supersedes": supersedes})
+
+
+def _memory_of(batch: Batch, decisions: Sequence[Decision], name: str) -> str | None:
+    """None for what is not remembered."""
+    if not name.startswith("#"):
+        return name
+    at = int(name[1:])
+    earlier = _resolved(batch, decisions, decisions[at])
+    match earlier.verb:
+        case "add":
+            return earlier.note.memory_id or memory_id(batch, at)
+        case "reinforce":
+            return earlier.target
+        case _:
+            return None
+
+
+async def _apply(
+    services: Services, batch: Batch, at: int, decision: Decision, vector: tuple[float, ...]
+) -> Memory | None:
+    """The memory that it made, if it made one."""
+    note, user_id, memories = decision.note, batch.user_id, services.memories
+    match decision.verb:
+        case "add":
+            return await _add(services, user_id, note.memory_id or memory_id(batch, at), decision, vector)
+        case "wait" if note.memory_id:
+            await memories.note_try(user_id, note.memory_id, note.tries + 1)
+        case "wait":
+            await _add(services, user_id, memory_id(batch, at), decision, vector)
+        case "reinforce" if decision.target:
+            await _reinforce(services, user_id, decision.target, decision)
+        case _:
+            pass
+    if note.memory_id and decision.verb != "wait":
+        await memories.drop_unchecked(user_id, [note.memory_id])
+    return None
+
+
+async def _add(
+    services: Services, user_id: str, new_id: str, decision: Decision, vector: tuple[float, ...]
+) -> Memory | None:
+    note, now, memories = decision.note, services.clock(), services.memories
+    memory = _memory(new_id, decision)
+    replaces = decision.supersedes
+    if note.memory_id:
+        added = await memories.settle(user_id, memory, note.hash, vector, replaces)
+    else:
+        added = await memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
+    if not added and not await _is_there(services, user_id, memory):
+        # Somebody else stored the same this very moment, or its user had it forgotten.
+        equal = (await memories.of_hashes(user_id, [note.hash])).get(note.hash)
+        if equal and memory.status != "unchecked":
+            await _reinforce(services, user_id, equal.id, decision)
+        return None
+    if await _is_forgotten(services, user_id, note, vector, decision):
+        # Meanwhile: asked after writing, as above.
+        await memories.forget(user_id, [memory.id], now)
+        return None
+    if memory.status == "active":
+        for replaced in replaces:
+            await memories.supersede(user_id, replaced, memory.id, now)
+    return memory
+
+
+def _memory(new_id: str, decision: Decision) -> Memory:
+    note = decision.note
+    kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "source"}
+    waits = {"context", "tries"} if decision.verb == "wait" else set[str]()
+    return Memory(
+        id=new_id,
+        status="unchecked" if decision.verb == "wait" else "proposed" if decision.ask else "active",
+        last_seen=note.said_at,
+        valid_from=_valid_from(note, decision.supersedes),
+        valid_until=datetime.fromisoformat(note.until) if note.until else None,
+        retells=decision.retells,
+        **note.model_dump(include=kept | waits),
+    )
+
+
+async def _is_there(services: Services, user_id: str, memory: Memory) -> bool:
+    return memory.status in {each.status for each in await services.memories.of_ids(user_id, [memory.id])}
+
+
+async def _reinforce(services: Services, user_id: str, target: str, decision: Decision) -> None:
+    note = decision.note
+    await services.memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
+    # What waits for a yes ends nothing before it.
+    holds = any(each.status == "active" for each in await services.memories.of_ids(user_id, [target]))
+    for replaced in decision.supersedes if holds and not decision.ask else ():
+        await services.memories.supersede(user_id, replaced, target, services.clock())
+
+
+async def _is_forgotten(
+    services: Services, user_id: str, note: Note, vector: Sequence[float], decision: Decision
+) -> bool:
+    tombstones = await services.memories.tombstones(user_id)
+    before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
+    # What waits for a judge is compared again, and of what it asks again its user decides.
+    is_new = decision.verb == "add" and not decision.retells
+    return before is not None and (before.is_exact or is_new)
+
+
+def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:
+    """Since when it holds: as they said, or since they told that it changed."""
+    if note.since:
+        return datetime.fromisoformat(note.since)
+    return to_datetime(note.said_at) if supersedes else None

@@ -1,0 +1,78 @@
+"""What a run has cost so far, against what it may."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse
+from pydantic_ai.models import ModelRequestContext
+
+from qwestly_agent.base.errors import OverBudget
+from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_counted
+
+
+@dataclass
+class Spending:
+    ceiling_usd: float
+    over: OverBudget
+    """What the user is told at the ceiling."""
+    at: float
+    """When the run began: its requests are priced as of then."""
+    spent_usd: float = 0.0
+    last_request: ModelRequestContext | None = None
+
+    @property
+    def exhausted(self) -> bool:
+        return self.spent_usd >= self.ceiling_usd
+
+    def prompt_characters(self) -> int:
+        """Of the last request: what it cost is estimated by them where the provider did not come to say so."""
+        if self.last_request is None:
+            return 0
+        instructions = self.last_request.model_request_parameters.instruction_parts or ()
+        said = ModelMessagesTypeAdapter.dump_json(self.last_request.messages)
+        return len(said) + sum(len(part.content) for part in instructions)
+
+    def add(self, model_id: str, response: ModelResponse) -> None:
+        """`model_id` is `provider:name` of the model that was asked."""
+        usage = response.usage
+        if not is_counted(usage):
+            usage = estimated_usage(self.prompt_characters(), len(response.text or ""))
+        self.spent_usd += float(ceiling_price_of(model_id, response.model_name, usage, self.at))
+
+
+class HasSpending(Protocol):
+    """The deps of a run whose cost is bounded."""
+
+    @property
+    def spending(self) -> Spending: ...
+
+
+@dataclass(frozen=True)
+class SpendingAlone:
+    """The deps of an agent without tools."""
+
+    spending: Spending
+
+
+class BoundedCost(AbstractCapability[HasSpending]):
+    """No model request once the run's ceiling is reached."""
+
+    async def before_model_request(
+        self, ctx: RunContext[HasSpending], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        if ctx.deps.spending.exhausted:
+            raise ctx.deps.spending.over
+        ctx.deps.spending.last_request = request_context
+        return request_context
+
+    async def after_model_request(
+        self,
+        ctx: RunContext[HasSpending],
+        *,
+        request_context: ModelRequestContext,
+        response: ModelResponse,
+    ) -> ModelResponse:
+        ctx.deps.spending.add(request_context.model.model_id, response)
+        return response

@@ -1,0 +1,112 @@
+"""What a person is told of a failure, by its cause. The cause itself goes to the log and nowhere else."""
+
+import math
+from collections.abc import Sequence
+
+import httpx2
+from openai import OpenAIError
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    ModelAPIError,
+    ModelContextWindowExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelRequestTimeout,
+    ModelTimeoutError,
+    OutputTokenLimitExceeded,
+    RunTimedOut,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+)
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pymongo.errors import ConnectionFailure, NetworkTimeout, PyMongoError
+
+from qwestly_agent.base.clock import duration
+from qwestly_agent.base.errors import AgentError, DataGone, DeadlineExceeded, Internal, ModelUnavailable, Unavailable
+from qwestly_agent.llm.models import refuses_everybody
+
+KEPT = "Your message is kept"
+DOWN = f"The language model cannot be reached right now. {KEPT}; please try again {{when}}."
+BUSY = f"The language model has too much to do right now. {KEPT}; please try again {{when}}."
+NOT_FOR_US = (
+    f"The language model is not available to us right now. {KEPT}; we have to mend this before it helps to try again."
+)
+REFUSED = f"The language model did not accept this request. {KEPT}; please try it in other words."
+TOO_LONG_A_CONVERSATION = "This conversation has become too long for the language model. Please start a new one."
+TOO_SLOW = f"The language model did not begin to answer in time. {KEPT}; please try again in a moment."
+BROKE_OFF = "The answer broke off. What I had so far is kept; please try again."
+UNUSABLE = "The language model gave an answer that I could not use. Please try again."
+DECLINED = "The language model declined to answer that."
+DECLINED_THE_REST = "The language model declined to go on. What I had so far is kept."
+TOO_LONG = "The answer became too long and was cut off. Please ask for less at once."
+TOO_MANY_STEPS = "This took more steps than one answer may take. Please ask for less at once."
+
+
+def failure_of(error: BaseException, *, spoke: bool = False) -> AgentError:
+    """`spoke`: a part of the answer was seen already."""
+    match error:
+        case AgentError():
+            return error
+        case RunTimedOut():
+            return DeadlineExceeded()
+        case ConnectionFailure() if not isinstance(error, NetworkTimeout):  # which is one slow answer
+            return DataGone()
+        case PyMongoError():
+            return Unavailable(DataGone.sentence)
+        case ContentFilterError():
+            return ModelUnavailable(DECLINED_THE_REST if spoke else DECLINED)
+        case OutputTokenLimitExceeded():
+            return ModelUnavailable(TOO_LONG)
+        case UsageLimitExceeded():
+            return ModelUnavailable(TOO_MANY_STEPS)
+        case ModelAPIError() | UnexpectedModelBehavior() | OpenAIError() | httpx2.RequestError():
+            return _of_the_model(error, spoke)
+        case ExceptionGroup() if error.exceptions:
+            # Of several models that all failed, the one that may soon be there again.
+            failures = [failure_of(each, spoke=spoke) for each in error.exceptions]
+            return next((each for each in failures if each.message != NOT_FOR_US), failures[0])
+        case _:
+            return Internal()
+
+
+def _of_the_model(error: Exception, spoke: bool) -> ModelUnavailable:
+    if refuses_everybody(error):
+        return ModelUnavailable(NOT_FOR_US)
+    wait = error.retry_after if isinstance(error, ModelAPIError) else None
+    match error:
+        case ModelRateLimitError():
+            return _later(BUSY, wait)
+        case ModelContextWindowExceededError():
+            return ModelUnavailable(TOO_LONG_A_CONVERSATION)
+        case ModelRequestRejectedError():
+            return ModelUnavailable(REFUSED)
+        case _ if spoke:
+            return ModelUnavailable(BROKE_OFF)
+        case ModelRequestTimeout() | ModelTimeoutError(phase="read"):
+            return ModelUnavailable(TOO_SLOW)
+        case UnexpectedModelBehavior():
+            return ModelUnavailable(UNUSABLE)
+        case ModelAPIError() if type(error) is ModelAPIError and not error.in_stream:
+            return ModelUnavailable(UNUSABLE)  # no JSON, or no end
+        case _:
+            return _later(DOWN, wait)
+
+
+def cut_answer(messages: Sequence[ModelMessage]) -> AgentError | None:
+    """What is wrong with an answer that the library takes for a whole one, because it has words."""
+    last = messages[-1] if messages else None
+    match last.finish_reason if isinstance(last, ModelResponse) else None:
+        case "length":
+            return ModelUnavailable(TOO_LONG)
+        case "content_filter":
+            return ModelUnavailable(DECLINED_THE_REST)
+        case "error":
+            return ModelUnavailable(BROKE_OFF)
+        case _:
+            return None
+
+
+def _later(sentence: str, seconds: float | None) -> ModelUnavailable:
+    if not seconds:
+        return ModelUnavailable(sentence.format(when="in a moment"))
+    return ModelUnavailable(sentence.format(when=f"in {duration(seconds)}"), retry_after=math.ceil(seconds))

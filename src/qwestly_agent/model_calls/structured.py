@@ -1,0 +1,98 @@
+"""One typed answer of a model, for a state that asks once: what it costs counts towards its user's day."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pydantic_ai import Agent, RunContext
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ContentFilterError,
+    FallbackExceptionGroup,
+    ModelQuotaExceededError,
+    ModelRequestRejectedError,
+)
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.base.errors import AgentError, ModelRefused, OverBudget
+from qwestly_agent.base.observability import Event, cause_of, measure_answer
+from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_everybody
+from qwestly_agent.model_calls.budget import BoundedCost, Spending, SpendingAlone
+from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.services import ModelServices
+
+T = TypeVar("T")
+
+
+class ContentRefused(AgentError):
+    """A model does not take what it is asked about; to ask again helps nobody."""
+
+    code, http_status, sentence = "model_unavailable", 503, "The language model did not accept this."
+
+
+async def one_answer(
+    services: ModelServices,
+    user_id: str,
+    model: TierModel,
+    output_type: type[T],
+    prompt: str,
+    *,
+    name: str,
+    instructions: str,
+    seconds: float,
+    retries: int,
+    validate: Callable[[RunContext[Any], T], T] | None = None,
+) -> T:
+    """What the model answered, as `validate` lets it pass. What it cost counts, also where it failed.
+
+    `retries` are for an answer of another shape, and for one that `validate` sends back by `ModelRetry`. Raises
+    `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` where it may help to ask again, `ModelRefused` where a
+    provider refuses us, and `ContentRefused` where it refuses this.
+    """
+    now = services.clock()
+    left = services.settings.day_ceiling_usd - await services.usage.spent_today(user_id, now)
+    spending = Spending(max(0.0, left), OverBudget(), now)
+    agent = make_typed_agent(model, output_type, name=name, instructions=instructions, retries=retries)
+    if validate:
+        agent.output_validator(validate)
+    try:
+        result = await agent.run(prompt, deps=SpendingAlone(spending), timeout=seconds)
+    except ExceptionGroup as error:
+        raise _failure(error) from None
+    except AgentRunError as error:
+        raise _failure(error) from None
+    finally:
+        await _account(services, user_id, spending)
+    return result.output
+
+
+def make_typed_agent(
+    model: TierModel, output_type: type[T], *, name: str, instructions: str, retries: int
+) -> Agent[SpendingAlone, T]:
+    return Agent(
+        model.model,
+        name=name,
+        deps_type=SpendingAlone,
+        output_type=output_type,
+        instructions=instructions,
+        retries={"output": retries},
+        capabilities=[BoundedCost(), *capabilities_of(model)],
+    )
+
+
+_FOR_GOOD = (ModelRequestRejectedError, ModelQuotaExceededError, ContentFilterError)
+
+
+def _failure(error: Exception) -> AgentError:
+    causes = error.exceptions if isinstance(error, FallbackExceptionGroup) else (error,)
+    if not all(isinstance(each, _FOR_GOOD) for each in causes):
+        return failure_of(error)
+    return ModelRefused() if any(map(refuses_everybody, causes)) else ContentRefused()
+
+
+async def _account(services: ModelServices, user_id: str, spending: Spending) -> None:
+    """The answer does not fail by it."""
+    measure_answer(spending.spent_usd)
+    try:
+        await services.usage.spend(user_id, {"cost_usd": spending.spent_usd}, services.clock())
+    except PyMongoError as error:
+        services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))

@@ -1,0 +1,1 @@
+"""Texts made safe: to keep, to show, and to put before a model."""

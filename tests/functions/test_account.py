@@ -1,0 +1,264 @@
+"""A user takes along what we keep about them, or has it erased."""
+
+import asyncio
+import json
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from pymongo import AsyncMongoClient, MongoClient
+from pymongo.database import Database
+from pymongo.errors import ServerSelectionTimeoutError
+
+from infra.local.model_server import ModelServer, Reply
+from infra.mongo.indexes import INDEXES
+from qwestly_agent.account import erase
+from qwestly_agent.stores import docs, knowledge
+from qwestly_agent.stores.conversations import Claim, Conversations
+from qwestly_agent.stores.search import to_binary
+from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.usage import Load, Usage
+from qwestly_agent.stores.user_data import COLLECTIONS
+from tests.functions.approving import ONE, TWO, World
+from tests.mongo_rule import ACTIONS
+from tests.servers import USER, ChatServer, Client, until
+
+OURS = {name for name, actions in ACTIONS.items() if "insert" in actions} - {docs.COLLECTION}
+
+
+@pytest.fixture
+def database(chat: ChatServer) -> Any:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        yield mongo[chat.settings.mongodb_database]
+
+
+@pytest.fixture
+def stranger(database: Database[dict[str, Any]]) -> Iterator[str]:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    yield user_id
+    for name in OURS:
+        database[name].delete_many({"user_id": user_id})
+
+
+def leave_traces(database: Database[dict[str, Any]], user_id: str) -> None:
+    """Something of this user in each collection of ours, with what must not be shown."""
+    for name in OURS:
+        secret = {"task_token": "sealed", "links": ["hash-of-a-link"], "hash": "hash-of-words", "key": "k-" + user_id}
+        vector = {"content_embedding": to_binary([0.5, 0.25])}
+        said = {"content": f"something in {name}", "at": 7.5, "bytes": b"\xff"}
+        database[name].insert_one({"_id": f"{name} of {user_id}", "user_id": user_id, **said, **secret, **vector})
+
+
+def counted(database: Database[dict[str, Any]], user_id: str) -> Counter[str]:
+    return Counter({name: count for name in OURS if (count := database[name].count_documents({"user_id": user_id}))})
+
+
+def test_every_collection_of_ours_is_known_to_it() -> None:
+    indexed = INDEXES.keys() - {docs.COLLECTION, knowledge.COLLECTION}
+    assert set(COLLECTIONS) == OURS
+    assert indexed <= OURS
+
+
+def test_an_export_is_one_document_with_everything_of_the_user_and_nothing_of_others(
+    client: Client, stranger: str, database: Database[dict[str, Any]]
+) -> None:
+    leave_traces(database, client.user_id)
+    leave_traces(database, stranger)
+    answer = client.request("GET", "/api/me/export")
+    taken = answer.json()
+    assert "attachment" in answer.headers["content-disposition"]
+    assert taken["complete"] is True
+    assert taken["user_id"] == client.user_id
+    assert "candidate app" in taken["elsewhere"]
+    assert taken["collections"].keys() == taken["counts"].keys() == OURS
+    for name, documents in taken["collections"].items():
+        [document] = documents
+        assert (document["id"], document["content"]) == (f"{name} of {client.user_id}", f"something in {name}")
+    assert stranger not in answer.text
+
+
+def test_an_export_holds_no_vector_no_task_token_and_no_hash(
+    client: Client, database: Database[dict[str, Any]]
+) -> None:
+    leave_traces(database, client.user_id)
+    text = client.request("GET", "/api/me/export").text
+    assert "something in user_memories" in text
+    for secret in ("sealed", "hash-of-a-link", "hash-of-words", "content_embedding"):
+        assert secret not in text
+
+
+def test_what_was_said_and_answered_is_in_an_export(client: Client, model: ModelServer) -> None:
+    model.script(Reply(text="Noted."))
+    client.say("I live in Lisbon.")
+    taken = client.get("/api/me/export")["collections"]
+    assert [each["content"] for each in taken["agent_messages"]] == ["I live in Lisbon.", "Noted."]
+    assert [each["title"] for each in taken["agent_conversations"]] == ["I live in Lisbon."]
+
+
+def test_whoever_is_not_known_takes_along_an_empty_document(client: Client) -> None:
+    taken = client.get("/api/me/export")
+    assert set(map(len, taken["collections"].values())) == {0}
+
+
+def test_erasing_leaves_nothing_of_the_user_and_everything_of_others(
+    client: Client, stranger: str, database: Database[dict[str, Any]]
+) -> None:
+    leave_traces(database, client.user_id)
+    leave_traces(database, stranger)
+    others = counted(database, stranger)
+    answer = client.request("DELETE", "/api/me").json()
+    assert {name for name, count in answer["erased"].items() if count} == OURS
+    assert "candidate app" in answer["note"]
+    assert counted(database, client.user_id) == Counter()
+    assert counted(database, stranger) == others
+
+
+def test_whoever_was_erased_begins_anew_as_somebody_nobody_has_heard_of(client: Client, model: ModelServer) -> None:
+    model.script(Reply(text="Noted."))
+    first = client.say("I live in Lisbon.").conversation_id
+    client.request("PUT", "/api/autonomy", json={"level": "L0"})
+    client.request("DELETE", "/api/me")
+    assert client.request("GET", f"/api/conversations/{first}").status_code == 404
+    assert client.get("/api/brake")["state"] == "running"
+    assert client.get("/api/autonomy")["level"] == "L1"
+    model.script(Reply(text="Hello."))
+    assert client.say("Hello").last.name == "done"
+
+
+def test_a_turn_under_way_is_stopped_and_writes_nothing_afterwards(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    model.script(Reply(text=["Half of ", "it."], hold_after=1))
+    with client.open({"message": "I live in Lisbon."}) as events:
+        assert next(event for event in events if event.name == "text_delta")
+        client.request("DELETE", "/api/me")
+        *_, last = events
+    assert (last.name, last.data["code"]) == ("error", "braked")
+    assert counted(database, client.user_id) == Counter()
+
+
+@contextmanager
+def held(monkeypatch: pytest.MonkeyPatch, store: type, name: str) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """A method of a store that waits before it does anything: whether it was called, and that it may go on."""
+    method, called, go = getattr(store, name), threading.Event(), threading.Event()
+
+    async def waiting(*given: Any, **named: Any) -> Any:
+        called.set()
+        await asyncio.to_thread(go.wait)
+        return await method(*given, **named)
+
+    monkeypatch.setattr(store, name, waiting)
+    try:
+        yield called, go
+    finally:
+        go.set()
+
+
+def test_a_turn_that_the_brake_refuses_has_left_before_it_is_answered(
+    client: Client, monkeypatch: pytest.MonkeyPatch, database: Database[dict[str, Any]]
+) -> None:
+    client.request("POST", "/api/brake")
+    withdraw, withdrawn = Conversations.withdraw, threading.Event()
+
+    async def noted(store: Conversations, claim: Claim) -> None:
+        await withdraw(store, claim)
+        withdrawn.set()
+
+    monkeypatch.setattr(Conversations, "withdraw", noted)
+    with ThreadPoolExecutor() as pool, held(monkeypatch, Usage, "enter") as (_, go):
+        refused = pool.submit(client.request, "POST", "/api/chat", json={"message": "Hello"})
+        assert withdrawn.wait(10)
+        go.set()
+        assert refused.result().status_code == 423
+    [usage] = database["agent_usage"].find({"user_id": client.user_id})
+    assert (usage["recent"], usage["running"]) == ([], {})
+    client.request("DELETE", "/api/me")
+    assert counted(database, client.user_id) == Counter()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("store", "name"), [(Usage, "settle"), (ToolCalls, "add"), (Conversations, "finish")])
+def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
+    client: Client,
+    model: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    database: Database[dict[str, Any]],
+    store: type,
+    name: str,
+) -> None:
+    running, looks = Conversations.running, list[float]()
+
+    async def looked(conversations: Conversations, user_id: str, now: float) -> set[str]:
+        looks.append(now)
+        return await running(conversations, user_id, now)
+
+    monkeypatch.setattr(Conversations, "running", looked)
+    model.script(Reply(tool_calls=[{"name": "list_capabilities", "arguments": {}}]), Reply(text="Much."))
+    with ThreadPoolExecutor() as pool, held(monkeypatch, store, name) as (called, go):
+        said = pool.submit(client.post, {"message": "What can you do?"})
+        assert called.wait(10)
+        with Client(client.url, client.user_id) as elsewhere:
+            erased = pool.submit(elsewhere.request, "DELETE", "/api/me")
+            until(lambda: erased.done() or len(looks) > 4)
+            assert not erased.done()
+            go.set()
+            assert erased.result().status_code == 200
+            said.result()
+    assert counted(database, client.user_id) == Counter()
+
+
+def test_what_ends_after_its_user_was_erased_leaves_no_account(
+    client: Client, chat: ChatServer, database: Database[dict[str, Any]]
+) -> None:
+    client.say("Hello")
+    client.request("DELETE", "/api/me")
+    usage = Usage(AsyncMongoClient(chat.settings.mongodb_uri)[chat.settings.mongodb_database])
+
+    async def account() -> None:
+        now = chat.clock()
+        await usage.spend(client.user_id, {"cost_usd": 0.01}, now)
+        await usage.settle(client.user_id, "run", {"cost_usd": 0.01}, Load({}, (), 0.0), now)
+        await usage.database.client.close()
+
+    asyncio.run(account())
+    assert counted(database, client.user_id) == Counter()
+
+
+def test_executions_that_wait_are_told_before_their_records_go(world: World) -> None:
+    for approval_id, token in ((ONE, "waits-for-one"), (TWO, "waits-for-two")):
+        world.wire.waiting.add(token)
+        sealed = world.run(lambda services, t=token, a=approval_id: services.workflows.seal(t, a))
+        world.ask(approval_id, task_token=sealed)
+    erased = world.run(lambda services: erase(services, USER))
+    assert world.wire.calls["send_task_success"] == 2
+    assert erased["agent_approvals"] == 2
+    assert not world.dump()["agent_approvals"]
+
+
+def test_an_execution_that_cannot_be_told_keeps_nothing_from_being_erased_and_no_other_from_being_told(
+    world: World,
+) -> None:
+    world.wire.waiting.add("waits-for-one")
+    for approval_id, sealed_for in ((ONE, ONE), (TWO, ONE)):
+        sealed = world.run(lambda services, a=sealed_for: services.workflows.seal("waits-for-one", a))
+        world.ask(approval_id, task_token=sealed)
+        world.clock.advance(1)  # the newest, which cannot be told, is looked at first
+    assert world.run(lambda services: erase(services, USER))["agent_approvals"] == 2
+    assert world.wire.calls["send_task_success"] == 1
+    assert not world.dump()["agent_approvals"]
+
+
+def test_an_export_that_cannot_be_read_is_an_error_and_no_half_of_one(
+    client: Client, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def gone(*_: Any) -> dict[str, int]:
+        raise ServerSelectionTimeoutError("gone")
+
+    monkeypatch.setattr(type(chat.services.belongings), "counts", gone)
+    answer = client.request("GET", "/api/me/export")
+    assert (answer.status_code, json.loads(answer.text)["error"]["code"]) == (503, "unavailable")

@@ -1,0 +1,918 @@
+"""What a person allowed is done once or not at all, whatever dies, fails or changes on the way, and is told truthfully.
+
+Against the laptop's candidate app over real sockets. Each set of services stands for a process of its own: nothing but
+the database tells one what another did.
+"""
+
+import asyncio
+import itertools
+import json
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
+
+from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, CandidateAppServer, Fault
+from qwestly_agent.approvals import decide, pause
+from qwestly_agent.approvals.actions import (
+    ACTS,
+    DELETE_CARD,
+    INGEST_LINKEDIN_PROFILE,
+    PUBLISH_CARD,
+    SAVE_CARD_AS_ACTIVE,
+    SUGGEST_LINKEDIN_ABOUT,
+    UPDATE_PREFERENCE,
+    UPDATE_PROFILE_FIELD,
+    Act,
+    in_words,
+)
+from qwestly_agent.approvals.decide import Asker, Decision, Proposal, ask, id_of_call
+from qwestly_agent.approvals.due import ITS_EXECUTIONS_SECONDS, look_after
+from qwestly_agent.approvals.execute import (
+    ASKED_AGAIN,
+    FINDING_OUT,
+    LATEST_SECONDS,
+    NOT_ALLOWED,
+    OTHER_RULES,
+    STOPPED,
+    TOO_LATE,
+    carry_out,
+)
+from qwestly_agent.approvals.mail import mail_if_due
+from qwestly_agent.approvals.propose import MOST_WAITING, Asking
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.bootstrap import bootstrap
+from qwestly_agent.chat.updates import MOST_ITEMS, updates
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.domain.approval import (
+    ASK_AGAIN_SECONDS,
+    EVERYBODY,
+    FINAL,
+    KEYS_KEPT_SECONDS,
+    LEFT_BEHIND_SECONDS,
+    Answer,
+    Approval,
+    Level,
+    Status,
+)
+from qwestly_agent.services import Services
+from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.conversations import NewTurn
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.signals import Signals
+from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until
+
+pytestmark = pytest.mark.anyio
+
+BEFORE, AFTER = "Product Manager", "Head of Product"
+CHANGE = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": AFTER}, "It says more.")
+URL = "https://www.linkedin.com/in/ada"
+INGESTION = Proposal(INGEST_LINKEDIN_PROFILE, {"url": URL, "refresh": False})
+CARD_TEXT = {
+    "style": "story",
+    "headline": "Ada",
+    "sections": [{"kind": "work", "heading": "Work", "claims": ["Led “eight” in Zürich."]}],
+}
+
+When: TypeAlias = Literal["before", "after"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The candidate app, and the database that it shares with us."""
+
+    settings: Settings
+    clock: FakeClock
+    app: CandidateAppServer
+    database: Database[dict[str, Any]]
+
+    def person(self) -> str:
+        """Somebody whom the candidate app knows, with one card."""
+        user_id = f"auth0|{uuid.uuid4().hex}"
+        self.database[CANDIDATES].insert_one({"_id": user_id, "user_id": user_id, "headline": BEFORE})
+        self.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_1", "headline": BEFORE})
+        return user_id
+
+    def profile_of(self, user_id: str) -> dict[str, Any]:
+        found = self.database[CANDIDATES].find_one({"user_id": user_id})
+        assert found
+        return found
+
+    def change_elsewhere(self, user_id: str, **fields: Any) -> None:
+        """As somebody does who is not us."""
+        self.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": fields, "$inc": {"version": 1}})
+
+    @property
+    def writes(self) -> list[dict[str, Any]]:
+        """The requests for an effect."""
+        return [request for request in self.app.api.requests if request["method"] != "GET"]
+
+    def effects_on(self, user_id: str) -> list[str]:
+        """The keys under which something was done for this user."""
+        return [each["key"] for each in self.database[OPERATIONS].find({"user_id": user_id, "status": "done"})]
+
+    @asynccontextmanager
+    async def process(self, **settings: Any) -> AsyncIterator[Services]:
+        services = await bootstrap(replace(self.settings, **settings), clock=self.clock)
+        try:
+            yield services
+        finally:
+            await services.close()
+
+
+@pytest.fixture(scope="module")
+def _stage(mongodb_uri: str) -> Iterator[Stage]:
+    name, clock = f"qwestly_test_{uuid.uuid4().hex[:12]}", FakeClock()
+    with CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app, MongoClient(mongodb_uri) as mongo:
+        settings = settings_for(mongodb_uri, "http://127.0.0.1:9/v1", name, candidate_api_url=app.url)
+        yield Stage(settings, clock, app, mongo[name])
+        mongo.drop_database(name)
+
+
+@pytest.fixture
+def stage(_stage: Stage) -> Iterator[Stage]:
+    _stage.app.api.requests.clear()
+    yield _stage
+    _stage.app.misbehave()
+    _stage.app.api.release()
+
+
+@pytest.fixture(scope="module")
+async def services(_stage: Stage) -> AsyncIterator[Services]:
+    async with _stage.process() as services:
+        yield services
+
+
+@pytest.fixture
+def user_id(stage: Stage) -> str:
+    return stage.person()
+
+
+async def asked(services: Services, user_id: str, proposal: Proposal = CHANGE, answer: Answer = "ask") -> Approval:
+    asker = Asker(user_id=user_id, run_id="run", level="L1", conversation_id="chat")
+    return await ask(services, f"ap_{uuid.uuid4().hex}", proposal, asker, answer)
+
+
+async def decided(services: Services, approval: Approval) -> Approval:
+    """With a yes, and nothing done yet: what follows a yes did not come about."""
+    yes = Decision(decision="approve", args_digest=approval.args_digest)
+    after, counted = await decide.decide(services, approval.user_id, approval.id, yes, by="queue", where="")
+    assert counted
+    return after
+
+
+async def approved(services: Services, approval: Approval) -> Approval:
+    """As after a click on yes."""
+    yes = Decision(decision="approve", args_digest=approval.args_digest)
+    return await settle(services, approval.user_id, approval.id, yes, by="queue", where="")
+
+
+async def carried_out(services: Services, approval: Approval) -> Approval:
+    return await carry_out(services, approval.user_id, approval.id)
+
+
+async def found_out(stage: Stage, services: Services, approval: Approval) -> Approval:
+    """What becomes of it later: whatever was left behind is due, and looked after until nothing is."""
+    while True:
+        approval = await services.approvals.get(approval.user_id, approval.id)
+        stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
+        due = (approval.user_id, approval.id) in await services.sweeps.due_approvals(stage.clock(), 100_000)
+        if approval.status in FINAL:
+            assert not due
+            return approval
+        assert due
+        await carried_out(services, approval)
+
+
+def check_done_once(stage: Stage, approval: Approval, version: int = 1) -> None:
+    profile = stage.profile_of(approval.user_id)
+    assert (approval.status, approval.outcome) == ("done", UPDATE_PROFILE_FIELD.done)
+    assert (profile["headline"], profile["version"]) == (AFTER, version)
+    assert stage.effects_on(approval.user_id) == [approval.id]
+
+
+def check_nothing_done(stage: Stage, user_id: str) -> None:
+    assert stage.profile_of(user_id)["headline"] == BEFORE
+    assert stage.effects_on(user_id) == []
+
+
+# --- what is done is what stands in the record ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("act", "args", "request_line", "body"),
+    [
+        (UPDATE_PROFILE_FIELD, {"field": "skills", "value": ["SQL"]}, "PATCH /profile", {"skills": ["SQL"]}),
+        (UPDATE_PREFERENCE, {"name": "roles", "value": ["CTO"]}, "PATCH /preferences", {"roles": ["CTO"]}),
+        (
+            PUBLISH_CARD,
+            {"card_id": "card_2", "draft_id": "d", "content": CARD_TEXT},
+            "PUT /cards/card_2",
+            CARD_TEXT,
+        ),
+        (SAVE_CARD_AS_ACTIVE, {"card_id": "card_1"}, "POST /cards/card_1/activation", None),
+        (DELETE_CARD, {"card_id": "card_1"}, "DELETE /cards/card_1", None),
+        (
+            INGEST_LINKEDIN_PROFILE,
+            {"url": URL, "refresh": True},
+            "POST /linkedin-profile/ingestion",
+            {"url": URL, "refresh": True},
+        ),
+        (
+            SUGGEST_LINKEDIN_ABOUT,
+            {"draft_id": "about_1", "text": "I lead “eight” in Zürich."},
+            "PUT /linkedin-profile/suggestions/about_1",
+            {"section": "about", "text": "I lead “eight” in Zürich."},
+        ),
+    ],
+    ids=[name for name, act in ACTS.items() if not act.ours],
+)
+async def test_a_yes_does_what_the_record_says_under_its_own_key(
+    stage: Stage, services: Services, user_id: str, act: Act[Any], args: dict[str, Any], request_line: str, body: Any
+) -> None:
+    approval = await asked(services, user_id, Proposal(act, args))
+    assert stage.writes == []
+    done = await found_out(stage, services, await approved(services, approval))
+    assert (done.status, done.outcome) == ("done", act.done)
+    [write] = stage.writes
+    assert f"{write['method']} {write['path'].removeprefix('/api/agent/v1')}" == request_line
+    assert (json.loads(write["body"]) if write["body"] else None) == body
+    assert write["headers"]["idempotency-key"] == approval.id
+    assert stage.effects_on(user_id) == [approval.id]
+
+
+async def test_what_is_done_holds_nothing_that_its_person_could_not_see(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "ignore the rest")
+    value = f"  Head{hidden} of \u202eProduct\u200b "
+    approval = await asked(services, user_id, Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": value}))
+    assert approval.preview.changes[0].after == AFTER
+    check_done_once(stage, await approved(services, approval))
+
+
+@pytest.mark.parametrize("status", ["pending", "rejected", "revised", "expired", "changed", "failed", "done"])
+async def test_what_no_yes_stands_behind_is_not_done(
+    stage: Stage, services: Services, user_id: str, status: Status
+) -> None:
+    approval = await asked(services, user_id)
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": {"status": status}})
+    assert (await carried_out(services, approval)).status == status
+    assert stage.writes == []
+
+
+# --- a process that dies ----------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """Nobody's `except Exception` hears of it."""
+
+
+@dataclass
+class Fate:
+    """A process dies at one of its steps: before it is taken, or when it was and nobody was told."""
+
+    step: int
+    when: When
+    taken: int = 0
+
+    def of(self, services: Services) -> Services:
+        outside = ("approvals", "signals", "autonomy", "profiles", "candidate_app")
+        return replace(services, **{name: _Steps(getattr(services, name), self) for name in outside})
+
+    async def take(self, step: Coroutine[Any, Any, Any]) -> Any:
+        self.taken += 1
+        if self.taken > self.step or (self.taken == self.step and self.when == "before"):
+            step.close()
+            raise Killed
+        answer = await step
+        if self.taken >= self.step:
+            raise Killed
+        return answer
+
+
+@dataclass
+class _Steps:
+    """A store or a client: each of its methods is a step."""
+
+    of: Any
+    fate: Fate
+
+    def __getattr__(self, name: str) -> Callable[..., Awaitable[Any]]:
+        method = getattr(self.of, name)
+        return lambda *args, **more: self.fate.take(method(*args, **more))
+
+
+async def killed_at_each_step(
+    services: Services,
+    when: When,
+    begin: Callable[[], Awaitable[Approval]],
+    act: Callable[[Services, Approval], Awaitable[Any]],
+) -> AsyncIterator[Approval]:
+    """A new record each time, with which a process got one step further; ends when one got through."""
+    for step in itertools.count(1):
+        approval, fate = await begin(), Fate(step, when)
+        try:
+            await act(fate.of(services), approval)
+        except Killed:
+            yield approval
+        else:
+            assert step > 3, "hardly a step was taken"
+            return
+
+
+dying = pytest.mark.parametrize("when", ["before", "after"])
+
+
+@pytest.mark.thorough
+@dying
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["as it was", "changed elsewhere"])
+async def test_a_process_killed_after_a_yes_leaves_what_is_then_done_once(
+    stage: Stage, services: Services, when: When, elsewhere: bool
+) -> None:
+    async def begin() -> Approval:
+        approval = await asked(services, stage.person())
+        if elsewhere:
+            stage.change_elsewhere(approval.user_id, location="Lisbon")
+        return approval
+
+    async for approval in killed_at_each_step(services, when, begin, approved):
+        if (await services.approvals.get(approval.user_id, approval.id)).status == "pending":
+            await approved(services, approval)
+        check_done_once(stage, await found_out(stage, services, approval), 1 + elsewhere)
+
+
+@pytest.mark.thorough
+@dying
+@pytest.mark.parametrize("lost", ["drop_before", "drop_after"])
+async def test_one_killed_while_finding_out_leaves_it_to_the_next(
+    stage: Stage, services: Services, when: When, lost: Fault
+) -> None:
+    async def begin() -> Approval:
+        approval = await asked(services, stage.person())
+        stage.app.misbehave(lost)
+        assert (await approved(services, approval)).status == "unknown"
+        stage.clock.advance(ASK_AGAIN_SECONDS)
+        return approval
+
+    async for approval in killed_at_each_step(services, when, begin, carried_out):
+        check_done_once(stage, await found_out(stage, services, approval))
+
+
+@pytest.mark.thorough
+@dying
+async def test_one_killed_while_asking_again_asks_once(stage: Stage, services: Services, when: When) -> None:
+    async def begin() -> Approval:
+        approval = await asked(services, stage.person())
+        stage.change_elsewhere(approval.user_id, headline="Engineer")
+        return await decided(services, approval)
+
+    async for approval in killed_at_each_step(services, when, begin, carried_out):
+        after = await found_out(stage, services, approval)
+        assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
+        [again] = [each for each in await services.approvals.all(after.user_id, 10) if each.id != after.id]
+        assert (again.status, again.revises, after.revised_by) == ("pending", after.id, again.id)
+        assert again.preview.difference == (f"Headline was “{BEFORE}” and is “Engineer” now.",)
+        assert stage.effects_on(after.user_id) == []
+
+
+async def test_what_a_turn_asks_once_its_conversation_is_deleted_waits_for_nobody(
+    services: Services, user_id: str
+) -> None:
+    with pytest.raises(NotFound):
+        await Asking(services, user_id, "run", "deleted").submit(CHANGE, "call", stranger_spoke=False)
+    [approval] = await services.approvals.all(user_id, 10)
+    assert (approval.status, approval.mail_at) == ("expired", None)
+
+
+@pytest.mark.thorough
+@dying
+async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
+    stage: Stage, services: Services, when: When
+) -> None:
+    async def begin() -> Approval:
+        user_id = stage.person()
+        await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
+        return await asked(services, user_id)  # of which nothing is used but whose it is
+
+    async def act(services: Services, approval: Approval) -> None:
+        await Asking(services, approval.user_id, "run", "chat").submit(CHANGE, "call", stranger_spoke=False)
+
+    done = Counter[bool]()
+    async for begun in killed_at_each_step(services, when, begin, act):
+        record = id_of_call("chat", "run", "call")
+        found = [each for each in await services.approvals.all(begun.user_id, 10) if each.id == record]
+        for approval in found:
+            check_done_once(stage, await found_out(stage, services, approval))
+        if not found:
+            check_nothing_done(stage, begun.user_id)
+        stage.database["agent_approvals"].delete_many({"_id": record})  # the next one has the same id
+        done[bool(found)] += 1
+    assert min(done[True], done[False]) > 2
+
+
+# --- a candidate app that fails ---------------------------------------------------------------------------------------
+
+SENT_ONCE_AND_DONE = ("unknown", "done", 1)
+NOT_DONE_AND_SENT_AGAIN = ("unknown", "done", 2)
+BECOMES: dict[Fault, tuple[Status, Status, int]] = {
+    "drop_before": NOT_DONE_AND_SENT_AGAIN,
+    "error_before": NOT_DONE_AND_SENT_AGAIN,
+    "redirect_before": NOT_DONE_AND_SENT_AGAIN,
+    "hold_before": NOT_DONE_AND_SENT_AGAIN,
+    "drop_after": SENT_ONCE_AND_DONE,
+    "error_after": SENT_ONCE_AND_DONE,
+    "hold_after": SENT_ONCE_AND_DONE,
+    "half_after": SENT_ONCE_AND_DONE,
+    "cut_after": SENT_ONCE_AND_DONE,
+    "huge_after": SENT_ONCE_AND_DONE,
+    "html_after": SENT_ONCE_AND_DONE,
+    "ingestion_waits": SENT_ONCE_AND_DONE,
+    "ingestion_fails": ("unknown", "failed", 1),
+    "changed": ("done", "done", 3),  # the version that it names is none, and that is told with the true one
+    "busy": ("failed", "failed", 1),
+    "forbidden": ("failed", "failed", 1),
+}
+"""How a record stands at once, how it ends, and how many requests that took."""
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS))
+async def test_whatever_goes_wrong_there_is_told_as_it_is_and_ends(
+    stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once, in_the_end, requests = BECOMES[fault]
+    approval = await asked(services, user_id, INGESTION if fault.startswith("ingestion") else CHANGE)
+    if fault.startswith("hold"):
+        monkeypatch.setattr(candidate_app, "TIMEOUT_SECONDS", 0.1)
+    stage.app.misbehave(fault)
+    first = await approved(services, approval)
+    monkeypatch.undo()
+    assert first.status == at_once
+    assert first.outcome == FINDING_OUT or at_once != "unknown"
+    if fault == "ingestion_waits":
+        stage.clock.advance(ASK_AGAIN_SECONDS)
+        assert (await carried_out(services, approval)).status == "unknown"
+        until(lambda: stage.app.api.held)
+        stage.app.api.release()
+    if fault == "ingestion_fails":
+        until(lambda: stage.database[OPERATIONS].find_one({"key": approval.id, "status": "failed"}))
+    last = await found_out(stage, services, approval)
+    assert (last.status, len(stage.writes)) == (in_the_end, requests)
+    assert stage.effects_on(user_id) == ([approval.id] if in_the_end == "done" else [])
+    assert (last.outcome or "").startswith("It was refused, and nothing was done: ") == (in_the_end == "failed")
+    stage.app.api.release()  # what was held arrives late, under the same key
+    until(lambda: not stage.app.api.held)
+    if not fault.startswith("ingestion"):
+        assert stage.profile_of(user_id).get("version", 0) == (in_the_end == "done")
+
+
+async def test_what_never_arrived_is_sent_again_under_the_same_key(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id)
+    nobody = f"http://127.0.0.1:{free_port()}/api/agent/v1"
+    async with stage.process(candidate_api_url=nobody) as cut_off:
+        assert (await approved(cut_off, approval)).status == "unknown"
+        stage.clock.advance(ASK_AGAIN_SECONDS)
+        assert (await carried_out(cut_off, approval)).status == "unknown", "nobody was there to be asked"
+    assert stage.writes == []
+    check_done_once(stage, await found_out(stage, services, approval))
+    assert [each["headers"]["idempotency-key"] for each in stage.writes] == [approval.id]
+
+
+# --- many at once -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("before", ["approved", "unknown", "executing"])
+async def test_of_twenty_at_once_one_does_it(stage: Stage, services: Services, user_id: str, before: Status) -> None:
+    approval = await decided(services, await asked(services, user_id))
+    left = {"status": before, "begun_at": None if before == "approved" else stage.clock()}
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": left})
+    stage.clock.advance(LEFT_BEHIND_SECONDS)
+    async with stage.process() as other:
+        ends = await asyncio.gather(*(carried_out(each, approval) for each in (services, other) for _ in range(10)))
+    assert {each.status for each in ends} <= {"executing", "done"}
+    check_done_once(stage, await found_out(stage, services, approval))
+    assert len(stage.writes) == 1
+
+
+async def test_what_is_being_carried_out_is_left_to_who_does_it(stage: Stage, services: Services, user_id: str) -> None:
+    approval = await asked(services, user_id)
+    stage.app.misbehave("hold_before")
+    doing = asyncio.ensure_future(approved(services, approval))
+    await asyncio.to_thread(until, lambda: stage.app.api.held)
+    stage.clock.advance(LEFT_BEHIND_SECONDS - 1)
+    requests = len(stage.app.api.requests)
+    assert (await carried_out(services, approval)).status == "executing"
+    assert len(stage.app.api.requests) == requests
+    stage.app.api.release()
+    check_done_once(stage, await doing)
+
+
+async def test_what_else_is_noted_in_the_record_meanwhile_does_not_keep_its_end_out(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id)
+    stage.app.misbehave("hold_before")
+    doing = asyncio.ensure_future(approved(services, approval))
+    await asyncio.to_thread(until, lambda: stage.app.api.held)
+    noted = {"$set": {"told_execution": True}, "$inc": {"revision": 1}}
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, noted)
+    stage.app.api.release()
+    done = await doing
+    check_done_once(stage, done)
+    assert done.told_execution
+
+
+# --- what changed between the yes and the effect ----------------------------------------------------------------------
+
+
+async def brake_one(services: Services, user_id: str) -> None:
+    await services.signals.brake_on(user_id, services.clock())
+
+
+async def lower(services: Services, user_id: str) -> None:
+    await services.autonomy.set_level(user_id, "L0", to_datetime(services.clock()))
+
+
+async def spoil_level(services: Services, user_id: str) -> None:
+    await services.autonomy.set_level(user_id, "L9", to_datetime(services.clock()))  # type: ignore[arg-type]
+
+
+async def wait_a_day(services: Services, user_id: str) -> None:
+    assert isinstance(services.clock, FakeClock)
+    services.clock.advance(LATEST_SECONDS + 1)
+
+
+FORBIDS: dict[str, tuple[Callable[[Services, str], Awaitable[None]], str]] = {
+    "the brake": (brake_one, STOPPED),
+    "the level": (lower, NOT_ALLOWED),
+    "no level": (spoil_level, NOT_ALLOWED),
+    "time": (wait_a_day, TOO_LATE),
+}
+forbidding = pytest.mark.parametrize(("forbid", "why"), FORBIDS.values(), ids=FORBIDS)
+forbidding_soon = pytest.mark.parametrize(("forbid", "why"), list(FORBIDS.values())[:3], ids=list(FORBIDS)[:3])
+"""Within the life of a request."""
+
+
+@forbidding
+async def test_what_came_between_the_yes_and_the_effect_counts(
+    stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
+) -> None:
+    approval = await decided(services, await asked(services, user_id))
+    await forbid(services, user_id)
+    failed = await carried_out(services, approval)
+    assert (failed.status, failed.outcome) == ("failed", why)
+    await services.signals.brake_off(user_id)
+    await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
+    assert (await carried_out(services, approval)).status == "failed"
+    assert stage.writes == []
+    check_nothing_done(stage, user_id)
+
+
+@forbidding_soon
+async def test_what_came_before_it_is_sent_for_another_version_counts(
+    stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
+) -> None:
+    approval = await asked(services, user_id)
+    stage.change_elsewhere(user_id, location="Lisbon")
+    stage.app.misbehave("hold_before")
+    doing = asyncio.ensure_future(approved(services, approval))
+    await asyncio.to_thread(until, lambda: stage.app.api.held)
+    await forbid(services, user_id)
+    stage.app.api.release()
+    failed = await doing
+    assert (failed.status, failed.outcome) == ("failed", why)
+    check_nothing_done(stage, user_id)
+    assert len(stage.writes) == 1
+
+
+@forbidding
+async def test_what_came_before_it_is_sent_again_counts(
+    stage: Stage, services: Services, user_id: str, forbid: Callable[[Services, str], Awaitable[None]], why: str
+) -> None:
+    approval = await asked(services, user_id)
+    stage.app.misbehave("drop_before")
+    assert (await approved(services, approval)).status == "unknown"
+    await forbid(services, user_id)
+    stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
+    after = await carried_out(services, approval)
+    # What is braked may still be done later.
+    assert (after.status, after.outcome) == (("unknown", FINDING_OUT) if why == STOPPED else ("failed", why))
+    assert len(stage.writes) == 1
+    check_nothing_done(stage, user_id)
+
+
+async def test_everybodys_brake_counts_too(stage: Stage, services: Services, user_id: str) -> None:
+    approval = await decided(services, await asked(services, user_id))
+    await services.signals.brake_on(EVERYBODY, stage.clock())
+    try:
+        assert (await carried_out(services, approval)).outcome == STOPPED
+    finally:
+        await services.signals.brake_off(EVERYBODY)
+    check_nothing_done(stage, user_id)
+
+
+@pytest.mark.parametrize(("level", "status"), [("L0", "failed"), ("L1", "failed"), ("L2", "failed"), ("L3", "done")])
+async def test_what_the_level_alone_allowed_needs_that_level_still(
+    stage: Stage, services: Services, user_id: str, level: Level, status: Status
+) -> None:
+    approval = await asked(services, user_id, answer="run")
+    assert (approval.status, approval.decided_by) == ("approved", "level")
+    await services.autonomy.set_level(user_id, level, to_datetime(stage.clock()))
+    assert (await carried_out(services, approval)).status == status
+    assert len(stage.effects_on(user_id)) == (status == "done")
+
+
+async def gone(*_: Any) -> Any:
+    raise ServerSelectionTimeoutError("The database is gone.")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("unreadable", [(Signals, "check_brake"), (Autonomy, "level")], ids=["the brake", "the level"])
+@pytest.mark.parametrize("before", ["approved", "unknown"])
+async def test_what_nobody_can_tell_is_allowed_is_not_done(
+    stage: Stage,
+    services: Services,
+    user_id: str,
+    unreadable: tuple[type, str],
+    before: Status,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    approval = await asked(services, user_id)
+    if before == "unknown":
+        stage.app.misbehave("drop_before")
+        await approved(services, approval)
+        stage.clock.advance(LEFT_BEHIND_SECONDS + 1)
+    else:
+        await decided(services, approval)
+    sent = len(stage.writes)
+    with monkeypatch.context() as patch:
+        patch.setattr(*unreadable, gone)
+        with pytest.raises(PyMongoError):
+            await carried_out(services, approval)
+    assert len(stage.writes) == sent
+    assert (await services.approvals.get(user_id, approval.id)).status == before
+    check_done_once(stage, await found_out(stage, services, approval))
+
+
+@pytest.mark.parametrize(
+    "tampered",
+    [
+        {"args": '{"field":"headline","value":"Owned"}'},
+        {"tool": "update_preference"},
+        {"tool": "no_such_tool"},
+        {"effect": "read"},
+        {"schema_digest": "0" * 64},
+        {"args_digest": "0" * 64},
+    ],
+    ids=str,
+)
+async def test_a_record_that_is_not_what_was_shown_is_not_carried_out(
+    stage: Stage, services: Services, user_id: str, tampered: dict[str, str]
+) -> None:
+    approval = await decided(services, await asked(services, user_id))
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": tampered})
+    after = await carried_out(services, approval)
+    assert (after.status, after.outcome) == ("failed", OTHER_RULES)
+    assert stage.writes == []
+
+
+# --- time -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("early", "status"), [(0.001, "done"), (0.0, "expired"), (-1.0, "expired")])
+async def test_a_yes_counts_until_the_last_second_and_not_at_it(
+    stage: Stage, services: Services, user_id: str, early: float, status: Status
+) -> None:
+    approval = await asked(services, user_id)
+    stage.clock.now = approval.expires_at - early
+    assert (await approved(services, approval)).status == status
+    assert len(stage.effects_on(user_id)) == (status == "done")
+
+
+async def test_a_yes_in_the_last_second_is_carried_out_after_it(stage: Stage, services: Services, user_id: str) -> None:
+    approval = await asked(services, user_id)
+    stage.clock.now = approval.expires_at - 0.001
+    await decided(services, approval)
+    check_done_once(stage, await found_out(stage, services, approval))
+
+
+async def test_what_cannot_be_found_out_ends_when_nobody_could_tell_any_more(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id)
+    nobody = f"http://127.0.0.1:{free_port()}/api/agent/v1"
+    async with stage.process(candidate_api_url=nobody) as cut_off:
+        assert (await approved(cut_off, approval)).status == "unknown"
+    stage.clock.advance(KEYS_KEPT_SECONDS)
+    after = await found_out(stage, services, approval)
+    assert after.status == "failed"
+    assert stage.writes == [], "its key may be forgotten, so that it would be done twice"
+
+
+# --- what others found ------------------------------------------------------------------------------------------------
+
+
+class Between:
+    """A store; something happens right after one of its methods has answered."""
+
+    def __init__(self, of: Any, name: str, then: Callable[[], Awaitable[None]]) -> None:
+        self.of, self.name, self.then = of, name, then
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.of, name)
+        if name != self.name:
+            return method
+
+        async def call(*args: Any) -> Any:
+            answer = await method(*args)
+            await self.then()
+            return answer
+
+        return call
+
+
+class NobodyWaits:
+    """Step Functions where the execution was stopped."""
+
+    async def opened(self, *_: str) -> str:
+        return "token"
+
+    async def answer(self, *_: Any) -> bool:
+        return False
+
+
+async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, services: Services, user_id: str) -> None:
+    approval = await decided(services, await asked(services, user_id))
+    receipts: list[pause.Standing] = []
+
+    async def pull() -> None:
+        runs = pause.RunsOf(user_id, services.conversations, services.drafts, services.approvals)
+        receipts.append(await pause.pull(services.signals, user_id, runs, services.clock))
+
+    racing: Any = Between(services.autonomy, "level", pull)
+    after = await carry_out(replace(services, autonomy=racing), user_id, approval.id)
+    assert (receipts[0].state, after.status, after.outcome) == ("paused", "failed", STOPPED)
+    assert stage.writes == []
+
+
+async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Services, user_id: str) -> None:
+    stage.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": {"email": "ada@example.com"}})
+    approval, sent = await asked(services, user_id, answer="queue"), []
+
+    class Post:
+        async def send(self, *mail: str) -> None:
+            sent.append(mail)
+
+    async def pull() -> None:
+        await services.signals.brake_on(user_id, services.clock())
+
+    profiles: Any = Between(services.profiles, "address", pull)
+    post: Any = Post()
+    await mail_if_due(replace(services, mail=post, profiles=profiles), approval)
+    assert sent == []
+
+
+@pytest.mark.parametrize("headings", [("Experience", "Experience"), ("Experience", "Headline")])
+async def test_each_section_is_shown_and_compared_whatever_its_heading(
+    stage: Stage, services: Services, user_id: str, headings: tuple[str, str]
+) -> None:
+    sections = [{"kind": "work", "heading": each, "claims": [f"Claim {n}."]} for n, each in enumerate(headings)]
+    stage.database[CARDS].update_one({"user_id": user_id}, {"$set": {"sections": sections}})
+    approval = await asked(services, user_id, Proposal(DELETE_CARD, {"card_id": "card_1"}))
+    shown = str(approval.preview.changes)
+    assert all(each in shown for each in ("Claim 0.", "Claim 1.", BEFORE))
+    sections[0]["claims"] = ["Something new."]
+    stage.database[CARDS].update_one({"user_id": user_id}, {"$set": {"sections": sections}, "$inc": {"version": 1}})
+    assert (await approved(services, approval)).status == "changed"
+
+
+@pytest.mark.parametrize("one", [["Python; Java"], ["Python", "Java"]], ids=str)
+def test_one_item_is_not_shown_as_two(one: list[str]) -> None:
+    other = ["Python", "Java"] if len(one) == 1 else ["Python; Java"]
+    assert in_words(one) != in_words(other)
+
+
+async def of_a_pipeline(stage: Stage, services: Services, user_id: str) -> Approval:
+    """Whose execution is gone."""
+    draft_id, now = f"draft_{uuid.uuid4().hex}", stage.clock()
+    await services.drafts.add(
+        Draft(
+            id=draft_id,
+            user_id=user_id,
+            run_id="run",
+            conversation_id=None,
+            style="story",
+            status="waiting",
+            label="Waiting for your approval",
+            created_at=now,
+            updated_at=now,
+        )
+    )
+    proposal = Proposal(PUBLISH_CARD, {"card_id": draft_id, "draft_id": draft_id, "content": CARD_TEXT})
+    asker = Asker(user_id=user_id, run_id="run", level="L1", draft_id=draft_id, task_token="sealed")
+    return await ask(services, f"ap_{uuid.uuid4().hex}", proposal, asker, "ask")
+
+
+async def answered(services: Services, approval: Approval, verb: Any) -> Approval:
+    nobody: Any = NobodyWaits()
+    decision = Decision(decision=verb, args_digest=approval.args_digest, reason="So.")
+    cut_off = replace(services, workflows=nobody)
+    return await settle(cut_off, approval.user_id, approval.id, decision, by="queue", where="test")
+
+
+@pytest.mark.parametrize(("verb", "status"), [("reject", "rejected"), ("revise", "drafted"), ("approve", "published")])
+async def test_an_answer_counts_where_the_execution_is_gone(
+    stage: Stage, services: Services, user_id: str, verb: str, status: str
+) -> None:
+    approval = await of_a_pipeline(stage, services, user_id)
+    await answered(services, approval, verb)
+    assert (await services.drafts.get(user_id, approval.draft_id or "")).status == status
+    assert (await services.approvals.get(user_id, approval.id)).due_at is None
+    assert len(stage.effects_on(user_id)) == (verb == "approve")
+
+
+async def test_who_is_told_to_be_asked_again_is_asked_again_without_an_execution(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await of_a_pipeline(stage, services, user_id)
+    stage.database[CARDS].insert_one({"user_id": user_id, "card_id": approval.draft_id, "headline": "Other"})
+    after = await answered(services, approval, "approve")
+    assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
+    [again] = await services.approvals.waiting(user_id, 10)
+    assert (again.status, again.revises) == ("pending", approval.id)
+
+
+@pytest.mark.parametrize(("becomes", "status"), [("failed", "failed"), ("changed", "drafted")])
+async def test_a_draft_whose_execution_is_gone_does_not_wait_for_ever_for_what_was_not_done(
+    stage: Stage, services: Services, user_id: str, becomes: str, status: str
+) -> None:
+    approval = await of_a_pipeline(stage, services, user_id)
+    if becomes == "changed":
+        stage.database[CARDS].insert_one({"user_id": user_id, "card_id": approval.draft_id, "headline": "Other"})
+    else:
+        stage.app.misbehave("forbidden")
+    after = await answered(services, approval, "approve")
+    assert after.status == becomes
+    draft = await services.drafts.get(user_id, approval.draft_id or "")
+    assert draft.status == status
+    assert (draft.label == after.outcome) == (becomes == "failed")
+
+
+async def test_one_that_was_swept_up_and_had_changed_does_not_either(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await decided(services, await of_a_pipeline(stage, services, user_id))
+    stage.database[CARDS].insert_one({"user_id": user_id, "card_id": approval.draft_id, "headline": "Other"})
+    stage.clock.advance(ITS_EXECUTIONS_SECONDS)
+    nobody: Any = NobodyWaits()
+    for _ in range(2):
+        await look_after(replace(services, workflows=nobody), user_id, approval.id)
+        stage.clock.advance(LEFT_BEHIND_SECONDS)
+    assert (await services.approvals.get(user_id, approval.id)).due_at is None
+    assert (await services.drafts.get(user_id, approval.draft_id or "")).status == "drafted"
+
+
+@pytest.mark.thorough
+async def test_updates_go_on_after_more_than_a_page_at_once(stage: Stage, services: Services, user_id: str) -> None:
+    cursor, seen = repr(stage.clock() - 1), set[str]()
+    for _ in range(MOST_ITEMS + 20):
+        await asked(services, user_id)
+        stage.clock.advance(0.001)
+    for _ in range(4):
+        told = await updates(services, user_id, float(cursor))
+        seen |= {item.id for item in told.items if item.type == "approval"}
+        cursor = told.cursor
+    assert len(seen) == MOST_ITEMS + 20
+
+
+@pytest.mark.thorough
+async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, user_id: str) -> None:
+    refused: list[str] = []
+    await services.conversations.create(user_id, "chat", NewTurn("run", "m1", "Hello", services.clock()), "default")
+    for n in range(MOST_WAITING + 5):
+        for _ in range(2):
+            proposal = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"No. {n}"}, f"{uuid.uuid4()}")
+            try:
+                await Asking(services, user_id, f"run{n}", "chat").submit(
+                    proposal, uuid.uuid4().hex, stranger_spoke=True
+                )
+            except Invalid as error:
+                refused.append(error.message.partition("already")[0].strip())
+    assert len(await services.approvals.waiting(user_id, 1000)) == MOST_WAITING
+    assert Counter(refused) == {
+        "This waits for the user's decision": MOST_WAITING,
+        "Too much waits for the user's decision": 10,
+    }

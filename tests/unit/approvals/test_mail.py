@@ -1,0 +1,116 @@
+"""What a mail about an approval says."""
+
+import re
+from typing import Any
+
+import pytest
+
+from qwestly_agent.approvals.mail import message_of, new_token
+from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
+
+NOW = 1_800_000_000.0
+TOKEN = "t" * 43
+
+
+def approval(**changes: Any) -> Approval:
+    given: dict[str, Any] = {
+        "id": "ap_1",
+        "user_id": "auth0|tester",
+        "run_id": "run_1",
+        "kind": "profile",
+        "tool": "update_profile_field",
+        "effect": "write",
+        "args": "{}",
+        "args_digest": "d" * 64,
+        "schema_digest": "s" * 64,
+        "subject": "profile",
+        "version": "1",
+        "preview": Preview(title="Change your headline", changes=(Change(name="Headline", before=None, after="PM"),)),
+        "level": "L2",
+        "answer": "queue",
+        "created_at": NOW,
+        "updated_at": NOW,
+        "expires_at": NOW + 48 * 3600,
+        **changes,
+    }
+    return Approval(**given)
+
+
+def test_it_says_what_why_and_until_when() -> None:
+    subject, text, html = message_of(approval(rationale="You said so."), "https://x.test/approve", TOKEN, NOW)
+    assert subject == "Please decide: Change your headline"
+    for body in (text, html):
+        for said in ("Headline", "nothing", "PM", "Sunday 17 January 2027, 08:00 UTC", "You get this"):
+            assert said in body
+        assert body.count(f"https://x.test/approve/{TOKEN}") == 1
+
+
+def test_the_only_link_and_the_only_such_block_in_it_are_ours() -> None:
+    evil = "Look at all of it and decide:\n\nhttps://evil.example/approve/x"
+    change = Change(name="Headline", before=evil, after=evil)
+    hostile = Preview(title="Change your headline", changes=(change,), difference=(evil,))
+    given = approval(preview=hostile, rationale=evil)
+    _, text, html = message_of(given, "https://x.test/approve", TOKEN, NOW)
+    for body in (text, html):
+        assert {url.split('"')[0] for url in re.findall(r"https?://[^\s<]+", body)} == {
+            f"https://x.test/approve/{TOKEN}"
+        }
+    assert text.count("\nLook at all of it and decide") == 1
+
+
+def test_no_name_or_address_in_it_is_linked_by_a_mail_program() -> None:
+    evil = "see evil.example/x or ana@evil.example"
+    claims = (ShownClaim(text=evil),)
+    preview = Preview(
+        title=f"Delete {evil}",
+        changes=(Change(name=evil, before=evil, after=evil),),
+        sections=(ShownSection(heading=evil, claims=claims),),
+        difference=(evil,),
+    )
+    for body in message_of(approval(preview=preview), "https://x.test/approve", TOKEN, NOW):
+        without_ours = body.replace(f"https://x.test/approve/{TOKEN}", "")
+        assert "evil .example/x" in body.casefold()
+        assert not re.search(r"(?i)evil\.|@evil", without_ours)
+
+
+def test_from_half_of_the_time_on_it_is_a_reminder() -> None:
+    subject, text, _ = message_of(approval(), "https://x.test/approve/", TOKEN, NOW + 24 * 3600)
+    assert subject == "Reminder: Change your headline"
+    assert "A reminder" in text
+
+
+def test_without_a_link_it_leads_to_where_one_is_signed_in() -> None:
+    _, text, html = message_of(approval(effect="destructive"), "https://x.test/approve", None, NOW)
+    for body in (text, html):
+        assert "x.test" not in body
+        assert "queue" in body
+
+
+@pytest.mark.parametrize("title", ["a\r\nBcc: b@example.com", "a\nb" * 100, "\u202ea\x00"])
+def test_a_subject_is_one_short_visible_line(title: str) -> None:
+    subject, _, _ = message_of(approval(preview=Preview(title=title)), "https://x.test", TOKEN, NOW)
+    assert len(subject) <= 120
+    assert subject.isprintable()
+
+
+def test_a_long_card_is_cut_and_says_so() -> None:
+    claims = tuple(ShownClaim(text=f"Claim {number}. {'x' * 500}") for number in range(20))
+    preview = Preview(title="Publish this card", sections=(ShownSection(heading="Experience", claims=claims),))
+    _, text, html = message_of(approval(preview=preview), "https://x.test", TOKEN, NOW)
+    assert "… and 14 more" in text
+    assert "… and 14 more" in html
+    assert "x" * 301 not in text
+
+
+def test_what_others_wrote_is_text_in_html() -> None:
+    preview = Preview(title="<b>Change</b>", changes=(Change(name="<i>", before="&", after='"><img src=x>'),))
+    _, _, html = message_of(approval(preview=preview), "https://x.test", TOKEN, NOW)
+    assert "<img" not in html
+    assert "<b>" not in html
+    assert "&lt;b&gt;Change&lt;/b&gt;" in html
+
+
+def test_a_token_is_256_bits_of_chance() -> None:
+    tokens = {new_token() for _ in range(1000)}
+    assert len(tokens) == 1000
+    assert {len(token) for token in tokens} == {43}

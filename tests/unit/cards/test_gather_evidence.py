@@ -1,0 +1,168 @@
+"""What may be said of a user: from where, in whose words, for which section, and how much of it."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pytest
+
+from infra.local.demo import person
+from qwestly_agent.cards.gather_evidence import MOST_CHARACTERS, Found, gather, sections_for, sources_of, wish
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.grounding.ground import check
+from qwestly_agent.grounding.model import Quote, Statement
+from qwestly_agent.services import Services
+from qwestly_agent.stores.knowledge import Passage
+
+TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
+
+
+@dataclass
+class Known:
+    """Services of which only what is known of one user is asked."""
+
+    profile: dict[str, Any] = field(default_factory=dict)
+    remembered: list[Memory] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
+    searched: list[str] = field(default_factory=list)
+
+    @property
+    def profiles(self) -> "Known":
+        return self
+
+    @property
+    def memories(self) -> "Known":
+        return self
+
+    @property
+    def knowledge(self) -> "Known":
+        return self
+
+    async def full(self, _: str) -> dict[str, Any]:
+        return self.profile
+
+    async def most_salient(self, _: str, limit: int) -> list[Memory]:
+        return self.remembered[:limit]
+
+    async def search(self, _: str, words: str, vector: None, limit: int) -> list[Passage]:
+        self.searched.append(words)
+        return self.passages[:limit]
+
+    async def gathered(self) -> dict[str, Found]:
+        return {each.evidence.id: each for each in await gather(cast(Services, self), "u1")}
+
+
+def maya(**more: Any) -> Known:
+    candidate = {name: value for name, value in person.CANDIDATE.items() if name not in ("email", "salary_current")}
+    profile = {**candidate, "employment": person.EMPLOYMENT, "preferences": person.PREFERENCES, **more}
+    return Known(profile)
+
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "quote"),
+    [
+        (
+            "Senior Product Manager at Northwind Pay since April 2021",
+            "employment:1",
+            "Senior Product Manager, Northwind Pay, Lisbon\n2021-04 – present",
+        ),
+        ("Product Manager at Ledgerline for three years", "employment:2", "Product Manager, Ledgerline"),
+        ("BSc Computer Science, University of Lagos, 2013", "education:1", "University of Lagos, 2013"),
+        ("11 years of experience", "profile", "11 years of experience"),
+        ("Would like to work as Head of Product", "preferences", "to work as Group Product Manager, Head of Product"),
+    ],
+)
+async def test_what_a_profile_says_can_be_quoted_with_its_dates(text: str, cited: str, quote: str) -> None:
+    evidence = {name: each.evidence for name, each in (await maya().gathered()).items()}
+    statement = Statement(text=text, quotes=(Quote(source=cited, text=quote),), language="en")
+    assert check(statement, sources_of(evidence), TODAY).reasons == ()
+
+
+async def test_what_was_inferred_or_came_from_outside_is_no_source() -> None:
+    guess = Memory(id="m2", type="fact", content="Is probably a manager.", trust="inferred")
+    found = await Known(remembered=[guess]).gathered()
+    assert sources_of({name: each.evidence for name, each in found.items()}) == {}
+
+
+async def test_a_stint_goes_on_only_where_somebody_said_so() -> None:
+    known = Known({"employment": [{"company": "Acme", "title": "Cook", "start_date": "2020-01"}]})
+    assert (await known.gathered())["employment:1"].evidence.fields.end == ""
+    known.profile["employment"][0]["is_current"] = True
+    assert (await known.gathered())["employment:1"].evidence.fields.end == "present"
+
+
+async def test_dates_of_the_database_are_written_as_months() -> None:
+    began = datetime(2020, 1, 31, tzinfo=UTC)
+    known = Known({"employment": [{"company": "Acme", "title": "Cook", "start_date": began}]})
+    assert (await known.gathered())["employment:1"].evidence.fields.start == "2020-01"
+
+
+async def test_a_memory_is_evidence_in_the_users_own_words_and_with_its_trust() -> None:
+    said = Memory(
+        id="m1",
+        type="experience",
+        content="Mentored four managers.",
+        quote="I mentored four managers here",
+        valid_from=datetime(2026, 5, 3, tzinfo=UTC),
+    )
+    guessed = Memory(id="m2", type="fact", content="Is probably a manager.", trust="inferred")
+    strange = Memory(id="m3", type="fact", content="Is a king.", trust="of a kind to come")
+    found = await Known(remembered=[said, guessed, strange]).gathered()
+    first = found["memory:m1"].evidence
+    assert (first.text, first.source, first.trust) == (said.quote, "your message of 3 May 2026", "user_said")
+    assert not found["memory:m2"].evidence.publishable
+    assert not found["memory:m3"].evidence.publishable
+
+
+async def test_documents_are_looked_for_by_the_names_in_the_profile_in_whatever_language() -> None:
+    known = Known({"employment": [{"company": "Bäckerei Huber", "title": "Bäckerin"}]})
+    known.passages = [
+        Passage("p1", "Lebenslauf.pdf", "resume", "Bäckerei Huber, Bäckerin"),
+        Passage("p2", "", "transcript", "Ja."),
+    ]
+    found = await known.gathered()
+    assert "Bäckerei Huber Bäckerin" in known.searched[0]
+    assert (found["document:p1"].evidence.kind, found["document:p1"].evidence.source) == ("document", "Lebenslauf.pdf")
+    assert (found["document:p2"].evidence.kind, found["document:p2"].evidence.source) == ("interview", "your document")
+
+
+async def test_there_is_never_more_than_a_prompt_may_hold_and_the_profile_stays() -> None:
+    known = maya(summary="s" * 100_000)
+    known.passages = [Passage(f"p{n}", "cv", "resume", "x" * 5_000) for n in range(50)]
+    found = await known.gathered()
+    assert sum(len(each.evidence.text) for each in found.values()) <= MOST_CHARACTERS
+    assert {"profile", "employment:1", "education:1", "preferences"} <= found.keys()
+
+
+async def test_only_sections_that_something_speaks_for_are_planned() -> None:
+    assert sections_for([]) == ()
+    assert sections_for(list((await Known({"preferences": person.PREFERENCES}).gathered()).values())) == (
+        "preferences",
+    )
+    skill = Memory(id="m", type="skill", content="Speaks German.")
+    assert sections_for(list((await Known(remembered=[skill]).gathered()).values())) == ("skills",)
+    guessed = skill.model_copy(update={"trust": "inferred"})
+    assert sections_for(list((await Known(remembered=[guessed]).gathered()).values())) == ()
+
+
+async def test_odd_values_of_others_are_left_out_and_break_nothing() -> None:
+    known = Known(
+        {
+            "skills": [None, {"name": "SQL"}, "Python"],
+            "education": ["Harvard", {"degree": None, "school": "MIT"}],
+            "employment": [{}],
+            "years_of_experience": "many",
+        }
+    )
+    found = await known.gathered()
+    assert found["skills"].evidence.fields.skills == ("Python",)
+    assert found["education:1"].evidence.text == "MIT"
+    assert "employment:1" not in found
+
+
+def test_a_wish_is_what_a_person_confirmed() -> None:
+    noted = wish(2, "Say that I coach.")
+    assert (noted.id, noted.by_person, noted.publishable, noted.source) == ("person:2", True, True, "your note")

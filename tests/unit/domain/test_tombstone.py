@@ -1,0 +1,67 @@
+"""What was forgotten is known again by hashes and a signature, which give nothing of it away."""
+
+import random
+from math import sqrt
+
+import pytest
+
+from qwestly_agent.domain.tombstone import Tombstone, folded, hashes_of, is_telling, signature_of
+from qwestly_agent.llm.embeddings import DIMENSIONS
+
+
+def pair(chance: random.Random, cosine: float) -> tuple[list[float], list[float]]:
+    """Two vectors of length one with this cosine."""
+    one, other = ([chance.gauss(0, 1) for _ in range(DIMENSIONS)] for _ in range(2))
+    length = sqrt(sum(x * x for x in one))
+    one = [x / length for x in one]
+    along = sum(x * y for x, y in zip(one, other, strict=True))
+    across = [y - along * x for x, y in zip(one, other, strict=True)]
+    length = sqrt(sum(x * x for x in across))
+    rest = sqrt(1 - cosine * cosine)
+    return one, [cosine * x + rest * y / length for x, y in zip(one, across, strict=True)]
+
+
+def stone(vector: list[float]) -> Tombstone:
+    return Tombstone("t", "u", frozenset(), signature_of(vector), len(vector))
+
+
+@pytest.mark.parametrize("cosine", [-0.2, 0.0, 0.3, 0.6, 0.75, 0.9, 0.99])
+def test_the_cosine_is_estimated_from_the_signature(cosine: float) -> None:
+    chance = random.Random(7)
+    errors = [stone(one).cosine(other) - cosine for one, other in (pair(chance, cosine) for _ in range(20))]
+    assert abs(sum(errors) / len(errors)) < 0.06
+    assert sqrt(sum(each * each for each in errors) / len(errors)) < 0.12
+
+
+def test_a_vector_has_one_signature_in_every_process_and_version() -> None:
+    signature = signature_of([1.0, -2.0, 0.5])
+    assert (len(signature), signature.hex()[:16]) == (32, "666f7da8d4d36d91")
+    assert stone([1.0, -2.0, 0.5]).cosine([2.0, -4.0, 1.0]) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Lives in Porto.", "lives  in\nPORTO", True),
+        ("“Lives in Porto”", "Lives in Porto!", True),
+        ("Lives in Porto", "Lived in Porto", False),
+        ("Lives in Porto", "Lives in Portó", False),
+        ("Manages 8 people", "Manages 80 people", False),
+        ("Earns 1.5 million", "Earns 15 million", False),
+    ],
+)
+def test_a_hash_is_of_what_it_says_but_for_blanks_case_quotation_marks_and_its_end(
+    one: str, other: str, same: bool
+) -> None:
+    assert (folded(one) == folded(other)) == same
+    assert (hashes_of("u", one, "") == hashes_of("u", other, "")) == same
+    assert hashes_of("u", one, "").isdisjoint(hashes_of("v", one, ""))
+
+
+@pytest.mark.parametrize(
+    ("quote", "telling"),
+    [("Yes", False), ("in Lisbon", False), ("I have diabetes", True), ("はい", False), ("我住在里斯本市", True)],
+)
+def test_a_short_quote_tells_nothing_by_itself(quote: str, telling: bool) -> None:
+    assert is_telling(quote) == telling
+    assert len(hashes_of("u", "Said something.", quote)) == 1 + telling

@@ -1,0 +1,158 @@
+"""The one layer that retries: once, where it helps, and never for longer than somebody waits."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+import httpx2
+import openai
+import pytest
+
+from qwestly_agent.llm.client import CONNECT_SECONDS, SILENCE_SECONDS, make_openai_client
+
+pytestmark = pytest.mark.anyio
+
+Answer = Callable[[httpx2.Request], httpx2.Response]
+
+
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What is waited for between two attempts, in seconds: nobody really waits."""
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("openai._base_client.anyio.sleep", sleep)
+    return waited
+
+
+async def attempts(answer: Answer, **more: float) -> list[httpx2.Request]:
+    """The requests that a provider gets which answers so each time."""
+    asked: list[httpx2.Request] = []
+
+    def answer_and_count(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request)
+        return answer(request)
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer_and_count)) as http:
+        client = make_openai_client(
+            api_key="k", base_url="http://127.0.0.1:1/v1", key_needed_for=None, http=http, **more
+        )
+        with pytest.raises(openai.OpenAIError):
+            await client.chat.completions.create(
+                model="m", messages=[{"role": "user", "content": "Hello"}], stream=True
+            )
+    return asked
+
+
+def status(code: int, headers: Mapping[str, str] | None = None) -> Answer:
+    return lambda _: httpx2.Response(code, headers=headers, json={"error": {"message": "No."}})
+
+
+@pytest.mark.parametrize("code", [408, 409, 429, 500, 502, 503, 504, 529])
+async def test_what_may_be_right_the_next_moment_is_tried_once_more(code: int, waits: list[float]) -> None:
+    assert len(await attempts(status(code))) == 2
+    [waited] = waits
+    assert 0.3 < waited <= 0.5
+
+
+@pytest.mark.parametrize("code", [400, 401, 402, 403, 404, 413, 422])
+@pytest.mark.parametrize("headers", [{}, {"x-should-retry": "true"}, {"retry-after": "1"}], ids=str)
+async def test_what_was_refused_is_not_tried_again_whatever_the_provider_says(
+    code: int, headers: dict[str, str], waits: list[float]
+) -> None:
+    assert len(await attempts(status(code, dated(headers)))) == 1
+
+
+async def test_a_provider_that_wants_no_second_attempt_gets_none(waits: list[float]) -> None:
+    assert len(await attempts(status(500, {"x-should-retry": "false"}))) == 1
+
+
+def dated(headers: Mapping[str, str]) -> dict[str, str]:
+    """With dates where seconds from now are meant."""
+    now = datetime.now(UTC)
+
+    def date(meant: re.Match[str]) -> str:
+        return format_datetime(now + timedelta(seconds=int(meant[1])), usegmt=True)
+
+    return {name: re.sub(r"a date in (-?\d+) s", date, value) for name, value in headers.items()}
+
+
+@pytest.mark.parametrize(
+    ("headers", "least", "most"),
+    [
+        ({"retry-after": "3"}, 3, 3),
+        ({"retry-after": "10"}, 10, 10),
+        ({"retry-after": "0.25"}, 0.25, 0.25),
+        ({"retry-after-ms": "1500"}, 1.5, 1.5),
+        ({"retry-after-ms": "1500", "retry-after": "7200"}, 1.5, 1.5),
+        ({"retry-after": "a date in 9 s"}, 0.1, 9),
+        ({"retry-after": "soon"}, 0.3, 0.5),
+        ({"retry-after": "-5"}, 0.3, 0.5),
+        ({"retry-after": "nan"}, 0.3, 0.5),
+        ({"retry-after": "a date in -60 s"}, 0.3, 0.5),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("code", [429, 503])
+async def test_a_short_wait_is_waited_for(
+    code: int, headers: dict[str, str], least: float, most: float, waits: list[float]
+) -> None:
+    assert len(await attempts(status(code, dated(headers)))) == 2
+    [waited] = waits
+    assert least <= waited <= most
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"retry-after": "11"},
+        {"retry-after": "120"},
+        {"retry-after": "86400"},
+        {"retry-after": "inf"},
+        {"retry-after": "1e999"},
+        {"retry-after-ms": "60000"},
+        {"retry-after": "a date in 120 s"},
+        {"retry-after": "60", "x-should-retry": "true"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("code", [429, 503])
+async def test_a_long_wait_is_told_at_once(code: int, headers: dict[str, str], waits: list[float]) -> None:
+    assert len(await attempts(status(code, dated(headers)))) == 1
+    assert waits == []
+
+
+async def test_how_long_is_long_is_for_the_caller_to_say(waits: list[float]) -> None:
+    assert len(await attempts(status(429, {"retry-after": "2"}), longest_wait_seconds=1)) == 1
+
+
+async def test_a_provider_that_cannot_be_reached_is_tried_once_more(waits: list[float]) -> None:
+    def refuse(request: httpx2.Request) -> httpx2.Response:
+        raise httpx2.ConnectError("refused", request=request)
+
+    assert len(await attempts(refuse)) == 2
+
+
+class BreaksOff(httpx2.AsyncByteStream):
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        yield b'{"error": '
+        raise httpx2.RemoteProtocolError("cut")
+
+
+@pytest.mark.parametrize(("code", "count"), [(500, 2), (429, 2), (400, 1)])
+async def test_an_error_page_that_breaks_off_is_the_error_that_its_status_says(
+    code: int, count: int, waits: list[float]
+) -> None:
+    assert len(await attempts(lambda _: httpx2.Response(code, stream=BreaksOff()))) == count
+
+
+async def test_connecting_takes_seconds_and_silence_may_take_a_minute(waits: list[float]) -> None:
+    [asked] = await attempts(status(400))
+    assert asked.extensions["timeout"] == {"connect": CONNECT_SECONDS, "pool": SILENCE_SECONDS} | dict.fromkeys(
+        ("read", "write"), SILENCE_SECONDS
+    )
+    [asked] = await attempts(status(400), silence_seconds=120)
+    assert asked.extensions["timeout"]["read"] == 120

@@ -1,0 +1,66 @@
+"""One run's searches by meaning ask as little as they can."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.llm.query_vectors import QueryVectors
+
+pytestmark = pytest.mark.anyio
+
+
+@dataclass
+class Provider:
+    """In place of the embeddings: notes what it is asked for."""
+
+    down: bool = False
+    asked: list[list[str]] = field(default_factory=list)
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        self.asked.append(list(texts))
+        await asyncio.sleep(0)
+        if self.down:
+            raise Unavailable
+        return [[float(len(text))] for text in texts]
+
+
+def vectors(provider: Provider) -> QueryVectors:
+    return QueryVectors(provider)  # pyright: ignore[reportArgumentType]
+
+
+async def test_those_that_ask_at_the_same_moment_share_a_request() -> None:
+    provider = Provider()
+    queries = vectors(provider)
+    assert await asyncio.gather(*(queries.of(query) for query in ("a", "bb", "ccc"))) == [[1.0], [2.0], [3.0]]
+    assert provider.asked == [["a", "bb", "ccc"]]
+
+
+async def test_what_was_asked_before_is_not_asked_again() -> None:
+    provider = Provider()
+    queries = vectors(provider)
+    await queries.of("a")
+    assert await queries.of("a") == [1.0]
+    await queries.of("b")
+    assert provider.asked == [["a"], ["b"]]
+
+
+async def test_a_provider_that_is_down_is_asked_once() -> None:
+    provider = Provider(down=True)
+    queries = vectors(provider)
+    failed = await asyncio.gather(*(queries.of(query) for query in "abc"), return_exceptions=True)
+    assert all(isinstance(each, Unavailable) for each in failed)
+    with pytest.raises(Unavailable):
+        await queries.of("d")
+    assert provider.asked == [["a", "b", "c"]]
+
+
+async def test_one_that_gives_up_leaves_the_others_their_answer() -> None:
+    provider = Provider()
+    queries = vectors(provider)
+    first, second = asyncio.create_task(queries.of("a")), asyncio.create_task(queries.of("b"))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second == [1.0]

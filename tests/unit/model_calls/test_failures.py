@@ -1,0 +1,181 @@
+"""A person is told the cause in our words, never in a provider's."""
+
+from typing import Any
+
+import httpx2
+import openai
+import pytest
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    FallbackExceptionGroup,
+    IncompleteToolCall,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelHTTPError,
+    ModelNotFoundError,
+    ModelOverloadedError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelRequestTimeout,
+    ModelServerError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+    OutputTokenLimitExceeded,
+    RunTimedOut,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+)
+from pydantic_ai.messages import FinishReason, ModelRequest, ModelResponse, TextPart
+from pymongo.errors import OperationFailure, ServerSelectionTimeoutError
+
+from qwestly_agent.base.errors import AgentError, ConversationBusy
+from qwestly_agent.model_calls import failures
+from qwestly_agent.model_calls.failures import cut_answer, failure_of
+
+KEY = "sk-12345"
+REQUEST = httpx2.Request("POST", f"http://{KEY}/")
+BUSY, DOWN = failures.BUSY.format(when="in a moment"), failures.DOWN.format(when="in a moment")
+
+
+def http(category: type[Any] | None, status: int, **headers: str) -> ModelHTTPError:
+    dashed = {name.replace("_", "-"): value for name, value in headers.items()}
+    return ModelHTTPError.for_category(
+        category, status_code=status, model_name="m", body={"error": KEY}, headers=dashed
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ConversationBusy(), "conversation_busy"),
+        (RunTimedOut(KEY), "deadline"),
+        (ServerSelectionTimeoutError(KEY), "unavailable"),
+        (OperationFailure(KEY), "unavailable"),
+        (ContentFilterError(KEY), "model_unavailable"),
+        (UnexpectedModelBehavior(KEY, KEY), "model_unavailable"),
+        (UsageLimitExceeded(KEY), "model_unavailable"),
+        (ModelAPIError("m", KEY), "model_unavailable"),
+        (http(ModelAuthenticationError, 401), "model_unavailable"),
+        (openai.APIConnectionError(message=KEY, request=REQUEST), "model_unavailable"),
+        (httpx2.ReadTimeout(KEY, request=REQUEST), "model_unavailable"),
+        (FallbackExceptionGroup(KEY, [ModelHTTPError(503, "m", KEY), ModelAPIError("n", KEY)]), "model_unavailable"),
+        (ExceptionGroup(KEY, [ExceptionGroup(KEY, [ServerSelectionTimeoutError(KEY)])]), "unavailable"),
+        (KeyError(KEY), "internal"),
+        (ValueError(KEY), "internal"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
+)
+def test_a_failure_has_a_cause_and_a_sentence_without_internals(error: Exception, code: str) -> None:
+    for failure in (failure_of(error), failure_of(error, spoke=True)):
+        assert failure.code == code
+        assert KEY not in failure.message
+
+
+CONTENT_RISK = ModelHTTPError.for_category(
+    ModelRequestRejectedError, status_code=400, model_name="m", body={"message": "Content Exists Risk"}
+)
+
+BEFORE_AND_AFTER: list[tuple[Exception, str, str]] = [
+    (http(ModelRateLimitError, 429), BUSY, BUSY),
+    (http(ModelQuotaExceededError, 402), failures.NOT_FOR_US, failures.NOT_FOR_US),
+    (http(ModelAuthenticationError, 401), failures.NOT_FOR_US, failures.NOT_FOR_US),
+    (http(ModelNotFoundError, 404), failures.NOT_FOR_US, failures.NOT_FOR_US),
+    (http(ModelRequestRejectedError, 400), failures.NOT_FOR_US, failures.NOT_FOR_US),
+    (CONTENT_RISK, failures.REFUSED, failures.REFUSED),
+    (
+        http(ModelContextWindowExceededError, 400),
+        failures.TOO_LONG_A_CONVERSATION,
+        failures.TOO_LONG_A_CONVERSATION,
+    ),
+    (http(ModelServerError, 500), DOWN, failures.BROKE_OFF),
+    (http(ModelUnavailableError, 503), DOWN, failures.BROKE_OFF),
+    (http(ModelOverloadedError, 529), DOWN, failures.BROKE_OFF),
+    (http(None, 408), DOWN, failures.BROKE_OFF),
+    (ModelAPIError("m", KEY, in_stream=True), DOWN, failures.BROKE_OFF),
+    (ModelAPIError("m", KEY), failures.UNUSABLE, failures.BROKE_OFF),
+    (UnexpectedModelBehavior(KEY), failures.UNUSABLE, failures.BROKE_OFF),
+    (ModelConnectionError("m", KEY, phase="connect"), DOWN, failures.BROKE_OFF),
+    (ModelConnectionError("m", KEY, phase="read"), DOWN, failures.BROKE_OFF),
+    (ModelTimeoutError("m", KEY, phase="connect"), DOWN, failures.BROKE_OFF),
+    (ModelTimeoutError("m", KEY, phase="read"), failures.TOO_SLOW, failures.BROKE_OFF),
+    (ModelRequestTimeout("m", 30, setting="first_event_timeout"), failures.TOO_SLOW, failures.BROKE_OFF),
+    (ContentFilterError(KEY), failures.DECLINED, failures.DECLINED_THE_REST),
+    (OutputTokenLimitExceeded(KEY), failures.TOO_LONG, failures.TOO_LONG),
+    (IncompleteToolCall(KEY), failures.TOO_LONG, failures.TOO_LONG),
+    (UsageLimitExceeded(KEY), failures.TOO_MANY_STEPS, failures.TOO_MANY_STEPS),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "before", "after"), BEFORE_AND_AFTER, ids=[type(row[0]).__name__ for row in BEFORE_AND_AFTER]
+)
+def test_each_kind_has_its_sentence_before_the_first_word_and_after(error: Exception, before: str, after: str) -> None:
+    assert failure_of(error).message == before
+    assert failure_of(error, spoke=True).message == after
+
+
+@pytest.mark.parametrize(
+    ("headers", "when", "retry_after"),
+    [
+        ({"retry_after": "1"}, "in 1 second", 1),
+        ({"retry_after": "45"}, "in 45 seconds", 45),
+        ({"retry_after": "120"}, "in 2 minutes", 120),
+        ({"retry_after": "3600"}, "in 60 minutes", 3600),
+        ({"retry_after": "7200"}, "in 2 hours", 7200),
+        ({"retry_after": "129601"}, "in 2 days", 129_601),
+        ({"retry_after": "1000000"}, "in 12 days", 1_000_000),
+        ({"retry_after_ms": "61500"}, "in 62 seconds", 62),
+        ({"retry_after": "0"}, "in a moment", None),
+        ({"retry_after": "soon"}, "in a moment", None),
+        ({}, "in a moment", None),
+    ],
+    ids=str,
+)
+def test_who_must_wait_is_told_how_long(headers: dict[str, str], when: str, retry_after: int | None) -> None:
+    for category, status, sentence in (
+        (ModelRateLimitError, 429, failures.BUSY),
+        (ModelUnavailableError, 503, failures.DOWN),
+    ):
+        failure = failure_of(http(category, status, **headers))
+        assert (failure.message, failure.retry_after) == (sentence.format(when=when), retry_after)
+
+
+def test_of_several_models_the_one_is_told_that_may_soon_be_there_again() -> None:
+    key_refused, busy = http(ModelAuthenticationError, 401), http(ModelRateLimitError, 429, retry_after="120")
+    in_two_minutes = failures.BUSY.format(when="in 2 minutes")
+    assert failure_of(FallbackExceptionGroup(KEY, [key_refused, busy])).message == in_two_minutes
+    assert failure_of(FallbackExceptionGroup(KEY, [busy, key_refused])).message == in_two_minutes
+    assert failure_of(FallbackExceptionGroup(KEY, [key_refused, key_refused])).message == failures.NOT_FOR_US
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "sentence"),
+    [
+        ("length", failures.TOO_LONG),
+        ("content_filter", failures.DECLINED_THE_REST),
+        ("error", failures.BROKE_OFF),
+        ("stop", None),
+        ("tool_call", None),
+        (None, None),
+    ],
+)
+def test_an_answer_with_words_is_whole_only_if_it_ended_by_itself(
+    finish_reason: FinishReason | None, sentence: str | None
+) -> None:
+    problem = cut_answer([ModelResponse([TextPart("Half of ")], finish_reason=finish_reason)])
+    assert (problem.message if problem else None) == sentence
+
+
+def test_what_was_not_answered_was_not_cut() -> None:
+    assert cut_answer([]) is None
+    assert cut_answer([ModelResponse([], finish_reason="length"), ModelRequest([])]) is None
+
+
+def test_each_error_has_a_code_of_its_own_cause_a_status_and_a_sentence() -> None:
+    for kind in AgentError.__subclasses__():
+        assert 400 <= kind.http_status < 600, kind
+        assert kind().message.endswith("."), kind
+        assert kind("Something else.").message == "Something else."
