@@ -32,7 +32,7 @@ from qwestly_agent.base.observability import make_logger
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.sanitize_events import shown
 from qwestly_agent.llm.models import TierModel
-from qwestly_agent.model_calls.budget import Spending
+from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import failure_of
 
 TARGET_MS = 2.0
@@ -103,7 +103,7 @@ def deps_of(record: Record) -> AgentDeps:
         "user_id": "auth0|benchmark",
         "level": "L1",
         "calls": record.calls,
-        "spending": Spending(1.0, OverBudget(), system_clock()),
+        "spending": Budget(1.0, OverBudget(), system_clock()),
         "failure_of": failure_of,
         "clock": system_clock,
         "logger": make_logger("CRITICAL"),

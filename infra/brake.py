@@ -8,7 +8,8 @@ import argparse
 import asyncio
 import sys
 
-from qwestly_agent.approvals.pause import PATIENCE_SECONDS, RunsOf, Standing, pull, standing
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.pause import PATIENCE_SECONDS, PauseStatus, RunsOf
 from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.settings import Settings
@@ -21,7 +22,7 @@ from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.signals import Signals
 
 
-async def run(what: str, user_id: str, settings: Settings) -> Standing:
+async def run(what: str, user_id: str, settings: Settings) -> PauseStatus:
     async with make_mongo_client(settings.mongodb_uri) as mongo:
         database = mongo[settings.mongodb_database]
         signals = Signals(database)
@@ -30,8 +31,8 @@ async def run(what: str, user_id: str, settings: Settings) -> Standing:
         if what == "on":
             one = RunsOf(user_id, Conversations(database), Drafts(database), Approvals(database))
             runs = Sweeps(database) if user_id == EVERYBODY else one
-            return await pull(signals, user_id, runs, system_clock)
-        return await standing(signals, user_id)
+            return await pause.engage(signals, user_id, runs, system_clock)
+        return await pause.status(signals, user_id)
 
 
 def main() -> int:

@@ -25,7 +25,7 @@ async def run(what: str, user_id: str, settings: Settings) -> str:
     """Raises `NothingKept`."""
     services = await bootstrap(settings)
     try:
-        if not any((await services.belongings.counts(user_id)).values()):
+        if not any((await services.user_data.counts(user_id)).values()):
             raise NothingKept
         if what == "erase":
             return json.dumps(await erase(services, user_id), indent=2)

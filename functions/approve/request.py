@@ -19,7 +19,7 @@ from qwestly_agent.approvals.memory_approval import id_of_question, keeping_of
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.pipeline import MOST_ROUNDS
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.domain.approval import Answer, Approval, Level, digest_of
+from qwestly_agent.domain.approval import Answer, Approval, Level, sha256_hex
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 
@@ -76,7 +76,7 @@ async def _about_draft(services: Services, given: dict[str, Any], level: Level) 
     proposal = publication_of(draft)
     if draft.round >= MOST_ROUNDS:
         proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
-    allowed = gate(proposal.act.effect, level).answer
+    allowed = gate(proposal.action.effect, level).answer
     if allowed == "refuse":
         raise NotAllowed
     # There is no inverse of what others have seen: at no level does this run by itself.
@@ -87,7 +87,7 @@ async def _about_draft(services: Services, given: dict[str, Any], level: Level) 
 
 def id_of_round(draft: Draft, revises: str | None) -> str:
     """The same for the same round of the same draft."""
-    return f"ap_{digest_of(draft.id, str(draft.round), revises or '')[:32]}"
+    return f"ap_{sha256_hex(draft.id, str(draft.round), revises or '')[:32]}"
 
 
 async def _about_memories(services: Services, given: dict[str, Any]) -> Question:

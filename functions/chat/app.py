@@ -21,9 +21,10 @@ from pymongo.errors import PyMongoError
 from starlette.exceptions import HTTPException
 
 from qwestly_agent.account import ERASED, erase, export
+from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.forget import forget
-from qwestly_agent.approvals.pause import RunsOf, Standing, pull, standing
+from qwestly_agent.approvals.pause import PauseStatus, RunsOf
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
 from qwestly_agent.approvals.view import list_of as approvals_of
@@ -312,21 +313,21 @@ async def set_autonomy(chosen: AutonomyView, services: TheServices, user_id: The
     return chosen
 
 
-async def read_brake(services: TheServices, user_id: TheUser) -> Standing:
+async def read_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
     """Whether the agent may run: running, pausing, paused, or partial (something could not be stopped)."""
-    return await standing(services.signals, user_id)
+    return await pause.status(services.signals, user_id)
 
 
-async def pull_brake(services: TheServices, user_id: TheUser) -> Standing:
+async def pull_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
     """Stop everything of this user, and let nothing begin. Answers once nothing runs, or after 30 seconds."""
     runs = RunsOf(user_id, services.conversations, services.drafts, services.approvals)
-    return await pull(services.signals, user_id, runs, services.clock)
+    return await pause.engage(services.signals, user_id, runs, services.clock)
 
 
-async def release_brake(services: TheServices, user_id: TheUser) -> Standing:
+async def release_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
     """Let the agent run again. What was stopped stays stopped. The operators' brake is not theirs to release."""
     await services.signals.brake_off(user_id)
-    return await standing(services.signals, user_id)
+    return await pause.status(services.signals, user_id)
 
 
 async def list_approvals(

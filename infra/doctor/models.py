@@ -32,7 +32,7 @@ from qwestly_agent.cards.draft_section import INSTRUCTIONS, OUTPUT_RETRIES, Draf
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.llm.embeddings import DIMENSIONS, MODEL
 from qwestly_agent.llm.models import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_models, price_of
-from qwestly_agent.model_calls.budget import Spending, SpendingAlone
+from qwestly_agent.model_calls.budget import Budget, BudgetAlone
 from qwestly_agent.model_calls.structured import make_typed_agent
 
 OLDEST_PRICES_DAYS = 90
@@ -94,8 +94,8 @@ async def typed_answer(model: Model) -> Answer:
     agent = make_typed_agent(
         TierModel(model, None), DraftedSection, name="doctor", instructions=INSTRUCTIONS, retries=OUTPUT_RETRIES
     )
-    spending = SpendingAlone(Spending(math.inf, OverBudget(), time.time()))
-    result = await agent.run("There is no evidence.", deps=spending, timeout=ANSWER_SECONDS)
+    budget = BudgetAlone(Budget(math.inf, OverBudget(), time.time()))
+    result = await agent.run("There is no evidence.", deps=budget, timeout=ANSWER_SECONDS)
     return result, f"a section with {len(result.output.claims)} claims"
 
 

@@ -5,8 +5,9 @@ from collections.abc import AsyncIterator
 from pydantic_core import to_json
 from pymongo.errors import PyMongoError
 
+from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.end import expire, tell_execution
-from qwestly_agent.approvals.pause import RunsOf, pull
+from qwestly_agent.approvals.pause import RunsOf
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
@@ -34,7 +35,7 @@ async def export(services: Services, user_id: str) -> AsyncIterator[bytes]:
         "exported_at": to_datetime(services.clock()),
         "elsewhere": ELSEWHERE,
         # Before the first byte goes out: where nothing can be read this is an error like any other.
-        "counts": await services.belongings.counts(user_id),
+        "counts": await services.user_data.counts(user_id),
     }
     return _pieces(services, user_id, head)
 
@@ -44,7 +45,7 @@ async def _pieces(services: Services, user_id: str, head: Document) -> AsyncIter
     for number, collection in enumerate(COLLECTIONS):
         yield b"%s%s:[" % (b"," if number else b"", to_json(collection))
         between = b""
-        async for document in services.belongings.each(user_id, collection):
+        async for document in services.user_data.each(user_id, collection):
             yield between + to_json(_named(document), bytes_mode="base64", fallback=str)
             between = b","
         yield b"]"
@@ -59,14 +60,14 @@ def _named(document: Document) -> Document:
 async def erase(services: Services, user_id: str) -> dict[str, int]:
     """How many documents were erased, by collection. What runs is stopped first, and what waits is told."""
     runs = RunsOf(user_id, services.conversations, services.drafts, services.approvals)
-    await pull(services.signals, user_id, runs, services.clock)
+    await pause.engage(services.signals, user_id, runs, services.clock)
     try:
         for approval in await services.approvals.all(user_id, MOST_WAITING):
             if approval.waits_for_execution:
                 await _let_go(services, approval)
     except Exception as error:  # a record that nobody can read is erased like any other
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-    return {collection: await services.belongings.erase(user_id, collection) for collection in COLLECTIONS}
+    return {collection: await services.user_data.erase(user_id, collection) for collection in COLLECTIONS}
 
 
 async def _let_go(services: Services, approval: Approval) -> None:

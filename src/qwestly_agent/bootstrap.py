@@ -34,7 +34,7 @@ from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Usage
-from qwestly_agent.stores.user_data import Belongings
+from qwestly_agent.stores.user_data import UserData
 
 if TYPE_CHECKING:
     from qwestly_agent.chat.services import ChatServices
@@ -85,14 +85,14 @@ async def bootstrap_chat(
     """Raises `InvalidSettings` before anything is opened."""
     from qwestly_agent.agents.registry import DESIGNS, find_design
     from qwestly_agent.chat.services import ChatServices
-    from qwestly_agent.chat.turn_registry import Running
+    from qwestly_agent.chat.turn_registry import TurnRegistry
 
     find_design(settings.agent_design)
     services = await bootstrap_models(settings, clock=clock, new_id=new_id)
     return ChatServices(
         **vars(services),
         agents={name: design.build(services.models) for name, design in DESIGNS.items()},
-        running=Running(services.signals, services.conversations, clock, services.logger),
+        running=TurnRegistry(services.signals, services.conversations, clock, services.logger),
     )
 
 
@@ -120,7 +120,7 @@ def _services(
         extractions=Extractions(database),
         tool_calls=ToolCalls(database),
         usage=Usage(database),
-        belongings=Belongings(database),
+        user_data=UserData(database),
         sweeps=Sweeps(database),
         candidate_app=CandidateApp(
             http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id
@@ -176,11 +176,11 @@ def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
 def make_http_client(settings: Settings) -> httpx2.AsyncClient:
     from openai import DEFAULT_CONNECTION_LIMITS, DefaultAsyncHttpx2Client
 
-    from qwestly_agent.llm.coalesce_deltas import JoiningTransport
+    from qwestly_agent.llm.coalesce_deltas import CoalescingTransport
 
     transport = httpx2.AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS)
     return DefaultAsyncHttpx2Client(
-        transport=JoiningTransport(transport, settings.join_window_ms / 1000),
+        transport=CoalescingTransport(transport, settings.join_window_ms / 1000),
         # An API does not move, and what people said would go wherever a redirect points.
         follow_redirects=False,
         # What is compressed can be neither joined nor measured before it is unpacked.

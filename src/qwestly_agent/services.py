@@ -28,7 +28,7 @@ from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Usage
-from qwestly_agent.stores.user_data import Belongings
+from qwestly_agent.stores.user_data import UserData
 
 if TYPE_CHECKING:  # they take long to import, and handlers without models do without
     from qwestly_agent.llm.embeddings import Embeddings
@@ -58,7 +58,7 @@ class Services:
     extractions: Extractions
     tool_calls: ToolCalls
     usage: Usage
-    belongings: Belongings
+    user_data: UserData
     sweeps: Sweeps
     candidate_app: CandidateApp
     workflows: Workflows

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.pause import unless_braked
+from qwestly_agent.approvals.pause import abort_if_paused
 from qwestly_agent.base.errors import AgentError, Internal, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.services import Services
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 async def run_state(services: Services, user_id: str, work: Coroutine[Any, Any, T], **labels: str) -> T:
     """What the work answers, unless the brake stops it. `labels` stand in each line of the log."""
-    return await told_safely(services, unless_braked(services.signals, user_id, work), **labels)
+    return await sanitize_errors(services, abort_if_paused(services.signals, user_id, work), **labels)
 
 
-async def told_safely(services: Services, work: Coroutine[Any, Any, T], **labels: str) -> T:
+async def sanitize_errors(services: Services, work: Coroutine[Any, Any, T], **labels: str) -> T:
     """What the work answers. Whatever it raises becomes an `AgentError`: others may quote what people wrote, and the
     execution's history keeps what a state raised."""
     services.logger.thread_safe_append_keys(**labels)

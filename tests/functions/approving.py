@@ -186,10 +186,10 @@ class World:
         """As the form of the page as it is now would be sent."""
         fields = {"reason": reason, "decision": decision, **more}
         if "args_digest" not in fields:
-            fields["args_digest"] = self.digest_of(token)
+            fields["args_digest"] = self.sha256_hex(token)
         return self.post(token, {name: value for name, value in fields.items() if value is not None})
 
-    def digest_of(self, token: str) -> str:
+    def sha256_hex(self, token: str) -> str:
         return self.get(token).text.partition('name="args_digest" value="')[2].partition('"')[0]
 
     def post(self, token: str, fields: Mapping[str, str], **more: Any) -> "Shown":

@@ -126,13 +126,13 @@ def test_words_are_kept_without_what_nobody_sees(world: World, token: str) -> No
 
 
 def test_a_form_in_broken_utf8_is_a_form_all_the_same(world: World, token: str) -> None:
-    digest = world.digest_of(token)
+    digest = world.sha256_hex(token)
     body = f"decision=reject&args_digest={digest}&reason=".encode() + b"%ff%fe no"
     assert heading(world.ask_page("POST", f"/approve/{token}", body)) == "You said no"
 
 
 def test_the_first_answer_counts_and_a_later_one_is_told_so(world: World, token: str) -> None:
-    digest = world.digest_of(token)
+    digest = world.sha256_hex(token)
     world.decide(token, "reject")
     before = world.dump()
     again = world.decide(token, "reject", args_digest=digest)
@@ -151,7 +151,7 @@ def test_each_mails_link_leads_to_the_same_question(world: World, token: str) ->
 
 
 def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -> None:
-    digest = world.digest_of(token)
+    digest = world.sha256_hex(token)
     world.clock.advance(2 * DAY)
     before = world.dump()
     assert heading(world.get(token)) == "Nobody decided in time"
@@ -166,7 +166,7 @@ def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -
 
 
 def test_what_was_decided_in_the_chat_is_shown(world: World, token: str) -> None:
-    decision = Decision(decision="reject", args_digest=world.digest_of(token), reason="Later.")
+    decision = Decision(decision="reject", args_digest=world.sha256_hex(token), reason="Later.")
     world.run(lambda services: settle(services, USER, ONE, decision, by="chat", where="test"))
     assert heading(world.get(token)) == "You said no"
 
@@ -188,7 +188,7 @@ TAMPERED: list[Callable[[str], str]] = [
 @pytest.mark.thorough
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_a_link_that_is_none_says_so_and_does_nothing(world: World, token: str, method: str) -> None:
-    digest, before = world.digest_of(token), world.dump()
+    digest, before = world.sha256_hex(token), world.dump()
     fields = {"decision": "approve", "args_digest": digest}
     for tampered in TAMPERED:
         path = tampered(token)
@@ -203,7 +203,7 @@ def test_a_link_decides_nothing_but_its_own_question(world: World, token: str) -
     world.ask(TWO, CARD)
     other = world.link(TWO)
     before = world.dump()
-    shown = world.decide(token, args_digest=world.digest_of(other))
+    shown = world.decide(token, args_digest=world.sha256_hex(other))
     assert shown.status == 409
     assert "This is not what you were shown." in shown.text
     assert "Change your headline" in shown.text
@@ -325,7 +325,7 @@ def ask_with_task_token(world: World) -> None:
 def test_five_hundred_answers_at_once_are_one_and_all_are_told_the_same(world: World) -> None:
     ask_with_task_token(world)
     token = world.link()
-    digest = world.digest_of(token)
+    digest = world.sha256_hex(token)
     with ThreadPoolExecutor(500) as pool:
         answers = list(pool.map(lambda _: world.decide_by_lambda(token, "approve", digest), range(500)))
     assert {(shown.status, heading(shown)) for shown in answers} == {(200, "You said yes")}
@@ -338,7 +338,7 @@ def test_five_hundred_answers_at_once_are_one_and_all_are_told_the_same(world: W
 def test_of_two_different_answers_at_once_all_are_told_the_first(world: World) -> None:
     ask_with_task_token(world)
     token = world.link()
-    digest = world.digest_of(token)
+    digest = world.sha256_hex(token)
     verbs = ["approve", "reject"] * 50
     with ThreadPoolExecutor(100) as pool:
         answers = list(pool.map(lambda verb: world.decide_by_lambda(token, verb, digest), verbs))
@@ -353,7 +353,7 @@ def test_neither_token_is_in_any_answer_record_or_log(
     logging.getLogger("pymongo").setLevel(logging.INFO)
     ask_with_task_token(world)
     token = world.link()
-    digest = world.digest_of(token)
+    digest = world.sha256_hex(token)
     world.wire.failing["send_task_success"] = ClientError({"Error": {"Code": "Throttling"}}, "SendTaskSuccess")
     answers = [
         world.get(token),
@@ -417,7 +417,7 @@ def test_without_the_database_nothing_is_decided_and_nothing_told(
     with mongo_server() as (uri, process), a_world(aws, uri, database_name, mongodb_uri) as world:
         world.ask()
         token = world.link()
-        digest = world.digest_of(token)
+        digest = world.sha256_hex(token)
         process.kill()
         process.wait()
         shown = world.decide(token, args_digest=digest)

@@ -154,13 +154,13 @@ def slow(app: CandidateAppServer) -> Iterator[None]:
     """The candidate app takes a tenth of a second for each effect."""
     over = threading.Event()
 
-    def let_go() -> None:
+    def discard() -> None:
         while not over.wait(0.1):
             app.api.release()
 
     faults: list[Fault] = ["hold_before"] * 1_000
     app.misbehave(*faults)
-    pacing = threading.Thread(target=let_go)
+    pacing = threading.Thread(target=discard)
     pacing.start()
     try:
         yield

@@ -22,7 +22,7 @@ from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
 from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, CandidateAppServer, Fault
 from qwestly_agent.approvals import decide, pause
 from qwestly_agent.approvals.actions import (
-    ACTS,
+    ACTIONS,
     DELETE_CARD,
     INGEST_LINKEDIN_PROFILE,
     PUBLISH_CARD,
@@ -30,7 +30,7 @@ from qwestly_agent.approvals.actions import (
     SUGGEST_LINKEDIN_ABOUT,
     UPDATE_PREFERENCE,
     UPDATE_PROFILE_FIELD,
-    Act,
+    Action,
     in_words,
 )
 from qwestly_agent.approvals.decide import Asker, Decision, Proposal, ask, id_of_call
@@ -43,10 +43,10 @@ from qwestly_agent.approvals.execute import (
     OTHER_RULES,
     STOPPED,
     TOO_LATE,
-    carry_out,
+    execute,
 )
 from qwestly_agent.approvals.mail import mail_if_due
-from qwestly_agent.approvals.propose import MOST_WAITING, Asking
+from qwestly_agent.approvals.propose import MOST_WAITING, Proposer
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -178,7 +178,7 @@ async def approved(services: Services, approval: Approval) -> Approval:
 
 
 async def carried_out(services: Services, approval: Approval) -> Approval:
-    return await carry_out(services, approval.user_id, approval.id)
+    return await execute(services, approval.user_id, approval.id)
 
 
 async def found_out(stage: Stage, services: Services, approval: Approval) -> Approval:
@@ -210,7 +210,7 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "args", "request_line", "body"),
+    ("action", "args", "request_line", "body"),
     [
         (UPDATE_PROFILE_FIELD, {"field": "skills", "value": ["SQL"]}, "PATCH /profile", {"skills": ["SQL"]}),
         (UPDATE_PREFERENCE, {"name": "roles", "value": ["CTO"]}, "PATCH /preferences", {"roles": ["CTO"]}),
@@ -235,15 +235,21 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
             {"section": "about", "text": "I lead “eight” in Zürich."},
         ),
     ],
-    ids=[name for name, act in ACTS.items() if not act.ours],
+    ids=[name for name, action in ACTIONS.items() if not action.ours],
 )
 async def test_a_yes_does_what_the_record_says_under_its_own_key(
-    stage: Stage, services: Services, user_id: str, act: Act[Any], args: dict[str, Any], request_line: str, body: Any
+    stage: Stage,
+    services: Services,
+    user_id: str,
+    action: Action[Any],
+    args: dict[str, Any],
+    request_line: str,
+    body: Any,
 ) -> None:
-    approval = await asked(services, user_id, Proposal(act, args))
+    approval = await asked(services, user_id, Proposal(action, args))
     assert stage.writes == []
     done = await found_out(stage, services, await approved(services, approval))
-    assert (done.status, done.outcome) == ("done", act.done)
+    assert (done.status, done.outcome) == ("done", action.done)
     [write] = stage.writes
     assert f"{write['method']} {write['path'].removeprefix('/api/agent/v1')}" == request_line
     assert (json.loads(write["body"]) if write["body"] else None) == body
@@ -317,13 +323,13 @@ async def killed_at_each_step(
     services: Services,
     when: When,
     begin: Callable[[], Awaitable[Approval]],
-    act: Callable[[Services, Approval], Awaitable[Any]],
+    action: Callable[[Services, Approval], Awaitable[Any]],
 ) -> AsyncIterator[Approval]:
     """A new record each time, with which a process got one step further; ends when one got through."""
     for step in itertools.count(1):
         approval, fate = await begin(), Fate(step, when)
         try:
-            await act(fate.of(services), approval)
+            await action(fate.of(services), approval)
         except Killed:
             yield approval
         else:
@@ -390,7 +396,7 @@ async def test_what_a_turn_asks_once_its_conversation_is_deleted_waits_for_nobod
     services: Services, user_id: str
 ) -> None:
     with pytest.raises(NotFound):
-        await Asking(services, user_id, "run", "deleted").submit(CHANGE, "call", stranger_spoke=False)
+        await Proposer(services, user_id, "run", "deleted").submit(CHANGE, "call", untrusted_content=False)
     [approval] = await services.approvals.all(user_id, 10)
     assert (approval.status, approval.mail_at) == ("expired", None)
 
@@ -405,11 +411,11 @@ async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
         await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
         return await asked(services, user_id)  # of which nothing is used but whose it is
 
-    async def act(services: Services, approval: Approval) -> None:
-        await Asking(services, approval.user_id, "run", "chat").submit(CHANGE, "call", stranger_spoke=False)
+    async def action(services: Services, approval: Approval) -> None:
+        await Proposer(services, approval.user_id, "run", "chat").submit(CHANGE, "call", untrusted_content=False)
 
     done = Counter[bool]()
-    async for begun in killed_at_each_step(services, when, begin, act):
+    async for begun in killed_at_each_step(services, when, begin, action):
         record = id_of_call("chat", "run", "call")
         found = [each for each in await services.approvals.all(begun.user_id, 10) if each.id == record]
         for approval in found:
@@ -756,14 +762,14 @@ class NobodyWaits:
 
 async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, services: Services, user_id: str) -> None:
     approval = await decided(services, await asked(services, user_id))
-    receipts: list[pause.Standing] = []
+    receipts: list[pause.PauseStatus] = []
 
     async def pull() -> None:
         runs = pause.RunsOf(user_id, services.conversations, services.drafts, services.approvals)
-        receipts.append(await pause.pull(services.signals, user_id, runs, services.clock))
+        receipts.append(await pause.engage(services.signals, user_id, runs, services.clock))
 
     racing: Any = Between(services.autonomy, "level", pull)
-    after = await carry_out(replace(services, autonomy=racing), user_id, approval.id)
+    after = await execute(replace(services, autonomy=racing), user_id, approval.id)
     assert (receipts[0].state, after.status, after.outcome) == ("paused", "failed", STOPPED)
     assert stage.writes == []
 
@@ -906,8 +912,8 @@ async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, u
         for _ in range(2):
             proposal = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"No. {n}"}, f"{uuid.uuid4()}")
             try:
-                await Asking(services, user_id, f"run{n}", "chat").submit(
-                    proposal, uuid.uuid4().hex, stranger_spoke=True
+                await Proposer(services, user_id, f"run{n}", "chat").submit(
+                    proposal, uuid.uuid4().hex, untrusted_content=True
                 )
             except Invalid as error:
                 refused.append(error.message.partition("already")[0].strip())

@@ -18,7 +18,7 @@ from qwestly_agent.approvals.actions import KEEP_MEMORIES
 from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
 from qwestly_agent.approvals.due import sweep
 from qwestly_agent.approvals.end import still_proposed
-from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.memory_approval import forgetting_of, keeping_of
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
@@ -198,7 +198,7 @@ async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
 
         patch.setattr(Conversations, "withhold", dies)
         with pytest.raises(RuntimeError):
-            await carry_out(talk.services, talk.user_id, "ap_1")
+            await execute(talk.services, talk.user_id, "ap_1")
     talk.clock.advance(LEFT_BEHIND_SECONDS)
     assert (await sweep(talk.services, lambda: 60.0))["carried_out"] == 1
     assert (await talk.services.approvals.get(talk.user_id, "ap_1")).status == "done"
@@ -220,7 +220,7 @@ async def test_it_forgets_exactly_what_was_shown(talk: Talk, monkeypatch: pytest
         return await exactly(services, user_id, memory_ids)
 
     monkeypatch.setattr("qwestly_agent.approvals.actions.forget_exactly", forget_exactly)
-    assert (await carry_out(talk.services, talk.user_id, "ap_1")).status == "done"
+    assert (await execute(talk.services, talk.user_id, "ap_1")).status == "done"
     assert [each["_id"] for each in await talk.raw(status="forgotten")] == [memory_id]
     assert len(await talk.raw()) == 2
 
@@ -331,13 +331,13 @@ def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
         memories = await still_proposed(talk_services(ctx), ctx.deps.user_id, [memory_id])
         if not memories:
             return {"remembered": "at once"}
-        return keeping_of(memories, [memory_id], ctx.deps.asking.conversation_id)
+        return keeping_of(memories, [memory_id], ctx.deps.proposer.conversation_id)
 
     return tool(keep, effect="memory", label="Asking…")
 
 
 def talk_services(ctx: RunContext[AgentDeps]) -> Services:
-    return ctx.deps.asking.services
+    return ctx.deps.proposer.services
 
 
 @pytest.mark.parametrize("level", LEVELS)

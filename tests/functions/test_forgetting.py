@@ -13,7 +13,7 @@ from infra.local.model_brain import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
 from qwestly_agent.approvals.decide import Asker, Proposal, ask
-from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.forget import Forgotten, forget, retold
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.base.errors import Invalid, NotFound
@@ -25,7 +25,7 @@ from qwestly_agent.domain.tombstone import signature_of
 from qwestly_agent.grounding.model import Quote, Verdict
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.service import Remembering, correct, explain
+from qwestly_agent.memory.service import MemoryService, correct, explain
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Draft
 from tests.functions.talking import Talk, finds, note, talking
@@ -70,8 +70,8 @@ async def kept_beside_the_transcript(talk: Talk, word: str) -> list[str]:
     return [f"{name}: {each}" for name, found in dumped.items() for each in found if word.lower() in repr(each).lower()]
 
 
-def in_a_turn(talk: Talk, text: str, conversation_id: str = "c9") -> Remembering:
-    return Remembering(talk.services, talk.user_id, conversation_id, "m9", text)
+def in_a_turn(talk: Talk, text: str, conversation_id: str = "c9") -> MemoryService:
+    return MemoryService(talk.services, talk.user_id, conversation_id, "m9", text)
 
 
 async def put(talk: Talk, content: str, quote: str = "", **more: Any) -> str:
@@ -467,7 +467,7 @@ async def drafted(talk: Talk, memory_id: str, kind: str = "card", **fields: Any)
 
 async def asked(talk: Talk, proposal: Proposal, approval_id: str = "ap_1", **changes: Any) -> Approval:
     """Pending, or as it is changed."""
-    proposal = Proposal(proposal.act, proposal.args, evidence=proposal.evidence, preview=proposal.preview, shown={})
+    proposal = Proposal(proposal.action, proposal.args, evidence=proposal.evidence, preview=proposal.preview, shown={})
     asker = Asker(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(talk.services.candidate_app), "version_of", _no_version)
@@ -521,7 +521,7 @@ async def test_what_waits_and_cites_it_ends_as_changed_and_its_conversation_is_t
     approval = await talk.services.approvals.get(talk.user_id, "ap_1")
     assert (approval.status, approval.news, approval.args) == ("changed", True, "{}")
     assert "forgotten" in (approval.outcome or "")
-    assert (await carry_out(talk.services, talk.user_id, "ap_1")).status == "changed"
+    assert (await execute(talk.services, talk.user_id, "ap_1")).status == "changed"
     assert (await talk.services.approvals.get(talk.user_id, "ap_2")).status == "pending"
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
@@ -546,7 +546,7 @@ async def test_what_is_asked_for_just_as_it_is_forgotten_is_never_carried_out(ta
     decided = {"status": "approved", "decided_at": talk.clock(), "decided_by": "queue"}
     for number, late in enumerate((proposal, headline(memory_id)), 1):
         await asked(talk, late, f"ap_{number}", **decided)
-        assert (await carry_out(talk.services, talk.user_id, f"ap_{number}")).status == "changed"
+        assert (await execute(talk.services, talk.user_id, f"ap_{number}")).status == "changed"
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
@@ -623,7 +623,7 @@ async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(tal
 async def test_remembered_and_then_read_it_is_one(talk: Talk) -> None:
     text = "Remember that I live in Lisbon."
     await talk.says(text)
-    turn = Remembering(talk.services, talk.user_id, "c1", "msg1", text)
+    turn = MemoryService(talk.services, talk.user_id, "c1", "msg1", text)
     await turn.remember("fact", "Lives in Lisbon.", "I live in Lisbon", ask=False)
     before = await talk.raw()
     talk.model.script(finds(note("Lives in Lisbon.", "I live in Lisbon")))

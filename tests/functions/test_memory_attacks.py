@@ -18,7 +18,7 @@ from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.memory import Memory, MemoryType, Source
 from qwestly_agent.memory import consolidation
 from qwestly_agent.memory.plan import plan
-from qwestly_agent.memory.service import Remembering, correct, undo
+from qwestly_agent.memory.service import MemoryService, correct, undo
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forget_card import answers, is_asked
 from tests.functions.test_forgetting import chatting, kept_beside_the_transcript, put
@@ -38,8 +38,8 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
 IN_LISBON: tuple[MemoryType, str, str] = ("fact", "Lives in Lisbon", "I live in Lisbon")
 
 
-def turn(talk: Talk, text: str, message_id: str = "msg1", conversation_id: str = "c1") -> Remembering:
-    return Remembering(talk.services, talk.user_id, conversation_id, message_id, text)
+def turn(talk: Talk, text: str, message_id: str = "msg1", conversation_id: str = "c1") -> MemoryService:
+    return MemoryService(talk.services, talk.user_id, conversation_id, message_id, text)
 
 
 async def night(talk: Talk) -> Any:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.model_calls.structured import one_answer
+from qwestly_agent.model_calls.structured import structured_output
 from tests.servers import ChatServer, Client, FakeClock, settings_for
 
 RENAMED = {"deepseek-flash": "deepseek-v4.1-flash-1017", "deepseek-v4-pro": "another-name"}
@@ -94,7 +94,7 @@ async def test_a_typed_answer_counts_towards_the_day_what_the_list_says(
     services = await bootstrap_models(settings_for(mongodb_uri, model.base_url, database_name), clock=clock_at(moment))
     try:
         await services.usage.enter("u1", "run", services.clock())
-        await one_answer(
+        await structured_output(
             services, "u1", services.models["pro"], Words, "Well?", name="a", instructions="", seconds=20, retries=0
         )
         spent = await services.usage.spent_today("u1", services.clock())

@@ -42,7 +42,7 @@ class Gate:
         self.commands = 0
         self._loop.call_soon_threadsafe(self._open.clear)
 
-    def let_go(self) -> None:
+    def discard(self) -> None:
         self._loop.call_soon_threadsafe(self._open.set)
 
     async def _serve(self) -> None:
@@ -103,6 +103,6 @@ def test_all_that_a_turn_reads_is_asked_for_before_any_of_it_comes_back(
             until(lambda: gate.commands == commands, 2.5)
             assert len(model.requests) == asked_before
         finally:
-            gate.let_go()
+            gate.discard()
             turn.join()
         assert len(model.requests) == asked_before + 1

@@ -214,25 +214,25 @@ def test_an_answer_that_is_no_json_fails(aws: AwsServer) -> None:
 
 
 def test_a_function_that_takes_too_long_is_left_alone(aws: AwsServer) -> None:
-    let_go = threading.Event()
-    aws.register("slow", lambda event, context: let_go.wait(10), timeout_seconds=0.01)
+    discard = threading.Event()
+    aws.register("slow", lambda event, context: discard.wait(10), timeout_seconds=0.01)
     error, body = invoked(aws, "slow")
-    let_go.set()
+    discard.set()
     assert (error, body["errorType"]) == ("Unhandled", "Sandbox.Timedout")
     assert body["errorMessage"].endswith("Task timed out after 0.01 seconds")
 
 
 def test_nobody_waits_for_an_event(aws: AwsServer) -> None:
-    let_go, done = threading.Event(), threading.Event()
+    discard, done = threading.Event(), threading.Event()
 
     def handler(event: Any, context: Context) -> None:
-        assert let_go.wait(5)
+        assert discard.wait(5)
         done.set()
 
     aws.register("later", handler)
     answer = aws.client("lambda").invoke(FunctionName="later", InvocationType="Event")
     assert (answer["StatusCode"], answer["Payload"].read()) == (202, b"")
-    let_go.set()
+    discard.set()
     assert done.wait(5)
 
 

@@ -13,7 +13,7 @@ from infra.local.environment import FUNCTION, MACHINE, ROOT, SCHEDULE, Template
 
 TEMPLATE = Template.load()
 STACK = TEMPLATE.text(("Sub", "${AWS::StackName}-"))
-CARRYING_OUT = {"carry_out", "settle"}
+CARRYING_OUT = {"execute", "settle"}
 """Whoever calls these has an effect performed."""
 
 Edge = tuple[str, str, str]
@@ -103,7 +103,7 @@ def of_code() -> Iterator[Edge]:
         if door.parent.name == "chat" or "container.model_services" in door.read_text():
             yield name, "models", ""
         if CARRYING_OUT & names_used_by(door):
-            yield name, "carry_out", ""
+            yield name, "execute", ""
 
 
 def door_of(body: Properties) -> Path:
@@ -139,7 +139,7 @@ def names_in(tree: ast.AST) -> set[str]:
 OF_ALL = {
     ("functions", "mongodb", "reads, writes its own"),
     ("functions", "ssm", "secrets"),
-    ("carry_out", "candidate_app", "changes user data, once"),
+    ("execute", "candidate_app", "changes user data, once"),
 }
 
 

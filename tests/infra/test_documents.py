@@ -16,7 +16,7 @@ from infra.local.environment import FUNCTION, VARIABLES, Template
 from infra.stages import Stage
 from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
-from qwestly_agent.approvals.actions import ACTS, HOUR
+from qwestly_agent.approvals.actions import ACTIONS, HOUR
 from qwestly_agent.approvals.gate import TABLE
 from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings, is_reference
@@ -99,13 +99,13 @@ def test_each_act_is_told_with_how_long_it_waits_and_who_may_decide_it_how() -> 
 
     acts = [
         [
-            f"`{act.tool}`",
-            f"`{act.effect}`",
-            told(act.seconds_to_decide / HOUR),
-            ", ".join(f"`{name}`" for name in act.editable),
-            "yes" if act.by_link else "no",
+            f"`{action.tool}`",
+            f"`{action.effect}`",
+            told(action.seconds_to_decide / HOUR),
+            ", ".join(f"`{name}`" for name in action.editable),
+            "yes" if action.by_link else "no",
         ]
-        for act in ACTS.values()
+        for action in ACTIONS.values()
     ]
     assert sorted(rows(APPROVALS, "tool | effect | waits")) == sorted(acts)
 

@@ -17,7 +17,7 @@ from infra.local.environment import Template
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
-from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
@@ -141,10 +141,10 @@ class Person:
             lambda services: how(services, self.user_id, asked.id, answer, by="queue", where="the test")
         )
 
-    def is_carried_out(self) -> Approval:
+    def is_executed(self) -> Approval:
         """As far as it can be now, by whoever sweeps up."""
         approval_id = self.asked().id
-        return self.world.run(lambda services: carry_out(services, self.user_id, approval_id))
+        return self.world.run(lambda services: execute(services, self.user_id, approval_id))
 
     def waits_no_longer(self) -> None:
         """The week of the state is over."""

@@ -456,7 +456,7 @@ def test_the_brake_between_the_yes_and_the_effect_stops_it_for_good(ada: Person,
         ada.decides("approve")
         assert ada.outcome() == ("SUCCEEDED", "stopped")
     ada.releases_the_brake()
-    left = ada.is_carried_out()
+    left = ada.is_executed()
     assert (left.status, left.outcome) == ("failed", STOPPED)
     assert ada.draft().status == "stopped"
     assert not ada.publications()
@@ -671,7 +671,7 @@ def test_an_outcome_that_stays_unknown_ends_as_failed_and_the_record_goes_on(ada
     assert ada.outcome() == ("FAILED", "failed")
     assert (ada.asked().status, ada.draft().label) == ("unknown", FINDING_OUT)
     world.app.misbehave()
-    assert ada.is_carried_out().status == "done"
+    assert ada.is_executed().status == "done"
     assert ada.publications() == 1
 
 

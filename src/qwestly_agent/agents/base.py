@@ -8,15 +8,15 @@ from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, DeferredToolRequests
 
 from qwestly_agent.agents.calls import Calls
-from qwestly_agent.approvals.propose import Asking
+from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.start import Cards
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.llm.models import Tier, TierModel
 from qwestly_agent.llm.query_vectors import QueryVectors
-from qwestly_agent.memory.service import Remembering
-from qwestly_agent.model_calls.budget import Spending
+from qwestly_agent.memory.service import MemoryService
+from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.knowledge import Knowledge
@@ -36,19 +36,19 @@ class AgentDeps:
     query_vectors: QueryVectors
     drafts: Drafts
     cards: Cards
-    remembering: Remembering
+    memory_service: MemoryService
     """Where what the user asks to be kept, corrected or forgotten is done."""
-    asking: Asking
+    proposer: Proposer
     """Where a proposal is handed in."""
     level: Level
     """How far the user lets the agent go."""
     said: tuple[str, ...]
     """What the user wrote in this conversation, this turn's last."""
-    stranger_spoke_before: bool
+    untrusted_content_before: bool
     """Whether others' text entered the prompt in this turn's message, or in the turn before."""
     calls: Calls
     """The run's own tool calls, so far."""
-    spending: Spending
+    budget: Budget
     failure_of: Callable[[BaseException], AgentError]
     """What a person is told of an error."""
     clock: Clock

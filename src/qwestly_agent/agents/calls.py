@@ -145,7 +145,7 @@ class Calls:
         return self._failures[tool] >= MOST_FAILURES
 
     @property
-    def stranger_spoke(self) -> bool:
+    def untrusted_content(self) -> bool:
         """Whether a call brought text that others than the user may have written."""
         return any(self._outside())
 

@@ -219,10 +219,10 @@ def _refused(deps: AgentDeps, contract: Contract) -> str | None:
 async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contract) -> dict[str, Any]:
     """What the model is told of a proposal; a call that waits for the user ends the run."""
     deps, made = ctx.deps, ctx.deps.calls.made[call_id]
-    if not isinstance(proposal, Proposal) or proposal.act.effect != contract.effect:
+    if not isinstance(proposal, Proposal) or proposal.action.effect != contract.effect:
         raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
-    stranger_spoke = deps.stranger_spoke_before or deps.calls.stranger_spoke or proposal.unchecked
-    decision, approval = await deps.asking.submit(proposal, call_id, stranger_spoke=stranger_spoke)
+    untrusted_content = deps.untrusted_content_before or deps.calls.untrusted_content or proposal.unchecked
+    decision, approval = await deps.proposer.submit(proposal, call_id, untrusted_content=untrusted_content)
     if approval is None:
         raise ToolFailed(decision.reason)
     if approval.answer == "run":

@@ -31,8 +31,8 @@ from qwestly_agent.domain.approval import (
     Preview,
     ShownClaim,
     ShownSection,
-    digest_of,
-    written,
+    canonical_json,
+    sha256_hex,
 )
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import Services
@@ -152,7 +152,7 @@ A = TypeVar("A", bound=BaseModel)
 
 
 @dataclass(frozen=True)
-class Act(Generic[A]):
+class Action(Generic[A]):
     tool: str
     kind: Kind
     effect: Effect
@@ -177,7 +177,7 @@ class Act(Generic[A]):
 
     @property
     def schema_digest(self) -> str:
-        return digest_of(written(self.arguments.model_json_schema()))
+        return sha256_hex(canonical_json(self.arguments.model_json_schema()))
 
     @property
     def by_link(self) -> bool:
@@ -311,7 +311,7 @@ async def _memories_shown(services: Services, user_id: str, args: Keeping) -> di
 
 def as_shown(user_id: str, memory: Memory) -> str:
     """A digest of what it says, how often it was said and whether it holds: another one is not what its user saw."""
-    return digest_of(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
+    return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
 
 async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> dict[str, str]:
@@ -334,7 +334,7 @@ async def _keep(services: Services, effect: candidate_app.Effect, args: Keeping)
     return Done(None, {})
 
 
-UPDATE_PROFILE_FIELD = Act(
+UPDATE_PROFILE_FIELD = Action(
     tool="update_profile_field",
     kind="profile",
     effect="write",
@@ -349,7 +349,7 @@ UPDATE_PROFILE_FIELD = Act(
     done="Your profile is changed.",
     editable=("value",),
 )
-UPDATE_PREFERENCE = Act(
+UPDATE_PREFERENCE = Action(
     tool="update_preference",
     kind="preference",
     effect="write",
@@ -362,7 +362,7 @@ UPDATE_PREFERENCE = Act(
     done="Your preferences are changed.",
     editable=("value",),
 )
-PUBLISH_CARD = Act(
+PUBLISH_CARD = Action(
     tool="publish_card",
     kind="card",
     effect="outward",
@@ -374,7 +374,7 @@ PUBLISH_CARD = Act(
     perform=lambda services, effect, args: services.candidate_app.publish_card(effect, args.card_id, args.content),
     done="Your card is published.",
 )
-SAVE_CARD_AS_ACTIVE = Act(
+SAVE_CARD_AS_ACTIVE = Action(
     tool="save_card_as_active",
     kind="card",
     effect="outward",
@@ -387,7 +387,7 @@ SAVE_CARD_AS_ACTIVE = Act(
     done="This card is shown first now.",
     must_exist=True,
 )
-DELETE_CARD = Act(
+DELETE_CARD = Action(
     tool="delete_card",
     kind="deletion",
     effect="destructive",
@@ -400,7 +400,7 @@ DELETE_CARD = Act(
     done="The card is deleted.",
     must_exist=True,
 )
-INGEST_LINKEDIN_PROFILE = Act(
+INGEST_LINKEDIN_PROFILE = Action(
     tool="ingest_linkedin_profile",
     kind="linkedin",
     effect="write",
@@ -414,7 +414,7 @@ INGEST_LINKEDIN_PROFILE = Act(
     ),
     done="Your LinkedIn profile was read.",
 )
-SUGGEST_LINKEDIN_ABOUT = Act(
+SUGGEST_LINKEDIN_ABOUT = Action(
     tool="hand_over_linkedin_about",
     kind="linkedin",
     effect="write",
@@ -427,7 +427,7 @@ SUGGEST_LINKEDIN_ABOUT = Act(
     done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
     editable=("text",),
 )
-KEEP_MEMORIES = Act(
+KEEP_MEMORIES = Action(
     tool=KEEPS_MEMORIES,
     kind="memory",
     effect="memory",
@@ -442,7 +442,7 @@ KEEP_MEMORIES = Act(
     ours=True,
     revisable=False,
 )
-FORGET_MEMORIES = Act(
+FORGET_MEMORIES = Action(
     tool="forget_memory",
     kind="memory",
     effect="memory",
@@ -460,9 +460,9 @@ FORGET_MEMORIES = Act(
 # Asked at night, when nobody is there to answer within the hour.
 FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories", seconds_to_decide=7 * DAY)
 
-ACTS: Mapping[str, Act[Any]] = {
-    act.tool: act
-    for act in (
+ACTIONS: Mapping[str, Action[Any]] = {
+    action.tool: action
+    for action in (
         UPDATE_PROFILE_FIELD,
         UPDATE_PREFERENCE,
         PUBLISH_CARD,

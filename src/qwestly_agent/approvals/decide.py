@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTS, Act
+from qwestly_agent.approvals.actions import ACTIONS, Action
 from qwestly_agent.approvals.end import expire, without_secrets
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Changed, Invalid, NotFound
@@ -25,8 +25,8 @@ from qwestly_agent.domain.approval import (
     Preview,
     Status,
     Verb,
-    digest_of,
-    written,
+    canonical_json,
+    sha256_hex,
 )
 from qwestly_agent.services import Services
 from qwestly_agent.text.clean import visible
@@ -58,7 +58,7 @@ class Decision(BaseModel):
 class Proposal:
     """What somebody would like to do, and all that a person needs to judge it."""
 
-    act: Act[Any]
+    action: Action[Any]
     args: Mapping[str, Any]
     rationale: str = ""
     alternatives: tuple[str, ...] = ()
@@ -99,32 +99,32 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
     Raises `Invalid` for arguments that the act does not take, `NotFound` where there is nothing to change, and
     `Unavailable`.
     """
-    act, now = proposal.act, services.clock()
-    args = parse(act, proposal.args)
-    subject = act.subject(args)
+    action, now = proposal.action, services.clock()
+    args = parse(action, proposal.args)
+    subject = action.subject(args)
     # Before what is shown with it: what changes in between is then noticed as changed.
     version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
-    if version is None and act.must_exist:
+    if version is None and action.must_exist:
         raise NotFound("There is no such card.")
-    shown = await act.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
-    preview = proposal.preview or act.preview(args, shown)
+    shown = await action.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
+    preview = proposal.preview or action.preview(args, shown)
     if asker.revises:
         earlier = await services.approvals.get(asker.user_id, asker.revises)
         difference = (*differences(earlier.shown, shown), *rewritten(earlier.preview, preview))
         preview = preview.model_copy(update={"difference": difference})
-    text = written(args.model_dump(mode="json", exclude_none=True))
+    text = canonical_json(args.model_dump(mode="json", exclude_none=True))
     approval = Approval(
         id=approval_id,
         user_id=asker.user_id,
         run_id=asker.run_id,
         conversation_id=asker.conversation_id,
         draft_id=asker.draft_id or getattr(args, "draft_id", None),
-        kind=act.kind,
-        tool=act.tool,
-        effect=act.effect,
+        kind=action.kind,
+        tool=action.tool,
+        effect=action.effect,
         args=text,
-        args_digest=digest_of(act.tool, text),
-        schema_digest=act.schema_digest,
+        args_digest=sha256_hex(action.tool, text),
+        schema_digest=action.schema_digest,
         subject=subject,
         version=version,
         shown=shown,
@@ -132,16 +132,16 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
         rationale=visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
         alternatives=proposal.alternatives,
         evidence=proposal.evidence,
-        revisable=act.revisable and proposal.revisable,
+        revisable=action.revisable and proposal.revisable,
         level=asker.level,
         answer=answer,
         created_at=now,
         updated_at=now,
-        expires_at=now + act.seconds_to_decide,
+        expires_at=now + action.seconds_to_decide,
         revises=asker.revises,
         task_token=asker.task_token,
         audit=(_line(now, "asked", f"run {asker.run_id}", ""),),
-        **_awaiting(act, answer, asker.level, now),
+        **_awaiting(action, answer, asker.level, now),
     )
     if not await services.approvals.add(approval):
         approval = await services.approvals.get(asker.user_id, approval_id)
@@ -172,7 +172,7 @@ async def decide(
             continue
         if decision.args_digest != before.args_digest:
             raise Changed(SEEN_ANOTHER)
-        if by == "link" and not ACTS[before.tool].by_link:
+        if by == "link" and not ACTIONS[before.tool].by_link:
             raise Invalid("This is not decided by a link.")
         if decision.decision == "revise" and not before.revisable:
             raise Invalid("This cannot be made otherwise: please say yes or no.")
@@ -195,9 +195,9 @@ async def decide(
             return decided, True
 
 
-def parse(act: Act[Any], args: Mapping[str, Any]) -> Any:
+def parse(action: Action[Any], args: Mapping[str, Any]) -> Any:
     try:
-        return act.arguments.model_validate(dict(args))
+        return action.arguments.model_validate(dict(args))
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -226,26 +226,26 @@ def rewritten(before: Preview, now: Preview) -> Iterator[str]:
 
 def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:
     """Of the record that a tool's call makes: the same call asked twice is asked once."""
-    return f"ap_{digest_of(conversation_id, run_id, call_id)[:32]}"
+    return f"ap_{sha256_hex(conversation_id, run_id, call_id)[:32]}"
 
 
 def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
-    act, given = ACTS[before.tool], decision.args or {}
-    if not given or not given.keys() <= set(act.editable):
-        raise Invalid(f"Of this only {', '.join(act.editable) or 'nothing'} can be edited.")
-    args = parse(act, {**before.arguments, **given})
-    text = written(args.model_dump(mode="json", exclude_none=True))
+    action, given = ACTIONS[before.tool], decision.args or {}
+    if not given or not given.keys() <= set(action.editable):
+        raise Invalid(f"Of this only {', '.join(action.editable) or 'nothing'} can be edited.")
+    args = parse(action, {**before.arguments, **given})
+    text = canonical_json(args.model_dump(mode="json", exclude_none=True))
     return {
         "args": text,
-        "args_digest": digest_of(act.tool, text),
-        "preview": act.preview(args, before.shown),
+        "args_digest": sha256_hex(action.tool, text),
+        "preview": action.preview(args, before.shown),
     }
 
 
-def _awaiting(act: Act[Any], answer: Answer, level: Level, now: float) -> dict[str, Any]:
+def _awaiting(action: Action[Any], answer: Answer, level: Level, now: float) -> dict[str, Any]:
     if answer == "run":
         return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": level}
-    if act.signed_in_only:
+    if action.signed_in_only:
         return {}
     # What is asked in the chat is mailed only if nobody answers there.
     return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}

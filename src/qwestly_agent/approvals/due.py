@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from qwestly_agent.approvals.end import expire, finish, give_up
-from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
@@ -65,7 +65,7 @@ async def look_after(services: Services, user_id: str, approval_id: str) -> str:
         case "approved" if approval.task_token and now < (approval.decided_at or now) + ITS_EXECUTIONS_SECONDS:
             return await _tell(services, approval)
         case "approved" | "executing" | "unknown":
-            approval = await carry_out(services, user_id, approval_id)
+            approval = await execute(services, user_id, approval_id)
             if approval.task_token is None:
                 await finish(services, approval)
             return "carried_out"

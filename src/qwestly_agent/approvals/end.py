@@ -152,11 +152,11 @@ async def give_up(services: Services, approval: Approval) -> Approval:
             await services.drafts.tell(
                 approval.user_id, approval.draft_id, services.clock(), status=status, label=label
             )
-    await let_go(services, approval)
+    await discard(services, approval)
     return await _note_told(services, approval, task_token=None)
 
 
-async def let_go(services: Services, approval: Approval) -> None:
+async def discard(services: Services, approval: Approval) -> None:
     """What was not allowed to be remembered. After a no it is forgotten, so that nobody asks again; where nobody came
     it is as if it had not been found."""
     if approval.tool != KEEPS_MEMORIES:

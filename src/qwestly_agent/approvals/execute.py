@@ -8,14 +8,14 @@ from contextlib import suppress
 from typing import Any
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTS, Act
+from qwestly_agent.approvals.actions import ACTIONS, Action
 from qwestly_agent.approvals.decide import Asker, Proposal, ask, parse
 from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, NotFound
 from qwestly_agent.clients.candidate_app import Changed, Done, Effect, NeverArrived, Outcome, Pending, Refused, Unknown
-from qwestly_agent.domain.approval import FINAL, KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, digest_of
+from qwestly_agent.domain.approval import FINAL, KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, sha256_hex
 from qwestly_agent.services import Services
 
 LATEST_SECONDS = 86_400.0
@@ -33,7 +33,7 @@ NOT_AS_SHOWN = "It is not what you were shown any more, so nothing was done. Ask
 ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked again, with the difference."
 
 
-async def carry_out(services: Services, user_id: str, approval_id: str) -> Approval:
+async def execute(services: Services, user_id: str, approval_id: str) -> Approval:
     """The record after whatever could be done for it now; of one that is not approved, as it is.
 
     Raises what keeps everybody from knowing whether it may be done: then nothing was done, and it is still approved.
@@ -41,8 +41,8 @@ async def carry_out(services: Services, user_id: str, approval_id: str) -> Appro
     approval = await services.approvals.get(user_id, approval_id)
     if approval.status == "approved":
         return await _begin(services, approval)
-    act = ACTS.get(approval.tool)
-    patience = 0.0 if act and act.ours else LEFT_BEHIND_SECONDS  # what may be done twice waits for nobody
+    action = ACTIONS.get(approval.tool)
+    patience = 0.0 if action and action.ours else LEFT_BEHIND_SECONDS  # what may be done twice waits for nobody
     left_behind = approval.begun_at is not None and services.clock() >= approval.begun_at + patience
     if approval.status == "unknown" or (approval.status == "executing" and left_behind):
         return await _find_out(services, approval)
@@ -57,7 +57,7 @@ async def _begin(services: Services, approval: Approval) -> Approval:
 
 async def _why_not(services: Services, approval: Approval) -> str | None:
     """A fresh look at all that may have changed since the yes, apart from the subject."""
-    act = ACTS.get(approval.tool)
+    action = ACTIONS.get(approval.tool)
     try:
         await pause.check(services.signals, approval.user_id)
     except Braked:
@@ -68,8 +68,13 @@ async def _why_not(services: Services, approval: Approval) -> str | None:
         return NOT_ALLOWED
     if services.clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
         return TOO_LATE
-    whole = digest_of(approval.tool, approval.args) == approval.args_digest
-    if act is None or not whole or act.schema_digest != approval.schema_digest or act.effect != approval.effect:
+    whole = sha256_hex(approval.tool, approval.args) == approval.args_digest
+    if (
+        action is None
+        or not whole
+        or action.schema_digest != approval.schema_digest
+        or action.effect != approval.effect
+    ):
         return OTHER_RULES
     return None
 
@@ -93,16 +98,16 @@ async def _send(services: Services, approval: Approval) -> Approval:
 
 
 async def _perform(services: Services, begun: Approval) -> Approval:
-    act: Act[Any] = ACTS[begun.tool]
-    args = parse(act, begun.arguments)
+    action: Action[Any] = ACTIONS[begun.tool]
+    args = parse(action, begun.arguments)
     for _ in range(REBASES):
         effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=begun.version)
-        outcome = await act.perform(services, effect, args)
+        outcome = await action.perform(services, effect, args)
         if not isinstance(outcome, Changed):
             return await _conclude(services, begun, outcome)
-        if act.ours:
+        if action.ours:
             return await _end(services, begun, "changed", NOT_AS_SHOWN)
-        if await act.shown(services, begun.user_id, args) != begun.shown:
+        if await action.shown(services, begun.user_id, args) != begun.shown:
             break
         # What the person was shown still stands: something else of the same subject changed.
         if why := await _why_not(services, begun):
@@ -127,18 +132,18 @@ async def _find_out(services: Services, approval: Approval) -> Approval:
 
 
 async def _outcome_of(services: Services, approval: Approval) -> Outcome:
-    act = ACTS.get(approval.tool)
-    if act and act.ours:
+    action = ACTIONS.get(approval.tool)
+    if action and action.ours:
         return NeverArrived()  # nobody else could tell, and twice is as good as once
     return await services.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
 
 async def _conclude(services: Services, approval: Approval, outcome: Outcome) -> Approval:
-    act = ACTS[approval.tool]
+    action = ACTIONS[approval.tool]
     match outcome:
         case Done(result=result):
             return await _end(
-                services, approval, "done", " ".join(filter(None, (act.done, result.get("note")))), result
+                services, approval, "done", " ".join(filter(None, (action.done, result.get("note")))), result
             )
         case Refused(reason=reason):
             return await _end(services, approval, "failed", f"It was refused, and nothing was done: {reason}")
@@ -157,10 +162,10 @@ async def _ask_again(services: Services, approval: Approval) -> Approval:
             revises=approval.id,
         )
         proposal = Proposal(
-            ACTS[approval.tool], approval.arguments, approval.rationale, approval.alternatives, approval.evidence
+            ACTIONS[approval.tool], approval.arguments, approval.rationale, approval.alternatives, approval.evidence
         )
         answer = "queue" if approval.answer == "run" else approval.answer
-        await ask(services, f"ap_{digest_of(approval.id, 'again')[:32]}", proposal, again, answer)
+        await ask(services, f"ap_{sha256_hex(approval.id, 'again')[:32]}", proposal, again, answer)
         approval = await services.approvals.get(approval.user_id, approval.id)
     return await _end(services, approval, "changed", ASKED_AGAIN)
 

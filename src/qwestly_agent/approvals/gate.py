@@ -30,12 +30,12 @@ class Decision:
     """For the model and for the user."""
 
 
-def gate(effect: Effect, level: Level, *, has_inverse: bool = False, stranger_spoke: bool = False) -> Decision:
-    """`has_inverse`: the tool names what takes it back, and a test runs that. `stranger_spoke`: a document, a LinkedIn
-    page or pasted text entered the prompt in this turn or the one before, so that the wish may be somebody else's."""
+def gate(effect: Effect, level: Level, *, has_inverse: bool = False, untrusted_content: bool = False) -> Decision:
+    """`has_inverse`: the tool names what takes it back, and a test runs that. `untrusted_content`: a document, a
+    LinkedIn page or pasted text entered the prompt in this turn or the one before: the wish may be somebody else's."""
     answer = TABLE[effect][level]
-    if (effect, level) == ("outward", "L3") and has_inverse and not stranger_spoke:
+    if (effect, level) == ("outward", "L3") and has_inverse and not untrusted_content:
         answer = "run"
-    if (effect, level) == ("write", "L3") and stranger_spoke:
+    if (effect, level) == ("write", "L3") and untrusted_content:
         return Decision("ask", "Text that is not the user's own came into this conversation. " + REASONS["ask"])
     return Decision(answer, REASONS[answer])

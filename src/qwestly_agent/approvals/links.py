@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTS
+from qwestly_agent.approvals.actions import ACTIONS
 from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.approvals.templates import moment, render
@@ -102,8 +102,8 @@ def hash_of(token: str) -> str:
 
 
 def decided_by_link(approval: Approval) -> bool:
-    act = ACTS.get(approval.tool)
-    return act is not None and act.by_link
+    action = ACTIONS.get(approval.tool)
+    return action is not None and action.by_link
 
 
 def effect_of(approval: Approval) -> str:

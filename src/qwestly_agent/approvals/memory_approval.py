@@ -10,7 +10,7 @@ from dataclasses import replace
 from qwestly_agent.approvals.actions import FORGET_MEMORIES, FORGET_OUTDATED_MEMORIES, KEEP_MEMORIES, as_shown, in_words
 from qwestly_agent.approvals.decide import Proposal
 from qwestly_agent.approvals.forget import STAYS
-from qwestly_agent.domain.approval import Change, Preview, digest_of
+from qwestly_agent.domain.approval import Change, Preview, sha256_hex
 from qwestly_agent.domain.memory import Memory
 
 OUTDATED = (
@@ -21,7 +21,7 @@ OUTDATED = (
 
 def id_of_question(batch_id: str) -> str:
     """Of the record that asks about a batch, however often it is asked for."""
-    return f"ap_{digest_of('memories', batch_id)[:32]}"
+    return f"ap_{sha256_hex('memories', batch_id)[:32]}"
 
 
 def keeping_of(memories: Sequence[Memory], memory_ids: Sequence[str], conversation_id: str) -> Proposal:
@@ -53,7 +53,7 @@ def outdated_of(user_id: str, memories: Sequence[Memory]) -> Proposal:
     proposal = forgetting_of(user_id, memories)
     return replace(
         proposal,
-        act=FORGET_OUTDATED_MEMORIES,
+        action=FORGET_OUTDATED_MEMORIES,
         rationale=f"{OUTDATED} {proposal.rationale}",
         preview=proposal.preview and proposal.preview.model_copy(update={"title": "Forget what may be out of date"}),
     )

@@ -35,7 +35,7 @@ class Receipt(BaseModel):
     running: tuple[str, ...] = ()
 
 
-class Standing(BaseModel):
+class PauseStatus(BaseModel):
     """Whether the agent may run, as its user sees it."""
 
     model_config = ConfigDict(frozen=True)
@@ -49,14 +49,14 @@ class Standing(BaseModel):
     """Whether operators have pulled the brake for all users."""
 
 
-async def standing(signals: Signals, whose: str) -> Standing:
+async def status(signals: Signals, whose: str) -> PauseStatus:
     own, everybody = await asyncio.gather(signals.brake(whose), signals.brake(EVERYBODY))
     pulled = own or everybody
     if pulled is None:
-        return Standing(state="running")
+        return PauseStatus(state="running")
     receipt = Receipt.model_validate(pulled.receipt) if pulled.receipt is not None else None
     state: State = "pausing" if receipt is None else "partial" if receipt.running else "paused"
-    return Standing(state=state, since=pulled.since, receipt=receipt, everybody=everybody is not None)
+    return PauseStatus(state=state, since=pulled.since, receipt=receipt, everybody=everybody is not None)
 
 
 class Runs(Protocol):
@@ -93,7 +93,7 @@ class RunsOf:
         return set().union(*stopped)
 
 
-async def pull(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Standing:
+async def engage(signals: Signals, whose: str, runs: Runs, clock: Clock) -> PauseStatus:
     """Brake these runs (a user's or `EVERYBODY`'s), wait until none runs, and keep the receipt."""
     caught = await runs.running(clock())
     await signals.brake_on(whose, clock())
@@ -114,7 +114,7 @@ async def pull(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Standi
         finished = (over | set(earlier.finished)) - stopped
         receipt = Receipt(stopped=_sorted(stopped), finished=_sorted(finished), running=_sorted(left))
         await signals.keep_receipt(whose, pulled.since, receipt.model_dump(mode="json"))
-    return await standing(signals, whose)
+    return await status(signals, whose)
 
 
 async def check(signals: Signals, user_id: str) -> None:
@@ -122,7 +122,7 @@ async def check(signals: Signals, user_id: str) -> None:
     await asyncio.gather(signals.check_brake(user_id), signals.check_brake(EVERYBODY))
 
 
-async def unless_braked(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
+async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
     """What the work answers. It does not begin, or is cancelled, where the brake is on or nobody can tell: then that is
     raised."""
     try:

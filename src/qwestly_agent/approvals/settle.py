@@ -4,7 +4,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.end import finish, tell_execution
-from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, DecidedBy
@@ -28,7 +28,7 @@ async def _follow_up(services: Services, approval: Approval) -> Approval:
             approval = await tell_execution(services, approval)
         if approval.task_token:  # its execution goes on
             return approval
-        return await finish(services, await carry_out(services, approval.user_id, approval.id))
+        return await finish(services, await execute(services, approval.user_id, approval.id))
     except (AgentError, PyMongoError) as error:
         line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}
         services.logger.warning(Event.REQUEST_FAILED, extra=line)

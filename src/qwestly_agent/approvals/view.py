@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from qwestly_agent.approvals.actions import ACTS
+from qwestly_agent.approvals.actions import ACTIONS
 from qwestly_agent.domain.approval import Approval, DecidedBy, Effect, Kind, Preview, Status
 
 
@@ -44,14 +44,14 @@ class ApprovalList(BaseModel):
 
 
 def view_of(approval: Approval) -> ApprovalView:
-    act = ACTS.get(approval.tool)
+    action = ACTIONS.get(approval.tool)
     return ApprovalView(
         **approval.model_dump(include=ApprovalView.model_fields.keys() - {"args", "alternatives", "preview"}),
         approval_id=approval.id,
         preview=approval.preview,
         args=approval.arguments,
         alternatives=list(approval.alternatives),
-        editable=list(act.editable) if act and approval.status == "pending" else [],
+        editable=list(action.editable) if action and approval.status == "pending" else [],
     )
 
 

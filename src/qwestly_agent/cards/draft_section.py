@@ -26,7 +26,7 @@ from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import ContentRefused, one_answer
+from qwestly_agent.model_calls.structured import ContentRefused, structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text.clean import quoted, visible, well_formed
@@ -112,8 +112,8 @@ Keep = Callable[[SectionDraft], Awaitable[None]]
 
 
 async def draft_section(services: ModelServices, step: Step) -> Step:
-    """One section of this round. Raises what `one_answer` raises, and `ModelUnavailable` while its judge may yet be
-    asked."""
+    """One section of this round. Raises what `structured_output` raises, and `ModelUnavailable` while its judge may yet
+    be asked."""
     return await run_state(services, step.user_id, _draft_section(services, step), **step.labels)
 
 
@@ -163,10 +163,10 @@ async def write_section(
 ) -> SectionDraft:
     """The section with a verdict for each claim; `keep` is called after each step that a model was paid for.
 
-    Raises what `one_answer` raises.
+    Raises what `structured_output` raises.
     """
     sources, today = sources_of(order.evidence), to_datetime(services.clock()).date()
-    judge = make_judge(partial(one_answer, services, user_id, services.judges[WRITER]))
+    judge = make_judge(partial(structured_output, services, user_id, services.judges[WRITER]))
 
     async def grounded(section: SectionDraft) -> SectionDraft:
         judged = await _ground(section, sources, judge, today)
@@ -262,7 +262,7 @@ async def _answer(
         return answer
 
     try:
-        return await one_answer(
+        return await structured_output(
             services,
             user_id,
             services.models[WRITER],

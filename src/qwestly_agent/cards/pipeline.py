@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals.end import expire
-from qwestly_agent.approvals.execute import STOPPED, carry_out
+from qwestly_agent.approvals.execute import STOPPED, execute
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.messages import DRAFT_ENDS
@@ -28,7 +28,7 @@ from qwestly_agent.grounding.model import Source, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft, DraftStatus
-from qwestly_agent.workflow_state import run_state, told_safely
+from qwestly_agent.workflow_state import run_state, sanitize_errors
 
 LONGEST_HEADLINE = 300
 MOST_ROUNDS = 4
@@ -162,7 +162,7 @@ def _drafted(checked: CheckedCard) -> str:
 async def read_decision(services: Services, step: Step) -> Step:
     """What the person decided; nobody waits for them any more. Under the brake as well: it is only noted here, and
     time goes on."""
-    return await told_safely(services, _read_decision(services, step), **step.labels)
+    return await sanitize_errors(services, _read_decision(services, step), **step.labels)
 
 
 async def _read_decision(services: Services, step: Step) -> Step:
@@ -221,11 +221,11 @@ async def _begin_round(
 async def publish(services: Services, step: Step) -> Step:
     """What was approved, carried out. Raises `OutcomeUnknown` while nobody knows, `PublishingFailed`, and `Braked`
     where the brake was on before it began: a look at it is part of carrying out, and what has begun is not cut off."""
-    return await told_safely(services, _publish(services, step), **step.labels)
+    return await sanitize_errors(services, _publish(services, step), **step.labels)
 
 
 async def _publish(services: Services, step: Step) -> Step:
-    approval = await carry_out(services, step.user_id, step.approval_id or "")
+    approval = await execute(services, step.user_id, step.approval_id or "")
     match approval.status:
         case "done":
             await _tell(services, step, status="published", label="Published")
@@ -258,7 +258,7 @@ _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 async def note_end(services: Services, step: Step) -> Step:
     """How it ended, where the user reads it. Under the brake as well: nothing else says that it stopped."""
-    return await told_safely(services, _note_end(services, step), **step.labels)
+    return await sanitize_errors(services, _note_end(services, step), **step.labels)
 
 
 async def _note_end(services: Services, step: Step) -> Step:

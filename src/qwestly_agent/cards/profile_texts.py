@@ -17,7 +17,7 @@ async def write_profile_text(
     services: ModelServices, draft: Draft, outlined: Outlined, wishes: Sequence[str], before: Section | None = None
 ) -> CheckedCard:
     """What of it is supported, kept as that draft. Raises `NothingToTell`, `NothingSupported` and what
-    `one_answer` raises."""
+    `structured_output` raises."""
     style = cast(Style, draft.style)
     gathered = await gather(services, draft.user_id)
     found = {each.evidence.id: each.evidence for each in gathered}

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from qwestly_agent.approvals.pause import unless_braked
+from qwestly_agent.approvals.pause import abort_if_paused
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.cards.outline import HEADLINES, LINKEDIN_ABOUT, Outlined
-from qwestly_agent.domain.approval import digest_of
+from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.card import NOT_DRAFTED, CheckedCard, Section, Style
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.drafts import Draft, DraftKind
@@ -81,7 +81,7 @@ class Cards:
             kept = await self.services.drafts.get(self.user_id, draft.id)
             return ProfileText(draft.id, CheckedCard.model_validate(kept.parts["card"]["checked"]), False)
         work = write_profile_text(self.services, draft, outlined, [wish] if wish else [], before)
-        checked = await unless_braked(self.services.signals, self.user_id, work)
+        checked = await abort_if_paused(self.services.signals, self.user_id, work)
         unchanged = before is not None and [c.text for c in before.claims] == [c.text for c in checked.card.claims]
         return ProfileText(draft.id, checked, unchanged)
 
@@ -106,7 +106,7 @@ class Cards:
     def _draft(self, kind: DraftKind, style: Style, label: str, wish: str, revises: str = "") -> Draft:
         now = self.services.clock()
         # The same for the same wish of the same run, should it be made twice.
-        name = digest_of(self.user_id, self.conversation_id, self.run_id, kind, style, wish, revises)[:32]
+        name = sha256_hex(self.user_id, self.conversation_id, self.run_id, kind, style, wish, revises)[:32]
         return Draft(
             id=f"{kind}_{name}",
             user_id=self.user_id,

@@ -16,7 +16,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.agents.base import AgentDeps, Design
 from qwestly_agent.agents.guardrails import Decided
-from qwestly_agent.approvals.propose import Asking
+from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, OverBudget, Unavailable
@@ -32,9 +32,9 @@ from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE, Watched
 from qwestly_agent.chat.window import model_history, prompt_of, window_start
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.llm.query_vectors import QueryVectors
-from qwestly_agent.memory.service import Remembering
+from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.memory.user_text import holds_others_words
-from qwestly_agent.model_calls.budget import Spending
+from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import cut_answer, failure_of
 from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
 from qwestly_agent.stores.usage import Load
@@ -78,12 +78,12 @@ class Turn:
         self.record = Record(started_at)
         settings = self.services.settings
         today = max(0.0, settings.day_ceiling_usd - self.load.spent_today_usd)
-        self.spending = (
-            Spending(today, OverBudget(), started_at)
+        self.budget = (
+            Budget(today, OverBudget(), started_at)
             if today < settings.turn_ceiling_usd
-            else Spending(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK), started_at)
+            else Budget(settings.turn_ceiling_usd, OverBudget(TOO_MUCH_WORK), started_at)
         )
-        self.remembering = Remembering(
+        self.memory_service = MemoryService(
             self.services,
             self.claim.user_id,
             self.claim.conversation_id,
@@ -158,13 +158,13 @@ class Turn:
             query_vectors=QueryVectors(services.embeddings),
             drafts=services.drafts,
             cards=Cards(services, self.claim.user_id, self.run_id, self.claim.conversation_id),
-            remembering=self.remembering,
-            asking=Asking(services, self.claim.user_id, self.run_id, self.claim.conversation_id),
+            memory_service=self.memory_service,
+            proposer=Proposer(services, self.claim.user_id, self.run_id, self.claim.conversation_id),
             level=self.level,
             said=(*(each.content for each in self.history if each.role == "user" and not each.withheld), self.text),
-            stranger_spoke_before=self._stranger_spoke_before(),
+            untrusted_content_before=self._stranger_spoke_before(),
             calls=self.record.calls,
-            spending=self.spending,
+            budget=self.budget,
             failure_of=failure_of,
             clock=services.clock,
             logger=services.logger,
@@ -186,7 +186,7 @@ class Turn:
                 with suppress(UserError):  # cancelled before it began
                     hosts = services.settings.allowed_hosts
                     messages = [shown_message(message, hosts) for message in run.new_messages()]
-                    self.record.keep(messages, self.spending.prompt_characters)
+                    self.record.keep(messages, self.budget.prompt_characters)
 
     def _note_failure(self, error: Exception, watched: Watched) -> None:
         if isinstance(error, RunCancelled) and not isinstance(error, RunTimedOut):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from qwestly_agent.agents.base import ChatAgent
-from qwestly_agent.chat.turn_registry import Running
+from qwestly_agent.chat.turn_registry import TurnRegistry
 from qwestly_agent.services import ModelServices
 
 
@@ -11,7 +11,7 @@ from qwestly_agent.services import ModelServices
 class ChatServices(ModelServices):
     agents: dict[str, ChatAgent]
     """By the name of their design."""
-    running: Running
+    running: TurnRegistry
 
     async def close(self) -> None:
         self.running.end_all()

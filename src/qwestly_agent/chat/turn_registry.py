@@ -45,7 +45,7 @@ class Watched:
 
 
 @dataclass
-class Running:
+class TurnRegistry:
     signals: Signals
     conversations: Conversations
     clock: Clock

@@ -9,7 +9,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from qwestly_agent.approvals.pause import Standing, standing
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
@@ -44,7 +45,7 @@ class BrakeUpdate(BaseModel):
     type: Literal["brake"] = "brake"
     id: Literal["brake"] = "brake"
     at: float
-    brake: Standing
+    brake: PauseStatus
 
 
 Update = Annotated[ApprovalUpdate | DraftUpdate | BrakeUpdate, Field(discriminator="type")]
@@ -69,7 +70,7 @@ async def updates(services: Services, user_id: str, after: float | None) -> Upda
         )
     waiting = services.approvals.waiting(user_id, 1), services.drafts.under_way(user_id, 1)
     approvals, drafts, brake, some_wait, some_run = await asyncio.gather(
-        *reading, standing(services.signals, user_id), *waiting
+        *reading, pause.status(services.signals, user_id), *waiting
     )
     items: list[Update] = [
         *(ApprovalUpdate(id=each.id, at=each.updated_at, approval=view_of(each)) for each in approvals),

@@ -213,10 +213,10 @@ class Approval(_Frozen):
                 return self.updated_at + LEFT_BEHIND_SECONDS if self.is_unfinished else None
 
 
-def written(args: Mapping[str, Any]) -> str:
+def canonical_json(args: Mapping[str, Any]) -> str:
     """Arguments in the one form that is kept, shown a digest of, and carried out."""
     return json.dumps(args, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def digest_of(*texts: str) -> str:
+def sha256_hex(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()

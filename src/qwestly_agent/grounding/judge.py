@@ -77,8 +77,8 @@ answer."""
 
 
 def make_judge(ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SECONDS, also: str = "") -> Judge:
-    """A judge that answers by one typed request to a model: `ask` is `one_answer` of that model, `seconds` its time,
-    `also` what it must know of these statements beside its instructions."""
+    """A judge that answers by one typed request to a model: `ask` is `structured_output` of that model, `seconds` its
+    time, `also` what it must know of these statements beside its instructions."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
         numbers = {question.number for question in questions}

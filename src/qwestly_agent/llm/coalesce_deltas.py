@@ -21,7 +21,7 @@ LONGEST_STREAM_BYTES = 16 * 1024 * 1024
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-class JoiningTransport(httpx2.AsyncBaseTransport):
+class CoalescingTransport(httpx2.AsyncBaseTransport):
     """Joins consecutive content deltas of streamed chat completions; all other data pass byte for byte, in their order.
 
     Of an event only its data pass. The openai client takes each blank line after `id:`, `retry:` or `event:` for an

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.model_calls.structured import one_answer
+from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import KNOWN, NEW
@@ -57,12 +57,12 @@ async def compare(services: ModelServices, user_id: str, pairs: Sequence[Pair], 
     """The relation of each pair, in their order: `other` where the model gives none, or quotes what is not there.
     `seconds` is the time of one request, of which there is one for each 60 pairs.
 
-    Raises what `one_answer` raises.
+    Raises what `structured_output` raises.
     """
     relations: list[Relation] = []
     for at in range(0, len(pairs), PAIRS_AT_ONCE):
         some = pairs[at : at + PAIRS_AT_ONCE]
-        given = await one_answer(
+        given = await structured_output(
             services,
             user_id,
             services.models["fast"],

@@ -15,11 +15,11 @@ from qwestly_agent.approvals.actions import MOST_FORGOTTEN
 from qwestly_agent.approvals.decide import Asker, ask
 from qwestly_agent.approvals.memory_approval import outdated_of
 from qwestly_agent.base.observability import Event, measure_consolidation
-from qwestly_agent.domain.approval import digest_of
+from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import Services
 from qwestly_agent.stores.journal import Replacement, Run
-from qwestly_agent.workflow_state import run_state, told_safely
+from qwestly_agent.workflow_state import run_state, sanitize_errors
 
 YEAR = 365 * 86_400.0
 """In seconds."""
@@ -88,7 +88,7 @@ class Page(BaseModel):
 
 async def find_users(services: Services, page: Page) -> Page:
     """The next of those who have new memories."""
-    return await told_safely(services, _find_users(services, page), run_id=page.run_id)
+    return await sanitize_errors(services, _find_users(services, page), run_id=page.run_id)
 
 
 async def _find_users(services: Services, page: Page) -> Page:
@@ -105,7 +105,7 @@ async def _find_users(services: Services, page: Page) -> Page:
 
 async def sum_up(services: Services, page: Page) -> Page:
     """What became of a page, in the log and in metrics. `broken` rings the alarm once all users had their turn."""
-    return await told_safely(services, _sum_up(services, page), run_id=page.run_id)
+    return await sanitize_errors(services, _sum_up(services, page), run_id=page.run_id)
 
 
 async def _sum_up(services: Services, page: Page) -> Page:
@@ -168,7 +168,7 @@ async def _ask_about_outdated(services: Services, run: Run) -> None:
         return
     level = await services.autonomy.level(run.user_id)
     asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
-    approval_id = f"ap_{digest_of('outdated', run.user_id, run.run_id)[:32]}"
+    approval_id = f"ap_{sha256_hex('outdated', run.user_id, run.run_id)[:32]}"
     await ask(services, approval_id, outdated_of(run.user_id, outdated), asker, "queue")
     await services.memories.note_asked(run.user_id, run.outdated, services.clock())
 

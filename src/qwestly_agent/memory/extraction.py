@@ -12,7 +12,7 @@ from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.ranking import LEAST_IMPORTANCE
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.said import Said, find_note
-from qwestly_agent.model_calls.structured import one_answer
+from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import Message
 from qwestly_agent.text.clean import quoted
@@ -68,12 +68,12 @@ class Extracted(BaseModel):
 async def extract(
     services: ModelServices, user_id: str, conversation_id: str, said: Sequence[Said]
 ) -> tuple[list[Note], Counter[str]]:
-    """The notes whose quotes stand there, and how many were dropped for which reason. Raises what `one_answer` raises;
-    no model is asked where the user typed nothing."""
+    """The notes whose quotes stand there, and how many were dropped for which reason. Raises what `structured_output`
+    raises; no model is asked where the user typed nothing."""
     told = {f"m{number}": each for number, each in enumerate(said, 1) if each.typed}
     if not told:
         return [], Counter()
-    found = await one_answer(
+    found = await structured_output(
         services,
         user_id,
         services.models["fast"],

@@ -95,14 +95,14 @@ async def vector_or_none(services: "ModelServices", query: str) -> list[float] |
 async def _in_time(
     asked: Coroutine[Any, Any, list[float] | None], limit: Coroutine[Any, Any, None]
 ) -> list[float] | None:
-    asking, waiting = asyncio.ensure_future(asked), asyncio.ensure_future(limit)
+    proposer, waiting = asyncio.ensure_future(asked), asyncio.ensure_future(limit)
     try:
-        await asyncio.wait([asking, waiting], return_when=asyncio.FIRST_COMPLETED)
-        return asking.result() if asking.done() else None
+        await asyncio.wait([proposer, waiting], return_when=asyncio.FIRST_COMPLETED)
+        return proposer.result() if proposer.done() else None
     finally:
-        asking.cancel()
+        proposer.cancel()
         waiting.cancel()
-        await asyncio.gather(asking, waiting, return_exceptions=True)
+        await asyncio.gather(proposer, waiting, return_exceptions=True)
 
 
 def _of_salience(memory: Memory, now: float) -> Score:

@@ -37,8 +37,8 @@ class Refused:
     """Sentences for a person."""
 
 
-def make_judge_of_notes(ask: Callable[..., Awaitable[Judgement]], seconds: float) -> Judge:
-    """`ask` is `one_answer` of the model that judges, `seconds` its time."""
+def make_note_judge(ask: Callable[..., Awaitable[Judgement]], seconds: float) -> Judge:
+    """`ask` is `structured_output` of the model that judges, `seconds` its time."""
     return make_judge(ask, seconds=seconds, also=ABOUT_NOTES)
 
 

@@ -11,16 +11,16 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.approvals.end import expire, let_go, scrub
-from qwestly_agent.approvals.execute import carry_out
+from qwestly_agent.approvals.end import discard, expire, scrub
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.memory_approval import id_of_question
 from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.base.observability import Event
-from qwestly_agent.domain.approval import FINAL, Approval, Status, digest_of
+from qwestly_agent.domain.approval import FINAL, Approval, Status, sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import Services
 from qwestly_agent.stores.extractions import Batch
-from qwestly_agent.workflow_state import run_state, told_safely
+from qwestly_agent.workflow_state import run_state, sanitize_errors
 
 MOST_AT_A_TIME = 40
 """Conversations of one sweep: their states and their answers are one execution's history."""
@@ -98,7 +98,7 @@ async def sweep(services: Services) -> dict[str, Any]:
 
 async def move_watermark(services: Services, step: Step) -> Step:
     """Under the brake as well: what was stored is read."""
-    return await told_safely(services, _move_watermark(services, step), **step.labels)
+    return await sanitize_errors(services, _move_watermark(services, step), **step.labels)
 
 
 async def _move_watermark(services: Services, step: Step) -> Step:
@@ -118,7 +118,7 @@ async def _move_watermark(services: Services, step: Step) -> Step:
 
 async def keep_approved(services: Services, step: Step) -> Step:
     """After the person decided, or nobody did. Raises `Unavailable` while nobody knows what became of a yes."""
-    return await told_safely(services, _keep_approved(services, step), **step.labels)
+    return await sanitize_errors(services, _keep_approved(services, step), **step.labels)
 
 
 async def _keep_approved(services: Services, step: Step) -> Step:
@@ -129,10 +129,10 @@ async def _keep_approved(services: Services, step: Step) -> Step:
         await services.memories.drop_proposed(step.user_id, step.memory_ids)
         return step.model_copy(update={"end": "gone"})
     # Also where another delivery had begun; of one that is not to be done it is as it is.
-    approval = await carry_out(services, step.user_id, approval_id)
+    approval = await execute(services, step.user_id, approval_id)
     if approval.status not in FINAL:
         raise Unavailable
-    await let_go(services, approval)
+    await discard(services, approval)
     await scrub(services, step.user_id, approval_id)
     return step.model_copy(update={"approval_id": approval_id, "end": _ENDS.get(approval.status, "expired")})
 
@@ -155,7 +155,7 @@ async def _decided(services: Services, user_id: str, approval_id: str) -> Approv
 async def set_back(services: Services, step: Step) -> Step:
     """A conversation that could not be read fails alone, and is read again later; after the last try it is set aside
     with its cause. Under the brake as well."""
-    return await told_safely(services, _set_back(services, step), **step.labels)
+    return await sanitize_errors(services, _set_back(services, step), **step.labels)
 
 
 async def _set_back(services: Services, step: Step) -> Step:
@@ -195,11 +195,11 @@ async def batch_of(services: Services, step: Step) -> Batch | None:
 def batch_id_of(step: Step, read_from: int, waiting: Sequence[Memory]) -> str:
     """Named by where it begins, and by what waits for a judge then."""
     tried = (f"{each.id} {each.tries}" for each in waiting)
-    return f"ex_{digest_of(step.user_id, step.conversation_id, str(read_from), *tried)[:32]}"
+    return f"ex_{sha256_hex(step.user_id, step.conversation_id, str(read_from), *tried)[:32]}"
 
 
 def memory_id(batch: Batch, at: int) -> str:
-    return f"mem_{digest_of(batch.id, str(at))[:32]}"
+    return f"mem_{sha256_hex(batch.id, str(at))[:32]}"
 
 
 async def must_be_there(services: Services, batch: Batch) -> None:

@@ -24,7 +24,7 @@ async def plan(services: ModelServices, step: Step) -> Step:
     ended comes first. Delivered again it finds the run and asks no model; whoever dies between the model's answer and
     the journal has asked in vain, and asks once more.
 
-    Raises what `one_answer` raises, but for `ContentRefused`.
+    Raises what `structured_output` raises, but for `ContentRefused`.
     """
     return await run_state(services, step.user_id, _plan(services, step), run_id=step.run_id)
 

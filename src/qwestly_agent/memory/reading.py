@@ -11,11 +11,11 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.extraction import extract as find_notes
 from qwestly_agent.memory.extraction import said_in
-from qwestly_agent.memory.meaning import Refused, ground_notes, make_judge_of_notes
+from qwestly_agent.memory.meaning import Refused, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.pipeline import Step, batch_id_of, batch_of, must_be_there, state
 from qwestly_agent.memory.reconcile import reconcile as decide_on
-from qwestly_agent.model_calls.structured import one_answer
+from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.extractions import Batch
 
@@ -28,7 +28,7 @@ MOST_PROMPT_CHARACTERS = 24_000
 
 
 async def extract(services: ModelServices, step: Step) -> Step:
-    """With the batch of what was found and judged. Raises what `one_answer` raises of the extracting model."""
+    """With the batch of what was found and judged. Raises what `structured_output` raises of the extracting model."""
     return await state(services, step, _extract(services, step))
 
 
@@ -95,7 +95,7 @@ def _note_of(memory: Memory) -> Note:
 async def _judge(services: ModelServices, step: Step, batch: Batch) -> None:
     """A judge reads the notes; where none can be asked they go on unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
-    judge = make_judge_of_notes(partial(one_answer, services, step.user_id, services.judges[WRITER]), JUDGE_SECONDS)
+    judge = make_note_judge(partial(structured_output, services, step.user_id, services.judges[WRITER]), JUDGE_SECONDS)
     today = to_datetime(services.clock()).date()
     # What could not be judged twice is judged alone: a provider may refuse it, and the others with it.
     alone = [ground_notes([note], judge, today) for note in notes if note.tries]

@@ -24,7 +24,7 @@ async def reconcile(
     """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
     asked about what is near to something forgotten.
 
-    Raises `Unavailable` where nothing can be compared, and what `one_answer` raises.
+    Raises `Unavailable` where nothing can be compared, and what `structured_output` raises.
     """
     if not notes:
         return [], []

@@ -18,18 +18,18 @@ from qwestly_agent.approvals.forget import retold
 from qwestly_agent.approvals.memory_approval import keeping_of
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound
-from qwestly_agent.domain.approval import digest_of
+from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.tombstone import hashes_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.compare import Pair, compare
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.find import find
-from qwestly_agent.memory.meaning import Refused, ground_notes, make_judge_of_notes
+from qwestly_agent.memory.meaning import Refused, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.said import Said, find_note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
-from qwestly_agent.model_calls.structured import one_answer
+from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.text.clean import visible
 
@@ -88,7 +88,7 @@ async def correct(services: ModelServices, user_id: str, memory_id: str, content
         raise Invalid("Passwords, keys and addresses are not remembered.")
     await pause.check(services.signals, user_id)
     memory = Memory(
-        id=f"mem_{digest_of(user_id, services.new_id(), hash_of(content))[:32]}",
+        id=f"mem_{sha256_hex(user_id, services.new_id(), hash_of(content))[:32]}",
         type=known.type,
         content=content,
         importance=max(IMPORTANCE, known.importance),
@@ -138,7 +138,7 @@ async def explain(services: Services, user_id: str, memory_id: str) -> Explanati
 
 
 @dataclass
-class Remembering:
+class MemoryService:
     """Of one turn, on behalf of its user."""
 
     services: ModelServices
@@ -249,8 +249,8 @@ class Remembering:
         return await services.memories.get(user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:
-        ask = partial(one_answer, self.services, self.user_id, self.services.judges[WRITER])
-        judge = make_judge_of_notes(ask, JUDGE_SECONDS)
+        ask = partial(structured_output, self.services, self.user_id, self.services.judges[WRITER])
+        judge = make_note_judge(ask, JUDGE_SECONDS)
         [read] = await ground_notes([note], judge, to_datetime(self.services.clock()).date())
         if isinstance(read, Refused):
             raise Invalid(" ".join(("It is not remembered.", *read.reasons)))
@@ -275,7 +275,7 @@ class Remembering:
         return Memory.model_validate(
             {
                 **note.model_dump(include=kept | waits),
-                "id": f"mem_{digest_of(self.user_id, self.services.new_id(), note.hash)[:32]}",
+                "id": f"mem_{sha256_hex(self.user_id, self.services.new_id(), note.hash)[:32]}",
                 "status": status,
                 "last_seen": now,
                 "undo_until": now + UNDO_SECONDS,

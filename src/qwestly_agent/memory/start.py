@@ -2,7 +2,7 @@
 
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.domain.approval import digest_of
+from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.memory.pipeline import PICKED_SECONDS
 from qwestly_agent.services import Services
 
@@ -19,7 +19,7 @@ async def read_now(services: Services, user_id: str, conversation_id: str) -> No
         return
     reading = await conversations.reading(user_id, conversation_id)
     # Of the minute as well: one that was set back since can be begun again.
-    run_id = f"end-{digest_of(user_id, conversation_id, str(reading.last_seq), str(int(now // 60)))[:32]}"
+    run_id = f"end-{sha256_hex(user_id, conversation_id, str(reading.last_seq), str(int(now // 60)))[:32]}"
     given = {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
     try:
         await services.workflows.start(services.settings.memory_machine_arn, run_id, given)

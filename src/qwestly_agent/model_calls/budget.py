@@ -13,7 +13,7 @@ from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_count
 
 
 @dataclass
-class Spending:
+class Budget:
     ceiling_usd: float
     over: OverBudget
     """What the user is told at the ceiling."""
@@ -46,14 +46,14 @@ class HasSpending(Protocol):
     """The deps of a run whose cost is bounded."""
 
     @property
-    def spending(self) -> Spending: ...
+    def budget(self) -> Budget: ...
 
 
 @dataclass(frozen=True)
-class SpendingAlone:
+class BudgetAlone:
     """The deps of an agent without tools."""
 
-    spending: Spending
+    budget: Budget
 
 
 class BoundedCost(AbstractCapability[HasSpending]):
@@ -62,9 +62,9 @@ class BoundedCost(AbstractCapability[HasSpending]):
     async def before_model_request(
         self, ctx: RunContext[HasSpending], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        if ctx.deps.spending.exhausted:
-            raise ctx.deps.spending.over
-        ctx.deps.spending.last_request = request_context
+        if ctx.deps.budget.exhausted:
+            raise ctx.deps.budget.over
+        ctx.deps.budget.last_request = request_context
         return request_context
 
     async def after_model_request(
@@ -74,5 +74,5 @@ class BoundedCost(AbstractCapability[HasSpending]):
         request_context: ModelRequestContext,
         response: ModelResponse,
     ) -> ModelResponse:
-        ctx.deps.spending.add(request_context.model.model_id, response)
+        ctx.deps.budget.add(request_context.model.model_id, response)
         return response

@@ -16,7 +16,7 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.base.errors import AgentError, ModelRefused, OverBudget
 from qwestly_agent.base.observability import Event, cause_of, measure_answer
 from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_everybody
-from qwestly_agent.model_calls.budget import BoundedCost, Spending, SpendingAlone
+from qwestly_agent.model_calls.budget import BoundedCost, Budget, BudgetAlone
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.services import ModelServices
 
@@ -29,7 +29,7 @@ class ContentRefused(AgentError):
     code, http_status, sentence = "model_unavailable", 503, "The language model did not accept this."
 
 
-async def one_answer(
+async def structured_output(
     services: ModelServices,
     user_id: str,
     model: TierModel,
@@ -50,28 +50,28 @@ async def one_answer(
     """
     now = services.clock()
     left = services.settings.day_ceiling_usd - await services.usage.spent_today(user_id, now)
-    spending = Spending(max(0.0, left), OverBudget(), now)
+    budget = Budget(max(0.0, left), OverBudget(), now)
     agent = make_typed_agent(model, output_type, name=name, instructions=instructions, retries=retries)
     if validate:
         agent.output_validator(validate)
     try:
-        result = await agent.run(prompt, deps=SpendingAlone(spending), timeout=seconds)
+        result = await agent.run(prompt, deps=BudgetAlone(budget), timeout=seconds)
     except ExceptionGroup as error:
         raise _failure(error) from None
     except AgentRunError as error:
         raise _failure(error) from None
     finally:
-        await _account(services, user_id, spending)
+        await _account(services, user_id, budget)
     return result.output
 
 
 def make_typed_agent(
     model: TierModel, output_type: type[T], *, name: str, instructions: str, retries: int
-) -> Agent[SpendingAlone, T]:
+) -> Agent[BudgetAlone, T]:
     return Agent(
         model.model,
         name=name,
-        deps_type=SpendingAlone,
+        deps_type=BudgetAlone,
         output_type=output_type,
         instructions=instructions,
         retries={"output": retries},
@@ -89,10 +89,10 @@ def _failure(error: Exception) -> AgentError:
     return ModelRefused() if any(map(refuses_everybody, causes)) else ContentRefused()
 
 
-async def _account(services: ModelServices, user_id: str, spending: Spending) -> None:
+async def _account(services: ModelServices, user_id: str, budget: Budget) -> None:
     """The answer does not fail by it."""
-    measure_answer(spending.spent_usd)
+    measure_answer(budget.spent_usd)
     try:
-        await services.usage.spend(user_id, {"cost_usd": spending.spent_usd}, services.clock())
+        await services.usage.spend(user_id, {"cost_usd": budget.spent_usd}, services.clock())
     except PyMongoError as error:
         services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))

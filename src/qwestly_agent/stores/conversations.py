@@ -247,7 +247,7 @@ class Conversations:
             changes = {**changes, "messages_expire_at": await self._keep_longer(claim, now)}
         if messages:
             changes = {**changes, "last_seq": messages[-1].seq}
-        let_go = await self.database[CONVERSATIONS].update_one(
+        discard = await self.database[CONVERSATIONS].update_one(
             _held(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {
                 "$set": {
@@ -260,7 +260,7 @@ class Conversations:
                 "$unset": {f"turns.{claim.turn.run_id}": "", "holder": ""},
             },
         )
-        if let_go.matched_count != 1:
+        if discard.matched_count != 1:
             await self._take_back(claim, replaced_run)
             return False
         if replaced_run:

@@ -43,7 +43,7 @@ _LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_OF_WHAT_IS_FORGOTTEN), 0)
 
 
 @dataclass(frozen=True)
-class Belongings:
+class UserData:
     database: AsyncDatabase[Document]
 
     async def counts(self, user_id: str) -> dict[str, int]:

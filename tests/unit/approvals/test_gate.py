@@ -41,10 +41,10 @@ def test_what_others_see_runs_by_itself_only_at_the_highest_level_and_where_it_c
 def test_a_strangers_text_in_the_prompt_takes_the_highest_level_back_to_asking(
     effect: Effect, has_inverse: bool
 ) -> None:
-    assert gate(effect, "L3", has_inverse=has_inverse, stranger_spoke=True).answer == "ask"
+    assert gate(effect, "L3", has_inverse=has_inverse, untrusted_content=True).answer == "ask"
 
 
 @pytest.mark.parametrize("level", ["L0", "L1", "L2"])
 def test_a_strangers_text_loosens_nothing(level: Level) -> None:
     for effect in get_args(Effect):
-        assert gate(effect, level, has_inverse=True, stranger_spoke=True).answer == gate(effect, level).answer
+        assert gate(effect, level, has_inverse=True, untrusted_content=True).answer == gate(effect, level).answer

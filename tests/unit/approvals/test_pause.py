@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.pause import Receipt, pull
+from qwestly_agent.approvals.pause import Receipt
 from qwestly_agent.stores.signals import Brake
 from tests.servers import USER, FakeClock
 
@@ -61,6 +61,6 @@ async def test_every_run_is_told_as_what_became_of_it(
 ) -> None:
     monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.005)
     monkeypatch.setattr(pause, "LOOK_SECONDS", 0.001)
-    told = await pull(Signals(), USER, Runs(looks, ended), FakeClock())  # pyright: ignore[reportArgumentType]
+    told = await pause.engage(Signals(), USER, Runs(looks, ended), FakeClock())  # pyright: ignore[reportArgumentType]
     assert told.receipt == receipt
     assert told.state == ("partial" if receipt.running else "paused")

@@ -10,7 +10,7 @@ from pymongo.errors import AutoReconnect
 from qwestly_agent.base.errors import Braked, DataGone
 from qwestly_agent.base.observability import make_logger
 from qwestly_agent.chat import turn_registry
-from qwestly_agent.chat.turn_registry import Running
+from qwestly_agent.chat.turn_registry import TurnRegistry
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.conversations import Claim, NewTurn
 from tests.servers import USER, FakeClock
@@ -52,7 +52,7 @@ async def test_a_turn_ends_as_its_signals_say(
     monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0.001)
     clock, cancelled, nothing = FakeClock(), asyncio.Event(), object()
     claim = Claim(USER, "c", NewTurn("run", "m", "Hi", clock.now), "default", 0, 0, None, 0, 0, ())
-    watcher = Running(signals, nothing, clock, make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
+    watcher = TurnRegistry(signals, nothing, clock, make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
     with watcher.watching(claim, cancelled.set) as watched:
         await asyncio.wait_for(cancelled.wait(), 5)
     assert watched.stopped is (error is None)
@@ -63,7 +63,7 @@ async def test_what_watches_can_end_at_any_moment(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0)
     claim = Claim(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
     for moments in range(10):
-        watcher = Running(Signals(set()), object(), FakeClock(), make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
+        watcher = TurnRegistry(Signals(set()), object(), FakeClock(), make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
         before = asyncio.all_tasks()
         with watcher.watching(claim, lambda: None):
             for _ in range(moments):

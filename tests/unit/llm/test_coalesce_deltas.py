@@ -21,7 +21,7 @@ from pydantic_ai.providers.deepseek import DeepSeekProvider
 
 from infra.local.model_server import Fault, ModelServer, Reply
 from qwestly_agent.base.errors import ModelUnavailable
-from qwestly_agent.llm.coalesce_deltas import LONGEST_LINE_BYTES, LONGEST_STREAM_BYTES, JoiningTransport
+from qwestly_agent.llm.coalesce_deltas import LONGEST_LINE_BYTES, LONGEST_STREAM_BYTES, CoalescingTransport
 from qwestly_agent.model_calls.failures import failure_of
 
 pytestmark = pytest.mark.anyio
@@ -92,7 +92,7 @@ DONE = b"data: [DONE]\n\n"
 
 def response_of(provider: Provider, window_seconds: float = NEVER_ENDS) -> Any:
     """The streamed answer, to be entered."""
-    client = httpx2.AsyncClient(transport=JoiningTransport(provider, window_seconds))
+    client = httpx2.AsyncClient(transport=CoalescingTransport(provider, window_seconds))
     return client.stream("GET", "http://provider.test/")
 
 
@@ -386,13 +386,15 @@ UNTOUCHED = {
 @pytest.mark.parametrize(("status", "headers"), UNTOUCHED.values(), ids=list(UNTOUCHED))
 async def test_what_is_no_plain_stream_of_events_is_not_touched(status: int, headers: dict[str, str]) -> None:
     provider = Provider([says("a"), says("b"), says("c"), b"x" * (LONGEST_LINE_BYTES + 1)], status, headers)
-    response = await JoiningTransport(provider, NEVER_ENDS).handle_async_request(httpx2.Request("GET", "http://x.test"))
+    response = await CoalescingTransport(provider, NEVER_ENDS).handle_async_request(
+        httpx2.Request("GET", "http://x.test")
+    )
     assert response.stream is provider
 
 
 async def test_the_transport_closes_the_one_that_it_wraps() -> None:
     provider = Provider([])
-    async with httpx2.AsyncClient(transport=JoiningTransport(provider, NEVER_ENDS)):
+    async with httpx2.AsyncClient(transport=CoalescingTransport(provider, NEVER_ENDS)):
         pass
     assert provider.closed
 
@@ -441,7 +443,7 @@ async def test_whoever_leaves_early_closes_the_stream_and_leaves_no_task(
 ) -> None:
     before = asyncio.all_tasks()
     provider = Provider([says("a"), says("b"), asyncio.Event()])
-    transport = JoiningTransport(provider, NEVER_ENDS)
+    transport = CoalescingTransport(provider, NEVER_ENDS)
     async with httpx2.AsyncClient(transport=transport) as client:
         response = await client.send(client.build_request("GET", "http://provider.test"), stream=True)
         await leave(response)
@@ -470,7 +472,7 @@ async def test_a_stream_that_was_read_to_its_end_is_closed() -> None:
 @pytest.mark.parametrize("steps", [[says("a")], [says("a"), asyncio.Event()]], ids=["at its end", "before it"])
 async def test_a_closing_that_fails_is_heard_by_who_closes(steps: Sequence[Step]) -> None:
     provider = Provider(steps, closing_fails=True)
-    async with httpx2.AsyncClient(transport=JoiningTransport(provider, NEVER_ENDS)) as client:
+    async with httpx2.AsyncClient(transport=CoalescingTransport(provider, NEVER_ENDS)) as client:
         response = await client.send(client.build_request("GET", "http://provider.test"), stream=True)
         pieces = response.aiter_bytes()
         assert await anext(pieces) == says("a")
@@ -505,7 +507,7 @@ async def connected(model: ModelServer) -> AsyncIterator[Connected]:
     async def note_port(response: httpx2.Response) -> None:
         ports.append(response.extensions["network_stream"].get_extra_info("client_addr")[1])
 
-    transport = JoiningTransport(httpx2.AsyncHTTPTransport(), NEVER_ENDS)
+    transport = CoalescingTransport(httpx2.AsyncHTTPTransport(), NEVER_ENDS)
     async with httpx2.AsyncClient(transport=transport, event_hooks={"response": [note_port]}, timeout=5) as http:
         yield Connected(AsyncOpenAI(api_key="none", base_url=model.base_url, http_client=http, max_retries=0), ports)
 
@@ -524,7 +526,7 @@ async def test_the_client_reads_a_stream_with_all_that_events_may_hold_beside_da
     model: ModelServer, window_seconds: float
 ) -> None:
     model.script(Reply(text=WORDS, fault="other_lines"))
-    async with httpx2.AsyncClient(transport=JoiningTransport(httpx2.AsyncHTTPTransport(), window_seconds)) as http:
+    async with httpx2.AsyncClient(transport=CoalescingTransport(httpx2.AsyncHTTPTransport(), window_seconds)) as http:
         openai = AsyncOpenAI(api_key="none", base_url=model.base_url, http_client=http, max_retries=0)
         assert "".join(await Connected(openai, []).stream()) == "".join(WORDS)
 

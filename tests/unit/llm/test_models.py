@@ -56,7 +56,7 @@ async def ask_streaming(given: Settings, http: httpx2.AsyncClient) -> str:
         return await run.get_output()
 
 
-Asking: TypeAlias = Callable[[Settings, httpx2.AsyncClient], Awaitable[str]]
+Proposer: TypeAlias = Callable[[Settings, httpx2.AsyncClient], Awaitable[str]]
 EITHER_WAY = pytest.mark.parametrize("asking", [ask, ask_streaming], ids=["whole", "streamed"])
 
 
@@ -162,7 +162,7 @@ async def test_a_model_of_an_unknown_provider_is_refused_by_name(name: str, http
 @EITHER_WAY
 @pytest.mark.parametrize("tier", list(DEFAULT_MODELS))
 async def test_no_tier_thinks_and_what_says_so_stands_before_the_messages(
-    tier: Tier, asking: Asking, model: ModelServer, http: httpx2.AsyncClient
+    tier: Tier, asking: Proposer, model: ModelServer, http: httpx2.AsyncClient
 ) -> None:
     name = DEFAULT_MODELS[tier]
     await asking(settings(model_base_url=model.base_url, model_fast=name), http)
@@ -189,7 +189,7 @@ class Typed(BaseModel):
 @pytest.mark.anyio
 @EITHER_WAY
 async def test_openai_is_sent_nothing_of_deepseeks_body(
-    asking: Asking, model: ModelServer, http: httpx2.AsyncClient
+    asking: Proposer, model: ModelServer, http: httpx2.AsyncClient
 ) -> None:
     await asking(settings(model_base_url=model.base_url, model_fast="openai:gpt-4.1-mini"), http)
     assert "thinking" not in model.requests[0].json
@@ -248,7 +248,7 @@ async def test_a_provider_that_stumbles_is_asked_once_more_and_no_oftener(
 @EITHER_WAY
 @pytest.mark.parametrize("fault", ["other_shape", "empty_choices", "html", "refuse_body"])
 async def test_json_of_another_shape_is_an_unusable_answer_and_no_bug_of_ours(
-    model: ModelServer, http: httpx2.AsyncClient, fault: Fault, asking: Asking
+    model: ModelServer, http: httpx2.AsyncClient, fault: Fault, asking: Proposer
 ) -> None:
     model.fault = Reply(text=[], fault=fault, fault_after=0)
     with pytest.raises((UnexpectedModelBehavior, ModelAPIError)):
@@ -321,7 +321,7 @@ async def test_a_provider_that_only_keeps_the_line_alive_is_given_up(
 @pytest.mark.anyio
 @EITHER_WAY
 async def test_the_fallback_is_asked_where_the_first_refuses(
-    model: ModelServer, http: httpx2.AsyncClient, asking: Asking
+    model: ModelServer, http: httpx2.AsyncClient, asking: Proposer
 ) -> None:
     model.script(*[Reply(fault=503, retry_after=0.001)] * 2, Reply(text="I stand in."))
     given = settings(model_base_url=model.base_url, model_fallback="openai:gpt-4.1-mini")

@@ -13,7 +13,7 @@ from pydantic_ai import RunContext, Tool
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.contract import Contract
-from qwestly_agent.approvals.actions import Act
+from qwestly_agent.approvals.actions import Action
 from qwestly_agent.approvals.decide import Proposal
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
@@ -44,9 +44,9 @@ def tool(
     return Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters, outside)})
 
 
-def proposes(function: Callable[..., Awaitable[Proposal]], act: Act[Any], *, label: str) -> Tool[AgentDeps]:
+def proposes(function: Callable[..., Awaitable[Proposal]], action: Action[Any], *, label: str) -> Tool[AgentDeps]:
     """A tool whose calls perform nothing: what it returns is handed in, and the gate decides what becomes of it."""
-    return tool(function, effect=act.effect, label=label)
+    return tool(function, effect=action.effect, label=label)
 
 
 def listed(name: str, found: Sequence[Any], nothing: str, *notes: str) -> dict[str, Any]:

@@ -66,7 +66,7 @@ async def remember(ctx: RunContext[AgentDeps], type: MemoryType, text: Sentence,
         text: One short statement about them without a subject: "Lives in Lisbon."
         quote: The words of their message that say it, copied letter for letter.
     """
-    written = await ctx.deps.remembering.remember(type, text, quote, ask=ctx.deps.calls.others_spoke)
+    written = await ctx.deps.memory_service.remember(type, text, quote, ask=ctx.deps.calls.others_spoke)
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
 
 
@@ -79,7 +79,7 @@ async def correct_memory(ctx: RunContext[AgentDeps], memory_id: MemoryId, text: 
         text: What holds instead, as one short statement without a subject: "Lives in Porto."
         quote: The words of their message that say it, copied letter for letter.
     """
-    written = await ctx.deps.remembering.correct(memory_id, text, quote, ask=ctx.deps.calls.others_spoke)
+    written = await ctx.deps.memory_service.correct(memory_id, text, quote, ask=ctx.deps.calls.others_spoke)
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
 
 
@@ -105,7 +105,7 @@ async def explain_memory(ctx: RunContext[AgentDeps], about: Query) -> dict[str, 
     Args:
         about: What is asked about, in a few words, or a memory's id.
     """
-    explained = await ctx.deps.remembering.explain(about)
+    explained = await ctx.deps.memory_service.explain(about)
     _note_origin(ctx, [memory for each in explained for memory in (each.memory, *each.before)])
     return listed("memories", [_explained(each) for each in explained], "Nothing is remembered about that.")
 
