@@ -1,4 +1,4 @@
-"""What the agent may ask for: each act with its arguments, its subject, what a person is shown, and how it is done.
+"""What the agent may ask for: each action with its arguments, its subject, what a person is shown, and how it is done.
 The candidate app does all but those of memory, which are ours.
 
 A tool that writes proposes one of these and performs nothing; `approvals.execute` alone calls `perform`.

@@ -64,7 +64,7 @@ class Proposal:
     alternatives: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     preview: Preview | None = None
-    """In place of the act's own, where more is known than its arguments say."""
+    """In place of the action's own, where more is known than its arguments say."""
     shown: Mapping[str, str] | None = None
     """With such a preview: what the subject said when that was made."""
     revisable: bool = True
@@ -96,7 +96,7 @@ class Asker:
 async def ask(services: Services, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
     """The record of this question; the one that is there where it was asked before.
 
-    Raises `Invalid` for arguments that the act does not take, `NotFound` where there is nothing to change, and
+    Raises `Invalid` for arguments that the action does not take, `NotFound` where there is nothing to change, and
     `Unavailable`.
     """
     action, now = proposal.action, services.clock()

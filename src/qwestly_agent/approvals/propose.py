@@ -1,4 +1,4 @@
-"""What a run's tools may do with a proposal: hand it in. Whether it waits, is done or is refused, the gate says."""
+"""Hand in what a tool proposes. The gate says whether it waits, is done or is refused."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ REMEMBERED = 50
 MOST_WAITING = 20
 """Questions of a user at a time: each is mailed, and somebody must read it."""
 SAYING_WHAT = ("field", "name", "card_id")
-"""The arguments that say what an act is about, and not how it shall be."""
+"""The arguments that say what an action is about, and not how it shall be."""
 
 
 @dataclass(frozen=True)

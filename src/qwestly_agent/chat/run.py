@@ -134,7 +134,7 @@ class Turn:
         if self.record.status == "stopped":
             raise RunCancelled("stopped by the user")
 
-    def _stranger_spoke_before(self) -> bool:
+    def _untrusted_content_before(self) -> bool:
         """Whether a document, a LinkedIn page or pasted text entered the prompt by this message or the turn before."""
         before = [message for message in self.history if message.run_id == self.history[-1].run_id]
         words = (self.text, *(message.content for message in before if message.role == "user"))
@@ -162,7 +162,7 @@ class Turn:
             proposer=Proposer(services, self.claim.user_id, self.run_id, self.claim.conversation_id),
             level=self.level,
             said=(*(each.content for each in self.history if each.role == "user" and not each.withheld), self.text),
-            untrusted_content_before=self._stranger_spoke_before(),
+            untrusted_content_before=self._untrusted_content_before(),
             calls=self.record.calls,
             budget=self.budget,
             failure_of=failure_of,
