@@ -159,10 +159,9 @@ async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Go
 
 
 async def _published(services: Services, user_id: str, told: _Told) -> list[Published]:
-    approvals = await services.approvals.all(user_id, 0)
     return [
         Published(each.preview.title, to_datetime(each.updated_at))
-        for each in approvals
+        for each in await services.approvals.all(user_id, 0)
         if each.status in ("done", "executing", "unknown") and each.kind not in PRIVATE and told.rests(each)
     ]
 

@@ -29,8 +29,8 @@ async def forget_in_drafts(
     services: Services, user_id: str, evidence_ids: Collection[str], tells: Callable[[str], bool]
 ) -> list[str]:
     """Flag the user's drafts that rest on these or say what `tells`; their ids."""
-    drafts = [each async for each in services.drafts.each(user_id)]
-    return [each.id for each in drafts if await _strip(services, each, set(evidence_ids), tells)]
+    found = [each async for each in services.drafts.each(user_id)]
+    return [each.id for each in found if await _strip(services, each, set(evidence_ids), tells)]
 
 
 async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Draft:

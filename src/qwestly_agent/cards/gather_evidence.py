@@ -61,13 +61,13 @@ class Found:
 
 async def gather(services: Services, user_id: str) -> list[Found]:
     """The best first, and no more than a prompt may hold."""
-    profile, memories = await asyncio.gather(
+    profile, remembered = await asyncio.gather(
         services.profiles.full(user_id), services.memories.most_salient(user_id, MOST_MEMORIES)
     )
     # Without a vector: this door calls no model. The names in a profile stand in its résumé too, in any language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
     passages = await services.knowledge.search(user_id, words, None, MOST_PASSAGES)
-    return list(_bounded([*_of_profile(profile), *map(_of_memory, memories), *map(_of_passage, passages)]))
+    return list(_bounded([*_of_profile(profile), *map(_of_memory, remembered), *map(_of_passage, passages)]))
 
 
 def sections_for(found: Sequence[Found]) -> tuple[str, ...]:

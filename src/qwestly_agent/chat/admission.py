@@ -12,16 +12,15 @@ DAY_SECONDS = 86_400
 
 async def admit(services: ModelServices, user_id: str, load: Load, now: float) -> None:
     """Raises `OverBudget` and `TooManyTurns`."""
-    settings = services.settings
-    if load.spent_today_usd >= settings.day_ceiling_usd:
+    if load.spent_today_usd >= services.settings.day_ceiling_usd:
         raise OverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
-    if len(load.last_minute) >= settings.messages_a_minute:
-        oldest = [*load.last_minute, now][-max(1, settings.messages_a_minute) - 1 :][0]
+    if len(load.last_minute) >= services.settings.messages_a_minute:
+        oldest = [*load.last_minute, now][-max(1, services.settings.messages_a_minute) - 1 :][0]
         raise TooManyTurns(
-            f"That is more than {settings.messages_a_minute} messages in a minute. Please wait a moment.",
+            f"That is more than {services.settings.messages_a_minute} messages in a minute. Please wait a moment.",
             retry_after=math.ceil(max(1.0, oldest + MINUTE_SECONDS - now)),
         )
-    most = settings.running_turns
+    most = services.settings.running_turns
     if len(load.running) >= most and await _alive(services, user_id, load, now) >= most:
         raise TooManyTurns(
             f"{most} of your messages are being answered already. Please wait for one of them.",

@@ -128,28 +128,27 @@ async def _leave(services: ChatServices, user_id: str, turn: NewTurn, entering: 
 async def _claim(
     services: ChatServices, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
 ) -> Claim:
-    conversations, design = services.conversations, services.settings.agent_design
+    design = services.settings.agent_design
     if request.likely_new:
-        created = await conversations.create(user_id, conversation_id, turn, design)
-        return created or await conversations.claim(user_id, conversation_id, turn)
+        created = await services.conversations.create(user_id, conversation_id, turn, design)
+        return created or await services.conversations.claim(user_id, conversation_id, turn)
     try:
-        return await conversations.claim(user_id, conversation_id, turn)
+        return await services.conversations.claim(user_id, conversation_id, turn)
     except NotFound:
         # Ids that the AI SDK mints create a conversation; a plain client only knows those that we gave it.
         if request.protocol == "plain" or request.text is None:
             raise
-        created = await conversations.create(user_id, conversation_id, turn, design)
+        created = await services.conversations.create(user_id, conversation_id, turn, design)
         if created is None:  # somebody else has, this very moment
             raise ConversationBusy(retry_after=1) from None
         return created
 
 
 async def _read_said(services: ChatServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
-    conversations = services.conversations
-    recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
+    recent = services.conversations.recent(user_id, conversation_id, READ_LIMIT)
     if request.message_id is None:
         return _Said(await recent, [])
-    return _Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
+    return _Said(*await asyncio.gather(recent, services.conversations.exchange(user_id, conversation_id, request.message_id)))
 
 
 async def _read_known(services: ChatServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:

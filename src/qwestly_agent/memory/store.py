@@ -69,12 +69,12 @@ async def _apply(
     services: Services, batch: Batch, at: int, decision: Decision, vector: tuple[float, ...]
 ) -> Memory | None:
     """The memory that it made, if it made one."""
-    note, user_id, memories = decision.note, batch.user_id, services.memories
+    note, user_id = decision.note, batch.user_id
     match decision.verb:
         case "add":
             return await _add(services, user_id, note.memory_id or memory_id(batch, at), decision, vector)
         case "wait" if note.memory_id:
-            await memories.note_try(user_id, note.memory_id, note.tries + 1)
+            await services.memories.note_try(user_id, note.memory_id, note.tries + 1)
         case "wait":
             await _add(services, user_id, memory_id(batch, at), decision, vector)
         case "reinforce" if decision.target:
@@ -82,33 +82,33 @@ async def _apply(
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
-        await memories.drop_unchecked(user_id, [note.memory_id])
+        await services.memories.drop_unchecked(user_id, [note.memory_id])
     return None
 
 
 async def _add(
     services: Services, user_id: str, new_id: str, decision: Decision, vector: tuple[float, ...]
 ) -> Memory | None:
-    note, now, memories = decision.note, services.clock(), services.memories
+    note, now = decision.note, services.clock()
     memory = _memory(new_id, decision)
     replaces = decision.supersedes
     if note.memory_id:
-        added = await memories.settle(user_id, memory, note.hash, vector, replaces)
+        added = await services.memories.settle(user_id, memory, note.hash, vector, replaces)
     else:
-        added = await memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
+        added = await services.memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
     if not added and not await _is_there(services, user_id, memory):
         # Somebody else stored the same this very moment, or its user had it forgotten.
-        equal = (await memories.of_hashes(user_id, [note.hash])).get(note.hash)
+        equal = (await services.memories.of_hashes(user_id, [note.hash])).get(note.hash)
         if equal and memory.status != "unchecked":
             await _reinforce(services, user_id, equal.id, decision)
         return None
     if await _is_forgotten(services, user_id, note, vector, decision):
         # Meanwhile: asked after writing, as above.
-        await memories.forget(user_id, [memory.id], now)
+        await services.memories.forget(user_id, [memory.id], now)
         return None
     if memory.status == "active":
         for replaced in replaces:
-            await memories.supersede(user_id, replaced, memory.id, now)
+            await services.memories.supersede(user_id, replaced, memory.id, now)
     return memory
 
 
