@@ -29,7 +29,7 @@ async def run(what: str, user_id: str, settings: Settings) -> str:
             raise NothingKept
         if what == "erase":
             return json.dumps(await erase(services, user_id), indent=2)
-        return b"".join([piece async for piece in await export(services, user_id)]).decode()
+        return b"".join([piece async for piece in await export(services.user_data, services.clock, user_id)]).decode()
     finally:
         await services.close()
 

@@ -21,7 +21,9 @@ from qwestly_agent.cards.pipeline import MOST_ROUNDS
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.domain.approval import Answer, Approval, Level, sha256_hex
 from qwestly_agent.services import Services
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.drafts import Draft, Drafts
+from qwestly_agent.stores.memories import Memories
 
 WAITING = "Waiting for your approval"
 LAST_ROUND = "It was drafted as often as it can be in one go: publish it like this, or ask for another card."
@@ -50,7 +52,11 @@ async def request(services: Services, given: dict[str, Any]) -> Approval:
     user_id, task_token = given["user_id"], given["task_token"]
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
     about_draft = "draft_id" in given
-    question = await (_about_draft(services, given, level) if about_draft else _about_memories(services, given))
+    question = await (
+        _about_draft(services.memories, services.drafts, given, level)
+        if about_draft
+        else _about_memories(services.memories, services.approvals, given)
+    )
     asker = Asker(
         user_id=user_id,
         run_id=given["run_id"],
@@ -61,7 +67,7 @@ async def request(services: Services, given: dict[str, Any]) -> Approval:
         revises=given.get("revises"),
     )
     approval = await ask(services, question.id, question.proposal, asker, question.answer)
-    approval = await _kept_newest(services, approval, asker)
+    approval = await _kept_newest(services.approvals, approval, asker)
     approval = await without_forgotten(services, approval)
     if approval.status != "pending":  # decided while this was delivered again
         return await tell(services, approval, task_token)
@@ -71,8 +77,8 @@ async def request(services: Services, given: dict[str, Any]) -> Approval:
     return await mail_if_due(services, approval)
 
 
-async def _about_draft(services: Services, given: dict[str, Any], level: Level) -> Question:
-    draft = await drop_forgotten(services, given["user_id"], given["draft_id"])
+async def _about_draft(memories: Memories, drafts: Drafts, given: dict[str, Any], level: Level) -> Question:
+    draft = await drop_forgotten(memories, drafts, given["user_id"], given["draft_id"])
     proposal = publication_of(draft)
     if draft.round >= MOST_ROUNDS:
         proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
@@ -90,21 +96,19 @@ def id_of_round(draft: Draft, revises: str | None) -> str:
     return f"ap_{sha256_hex(draft.id, str(draft.round), revises or '')[:32]}"
 
 
-async def _about_memories(services: Services, given: dict[str, Any]) -> Question:
+async def _about_memories(memories: Memories, approvals: Approvals, given: dict[str, Any]) -> Question:
     user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], id_of_question(given["batch_id"])
-    proposed = await still_proposed(services, user_id, memory_ids)
+    proposed = await still_proposed(memories, user_id, memory_ids)
     if not proposed:
-        await services.approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
+        await approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
     # Its user may not be there: it stands in the queue, whatever the level.
     proposal = keeping_of(proposed, memory_ids, given["conversation_id"])
     return Question(approval_id, proposal, "queue", given["conversation_id"])
 
 
-async def _kept_newest(services: Services, approval: Approval, asker: Asker) -> Approval:
+async def _kept_newest(approvals: Approvals, approval: Approval, asker: Asker) -> Approval:
     """With the token of this delivery: an execution that repeats its state waits by the new one alone."""
     while approval.status == "pending" and approval.task_token != asker.task_token:
         newer = approval.model_copy(update={"task_token": asker.task_token, "told_execution": False})
-        approval = await services.approvals.put(approval, newer) or await services.approvals.get(
-            asker.user_id, approval.id
-        )
+        approval = await approvals.put(approval, newer) or await approvals.get(asker.user_id, approval.id)
     return approval

@@ -376,14 +376,14 @@ async def list_memories(
         return memories_of(await services.memories.newest(user_id, limit + 1, after, status), limit, after)
     if status != "active":
         raise Invalid("status: Only what holds can be searched.")
-    vector = await vector_or_none(services, query)
+    vector = await vector_or_none(services.embeddings, services.logger, query)
     findings = await find_something(services.memories, user_id, query, vector, after + limit + 1, services.clock())
     return memories_of(findings.found[after:], limit, after, findings.by)
 
 
 async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -> MemoryDetail:
     """With the user's own words, the conversation in which they wrote them, what it replaced, and what replaced it."""
-    explanation = await explain(services, user_id, memory_id)
+    explanation = await explain(services.conversations, services.memories, user_id, memory_id)
     successor = explanation.memory.superseded_by
     replaced_by = await services.memories.of_ids(user_id, [successor] if successor else [])
     return detail_of(explanation, next(iter(replaced_by), None))
@@ -411,7 +411,9 @@ async def forget_memory(memory_id: str, services: TheServices, user_id: TheUser)
 async def export_everything(services: TheServices, user_id: TheUser) -> StreamingResponse:
     """Everything that we keep about the user, as one JSON document; without vectors, task tokens and hashes."""
     headers = {"Content-Disposition": 'attachment; filename="qwestly-agent.json"', "Cache-Control": "no-store"}
-    return StreamingResponse(await export(services, user_id), media_type="application/json", headers=headers)
+    return StreamingResponse(
+        await export(services.user_data, services.clock, user_id), media_type="application/json", headers=headers
+    )
 
 
 async def erase_everything(services: TheServices, user_id: TheUser) -> Erased:

@@ -8,4 +8,6 @@ from qwestly_agent.memory.consolidation import Page, find_users
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
     page = Page.model_validate(event)
-    return container.services.run(lambda services: find_users(services, page)).out
+    return container.services.run(
+        lambda services: find_users(services.sweeps, services.new_id, services.logger, page)
+    ).out

@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import uuid
 from collections.abc import Callable
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import Clock, system_clock
 from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.ids import NewId, new_id
 from qwestly_agent.base.observability import make_logger, measure_refusal
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import CandidateApp
@@ -47,20 +47,14 @@ DATABASE_ANSWERS_WITHIN_SECONDS = 3
 AWS_ATTEMPTS, AWS_CONNECT_SECONDS, AWS_ANSWERS_WITHIN_SECONDS = 2, 2, 5
 
 
-def new_id() -> str:
-    return uuid.uuid4().hex
-
-
-async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id) -> Services:
+async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> Services:
     """Raises `InvalidSettings` before anything is opened."""
     aws = AWS()
     settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
     return _services(settings, httpx2.AsyncClient(), aws, clock, new_id)
 
 
-async def bootstrap_models(
-    settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id
-) -> ModelServices:
+async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> ModelServices:
     """Raises `InvalidSettings` before anything is opened."""
     # Here and not above: a command, or a handler that calls no model, does without what takes longest to import.
     from qwestly_agent.llm.models import make_judges, make_models
@@ -79,9 +73,7 @@ async def bootstrap_models(
     )
 
 
-async def bootstrap_chat(
-    settings: Settings, *, clock: Clock = system_clock, new_id: Callable[[], str] = new_id
-) -> "ChatServices":
+async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> "ChatServices":
     """Raises `InvalidSettings` before anything is opened."""
     from qwestly_agent.agents.registry import DESIGNS, find_design
     from qwestly_agent.chat.services import ChatServices
@@ -96,9 +88,7 @@ async def bootstrap_chat(
     )
 
 
-def _services(
-    settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: Clock, new_id: Callable[[], str]
-) -> Services:
+def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: Clock, new_id: NewId) -> Services:
     mongo = make_mongo_client(settings.mongodb_uri)
     database: AsyncDatabase[Document] = mongo[settings.mongodb_database]
     return Services(

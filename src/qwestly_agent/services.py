@@ -1,14 +1,14 @@
 """What the handlers hold: every store and client, built once by `bootstrap`."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import httpx2
 from aws_lambda_powertools import Logger
 from pymongo import AsyncMongoClient
 
 from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.ids import NewId
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.mail import Mail
@@ -35,13 +35,138 @@ if TYPE_CHECKING:  # they take long to import, and handlers without models do wi
     from qwestly_agent.llm.models import Tier, TierModel
 
 
+class HasSettings(Protocol):
+    @property
+    def settings(self) -> Settings: ...
+
+
+class HasClock(Protocol):
+    @property
+    def clock(self) -> Clock: ...
+
+
+class HasNewId(Protocol):
+    @property
+    def new_id(self) -> NewId: ...
+
+
+class HasLogger(Protocol):
+    @property
+    def logger(self) -> Logger: ...
+
+
+class HasConversations(Protocol):
+    @property
+    def conversations(self) -> Conversations: ...
+
+
+class HasSignals(Protocol):
+    @property
+    def signals(self) -> Signals: ...
+
+
+class HasAutonomy(Protocol):
+    @property
+    def autonomy(self) -> Autonomy: ...
+
+
+class HasProfiles(Protocol):
+    @property
+    def profiles(self) -> Profiles: ...
+
+
+class HasMemories(Protocol):
+    @property
+    def memories(self) -> Memories: ...
+
+
+class HasJournal(Protocol):
+    @property
+    def journal(self) -> Journal: ...
+
+
+class HasKnowledge(Protocol):
+    @property
+    def knowledge(self) -> Knowledge: ...
+
+
+class HasApprovals(Protocol):
+    @property
+    def approvals(self) -> Approvals: ...
+
+
+class HasDrafts(Protocol):
+    @property
+    def drafts(self) -> Drafts: ...
+
+
+class HasExtractions(Protocol):
+    @property
+    def extractions(self) -> Extractions: ...
+
+
+class HasToolCalls(Protocol):
+    @property
+    def tool_calls(self) -> ToolCalls: ...
+
+
+class HasUsage(Protocol):
+    @property
+    def usage(self) -> Usage: ...
+
+
+class HasUserData(Protocol):
+    @property
+    def user_data(self) -> UserData: ...
+
+
+class HasSweeps(Protocol):
+    @property
+    def sweeps(self) -> Sweeps: ...
+
+
+class HasCandidateApp(Protocol):
+    @property
+    def candidate_app(self) -> CandidateApp: ...
+
+
+class HasWorkflows(Protocol):
+    @property
+    def workflows(self) -> Workflows: ...
+
+
+class HasMail(Protocol):
+    @property
+    def mail(self) -> Mail: ...
+
+
+class HasDocs(Protocol):
+    @property
+    def docs(self) -> Docs: ...
+
+
+class HasEmbeddings(Protocol):
+    @property
+    def embeddings(self) -> "Embeddings": ...
+
+
+class HasModels(Protocol):
+    @property
+    def models(self) -> "dict[Tier, TierModel]": ...
+
+
+class HasJudges(Protocol):
+    @property
+    def judges(self) -> "dict[Tier, TierModel]": ...
+
+
 @dataclass(frozen=True)
 class Services:
     """All that a handler which calls no model may use."""
 
     settings: Settings
     clock: Clock
-    new_id: Callable[[], str]
+    new_id: NewId
     logger: Logger
     mongo: AsyncMongoClient[Document]
     http: httpx2.AsyncClient

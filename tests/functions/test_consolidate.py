@@ -103,7 +103,8 @@ class Someone:
         await self.services.memories.database[memories.COLLECTION].update_many(query, {"$set": {"consolidated": False}})
 
     async def takes_back(self, run_id: str = "night1", services: ModelServices | None = None) -> Undone:
-        return await consolidation.undo(services or self.services, self.user_id, run_id)
+        services = services or self.services
+        return await consolidation.undo(services.memories, services.journal, self.user_id, run_id)
 
     async def forgets(self, name: str) -> None:
         await self.services.memories.forget(self.user_id, [self.id_of(name)], self.clock())

@@ -18,7 +18,7 @@ from qwestly_agent.approvals.actions import KEEP_MEMORIES
 from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
 from qwestly_agent.approvals.due import sweep
 from qwestly_agent.approvals.end import still_proposed
-from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.approvals.memory_approval import forgetting_of, keeping_of
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
@@ -328,7 +328,7 @@ async def proposed(talk: Talk) -> str:
 def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
     async def keep(ctx: RunContext[AgentDeps]) -> Any:
         """Keep it, or do it at once."""
-        memories = await still_proposed(talk_services(ctx), ctx.deps.user_id, [memory_id])
+        memories = await still_proposed(talk_services(ctx).memories, ctx.deps.user_id, [memory_id])
         if not memories:
             return {"remembered": "at once"}
         return keeping_of(memories, [memory_id], ctx.deps.proposer.conversation_id)
@@ -336,7 +336,7 @@ def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
     return tool(keep, effect="memory", label="Asking…")
 
 
-def talk_services(ctx: RunContext[AgentDeps]) -> Services:
+def talk_services(ctx: RunContext[AgentDeps]) -> ExecuteServices:
     return ctx.deps.proposer.services
 
 

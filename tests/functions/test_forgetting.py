@@ -167,7 +167,7 @@ async def test_forgotten_twice_is_forgotten_once(talk: Talk) -> None:
     assert await forgets(talk, memory_id) == Forgotten()
     assert await talk.raw() == before
     with pytest.raises(NotFound):
-        await explain(talk.services, talk.user_id, memory_id)
+        await explain(talk.services.conversations, talk.services.memories, talk.user_id, memory_id)
 
 
 async def test_what_a_process_that_died_began_is_ended_by_the_next(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -557,7 +557,7 @@ async def test_a_draft_that_is_written_just_as_it_is_forgotten_loses_it(talk: Ta
     fresh = await drafted(talk, memory_id, id="late")
     await talk.services.drafts.keep(talk.user_id, draft.id, section_experience=fresh.parts["section_experience"])
     for each in (draft, fresh):
-        left = await drop_forgotten(talk.services, talk.user_id, each.id)
+        left = await drop_forgotten(talk.services.memories, talk.services.drafts, talk.user_id, each.id)
         assert left.flagged
         assert "Was a nurse at Acme." not in str(left.parts)
 
@@ -638,7 +638,7 @@ async def test_a_correction_takes_the_place_of_what_was_wrong_and_says_so(talk: 
     turn = in_a_turn(talk, "That is wrong, I live in Lisbon.")
     right = await turn.correct(wrong.id, "Lives in Lisbon.", "I live in Lisbon", ask=False)
     assert isinstance(right, Memory)
-    explained = await explain(talk.services, talk.user_id, right.id)
+    explained = await explain(talk.services.conversations, talk.services.memories, talk.user_id, right.id)
     assert [each.content for each in explained.before] == ["Lives in Berlin."]
     assert await talk.remembered() == ["Lives in Lisbon."]
     with pytest.raises(Invalid):

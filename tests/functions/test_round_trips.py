@@ -3,7 +3,7 @@
 import asyncio
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field, replace
 
 import pytest
@@ -21,7 +21,11 @@ COMMANDS_OF_A_NEW_CONVERSATION = COMMANDS_BEFORE_THE_MODEL + 1
 
 @dataclass
 class Gate:
-    """A proxy before the database that can hold its answers back, and counts the commands that come in meanwhile."""
+    """A proxy before the database that can hold back the answers to commands, and counts those that come in meanwhile.
+
+    A connection that is made meanwhile is greeted: a driver whose pool is still small opens more for
+    what it asks at once.
+    """
 
     upstream: int
     port: int = field(default_factory=free_port)
@@ -57,23 +61,38 @@ class Gate:
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         there, back = await asyncio.open_connection("127.0.0.1", self.upstream)
+        asked = asyncio.Event()
         try:
-            await asyncio.gather(self._pass(reader, back, commands=True), self._pass(there, writer, commands=False))
+            await asyncio.gather(self._pass_commands(reader, back, asked), self._pass_answers(there, writer, asked))
         except (asyncio.CancelledError, ConnectionError):
             pass
         finally:
             writer.close()
             back.close()
 
-    async def _pass(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, commands: bool) -> None:
-        while head := await reader.read(4):
-            body = await reader.readexactly(int.from_bytes(head, "little") - 4)
-            if commands and any(name in body for name in (b"find", b"findAndModify", b"aggregate", b"insert")):
+    async def _pass_commands(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: asyncio.Event
+    ) -> None:
+        async for message in _messages(reader):
+            if any(name in message for name in (b"find", b"findAndModify", b"aggregate", b"insert")):
                 self.commands += 1
-            if not commands:
-                await self._open.wait()
-            writer.write(head + body)
+                asked.set()
+            writer.write(message)
             await writer.drain()
+
+    async def _pass_answers(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, asked: asyncio.Event
+    ) -> None:
+        async for message in _messages(reader):
+            if asked.is_set():
+                await self._open.wait()
+            writer.write(message)
+            await writer.drain()
+
+
+async def _messages(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while head := await reader.read(4):
+        yield head + await reader.readexactly(int.from_bytes(head, "little") - 4)
 
 
 @pytest.fixture

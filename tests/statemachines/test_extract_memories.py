@@ -253,7 +253,7 @@ def test_where_nobody_decides_in_a_week_it_is_as_if_it_had_not_been_found(
     asked = ada.asked()
     world.clock.now = asked.expires_at + 60
     if swept:  # and whoever swept died before the execution was told
-        world.run(lambda services: expire(services, asked, services.clock()))
+        world.run(lambda services: expire(services.approvals, asked, services.clock()))
     ada.waits_no_longer()
     ends(world, execution)
     assert ada.asked().status == "expired"

@@ -157,7 +157,7 @@ def test_nobody_decides_in_a_week(ada: Person, world: World, swept: bool) -> Non
     asked = ada.is_asked()
     world.clock.now = asked.expires_at + 60
     if swept:  # and whoever swept died before the execution was told
-        world.run(lambda services: expire(services, asked, services.clock()))
+        world.run(lambda services: expire(services.approvals, asked, services.clock()))
     ada.waits_no_longer()
     assert ada.outcome() == ("SUCCEEDED", "expired")
     assert ada.asked().status == "expired"

@@ -217,7 +217,7 @@ def test_a_claim_whose_evidence_was_forgotten_is_not_proposed(maya: Person) -> N
     draft = maya.draft()
     forgotten = next(each["id"] for each in draft.parts["evidence"] if each["id"].startswith("employment:1"))
     container.model_services.run(
-        lambda services: forget_in_drafts(services, maya.user_id, [forgotten], lambda _: False)
+        lambda services: forget_in_drafts(services.drafts, maya.user_id, [forgotten], lambda _: False)
     )
     proposal = publication_of(maya.draft())
     assert "Northwind" not in str(proposal.args)

@@ -92,7 +92,7 @@ async def first(
 ) -> list[str]:
     services = cast(ModelServices, Services(memories, embeddings))
     salient = await memories.most_salient(USER, MOST_SALIENT + 1)
-    by_words = await best_by_words(services, USER, message)
+    by_words = await best_by_words(services.memories, services.clock, USER, message)
     return [each.id for each in await first_memories(services, USER, message, salient, by_words, sleep=sleep)]
 
 

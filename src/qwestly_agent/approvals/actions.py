@@ -6,7 +6,7 @@ A tool that writes proposes one of these and performs nothing; `approvals.execut
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -20,7 +20,7 @@ from pydantic import (
 )
 
 from qwestly_agent.approvals.end import still_proposed, still_there
-from qwestly_agent.approvals.forget import forget_exactly
+from qwestly_agent.approvals.forget import ForgetServices, forget_exactly
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_app import CardText, Changed, Done, Outcome, Preference, ProfileField, Refused
 from qwestly_agent.domain.approval import (
@@ -35,8 +35,15 @@ from qwestly_agent.domain.approval import (
     sha256_hex,
 )
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import Services
+from qwestly_agent.services import HasCandidateApp, HasMemories, HasProfiles
 from qwestly_agent.text.clean import visible
+
+
+class PerformServices(ForgetServices, HasCandidateApp, Protocol): ...
+
+
+class ShownServices(HasMemories, HasProfiles, Protocol): ...
+
 
 HOUR, DAY = 3600.0, 86_400.0
 LINKEDIN_ABOUT = "LinkedIn About"
@@ -159,10 +166,10 @@ class Action(Generic[A]):
     arguments: type[A]
     seconds_to_decide: float
     subject: Callable[[A], str]
-    shown: Callable[[Services, str, A], Awaitable[dict[str, str]]]
+    shown: Callable[[ShownServices, str, A], Awaitable[dict[str, str]]]
     """What the subject says now of what would be changed: compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
-    perform: Callable[[Services, candidate_app.Effect, A], Awaitable[Outcome]]
+    perform: Callable[[PerformServices, candidate_app.Effect, A], Awaitable[Outcome]]
     done: str
     """What is said once it is done."""
     editable: tuple[str, ...] = ()
@@ -215,11 +222,11 @@ def _named(name: str) -> str:
     return name.replace("_", " ")
 
 
-async def _field_shown(services: Services, user_id: str, args: ProfileChange) -> dict[str, str]:
+async def _field_shown(services: ShownServices, user_id: str, args: ProfileChange) -> dict[str, str]:
     return _shown(args.field, (await services.profiles.summary(user_id)).get(args.field))
 
 
-async def _preference_shown(services: Services, user_id: str, args: PreferenceChange) -> dict[str, str]:
+async def _preference_shown(services: ShownServices, user_id: str, args: PreferenceChange) -> dict[str, str]:
     return _shown(args.name, (await services.profiles.preferences(user_id)).get(args.name))
 
 
@@ -236,7 +243,7 @@ def _set_preview(what: str, name: str, value: Any, shown: Mapping[str, str]) -> 
 # --- cards ------------------------------------------------------------------------------------------------------------
 
 
-async def _card_shown(services: Services, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
+async def _card_shown(services: ShownServices, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
     card = await services.profiles.card(user_id, args.card_id)
     if not card:
         return {}
@@ -283,7 +290,7 @@ def _activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  #
 # --- LinkedIn ---------------------------------------------------------------------------------------------------------
 
 
-async def _linkedin_shown(services: Services, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
+async def _linkedin_shown(services: ShownServices, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
     return {"LinkedIn profile": url} if (url := (await services.profiles.linkedin(user_id)).get("url")) else {}
 
 
@@ -292,7 +299,7 @@ def _ingestion_preview(args: Ingestion, shown: Mapping[str, str]) -> Preview:
     return Preview(title="Read your LinkedIn profile and keep it", changes=(change,))
 
 
-async def _suggestion_shown(services: Services, user_id: str, args: LinkedInAbout) -> dict[str, str]:
+async def _suggestion_shown(services: ShownServices, user_id: str, args: LinkedInAbout) -> dict[str, str]:
     suggestion = await services.profiles.linkedin_suggestion(user_id, args.draft_id)
     return {LINKEDIN_ABOUT: text} if (text := suggestion.get("text")) else {}
 
@@ -305,8 +312,8 @@ def _suggestion_preview(args: LinkedInAbout, shown: Mapping[str, str]) -> Previe
 # --- memories ---------------------------------------------------------------------------------------------------------
 
 
-async def _memories_shown(services: Services, user_id: str, args: Keeping) -> dict[str, str]:
-    return {each.id: each.content for each in await still_proposed(services, user_id, args.memory_ids)}
+async def _memories_shown(services: ShownServices, user_id: str, args: Keeping) -> dict[str, str]:
+    return {each.id: each.content for each in await still_proposed(services.memories, user_id, args.memory_ids)}
 
 
 def as_shown(user_id: str, memory: Memory) -> str:
@@ -314,11 +321,11 @@ def as_shown(user_id: str, memory: Memory) -> str:
     return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
 
-async def _lineage_shown(services: Services, user_id: str, args: Forgetting) -> dict[str, str]:
+async def _lineage_shown(services: ShownServices, user_id: str, args: Forgetting) -> dict[str, str]:
     return {each.id: each.content for each in await services.memories.lineage(user_id, list(args.memories))}
 
 
-async def _forget(services: Services, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
+async def _forget(services: PerformServices, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
     """Of what was shown, all that is still there; nothing where something else would go with it."""
     lineage = await services.memories.lineage(effect.user_id, list(args.memories))
     if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
@@ -327,8 +334,8 @@ async def _forget(services: Services, effect: candidate_app.Effect, args: Forget
     return Done(None, {"note": forgotten.note})
 
 
-async def _keep(services: Services, effect: candidate_app.Effect, args: Keeping) -> Outcome:
-    if not await still_there(services, effect.user_id, args.memory_ids):
+async def _keep(services: PerformServices, effect: candidate_app.Effect, args: Keeping) -> Outcome:
+    if not await still_there(services.memories, effect.user_id, args.memory_ids):
         return Refused("gone", "It was forgotten meanwhile.")
     await services.memories.keep_proposed(effect.user_id, args.memory_ids, services.clock())
     return Done(None, {})

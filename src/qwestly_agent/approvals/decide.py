@@ -6,13 +6,13 @@ functions. What is carried out is what stands in the record.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTIONS, Action
+from qwestly_agent.approvals.actions import ACTIONS, Action, ShownServices
 from qwestly_agent.approvals.end import expire, without_secrets
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Changed, Invalid, NotFound
@@ -28,8 +28,13 @@ from qwestly_agent.domain.approval import (
     canonical_json,
     sha256_hex,
 )
-from qwestly_agent.services import Services
+from qwestly_agent.services import HasApprovals, HasCandidateApp, HasClock, HasSignals
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import visible
+
+
+class DecideServices(ShownServices, HasApprovals, HasCandidateApp, HasClock, HasSignals, Protocol): ...
+
 
 LONGEST_REASON_CHARACTERS = 2_000
 SEEN_ANOTHER = "This is not what you were shown. Please look at it again."
@@ -93,7 +98,7 @@ class Asker:
     """The record that this one takes the place of."""
 
 
-async def ask(services: Services, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
+async def ask(services: DecideServices, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
     """The record of this question; the one that is there where it was asked before.
 
     Raises `Invalid` for arguments that the action does not take, `NotFound` where there is nothing to change, and
@@ -146,12 +151,12 @@ async def ask(services: Services, approval_id: str, proposal: Proposal, asker: A
     if not await services.approvals.add(approval):
         approval = await services.approvals.get(asker.user_id, approval_id)
     if approval.revises:
-        await _name_successor(services, asker.user_id, approval.revises, approval_id)
+        await _name_successor(services.approvals, asker.user_id, approval.revises, approval_id)
     return approval
 
 
 async def decide(
-    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+    services: DecideServices, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> tuple[Approval, bool]:
     """The record after this decision, and whether it was this one that counted: a later one finds the first outcome.
 
@@ -167,7 +172,7 @@ async def decide(
         await pause.check(services.signals, user_id)
         now = services.clock()
         if now >= before.expires_at:
-            if expired := await expire(services, before, now):
+            if expired := await expire(services.approvals, before, now):
                 return expired, False
             continue
         if decision.args_digest != before.args_digest:
@@ -251,11 +256,11 @@ def _awaiting(action: Action[Any], answer: Answer, level: Level, now: float) -> 
     return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
 
 
-async def _name_successor(services: Services, user_id: str, approval_id: str, successor: str) -> None:
+async def _name_successor(approvals: Approvals, user_id: str, approval_id: str, successor: str) -> None:
     while True:
-        before = await services.approvals.get(user_id, approval_id)
+        before = await approvals.get(user_id, approval_id)
         after = before.model_copy(update={"revised_by": successor})
-        if before == after or await services.approvals.put(before, after):
+        if before == after or await approvals.put(before, after):
             return
 
 

@@ -6,13 +6,21 @@ Each step is a compare-and-set or asks by a key, so that two sweeps at once do n
 import asyncio
 from collections import Counter
 from collections.abc import Callable
+from typing import Protocol
 
 from qwestly_agent.approvals.end import expire, finish, give_up
-from qwestly_agent.approvals.execute import execute
-from qwestly_agent.approvals.mail import mail_if_due
+from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.mail import MailServices, mail_if_due
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
-from qwestly_agent.services import Services
+from qwestly_agent.services import HasSweeps
+from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.signals import Signals
+
+
+class DueServices(ExecuteServices, MailServices, HasSweeps, Protocol): ...
+
 
 MOST_AT_A_TIME = 500
 AT_ONCE = 8
@@ -24,7 +32,7 @@ ITS_EXECUTIONS_SECONDS = 300.0
 """So long after the decision an effect is the affair of the execution that was told; then it is anybody's."""
 
 
-async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[str, int]:
+async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dict[str, int]:
     """How many records were looked at, and what was done; `failed` ones are due again, as are those `left` for lack of
     time."""
     due = await services.sweeps.due_approvals(services.clock(), MOST_AT_A_TIME)
@@ -40,18 +48,18 @@ async def sweep(services: Services, seconds_left: Callable[[], float]) -> dict[s
         if error is not None:
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
-    await _measure(services)
+    await _measure(services.sweeps, services.signals, services.clock)
     return dict(counts)
 
 
-async def _measure(services: Services) -> None:
+async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
     """After the work: what is still pending then is what waits."""
-    oldest, brake = await asyncio.gather(services.sweeps.oldest_pending_approval(), services.signals.brake(EVERYBODY))
-    now = services.clock()
+    oldest, brake = await asyncio.gather(sweeps.oldest_pending_approval(), signals.brake(EVERYBODY))
+    now = clock()
     measure_waiting(now - (now if oldest is None else oldest), brake is not None)
 
 
-async def look_after(services: Services, user_id: str, approval_id: str) -> str:
+async def look_after(services: DueServices, user_id: str, approval_id: str) -> str:
     """What was done about it, in a word."""
     approval, now = await services.approvals.get(user_id, approval_id), services.clock()
     if approval.due_at is None or now < approval.due_at:
@@ -76,15 +84,15 @@ async def look_after(services: Services, user_id: str, approval_id: str) -> str:
             return await _tell(services, approval)
 
 
-async def _expire(services: Services, approval: Approval, now: float) -> str:
-    expired = await expire(services, approval, now)
+async def _expire(services: DueServices, approval: Approval, now: float) -> str:
+    expired = await expire(services.approvals, approval, now)
     if expired is None:
         return "nothing"
     await _tell(services, expired)
     return "expired"
 
 
-async def _tell(services: Services, approval: Approval) -> str:
+async def _tell(services: DueServices, approval: Approval) -> str:
     if not (approval.waits_for_execution or approval.is_unfinished):
         return "nothing"
     await finish(services, approval)

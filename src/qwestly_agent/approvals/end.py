@@ -5,15 +5,21 @@ Nothing here knows what can be asked for (`approvals.actions`): what is carried 
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from qwestly_agent.approvals.forget_in_drafts import MEMORY
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, KEEPS_MEMORIES, PRIVATE, Approval, Preview
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import Services
+from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasMemories, HasWorkflows
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.memories import Memories
+
+
+class EndServices(HasApprovals, HasClock, HasDrafts, HasMemories, HasWorkflows, Protocol): ...
+
 
 MOST_WAITING = 100
 CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
@@ -23,13 +29,13 @@ FORGOTTEN = "It rested on something that you had forgotten, so nothing was done.
 # --- its end ----------------------------------------------------------------------------------------------------------
 
 
-async def expire(services: Services, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
+async def expire(approvals: Approvals, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
     """None where it is no longer pending. `outcome` says why, where that is not that its time is over."""
     changes = {"status": "expired", "outcome": outcome, **_ended(before, now, "expired"), **without_secrets(before)}
-    return await services.approvals.put(before, before.model_copy(update=changes))
+    return await approvals.put(before, before.model_copy(update=changes))
 
 
-async def end_forgotten(services: Services, approval: Approval, tells: Callable[[str], bool]) -> Approval:
+async def end_forgotten(services: EndServices, approval: Approval, tells: Callable[[str], bool]) -> Approval:
     """The record without what it said, as what it rests on is forgotten. Where nothing was done by it yet, nothing will
     be: it ends as `changed`, its execution is told, and its conversation hears of it."""
     while approval.status in ("pending", "approved") or (approval.status in FINAL and approval.args != "{}"):
@@ -55,7 +61,7 @@ async def end_forgotten(services: Services, approval: Approval, tells: Callable[
 FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
 
 
-async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
+async def rests_on_forgotten(services: EndServices, approval: Approval) -> bool:
     """Whether what it cites is gone: of its memories, or from the evidence of its draft."""
     cited = {each for each in approval.evidence if each.startswith(MEMORY)}
     if not cited:
@@ -70,24 +76,24 @@ async def rests_on_forgotten(services: Services, approval: Approval) -> bool:
     return False
 
 
-async def end_empty(services: Services, user_id: str) -> None:
+async def end_empty(services: EndServices, user_id: str) -> None:
     """Questions about memories of which none is left to ask about: nobody is asked about nothing."""
     for approval in await services.approvals.waiting(user_id, MOST_WAITING):
         if approval.status != "pending" or approval.kind not in PRIVATE:
             continue
-        if await _still_asked_about(services, approval):
+        if await _still_asked_about(services.memories, approval):
             continue
-        if expired := await expire(services, approval, services.clock()):
+        if expired := await expire(services.approvals, approval, services.clock()):
             with suppress(Unavailable):  # then the sweep tells it
                 await finish(services, expired)
 
 
-async def withdraw(services: Services, user_id: str, conversation_id: str) -> None:
+async def withdraw(services: EndServices, user_id: str, conversation_id: str) -> None:
     """The questions of a conversation that is deleted: they expire, and executions that wait for them end."""
     for approval in await services.approvals.of_conversation(user_id, conversation_id, 0):
         if approval.status != "pending":
             continue
-        if expired := await expire(services, approval, services.clock(), CONVERSATION_DELETED):
+        if expired := await expire(services.approvals, approval, services.clock(), CONVERSATION_DELETED):
             with suppress(AgentError):  # then the sweep tells it
                 await finish(services, expired)
 
@@ -97,12 +103,12 @@ def without_secrets(decided: Approval) -> dict[str, Any]:
     return decided.scrubbed if decided.kind in PRIVATE else {}
 
 
-async def scrub(services: Services, user_id: str, approval_id: str) -> None:
+async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
     """Take the texts out of a record that is decided; of a kind that is not private they stay."""
     while True:
-        before = await services.approvals.get(user_id, approval_id)
+        before = await approvals.get(user_id, approval_id)
         after = before.model_copy(update=without_secrets(before))
-        if before.status == "pending" or after == before or await services.approvals.put(before, after):
+        if before.status == "pending" or after == before or await approvals.put(before, after):
             return
 
 
@@ -121,7 +127,7 @@ def _ended(before: Approval, now: float, what: str) -> dict[str, Any]:
 # --- what follows -----------------------------------------------------------------------------------------------------
 
 
-async def finish(services: Services, approval: Approval) -> Approval:
+async def finish(services: EndServices, approval: Approval) -> Approval:
     """The record, once its execution knows of it, or what it left behind is cleared where no execution waits. Raises
     `Unavailable`."""
     if approval.waits_for_execution:
@@ -129,7 +135,7 @@ async def finish(services: Services, approval: Approval) -> Approval:
     return await give_up(services, approval) if approval.is_unfinished else approval
 
 
-async def tell_execution(services: Services, approval: Approval) -> Approval:
+async def tell_execution(services: EndServices, approval: Approval) -> Approval:
     """The record, of which its execution knows now; one that waits no more is content. Raises `Unavailable`."""
     if approval.task_token is None:
         return approval
@@ -137,13 +143,13 @@ async def tell_execution(services: Services, approval: Approval) -> Approval:
     return await tell(services, approval, task_token)
 
 
-async def tell(services: Services, approval: Approval, task_token: str) -> Approval:
+async def tell(services: EndServices, approval: Approval, task_token: str) -> Approval:
     """The same with a token that is not sealed yet."""
     waited = await services.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
-    return await _note_told(services, approval) if waited else await give_up(services, approval)
+    return await _note_told(services.approvals, approval) if waited else await give_up(services, approval)
 
 
-async def give_up(services: Services, approval: Approval) -> Approval:
+async def give_up(services: EndServices, approval: Approval) -> Approval:
     """No execution waits for it, or can be told: it is a record like those of the chat, and what an execution would
     have done after it is done here."""
     if approval.draft_id and approval.status in DRAFT_ENDS:
@@ -152,11 +158,11 @@ async def give_up(services: Services, approval: Approval) -> Approval:
             await services.drafts.tell(
                 approval.user_id, approval.draft_id, services.clock(), status=status, label=label
             )
-    await discard(services, approval)
-    return await _note_told(services, approval, task_token=None)
+    await discard(services.memories, services.clock, approval)
+    return await _note_told(services.approvals, approval, task_token=None)
 
 
-async def discard(services: Services, approval: Approval) -> None:
+async def discard(memories: Memories, clock: Clock, approval: Approval) -> None:
     """What was not allowed to be remembered. After a no it is forgotten, so that nobody asks again; where nobody came
     it is as if it had not been found."""
     if approval.tool != KEEPS_MEMORIES:
@@ -165,51 +171,49 @@ async def discard(services: Services, approval: Approval) -> None:
         case "rejected":
             # What its user asked to be remembered since is not what they said no to.
             asked = approval.arguments["memory_ids"]
-            proposed = await still_proposed(services, approval.user_id, asked)
-            await services.memories.begin_forgetting(approval.user_id, [each.id for each in proposed], services.clock())
+            proposed = await still_proposed(memories, approval.user_id, asked)
+            await memories.begin_forgetting(approval.user_id, [each.id for each in proposed], clock())
             # Also what whoever died in between had begun to forget.
-            await services.memories.end_forgetting(approval.user_id, asked, services.clock())
+            await memories.end_forgetting(approval.user_id, asked, clock())
         case "expired" | "revised" | "failed" | "changed":
-            await services.memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
+            await memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
         case _:  # kept, or not yet decided
             pass
 
 
-async def _note_told(services: Services, approval: Approval, **changes: Any) -> Approval:
+async def _note_told(approvals: Approvals, approval: Approval, **changes: Any) -> Approval:
     while not approval.told_execution:
         after = approval.model_copy(update={"told_execution": True, **changes})
-        approval = await services.approvals.put(approval, after) or await services.approvals.get(
-            approval.user_id, approval.id
-        )
+        approval = await approvals.put(approval, after) or await approvals.get(approval.user_id, approval.id)
     return approval
 
 
 # --- what it is about -------------------------------------------------------------------------------------------------
 
 
-async def still_there(services: Services, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
+async def still_there(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
     """Those of these that were not forgotten, in their order."""
-    found = {each.id: each for each in await services.memories.of_ids(user_id, memory_ids)}
+    found = {each.id: each for each in await memories.of_ids(user_id, memory_ids)}
     return [found[memory_id] for memory_id in memory_ids if memory_id in found]
 
 
-async def still_proposed(services: Services, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    return [each for each in await still_there(services, user_id, memory_ids) if each.status == "proposed"]
+async def still_proposed(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
+    return [each for each in await still_there(memories, user_id, memory_ids) if each.status == "proposed"]
 
 
-async def _still_asked_about(services: Services, approval: Approval) -> bool:
+async def _still_asked_about(memories: Memories, approval: Approval) -> bool:
     if approval.tool == KEEPS_MEMORIES:
-        return bool(await still_proposed(services, approval.user_id, approval.arguments["memory_ids"]))
-    return bool(await still_there(services, approval.user_id, list(approval.arguments["memories"])))
+        return bool(await still_proposed(memories, approval.user_id, approval.arguments["memory_ids"]))
+    return bool(await still_there(memories, approval.user_id, list(approval.arguments["memories"])))
 
 
-async def without_forgotten(services: Services, approval: Approval) -> Approval:
+async def without_forgotten(services: EndServices, approval: Approval) -> Approval:
     """The record as it may stand, where something was forgotten while it was being made: whoever forgot it could not
     find it there yet."""
     if approval.kind not in PRIVATE:
         gone = approval.status == "pending" and await rests_on_forgotten(services, approval)
         return await end_forgotten(services, approval, lambda _: False) if gone else approval
-    there = await still_there(services, approval.user_id, tuple(approval.shown))
+    there = await still_there(services.memories, approval.user_id, tuple(approval.shown))
     lost = approval.shown.keys() - {each.id for each in there}
     if not lost:
         return approval

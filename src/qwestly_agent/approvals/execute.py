@@ -5,18 +5,63 @@ finds one that was left behind asks what became of the key, and sends nothing a 
 """
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS, Action
 from qwestly_agent.approvals.decide import Asker, Proposal, ask, parse
 from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgotten
 from qwestly_agent.approvals.gate import gate
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import Braked, NotFound
-from qwestly_agent.clients.candidate_app import Changed, Done, Effect, NeverArrived, Outcome, Pending, Refused, Unknown
+from qwestly_agent.clients.candidate_app import (
+    CandidateApp,
+    Changed,
+    Done,
+    Effect,
+    NeverArrived,
+    Outcome,
+    Pending,
+    Refused,
+    Unknown,
+)
 from qwestly_agent.domain.approval import FINAL, KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, sha256_hex
-from qwestly_agent.services import Services
+from qwestly_agent.services import (
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasExtractions,
+    HasMemories,
+    HasProfiles,
+    HasSignals,
+    HasToolCalls,
+    HasWorkflows,
+)
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.signals import Signals
+
+
+class ExecuteServices(
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasExtractions,
+    HasMemories,
+    HasProfiles,
+    HasSignals,
+    HasToolCalls,
+    HasWorkflows,
+    Protocol,
+): ...
+
 
 LATEST_SECONDS = 86_400.0
 """After the decision: what could not be done for so long is not done behind anybody's back."""
@@ -33,7 +78,7 @@ NOT_AS_SHOWN = "It is not what you were shown any more, so nothing was done. Ask
 ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked again, with the difference."
 
 
-async def execute(services: Services, user_id: str, approval_id: str) -> Approval:
+async def execute(services: ExecuteServices, user_id: str, approval_id: str) -> Approval:
     """The record after whatever could be done for it now; of one that is not approved, as it is.
 
     Raises what keeps everybody from knowing whether it may be done: then nothing was done, and it is still approved.
@@ -49,24 +94,24 @@ async def execute(services: Services, user_id: str, approval_id: str) -> Approva
     return approval
 
 
-async def _begin(services: Services, approval: Approval) -> Approval:
-    if why := await _why_not(services, approval):
+async def _begin(services: ExecuteServices, approval: Approval) -> Approval:
+    if why := await _why_not(services.autonomy, services.signals, services.clock, approval):
         return await _end(services, approval, "failed", why)
     return await _send(services, approval)
 
 
-async def _why_not(services: Services, approval: Approval) -> str | None:
+async def _why_not(autonomy: Autonomy, signals: Signals, clock: Clock, approval: Approval) -> str | None:
     """A fresh look at all that may have changed since the yes, apart from the subject."""
     action = ACTIONS.get(approval.tool)
     try:
-        await pause.check(services.signals, approval.user_id)
+        await pause.check(signals, approval.user_id)
     except Braked:
         return STOPPED
-    level = await services.autonomy.level(approval.user_id)
+    level = await autonomy.level(approval.user_id)
     allowed = gate(approval.effect, level).answer
     if allowed == "refuse" or (approval.decided_by == "level" and allowed != "run"):
         return NOT_ALLOWED
-    if services.clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
+    if clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
         return TOO_LATE
     whole = sha256_hex(approval.tool, approval.args) == approval.args_digest
     if (
@@ -79,10 +124,10 @@ async def _why_not(services: Services, approval: Approval) -> str | None:
     return None
 
 
-async def _send(services: Services, approval: Approval) -> Approval:
+async def _send(services: ExecuteServices, approval: Approval) -> Approval:
     """Mark it as begun, then send it: whoever dies in between leaves a key to ask about."""
     now = services.clock()
-    begun, ours = await _put(services, approval, {"status": "executing", "begun_at": now, "updated_at": now})
+    begun, ours = await _put(services.approvals, approval, {"status": "executing", "begun_at": now, "updated_at": now})
     if not ours:
         return begun
     try:
@@ -97,7 +142,7 @@ async def _send(services: Services, approval: Approval) -> Approval:
     return await _perform(services, begun)
 
 
-async def _perform(services: Services, begun: Approval) -> Approval:
+async def _perform(services: ExecuteServices, begun: Approval) -> Approval:
     action: Action[Any] = ACTIONS[begun.tool]
     args = parse(action, begun.arguments)
     for _ in range(REBASES):
@@ -110,20 +155,20 @@ async def _perform(services: Services, begun: Approval) -> Approval:
         if await action.shown(services, begun.user_id, args) != begun.shown:
             break
         # What the person was shown still stands: something else of the same subject changed.
-        if why := await _why_not(services, begun):
+        if why := await _why_not(services.autonomy, services.signals, services.clock, begun):
             return await _end(services, begun, "failed", why)
         begun = begun.model_copy(update={"version": outcome.version})
     return await _ask_again(services, begun)
 
 
-async def _find_out(services: Services, approval: Approval) -> Approval:
-    outcome = await _outcome_of(services, approval)
+async def _find_out(services: ExecuteServices, approval: Approval) -> Approval:
+    outcome = await _outcome_of(services.candidate_app, approval)
     since = services.clock() - (approval.begun_at or approval.created_at)
     if since >= KEYS_KEPT_SECONDS and not isinstance(outcome, Done | Refused):
         return await _end(services, approval, "failed", NEVER_KNOWN)
     if not isinstance(outcome, NeverArrived):
         return await _conclude(services, approval, outcome)
-    if why := await _why_not(services, approval):
+    if why := await _why_not(services.autonomy, services.signals, services.clock, approval):
         # Our token is good for so long: by then what was sent arrives no more.
         waits = why == STOPPED or since < LEFT_BEHIND_SECONDS
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
@@ -131,14 +176,14 @@ async def _find_out(services: Services, approval: Approval) -> Approval:
     return await _send(services, approval)
 
 
-async def _outcome_of(services: Services, approval: Approval) -> Outcome:
+async def _outcome_of(candidate_app: CandidateApp, approval: Approval) -> Outcome:
     action = ACTIONS.get(approval.tool)
     if action and action.ours:
         return NeverArrived()  # nobody else could tell, and twice is as good as once
-    return await services.candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
+    return await candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
 
-async def _conclude(services: Services, approval: Approval, outcome: Outcome) -> Approval:
+async def _conclude(services: ExecuteServices, approval: Approval, outcome: Outcome) -> Approval:
     action = ACTIONS[approval.tool]
     match outcome:
         case Done(result=result):
@@ -151,7 +196,7 @@ async def _conclude(services: Services, approval: Approval, outcome: Outcome) ->
             return await _end(services, approval, "unknown", FINDING_OUT)
 
 
-async def _ask_again(services: Services, approval: Approval) -> Approval:
+async def _ask_again(services: ExecuteServices, approval: Approval) -> Approval:
     if approval.task_token is None:
         again = Asker(
             user_id=approval.user_id,
@@ -171,47 +216,43 @@ async def _ask_again(services: Services, approval: Approval) -> Approval:
 
 
 async def _end(
-    services: Services, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
+    services: ExecuteServices, approval: Approval, status: Status, outcome: str, result: dict[str, str] | None = None
 ) -> Approval:
     now = services.clock()
     changes: dict[str, Any] = {"status": status, "outcome": outcome, "result": result or {}, "updated_at": now}
     line = f"{to_datetime(now).isoformat()} {status}" if status != approval.status else None
     if line:
         changes["news"] = approval.conversation_id is not None
-    ended, _ = await _put(services, approval, changes, line)
-    await _tell_draft(services, ended, now)
+    ended, _ = await _put(services.approvals, approval, changes, line)
+    await _tell_draft(services.drafts, ended, now)
     if ended.status in FINAL and await rests_on_forgotten(services, ended):
         ended = await end_forgotten(services, ended, lambda _: False)
     return ended
 
 
 async def _put(
-    services: Services, approval: Approval, changes: dict[str, Any], line: str | None = None
+    approvals: Approvals, approval: Approval, changes: dict[str, Any], line: str | None = None
 ) -> tuple[Approval, bool]:
     """The record, and whether we changed it: where somebody else was quicker, theirs is what became of the same key."""
     before = approval
     while (before.status, before.begun_at) == (approval.status, approval.begun_at):
         audit = (*before.audit, line) if line else before.audit
-        if after := await services.approvals.put(before, before.model_copy(update={**changes, "audit": audit})):
+        if after := await approvals.put(before, before.model_copy(update={**changes, "audit": audit})):
             return after, True
-        before = await services.approvals.get(approval.user_id, approval.id)
+        before = await approvals.get(approval.user_id, approval.id)
     return before, False
 
 
-async def _tell_draft(services: Services, approval: Approval, now: float) -> None:
+async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
     if approval.draft_id is None:
         return
     public = approval.effect == "outward"
     with suppress(NotFound):  # drafts are kept for a shorter time
         match approval.status:
             case "done" if public:
-                await services.drafts.tell(
-                    approval.user_id, approval.draft_id, now, status="published", label="Published"
-                )
+                await drafts.tell(approval.user_id, approval.draft_id, now, status="published", label="Published")
             case "done":  # its user alone sees it, and it may be handed over again
-                await services.drafts.tell(approval.user_id, approval.draft_id, now, label="Handed over")
+                await drafts.tell(approval.user_id, approval.draft_id, now, label="Handed over")
             case "failed" if approval.outcome and public:
                 # Its execution says the same, unless it is gone or ended before anybody knew.
-                await services.drafts.tell(
-                    approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome
-                )
+                await drafts.tell(approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome)

@@ -7,15 +7,21 @@ the answer says so.
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Protocol
 
-from qwestly_agent.approvals.end import MOST_WAITING, end_empty, end_forgotten
+from qwestly_agent.approvals.end import MOST_WAITING, EndServices, end_empty, end_forgotten
 from qwestly_agent.approvals.forget_in_drafts import evidence_id, forget_in_drafts
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.approval import PRIVATE, Approval
 from qwestly_agent.domain.tombstone import Telling, Tombstone, hashes_of
-from qwestly_agent.services import Services
-from qwestly_agent.stores.memories import Gone
+from qwestly_agent.services import HasConversations, HasExtractions, HasToolCalls
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.memories import Gone, Memories
 from qwestly_agent.text.clean import strings_in
+
+
+class ForgetServices(EndServices, HasConversations, HasExtractions, HasToolCalls, Protocol): ...
+
 
 STAYS = (
     "Your agent no longer sees the messages that said it, nor its own answers that knew of it. What you said of it in "
@@ -76,7 +82,7 @@ def retold(
     return Retold(False, (nearest.id,)) if nearest and nearest.cosine(vector) >= near_from else None
 
 
-async def forget(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+async def forget(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """With their whole lineage. A correction of one of them that is made meanwhile is forgotten as well."""
     gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
     left = await services.memories.lineage(user_id, memory_ids)
@@ -91,10 +97,10 @@ async def forget(services: Services, user_id: str, memory_ids: Collection[str]) 
     return Forgotten(tuple(gone), tuple(published))
 
 
-async def forget_exactly(services: Services, user_id: str, memory_ids: Collection[str]) -> Forgotten:
+async def forget_exactly(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> Forgotten:
     """These and no others; those too that a process which died had begun to forget. Once more changes nothing."""
     done = await _forget(services, user_id, memory_ids)
-    published = await _published(services, user_id, _Told(memory_ids))
+    published = await _published(services.approvals, user_id, _Told(memory_ids))
     return Forgotten(tuple(done.ids), tuple(dict.fromkeys((*done.published, *published))))
 
 
@@ -106,7 +112,7 @@ class _Done:
     hashes: set[str] = field(default_factory=set)
 
 
-async def _forget(services: Services, user_id: str, memory_ids: Collection[str]) -> _Done:
+async def _forget(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> _Done:
     replaced = await services.memories.begin_forgetting(user_id, memory_ids, services.clock())
     going = await services.memories.being_forgotten(user_id)
     if not going:
@@ -133,12 +139,12 @@ class _Told:
         return any(map(self.tells, strings_in([*said, approval.reason or ""])))
 
 
-async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Gone]) -> list[Published]:
+async def _forget_elsewhere(services: ForgetServices, user_id: str, going: Sequence[Gone]) -> list[Published]:
     """What was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
-    requoted = await _requote(services, user_id, told.tells)
+    requoted = await _requote(services.memories, user_id, told.tells)
     evidence = [evidence_id(each) for each in (*told.ids, *requoted)]
-    drafts = await forget_in_drafts(services, user_id, evidence, told.tells)
+    drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.tells)
     # A run that read such a draft has seen what it rests on.
     seen = {*told.ids, *drafts}
     said_in = {each for one in going for each in one.message_ids}
@@ -149,41 +155,41 @@ async def _forget_elsewhere(services: Services, user_id: str, going: Sequence[Go
     await services.extractions.drop(user_id)
     await services.approvals.scrub_memories(user_id, told.ids)
     cited = _Told({*told.ids, *requoted}, told.words)
-    published = await _published(services, user_id, cited)
+    published = await _published(services.approvals, user_id, cited)
     for approval in await services.approvals.all(user_id, 0):
         if approval.kind not in PRIVATE and cited.rests(approval):
             await end_forgotten(services, approval, told.tells)
     await end_empty(services, user_id)
-    await _requestion(services, user_id, told.tells)
+    await _requestion(services.approvals, user_id, told.tells)
     return published
 
 
-async def _published(services: Services, user_id: str, told: _Told) -> list[Published]:
+async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Published]:
     return [
         Published(each.preview.title, to_datetime(each.updated_at))
-        for each in await services.approvals.all(user_id, 0)
+        for each in await approvals.all(user_id, 0)
         if each.status in ("done", "executing", "unknown") and each.kind not in PRIVATE and told.rests(each)
     ]
 
 
-async def _requote(services: Services, user_id: str, tells: Callable[[str], bool]) -> list[str]:
+async def _requote(memories: Memories, user_id: str, tells: Callable[[str], bool]) -> list[str]:
     """Other memories keep their content and lose the quotes that say it; the ids of those. What waits for a judge and
     has no quote any more is dropped."""
     requoted: list[str] = []
-    async for each in services.memories.each(user_id):
+    async for each in memories.each(user_id):
         quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
         context = quote if tells(each.context) else each.context
         if (quote, question, context) != (each.quote, each.question, each.context):
-            await services.memories.requote(user_id, each.id, quote, question, context)
+            await memories.requote(user_id, each.id, quote, question, context)
             requoted.append(each.id)
         if not quote:
-            await services.memories.drop_unchecked(user_id, [each.id])
+            await memories.drop_unchecked(user_id, [each.id])
     return requoted
 
 
-async def _requestion(services: Services, user_id: str, tells: Callable[[str], bool]) -> None:
+async def _requestion(approvals: Approvals, user_id: str, tells: Callable[[str], bool]) -> None:
     """What waits for a yes, and quotes it beside something else, is shown without that quote."""
-    for approval in await services.approvals.waiting(user_id, MOST_WAITING):
+    for approval in await approvals.waiting(user_id, MOST_WAITING):
         while approval.status == "pending" and approval.kind in PRIVATE:
             changes = tuple(
                 each.model_copy(update={"evidence": tuple(text for text in each.evidence if not tells(text))})
@@ -193,6 +199,4 @@ async def _requestion(services: Services, user_id: str, tells: Callable[[str], b
             if preview == approval.preview:
                 break
             after = approval.model_copy(update={"preview": preview})
-            approval = await services.approvals.put(approval, after) or await services.approvals.get(
-                user_id, approval.id
-            )
+            approval = await approvals.put(approval, after) or await approvals.get(user_id, approval.id)

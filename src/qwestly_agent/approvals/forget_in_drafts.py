@@ -5,8 +5,8 @@ from typing import Any
 
 from qwestly_agent.domain.card import CheckedCard, Claim, LeftOut, SectionDraft
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import Services
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.drafts import Draft, Drafts
+from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
 
 FORGOTTEN = "It rests on something that you had forgotten."
@@ -26,36 +26,36 @@ def words_of_memory(memory: Memory) -> str:
 
 
 async def forget_in_drafts(
-    services: Services, user_id: str, evidence_ids: Collection[str], tells: Callable[[str], bool]
+    drafts: Drafts, user_id: str, evidence_ids: Collection[str], tells: Callable[[str], bool]
 ) -> list[str]:
     """Flag the user's drafts that rest on these or say what `tells`; their ids."""
-    found = [each async for each in services.drafts.each(user_id)]
-    return [each.id for each in found if await _strip(services, each, set(evidence_ids), tells)]
+    found = [each async for each in drafts.each(user_id)]
+    return [each.id for each in found if await _strip(drafts, each, set(evidence_ids), tells)]
 
 
-async def drop_forgotten(services: Services, user_id: str, draft_id: str) -> Draft:
+async def drop_forgotten(memories: Memories, drafts: Drafts, user_id: str, draft_id: str) -> Draft:
     """The draft without what was forgotten while it was being made: whoever forgot it could not find it there yet."""
-    draft = await services.drafts.get(user_id, draft_id)
+    draft = await drafts.get(user_id, draft_id)
     cited = {each["id"]: each["text"] for each in draft.parts.get("evidence", ()) if each["id"].startswith(MEMORY)}
-    if gone := await _gone(services, user_id, cited):
-        await _strip(services, draft, gone, lambda _: False)
-        draft = await services.drafts.get(user_id, draft_id)
+    if gone := await _gone(memories, user_id, cited):
+        await _strip(drafts, draft, gone, lambda _: False)
+        draft = await drafts.get(user_id, draft_id)
     # What was written meanwhile may cite what is among the evidence no more.
     there = {each["id"] for each in draft.parts.get("evidence", ())}
     if lost := {each for each in _cited_in(draft.parts) if each.startswith(MEMORY)} - there:
-        await _strip(services, draft, lost, lambda _: False)
-        draft = await services.drafts.get(user_id, draft_id)
+        await _strip(drafts, draft, lost, lambda _: False)
+        draft = await drafts.get(user_id, draft_id)
     return draft
 
 
-async def _gone(services: Services, user_id: str, cited: Mapping[str, str]) -> set[str]:
+async def _gone(memories: Memories, user_id: str, cited: Mapping[str, str]) -> set[str]:
     """Of this evidence, what is forgotten or says now less than it did."""
-    found = await services.memories.of_ids(user_id, [each.removeprefix(MEMORY) for each in cited])
+    found = await memories.of_ids(user_id, [each.removeprefix(MEMORY) for each in cited])
     words = {evidence_id(each.id): words_of_memory(each) for each in found}
     return {each for each, text in cited.items() if words.get(each) != text}
 
 
-async def _strip(services: Services, draft: Draft, gone: set[str], tells: Callable[[str], bool]) -> bool:
+async def _strip(drafts: Drafts, draft: Draft, gone: set[str], tells: Callable[[str], bool]) -> bool:
     """Whether it held any of it. A part that somebody else writes meanwhile is read again."""
     flagged = False
     while True:
@@ -64,8 +64,8 @@ async def _strip(services: Services, draft: Draft, gone: set[str], tells: Callab
         if not changed:
             return flagged
         flagged = True
-        await services.drafts.replace_parts(draft, changed)
-        draft = await services.drafts.get(draft.user_id, draft.id)
+        await drafts.replace_parts(draft, changed)
+        draft = await drafts.get(draft.user_id, draft.id)
 
 
 def _without(name: str, part: Any, gone: set[str], tells: Callable[[str], bool]) -> Any:

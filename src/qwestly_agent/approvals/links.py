@@ -7,20 +7,28 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS
 from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
-from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.settle import SettleServices, settle
 from qwestly_agent.approvals.templates import moment, render
-from qwestly_agent.base.clock import duration
+from qwestly_agent.base.clock import Clock, duration
 from qwestly_agent.base.errors import AgentError, Braked, Changed, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, Effect, Verb
-from qwestly_agent.services import Services
+from qwestly_agent.services import HasSweeps
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.signals import Signals
 from qwestly_agent.text.clean import visible, well_formed
+
+
+class LinkServices(SettleServices, HasSweeps, Protocol): ...
+
 
 EFFECTS: Mapping[Effect, str] = {
     "read": "Nothing is changed.",
@@ -111,17 +119,19 @@ def effect_of(approval: Approval) -> str:
     return EFFECTS[approval.effect]
 
 
-async def respond(services: Services, limits: Limits, token: str, source: str, posted: Posted | None = None) -> Page:
+async def respond(
+    services: LinkServices, limits: Limits, token: str, source: str, posted: Posted | None = None
+) -> Page:
     """The page for whoever has this link; with `posted` it decides."""
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
         try:
-            approval = await _find(services, token)
+            approval = await _find(services.approvals, services.sweeps, token)
         except NotFound:
             limits.count(services.clock(), f"from {source}", times=A_GUESS_COUNTS)
             raise
         if posted is None:
-            return await _look(services, approval)
+            return await _look(services.signals, services.clock, approval)
         return await _answer(services, approval, posted, where=f"link {hash_of(token)[:8]} from {source}")
     except AgentError as error:
         return failed(error)
@@ -138,36 +148,36 @@ def failed(error: AgentError) -> Page:
     return Page(error.http_status, render("message.html", title=title, sentence=error.message), error.retry_after)
 
 
-async def _look(services: Services, approval: Approval) -> Page:
+async def _look(signals: Signals, clock: Clock, approval: Approval) -> Page:
     try:
-        await pause.check(services.signals, approval.user_id)
+        await pause.check(signals, approval.user_id)
     except Braked as error:
-        return _page(services, approval, notice=error.message if _waits(services, approval) else "")
-    return _page(services, approval)
+        return _page(clock, approval, notice=error.message if _waits(clock, approval) else "")
+    return _page(clock, approval)
 
 
-async def _find(services: Services, token: str) -> Approval:
-    found = await services.sweeps.approval_of_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
+async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
+    found = await sweeps.approval_of_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
     if found is None:
         raise NotFound("Perhaps it was cut off on its way. What waits for you is also in the chat, once you sign in.")
-    return await services.approvals.get(*found)
+    return await approvals.get(*found)
 
 
-async def _answer(services: Services, approval: Approval, posted: Posted, where: str) -> Page:
+async def _answer(services: LinkServices, approval: Approval, posted: Posted, where: str) -> Page:
     words = visible(well_formed(posted.reason.replace("\r\n", "\n"))).strip()
-    if not _waits(services, approval):
-        return _after(services, approval, posted)
+    if not _waits(services.clock, approval):
+        return _after(services.clock, approval, posted)
     if not decided_by_link(approval):
-        return _page(services, approval, 403, SIGN_IN)
+        return _page(services.clock, approval, 403, SIGN_IN)
     if missing := _missing(posted, words):
-        return _page(services, approval, Invalid.http_status, missing, words)
+        return _page(services.clock, approval, Invalid.http_status, missing, words)
     decision = Decision(decision=_VERBS[posted.decision], args_digest=posted.args_digest[:64], reason=words or None)
     try:
         decided = await settle(services, approval.user_id, approval.id, decision, by="link", where=where)
     except (Changed, Braked) as error:
         now = await services.approvals.get(approval.user_id, approval.id)
-        return _page(services, now, error.http_status, f"{error.message} {NOTHING_DECIDED}", words)
-    return _after(services, decided, posted)
+        return _page(services.clock, now, error.http_status, f"{error.message} {NOTHING_DECIDED}", words)
+    return _after(services.clock, decided, posted)
 
 
 def _missing(posted: Posted, words: str) -> str | None:
@@ -178,24 +188,24 @@ def _missing(posted: Posted, words: str) -> str | None:
     return SAY_WHAT if posted.decision == "revise" and not words else None
 
 
-def _after(services: Services, approval: Approval, posted: Posted) -> Page:
+def _after(clock: Clock, approval: Approval, posted: Posted) -> Page:
     said = {"rejected": "reject", "revised": "revise", "expired": ""}.get(approval.status, "approve")
-    return _page(services, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else "")
+    return _page(clock, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else "")
 
 
-def _waits(services: Services, approval: Approval) -> bool:
-    return approval.status == "pending" and services.clock() < approval.expires_at
+def _waits(clock: Clock, approval: Approval) -> bool:
+    return approval.status == "pending" and clock() < approval.expires_at
 
 
-def _page(services: Services, approval: Approval, status: int = 200, notice: str = "", words: str = "") -> Page:
-    waits = _waits(services, approval)
+def _page(clock: Clock, approval: Approval, status: int = 200, notice: str = "", words: str = "") -> Page:
+    waits = _waits(clock, approval)
     heading, sentence = ("", "") if waits else _outcome(approval)
     html = render(
         "page.html",
         approval=approval,
         effect=effect_of(approval),
         waits=waits,
-        left=duration(approval.expires_at - services.clock()),
+        left=duration(approval.expires_at - clock()),
         by_link=decided_by_link(approval),
         revisable=approval.revisable,
         heading=heading,

@@ -6,7 +6,7 @@ refused by SES, leaves a record that is simply due again.
 
 import secrets
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of
@@ -15,8 +15,21 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import PRIVATE, Approval
-from qwestly_agent.services import Services
+from qwestly_agent.services import (
+    HasApprovals,
+    HasClock,
+    HasLogger,
+    HasMail,
+    HasProfiles,
+    HasSettings,
+    HasSignals,
+)
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import unlinked, visible
+
+
+class MailServices(HasApprovals, HasClock, HasLogger, HasMail, HasProfiles, HasSettings, HasSignals, Protocol): ...
+
 
 MOST_ATTEMPTS = 5
 """For first mail and reminder together."""
@@ -33,7 +46,7 @@ def new_token() -> str:
     return secrets.token_urlsafe(32)
 
 
-async def mail_if_due(services: Services, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
+async def mail_if_due(services: MailServices, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
     """The record after its mail was sent, or could not be; as it is where none is due."""
     now = services.clock()
     if approval.status != "pending" or approval.mail_at is None or not approval.mail_at <= now < approval.expires_at:
@@ -41,11 +54,11 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
     try:
         await pause.check(services.signals, approval.user_id)
     except Braked:
-        return await _changed(services, approval, mail_at=now + BRAKED_SECONDS)
+        return await _changed(services.approvals, approval, mail_at=now + BRAKED_SECONDS)
     address = await services.profiles.address(approval.user_id)
     if not address:
         return await _changed(
-            services, approval, mail_at=None, audit=(*approval.audit, _line(now, "not mailed: no address"))
+            services.approvals, approval, mail_at=None, audit=(*approval.audit, _line(now, "not mailed: no address"))
         )
     token = new_token() if decided_by_link(approval) else None
     claimed = await services.approvals.put(approval, _claim(approval, token, now))
@@ -61,7 +74,7 @@ async def mail_if_due(services: Services, approval: Approval, new_token: Callabl
         line = {"approval_id": claimed.id, "run_id": claimed.run_id, **cause_of(error)}
         services.logger.warning(Event.REQUEST_FAILED, extra=line)
         return claimed
-    return await _sent(services, claimed, now)
+    return await _sent(services.approvals, claimed, now)
 
 
 def message_of(approval: Approval, base_url: str, token: str | None, now: float) -> tuple[str, str, str]:
@@ -91,23 +104,23 @@ def _claim(approval: Approval, token: str | None, now: float) -> Approval:
     return approval.model_copy(update={"mails": approval.mails + 1, "mail_at": again, "links": links})
 
 
-async def _sent(services: Services, approval: Approval, now: float) -> Approval:
+async def _sent(approvals: Approvals, approval: Approval, now: float) -> Approval:
     audit, half = _line(now, "mailed"), half_of_the_time(approval)
     next_mail = half if now < half and approval.mails < MOST_ATTEMPTS else None
     while True:
         mail_at = next_mail if approval.status == "pending" else None
-        noted = await _put(services, approval, mail_at=mail_at, audit=(*approval.audit, audit))
+        noted = await _put(approvals, approval, mail_at=mail_at, audit=(*approval.audit, audit))
         if noted:
             return noted
-        approval = await services.approvals.get(approval.user_id, approval.id)
+        approval = await approvals.get(approval.user_id, approval.id)
 
 
-async def _changed(services: Services, approval: Approval, **changes: Any) -> Approval:
-    return await _put(services, approval, **changes) or await services.approvals.get(approval.user_id, approval.id)
+async def _changed(approvals: Approvals, approval: Approval, **changes: Any) -> Approval:
+    return await _put(approvals, approval, **changes) or await approvals.get(approval.user_id, approval.id)
 
 
-async def _put(services: Services, approval: Approval, **changes: Any) -> Approval | None:
-    return await services.approvals.put(approval, approval.model_copy(update=changes))
+async def _put(approvals: Approvals, approval: Approval, **changes: Any) -> Approval | None:
+    return await approvals.put(approval, approval.model_copy(update=changes))
 
 
 def _line(now: float, what: str) -> str:

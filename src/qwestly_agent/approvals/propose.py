@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Asker, Proposal, ask, id_of_call, parse
 from qwestly_agent.approvals.end import withdraw, without_forgotten
-from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.approvals.gate import Decision, gate
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import Approval, canonical_json
-from qwestly_agent.services import Services
 
 REMEMBERED = 50
 MOST_WAITING = 20
@@ -22,7 +21,7 @@ SAYING_WHAT = ("field", "name", "card_id")
 class Proposer:
     """Of one run, on behalf of its user."""
 
-    services: Services
+    services: ExecuteServices
     user_id: str
     run_id: str
     conversation_id: str

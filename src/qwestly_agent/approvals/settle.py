@@ -1,18 +1,23 @@
 """A person's answer and all that can follow it at once: the execution is told, or what was allowed is done."""
 
+from typing import Protocol
+
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.end import finish, tell_execution
-from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, DecidedBy
-from qwestly_agent.services import Services
+from qwestly_agent.services import HasLogger
+
+
+class SettleServices(ExecuteServices, HasLogger, Protocol): ...
 
 
 async def settle(
-    services: Services, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
+    services: SettleServices, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> Approval:
     """The record after this decision and what could follow it at once. Raises what `decide` raises.
 
@@ -22,7 +27,7 @@ async def settle(
     return await _follow_up(services, approval) if counted else approval
 
 
-async def _follow_up(services: Services, approval: Approval) -> Approval:
+async def _follow_up(services: SettleServices, approval: Approval) -> Approval:
     try:
         if approval.waits_for_execution:
             approval = await tell_execution(services, approval)

@@ -2,13 +2,16 @@
 
 import math
 import time
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import TypeAlias
+from typing import Protocol
 
-Clock: TypeAlias = Callable[[], float]
-"""Seconds since the epoch. Leases and expiries are compared as such numbers (the laptop's database compares dates only
-to the second); a date stands beside them where a TTL index needs one."""
+
+class Clock(Protocol):
+    """Seconds since the epoch. Leases and expiries are compared as such numbers (the laptop's database compares dates
+    only to the second); a date stands beside them where a TTL index needs one."""
+
+    def __call__(self) -> float: ...
+
 
 system_clock: Clock = time.time
 

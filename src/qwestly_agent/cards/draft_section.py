@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import DeadlineExceeded, ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.cards.gather_evidence import sources_of
 from qwestly_agent.cards.outline import CARD, STYLES, Outlined
@@ -26,13 +26,17 @@ from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.model_calls.structured import ContentRefused, structured_output
-from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.model_calls.structured import CallServices, ContentRefused, structured_output
+from qwestly_agent.services import HasDrafts, HasJudges, HasMemories, HasModels, HasSignals
+from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.text.clean import quoted, visible, well_formed
 from qwestly_agent.text.prompt_tags import BEFORE, EVIDENCE, WISH
 from qwestly_agent.text.sanitize import safe_text
 from qwestly_agent.workflow_state import run_state
+
+
+class DraftServices(CallServices, HasDrafts, HasJudges, HasMemories, HasModels, HasSignals, Protocol): ...
+
 
 WRITER: Tier = "pro"
 SECONDS = 90.0
@@ -111,13 +115,15 @@ Keep = Callable[[SectionDraft], Awaitable[None]]
 # --- the state --------------------------------------------------------------------------------------------------------
 
 
-async def draft_section(services: ModelServices, step: Step) -> Step:
+async def draft_section(services: DraftServices, step: Step) -> Step:
     """One section of this round. Raises what `structured_output` raises, and `ModelUnavailable` while its judge may yet
     be asked."""
-    return await run_state(services, step.user_id, _draft_section(services, step), **step.labels)
+    return await run_state(
+        services.signals, services.logger, step.user_id, _draft_section(services, step), **step.labels
+    )
 
 
-async def _draft_section(services: ModelServices, step: Step) -> Step:
+async def _draft_section(services: DraftServices, step: Step) -> Step:
     draft, name = await services.drafts.get(step.user_id, step.draft_id), f"section_{step.section}"
     kept = section_draft(draft, step.section)
     before = kept.standing if kept and kept.round < step.round else None
@@ -128,7 +134,7 @@ async def _draft_section(services: ModelServices, step: Step) -> Step:
     async def keep(section: SectionDraft) -> None:
         numbered = section.model_copy(update={"round": step.round})
         await services.drafts.keep(step.user_id, step.draft_id, **{name: numbered.model_dump(mode="json")})
-        await drop_forgotten(services, step.user_id, step.draft_id)
+        await drop_forgotten(services.memories, services.drafts, step.user_id, step.draft_id)
 
     order = Order(CARD[step.section], _style(draft), evidence_of(draft), wishes_of(draft), before)
     section = await write_section(services, step.user_id, order, keep, kept)
@@ -137,18 +143,18 @@ async def _draft_section(services: ModelServices, step: Step) -> Step:
         await keep(section.model_copy(update={"tries": tries}))
         raise ModelUnavailable
     await keep(section.model_copy(update={"tries": tries, "done": True}))
-    await _tell_progress(services, step)
+    await _tell_progress(services.drafts, services.clock, step)
     return step
 
 
-async def _tell_progress(services: ModelServices, step: Step) -> None:
-    draft = await services.drafts.get(step.user_id, step.draft_id)
+async def _tell_progress(drafts: Drafts, clock: Clock, step: Step) -> None:
+    draft = await drafts.get(step.user_id, step.draft_id)
     plan = draft.parts["plan"]
     sections = (section_draft(draft, kind) for kind in plan)
     done = sum(bool(each and each.done and each.round == step.round) for each in sections)
     if draft.status == "running" and done < len(plan):  # others may have ended it meanwhile
         label = f"Drafting {done + 1} of {len(plan)} sections"
-        await services.drafts.tell(step.user_id, step.draft_id, services.clock(), label=label)
+        await drafts.tell(step.user_id, step.draft_id, clock(), label=label)
 
 
 def _style(draft: Draft) -> Style:
@@ -159,7 +165,7 @@ def _style(draft: Draft) -> Style:
 
 
 async def write_section(
-    services: ModelServices, user_id: str, order: Order, keep: Keep, kept: SectionDraft | None = None
+    services: DraftServices, user_id: str, order: Order, keep: Keep, kept: SectionDraft | None = None
 ) -> SectionDraft:
     """The section with a verdict for each claim; `keep` is called after each step that a model was paid for.
 
@@ -208,7 +214,7 @@ def _refused_by_judge(section: SectionDraft) -> list[int]:
 
 
 async def _write(
-    services: ModelServices, user_id: str, order: Order, sources: Mapping[str, Source], today: date
+    services: DraftServices, user_id: str, order: Order, sources: Mapping[str, Source], today: date
 ) -> Section:
     drafted = await _answer(services, user_id, order, DraftedSection, _prompt(order), sources, today)
     claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: order.outlined.most_claims]
@@ -217,7 +223,7 @@ async def _write(
 
 
 async def _rewrite(
-    services: ModelServices,
+    services: DraftServices,
     user_id: str,
     order: Order,
     section: SectionDraft,
@@ -241,7 +247,7 @@ Answer = TypeVar("Answer", DraftedSection, Replacements)
 
 
 async def _answer(
-    services: ModelServices,
+    services: DraftServices,
     user_id: str,
     order: Order,
     output_type: type[Answer],

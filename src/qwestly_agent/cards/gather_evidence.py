@@ -21,8 +21,9 @@ from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Source
-from qwestly_agent.services import Services
-from qwestly_agent.stores.knowledge import Passage
+from qwestly_agent.stores.knowledge import Knowledge, Passage
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.text.clean import quoted, visible
 
 MOST_MEMORIES, MOST_PASSAGES = 60, 20
@@ -59,14 +60,12 @@ class Found:
     """Whether it may say how they want to be written of."""
 
 
-async def gather(services: Services, user_id: str) -> list[Found]:
+async def gather(profiles: Profiles, memories: Memories, knowledge: Knowledge, user_id: str) -> list[Found]:
     """The best first, and no more than a prompt may hold."""
-    profile, remembered = await asyncio.gather(
-        services.profiles.full(user_id), services.memories.most_salient(user_id, MOST_MEMORIES)
-    )
+    profile, remembered = await asyncio.gather(profiles.full(user_id), memories.most_salient(user_id, MOST_MEMORIES))
     # Without a vector: this door calls no model. The names in a profile stand in its résumé too, in any language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
-    passages = await services.knowledge.search(user_id, words, None, MOST_PASSAGES)
+    passages = await knowledge.search(user_id, words, None, MOST_PASSAGES)
     return list(_bounded([*_of_profile(profile), *map(_of_memory, remembered), *map(_of_passage, passages)]))
 
 

@@ -7,16 +7,16 @@ finds what it kept, and changes nothing.
 
 from collections.abc import Mapping
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals.end import expire
-from qwestly_agent.approvals.execute import STOPPED, execute
+from qwestly_agent.approvals.execute import STOPPED, ExecuteServices, execute
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError, Braked, NotFound, OverBudget
 from qwestly_agent.cards.gather_evidence import gather, sections_for, sources_of, wish
 from qwestly_agent.cards.outline import CARD, HEADLINE
@@ -26,9 +26,15 @@ from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import Source, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.services import Services
-from qwestly_agent.stores.drafts import Draft, DraftStatus
+from qwestly_agent.services import HasKnowledge, HasLogger
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.drafts import Draft, Drafts, DraftStatus
+from qwestly_agent.stores.memories import Memories
 from qwestly_agent.workflow_state import run_state, sanitize_errors
+
+
+class CardServices(ExecuteServices, HasKnowledge, HasLogger, Protocol): ...
+
 
 LONGEST_HEADLINE = 300
 MOST_ROUNDS = 4
@@ -108,44 +114,52 @@ class Failure(BaseModel):
 # --- from evidence to a card ------------------------------------------------------------------------------------------
 
 
-async def gather_evidence(services: Services, step: Step) -> Step:
+async def gather_evidence(services: CardServices, step: Step) -> Step:
     """Raises `NothingToTell`."""
-    return await run_state(services, step.user_id, _gather_evidence(services, step), **step.labels)
+    return await run_state(
+        services.signals, services.logger, step.user_id, _gather_evidence(services, step), **step.labels
+    )
 
 
-async def _gather_evidence(services: Services, step: Step) -> Step:
+async def _gather_evidence(services: CardServices, step: Step) -> Step:
     draft = await services.drafts.get(step.user_id, step.draft_id)
     plan = tuple(draft.parts.get("plan", ()))
     if not plan:
-        await _tell(services, step, label="Gathering evidence")
-        found = await gather(services, step.user_id)
+        await _tell(services.drafts, services.clock, step, label="Gathering evidence")
+        found = await gather(services.profiles, services.memories, services.knowledge, step.user_id)
         plan = sections_for(found)
         if not plan:
             raise NothingToTell
         evidence = [each.evidence.model_dump(mode="json") for each in found]
         preferences = [each.evidence.id for each in found if each.is_preference]
         await services.drafts.keep(step.user_id, step.draft_id, evidence=evidence, plan=plan, preferences=preferences)
-        await drop_forgotten(services, step.user_id, step.draft_id)
-        await _tell(services, step, label=f"Drafting 1 of {_sections(len(plan))}")
+        await drop_forgotten(services.memories, services.drafts, step.user_id, step.draft_id)
+        await _tell(services.drafts, services.clock, step, label=f"Drafting 1 of {_sections(len(plan))}")
     return step.model_copy(update={"sections": plan})
 
 
-async def keep_draft(services: Services, step: Step) -> Step:
+async def keep_draft(services: CardServices, step: Step) -> Step:
     """With what the gate says of publishing it. Raises `NothingSupported`."""
-    return await run_state(services, step.user_id, _keep_draft(services, step), **step.labels)
+    return await run_state(services.signals, services.logger, step.user_id, _keep_draft(services, step), **step.labels)
 
 
-async def _keep_draft(services: Services, step: Step) -> Step:
-    draft = await drop_forgotten(services, step.user_id, step.draft_id)
+async def _keep_draft(services: CardServices, step: Step) -> Step:
+    draft = await drop_forgotten(services.memories, services.drafts, step.user_id, step.draft_id)
     checked = _checked_card(draft, step.round, to_datetime(services.clock()).date())
     answer = gate("outward", await services.autonomy.level(step.user_id)).answer
     before = draft.parts.get("card", {})
     if before.get("round") != step.round:
         unchanged = bool(before) and CheckedCard.model_validate(before["checked"]).card == checked.card
         kept = {"round": step.round, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
-        await _tell(services, step, status="drafted" if answer == "refuse" else "running", label=_drafted(checked))
+        await _tell(
+            services.drafts,
+            services.clock,
+            step,
+            status="drafted" if answer == "refuse" else "running",
+            label=_drafted(checked),
+        )
         await services.drafts.keep(step.user_id, step.draft_id, card=kept)
-        await drop_forgotten(services, step.user_id, step.draft_id)
+        await drop_forgotten(services.memories, services.drafts, step.user_id, step.draft_id)
     if not checked.card.sections:
         raise NothingSupported
     return step.model_copy(update={"answer": answer})
@@ -159,42 +173,54 @@ def _drafted(checked: CheckedCard) -> str:
 # --- from a card to what became of it ---------------------------------------------------------------------------------
 
 
-async def read_decision(services: Services, step: Step) -> Step:
+async def read_decision(services: CardServices, step: Step) -> Step:
     """What the person decided; nobody waits for them any more. Under the brake as well: it is only noted here, and
     time goes on."""
-    return await sanitize_errors(services, _read_decision(services, step), **step.labels)
+    return await sanitize_errors(services.logger, _read_decision(services, step), **step.labels)
 
 
-async def _read_decision(services: Services, step: Step) -> Step:
+async def _read_decision(services: CardServices, step: Step) -> Step:
     draft = await services.drafts.get(step.user_id, step.draft_id)
     told = step.decided and step.decided.approval_id
-    approval = await _decided(services, step.user_id, told or draft.approval_id or "")
+    approval = await _decided(services.approvals, services.clock, step.user_id, told or draft.approval_id or "")
     step = step.model_copy(update={"approval_id": approval.id})
     match approval.status:
         case "rejected" | "expired" as decision:
             status, label = DRAFT_ENDS[decision]
-            await _tell(services, step, status=status, label=label)
+            await _tell(services.drafts, services.clock, step, status=status, label=label)
             return step.model_copy(update={"decision": decision})
         case "revised":
-            return await _begin_round(services, step, draft, approval)
+            return await _begin_round(services.memories, services.drafts, services.clock, step, draft, approval)
         case "changed" if approval.decided_by == "nobody":  # what it rested on was forgotten
             return await _begin_round(
-                services, step, draft, approval, "Drafting it anew without what you had forgotten"
+                services.memories,
+                services.drafts,
+                services.clock,
+                step,
+                draft,
+                approval,
+                "Drafting it anew without what you had forgotten",
             )
         case _:
             return step.model_copy(update={"decision": "approved"})
 
 
-async def _decided(services: Services, user_id: str, approval_id: str) -> Approval:
-    approval = await services.approvals.get(user_id, approval_id)
+async def _decided(approvals: Approvals, clock: Clock, user_id: str, approval_id: str) -> Approval:
+    approval = await approvals.get(user_id, approval_id)
     while approval.status == "pending":
-        expired = await expire(services, approval, services.clock())
-        approval = expired or await services.approvals.get(user_id, approval_id)
+        expired = await expire(approvals, approval, clock())
+        approval = expired or await approvals.get(user_id, approval_id)
     return approval
 
 
 async def _begin_round(
-    services: Services, step: Step, draft: Draft, approval: Approval, label: str = "Drafting it as you want it"
+    memories: Memories,
+    drafts: Drafts,
+    clock: Clock,
+    step: Step,
+    draft: Draft,
+    approval: Approval,
+    label: str = "Drafting it as you want it",
 ) -> Step:
     """The person's words become evidence, and what is drafted next."""
     answered: list[str] = list(draft.parts.get("revisions", ()))
@@ -205,9 +231,9 @@ async def _begin_round(
         wished = [wish(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
         # From here on it rests on nothing that was forgotten before; what is forgotten meanwhile flags it again.
-        await _tell(services, step, status="running", round=number, label=label, flagged=False)
-        await services.drafts.keep(step.user_id, step.draft_id, evidence=evidence, revisions=answered)
-        await drop_forgotten(services, step.user_id, step.draft_id)
+        await _tell(drafts, clock, step, status="running", round=number, label=label, flagged=False)
+        await drafts.keep(step.user_id, step.draft_id, evidence=evidence, revisions=answered)
+        await drop_forgotten(memories, drafts, step.user_id, step.draft_id)
     return step.model_copy(
         update={
             "decision": "revised",
@@ -218,17 +244,17 @@ async def _begin_round(
     )
 
 
-async def publish(services: Services, step: Step) -> Step:
+async def publish(services: CardServices, step: Step) -> Step:
     """What was approved, carried out. Raises `OutcomeUnknown` while nobody knows, `PublishingFailed`, and `Braked`
     where the brake was on before it began: a look at it is part of carrying out, and what has begun is not cut off."""
-    return await sanitize_errors(services, _publish(services, step), **step.labels)
+    return await sanitize_errors(services.logger, _publish(services, step), **step.labels)
 
 
-async def _publish(services: Services, step: Step) -> Step:
+async def _publish(services: CardServices, step: Step) -> Step:
     approval = await execute(services, step.user_id, step.approval_id or "")
     match approval.status:
         case "done":
-            await _tell(services, step, status="published", label="Published")
+            await _tell(services.drafts, services.clock, step, status="published", label="Published")
             return step.model_copy(update={"outcome": "published"})
         case "changed":
             return step.model_copy(update={"outcome": "changed", "revises": approval.id})
@@ -256,27 +282,33 @@ _SAID: Mapping[str, str] = {
 _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 
-async def note_end(services: Services, step: Step) -> Step:
+async def note_end(services: CardServices, step: Step) -> Step:
     """How it ended, where the user reads it. Under the brake as well: nothing else says that it stopped."""
-    return await sanitize_errors(services, _note_end(services, step), **step.labels)
+    return await sanitize_errors(
+        services.logger, _note_end(services.approvals, services.drafts, services.clock, step), **step.labels
+    )
 
 
-async def _note_end(services: Services, step: Step) -> Step:
+async def _note_end(approvals: Approvals, drafts: Drafts, clock: Clock, step: Step) -> Step:
     try:
-        draft = await services.drafts.get(step.user_id, step.draft_id)
+        draft = await drafts.get(step.user_id, step.draft_id)
     except NotFound:  # its user deleted it: nobody to tell, and nothing to mend
         return step.model_copy(update={"end": "stopped"})
-    end, label = await _end_of(services, draft, step.error.kind if step.error else "")
-    await _tell(services, step, status=end, label=label, news=end == "failed" and draft.conversation_id is not None)
+    end, label = await _end_of(approvals, draft, step.error.kind if step.error else "")
+    await _tell(
+        drafts, clock, step, status=end, label=label, news=end == "failed" and draft.conversation_id is not None
+    )
     return step.model_copy(update={"end": end})
 
 
-async def _end_of(services: Services, draft: Draft, error: str) -> tuple[Literal["failed", "stopped", "drafted"], str]:
+async def _end_of(
+    approvals: Approvals, draft: Draft, error: str
+) -> tuple[Literal["failed", "stopped", "drafted"], str]:
     if error == "Braked":
         return "stopped", "Stopped by the brake"
     if error == "NotAllowed":
         return "drafted", "Drafted; at your level nothing is published for you"
-    approval = await services.approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
+    approval = await approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
     if error in _OF_PUBLISHING and approval:
         return "failed", approval.outcome or PublishingFailed.sentence
     # That nothing was published is said only where no yes stands that may have been carried out.
@@ -340,6 +372,8 @@ def _sections(count: int) -> str:
     return f"{count} section{'' if count == 1 else 's'}"
 
 
-async def _tell(services: Services, step: Step, *, label: str, status: DraftStatus | None = None, **more: Any) -> None:
+async def _tell(
+    drafts: Drafts, clock: Clock, step: Step, *, label: str, status: DraftStatus | None = None, **more: Any
+) -> None:
     fields = {"label": label, **({"status": status} if status else {}), **more}
-    await services.drafts.tell(step.user_id, step.draft_id, services.clock(), **fields)
+    await drafts.tell(step.user_id, step.draft_id, clock(), **fields)

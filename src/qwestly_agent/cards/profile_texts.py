@@ -1,25 +1,32 @@
 """Texts for a profile, an About section or headlines: each one section, written within one call of a tool."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Protocol, cast
 
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
-from qwestly_agent.cards.draft_section import Order, write_section
+from qwestly_agent.cards.draft_section import DraftServices, Order, write_section
 from qwestly_agent.cards.gather_evidence import gather
 from qwestly_agent.cards.outline import Outlined
 from qwestly_agent.cards.pipeline import NothingSupported, NothingToTell
 from qwestly_agent.domain.card import Card, CheckedCard, Section, SectionDraft, Style
-from qwestly_agent.services import ModelServices
+from qwestly_agent.services import HasKnowledge, HasProfiles
 from qwestly_agent.stores.drafts import Draft
 
 
+class ProfileTextServices(DraftServices, HasKnowledge, HasProfiles, Protocol): ...
+
+
 async def write_profile_text(
-    services: ModelServices, draft: Draft, outlined: Outlined, wishes: Sequence[str], before: Section | None = None
+    services: ProfileTextServices,
+    draft: Draft,
+    outlined: Outlined,
+    wishes: Sequence[str],
+    before: Section | None = None,
 ) -> CheckedCard:
     """What of it is supported, kept as that draft. Raises `NothingToTell`, `NothingSupported` and what
     `structured_output` raises."""
     style = cast(Style, draft.style)
-    gathered = await gather(services, draft.user_id)
+    gathered = await gather(services.profiles, services.memories, services.knowledge, draft.user_id)
     found = {each.evidence.id: each.evidence for each in gathered}
     if not any(item.publishable for item in found.values()):
         raise NothingToTell
@@ -33,7 +40,7 @@ async def write_profile_text(
     evidence = [item.model_dump(mode="json") for item in found.values()]
     card = {"round": 1, "checked": checked.model_dump(mode="json")}
     await services.drafts.add(draft.model_copy(update={"parts": {"evidence": evidence, "card": card}}))
-    await drop_forgotten(services, draft.user_id, draft.id)
+    await drop_forgotten(services.memories, services.drafts, draft.user_id, draft.id)
     return checked
 
 

@@ -3,14 +3,20 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
 from qwestly_agent.approvals.pause import abort_if_paused
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
 from qwestly_agent.cards.outline import HEADLINES, LINKEDIN_ABOUT, Outlined
+from qwestly_agent.cards.profile_texts import ProfileTextServices
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.card import NOT_DRAFTED, CheckedCard, Section, Style
-from qwestly_agent.services import ModelServices
+from qwestly_agent.services import HasWorkflows
 from qwestly_agent.stores.drafts import Draft, DraftKind
+
+
+class CardStartServices(ProfileTextServices, HasWorkflows, Protocol): ...
+
 
 MOST_UNDER_WAY = 50
 MOST_WAITING = 5
@@ -31,7 +37,7 @@ class ProfileText:
 class Cards:
     """Of one run, on behalf of its user."""
 
-    services: ModelServices
+    services: CardStartServices
     user_id: str
     run_id: str
     conversation_id: str

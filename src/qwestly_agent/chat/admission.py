@@ -3,35 +3,37 @@
 import math
 
 from qwestly_agent.base.errors import OverBudget, TooManyTurns
-from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.conversations import LEASE_SECONDS
-from qwestly_agent.stores.usage import MINUTE_SECONDS, Load
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.stores.conversations import LEASE_SECONDS, Conversations
+from qwestly_agent.stores.usage import MINUTE_SECONDS, Load, Usage
 
 DAY_SECONDS = 86_400
 
 
-async def admit(services: ModelServices, user_id: str, load: Load, now: float) -> None:
+async def admit(
+    conversations: Conversations, usage: Usage, settings: Settings, user_id: str, load: Load, now: float
+) -> None:
     """Raises `OverBudget` and `TooManyTurns`."""
-    if load.spent_today_usd >= services.settings.day_ceiling_usd:
+    if load.spent_today_usd >= settings.day_ceiling_usd:
         raise OverBudget(retry_after=math.ceil(DAY_SECONDS - now % DAY_SECONDS))
-    if len(load.last_minute) >= services.settings.messages_a_minute:
-        oldest = [*load.last_minute, now][-max(1, services.settings.messages_a_minute) - 1 :][0]
+    if len(load.last_minute) >= settings.messages_a_minute:
+        oldest = [*load.last_minute, now][-max(1, settings.messages_a_minute) - 1 :][0]
         raise TooManyTurns(
-            f"That is more than {services.settings.messages_a_minute} messages in a minute. Please wait a moment.",
+            f"That is more than {settings.messages_a_minute} messages in a minute. Please wait a moment.",
             retry_after=math.ceil(max(1.0, oldest + MINUTE_SECONDS - now)),
         )
-    most = services.settings.running_turns
-    if len(load.running) >= most and await _alive(services, user_id, load, now) >= most:
+    most = settings.running_turns
+    if len(load.running) >= most and await _alive(conversations, usage, user_id, load, now) >= most:
         raise TooManyTurns(
             f"{most} of your messages are being answered already. Please wait for one of them.",
             retry_after=math.ceil(LEASE_SECONDS),
         )
 
 
-async def _alive(services: ModelServices, user_id: str, load: Load, now: float) -> int:
+async def _alive(conversations: Conversations, usage: Usage, user_id: str, load: Load, now: float) -> int:
     """How many of these runs still run. Those of processes that died are let go of: nobody else will."""
-    holding = await services.conversations.running(user_id, now)
+    holding = await conversations.running(user_id, now)
     dead = [run for run, began in load.running.items() if run not in holding and now - began > LEASE_SECONDS]
     if dead:
-        await services.usage.release(user_id, dead)
+        await usage.release(user_id, dead)
     return len(load.running) - len(dead)

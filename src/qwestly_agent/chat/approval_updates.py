@@ -8,12 +8,11 @@ from pydantic_ai.messages import CapabilityEvent
 
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.messages import news_of
-from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.settle import SettleServices, settle
 from qwestly_agent.base.errors import Changed, NotFound
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.request import Decided
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
@@ -39,7 +38,7 @@ class Approvals:
 
 
 async def settle_all(
-    services: Services,
+    services: SettleServices,
     user_id: str,
     conversation_id: str,
     decisions: Sequence[Decided],

@@ -1,10 +1,15 @@
 """The end of a conversation, for good."""
 
-from qwestly_agent.approvals.end import withdraw
-from qwestly_agent.services import ModelServices
+from typing import Protocol
+
+from qwestly_agent.approvals.end import EndServices, withdraw
+from qwestly_agent.services import HasConversations, HasExtractions, HasToolCalls
 
 
-async def delete(services: ModelServices, user_id: str, conversation_id: str) -> None:
+class DeletionServices(EndServices, HasConversations, HasExtractions, HasToolCalls, Protocol): ...
+
+
+async def delete(services: DeletionServices, user_id: str, conversation_id: str) -> None:
     """With its messages and the audit of its calls. What was decided, and what is drafted, belongs to no conversation
     from now on. Raises `NotFound`.
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pymongo
+from aws_lambda_powertools import Logger
 from pydantic import ValidationError
 
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
 from qwestly_agent.approvals import pause
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import (
     Braked,
     Changed,
@@ -24,19 +26,20 @@ from qwestly_agent.base.errors import (
     Unavailable,
 )
 from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.approval_updates import Approvals, nothing_new, settle_all
 from qwestly_agent.chat.context import Context, make_context
 from qwestly_agent.chat.request import TurnRequest
-from qwestly_agent.chat.run import LAST_TRY_SECONDS, Turn
-from qwestly_agent.chat.services import ChatServices
+from qwestly_agent.chat.run import LAST_TRY_SECONDS, Turn, TurnServices
 from qwestly_agent.chat.window import READ_LIMIT
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.memory import Found, Memory
 from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
-from qwestly_agent.stores.conversations import Claim, Message, NewTurn
+from qwestly_agent.stores.conversations import Claim, Conversations, Message, NewTurn
 from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.usage import Load
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.usage import Load, Usage
 
 MOST_DRAFTS_TOLD = 5
 
@@ -66,7 +69,7 @@ class _Known:
     """Of drafts, those that failed, which it was not told either."""
 
 
-async def open_turn(services: ChatServices, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
+async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
     """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`,
     `TooManyTurns`, `OverBudget`, `Braked`. `where` is what the audit of decisions shall know of their origin."""
     turn = NewTurn(
@@ -78,84 +81,89 @@ async def open_turn(services: ChatServices, user_id: str, request: TurnRequest, 
     conversation_id = request.conversation_id or services.new_id()
     entering = asyncio.ensure_future(services.usage.enter(user_id, turn.run_id, turn.started_at))
     reading = asyncio.gather(
-        _read_said(services, user_id, conversation_id, request),
+        _read_said(services.conversations, user_id, conversation_id, request),
         _read_known(services, user_id, conversation_id, request),
         entering,
     )
     try:
-        claim = await _claim(services, user_id, conversation_id, turn, request)
+        claim = await _claim(services.conversations, services.settings, user_id, conversation_id, turn, request)
     except BaseException:
         # Not cancelled: a read that waits for a server could leave the driver's lock behind, and a live one loses its
         # connection. The driver's own timeout bounds them.
         await asyncio.gather(reading, return_exceptions=True)
         with pymongo.timeout(LAST_TRY_SECONDS):
-            await _tried(services, _leave(services, user_id, turn, entering))
+            await _tried(services.logger, _leave(services.usage, user_id, turn, entering))
         raise
     try:
         said, known, load = await reading
-        await admit(services, user_id, load, turn.started_at)
+        await admit(services.conversations, services.usage, services.settings, user_id, load, turn.started_at)
         read_at = turn.started_at
         approvals = replace(await _approvals(services, claim, request, known.news, where), failed=known.failed)
         if approvals.settled:  # what was decided may have changed what was read beside it
             read_at = services.clock()
             said, known = await asyncio.gather(
-                _read_said(services, user_id, conversation_id, request),
+                _read_said(services.conversations, user_id, conversation_id, request),
                 _read_known(services, user_id, conversation_id, request),
             )
         return await _prepare(services, claim, request, said, known, load, approvals, read_at, deadline)
     except (Invalid, Changed, NotFound, TooManyTurns, OverBudget, Braked):
-        await asyncio.gather(services.conversations.withdraw(claim), _leave(services, user_id, turn, entering))
+        await asyncio.gather(services.conversations.withdraw(claim), _leave(services.usage, user_id, turn, entering))
         raise
     except BaseException:
         # The user's message stays in the claim, and the next turn finds it there.
         with pymongo.timeout(LAST_TRY_SECONDS):
             abandoning = services.conversations.abandon(claim)
-            await _tried(services, abandoning, _leave(services, user_id, turn, entering))
+            await _tried(services.logger, abandoning, _leave(services.usage, user_id, turn, entering))
         raise
 
 
-async def _tried(services: ChatServices, *what: Coroutine[Any, Any, None]) -> None:
+async def _tried(logger: Logger, *what: Coroutine[Any, Any, None]) -> None:
     for error in await asyncio.gather(*what, return_exceptions=True):
         if error:
-            services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+            logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
 
-async def _leave(services: ChatServices, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
+async def _leave(usage: Usage, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
     await asyncio.wait([entering])  # which could otherwise come after it, and stay
-    await services.usage.leave(user_id, turn.run_id, turn.started_at)
+    await usage.leave(user_id, turn.run_id, turn.started_at)
 
 
 async def _claim(
-    services: ChatServices, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
+    conversations: Conversations,
+    settings: Settings,
+    user_id: str,
+    conversation_id: str,
+    turn: NewTurn,
+    request: TurnRequest,
 ) -> Claim:
-    design = services.settings.agent_design
+    design = settings.agent_design
     if request.likely_new:
-        created = await services.conversations.create(user_id, conversation_id, turn, design)
-        return created or await services.conversations.claim(user_id, conversation_id, turn)
+        created = await conversations.create(user_id, conversation_id, turn, design)
+        return created or await conversations.claim(user_id, conversation_id, turn)
     try:
-        return await services.conversations.claim(user_id, conversation_id, turn)
+        return await conversations.claim(user_id, conversation_id, turn)
     except NotFound:
         # Ids that the AI SDK mints create a conversation; a plain client only knows those that we gave it.
         if request.protocol == "plain" or request.text is None:
             raise
-        created = await services.conversations.create(user_id, conversation_id, turn, design)
+        created = await conversations.create(user_id, conversation_id, turn, design)
         if created is None:  # somebody else has, this very moment
             raise ConversationBusy(retry_after=1) from None
         return created
 
 
-async def _read_said(services: ChatServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
-    recent = services.conversations.recent(user_id, conversation_id, READ_LIMIT)
+async def _read_said(conversations: Conversations, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
+    recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
     if request.message_id is None:
         return _Said(await recent, [])
-    return _Said(*await asyncio.gather(recent, services.conversations.exchange(user_id, conversation_id, request.message_id)))
+    return _Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
 
 
-async def _read_known(services: ChatServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:
+async def _read_known(services: TurnServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:
     """Raises `Braked`."""
     profile, (memories, by_words), last_withdrawn, level, (news, failed), _ = await asyncio.gather(
         services.profiles.summary(user_id),
-        _read_memories(services, user_id, request),
+        _read_memories(services.memories, services.clock, user_id, request),
         services.memories.last_withdrawn(user_id),
         services.autonomy.level(user_id),
         asyncio.gather(
@@ -168,16 +176,16 @@ async def _read_known(services: ChatServices, user_id: str, conversation_id: str
 
 
 async def _read_memories(
-    services: ChatServices, user_id: str, request: TurnRequest
+    memories: Memories, clock: Clock, user_id: str, request: TurnRequest
 ) -> tuple[list[Memory], list[Found] | None]:
-    salient = services.memories.most_salient(user_id, MOST_SALIENT + 1)
+    salient = memories.most_salient(user_id, MOST_SALIENT + 1)
     if not request.likely_new or not request.text:
         return await salient, None
-    return await asyncio.gather(salient, best_by_words(services, user_id, request.text))
+    return await asyncio.gather(salient, best_by_words(memories, clock, user_id, request.text))
 
 
 async def _approvals(
-    services: ChatServices, claim: Claim, request: TurnRequest, news: list[Approval], where: str
+    services: TurnServices, claim: Claim, request: TurnRequest, news: list[Approval], where: str
 ) -> Approvals:
     """What the user decides with this turn, and what the model is told of decisions by it."""
     if not request.decisions:
@@ -197,7 +205,7 @@ async def _approvals(
 
 
 async def _prepare(
-    services: ChatServices,
+    services: TurnServices,
     claim: Claim,
     request: TurnRequest,
     said: _Said,
@@ -207,7 +215,7 @@ async def _prepare(
     read_at: float,
     deadline: float,
 ) -> Turn:
-    claim, said = await _up_to_date(services, claim, request, said)
+    claim, said = await _up_to_date(services.conversations, services.logger, claim, request, said)
     design = _design_of(claim)
     earlier = _earlier(request, said)
     asked = earlier[0] if earlier else None
@@ -231,18 +239,20 @@ async def _prepare(
     )
 
 
-async def _up_to_date(services: ChatServices, claim: Claim, request: TurnRequest, said: _Said) -> tuple[Claim, _Said]:
+async def _up_to_date(
+    conversations: Conversations, logger: Logger, claim: Claim, request: TurnRequest, said: _Said
+) -> tuple[Claim, _Said]:
     """The reads ran beside the claim: read again where they saw a moment before it, or a killed turn left something."""
     last_seq = claim.last_seq
     if claim.abandoned:
-        services.logger.warning(
+        logger.warning(
             Event.TURN_RECOVERED,
             extra={"run_id": claim.turn.run_id, "killed": [turn.run_id for turn in claim.abandoned]},
         )
-        last_seq = await services.conversations.recover(claim)
+        last_seq = await conversations.recover(claim)
     elif (said.recent[-1].seq if said.recent else 0) == last_seq:
         return claim, said
-    said = await _read_said(services, claim.user_id, claim.conversation_id, request)
+    said = await _read_said(conversations, claim.user_id, claim.conversation_id, request)
     return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
 
 
@@ -276,7 +286,7 @@ def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
     return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
 
 
-async def _context(services: ChatServices, claim: Claim, design: Design, known: _Known, message: str) -> Context:
+async def _context(services: TurnServices, claim: Claim, design: Design, known: _Known, message: str) -> Context:
     def made(memories: list[Memory]) -> Context:
         return make_context(known.profile, memories, known.level, design.prompt_version, claim.turn.started_at)
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import pymongo
 from pydantic_ai import CancellationToken
@@ -27,7 +27,7 @@ from qwestly_agent.chat.context import Context
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.sanitize_events import shown, shown_message
-from qwestly_agent.chat.services import ChatServices
+from qwestly_agent.chat.services import HasAgents, HasRunning
 from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE, Watched
 from qwestly_agent.chat.window import model_history, prompt_of, window_start
 from qwestly_agent.domain.approval import Level
@@ -36,9 +36,61 @@ from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.memory.user_text import holds_others_words
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import cut_answer, failure_of
+from qwestly_agent.services import (
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDocs,
+    HasDrafts,
+    HasEmbeddings,
+    HasExtractions,
+    HasJudges,
+    HasKnowledge,
+    HasLogger,
+    HasMemories,
+    HasModels,
+    HasNewId,
+    HasProfiles,
+    HasSettings,
+    HasSignals,
+    HasToolCalls,
+    HasUsage,
+    HasWorkflows,
+)
 from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
 from qwestly_agent.stores.usage import Load
 from qwestly_agent.text.clean import is_pasted
+
+
+class TurnServices(
+    HasAgents,
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDocs,
+    HasDrafts,
+    HasEmbeddings,
+    HasExtractions,
+    HasJudges,
+    HasKnowledge,
+    HasLogger,
+    HasMemories,
+    HasModels,
+    HasNewId,
+    HasProfiles,
+    HasRunning,
+    HasSettings,
+    HasSignals,
+    HasToolCalls,
+    HasUsage,
+    HasWorkflows,
+    Protocol,
+): ...
+
 
 LAST_TRY_SECONDS = 1.0
 TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask for less at once."
@@ -48,7 +100,7 @@ TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask
 class Turn:
     """A claimed conversation with everything that its answer needs. `events` must be read to its end: it lets go."""
 
-    services: ChatServices
+    services: TurnServices
     claim: Claim
     design: Design
     text: str

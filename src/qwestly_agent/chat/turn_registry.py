@@ -86,6 +86,8 @@ class TurnRegistry:
         renewed = loop.time()
         while self._turns:
             await asyncio.sleep(POLL_SECONDS)
+            if not self._turns:
+                return
             await self._read_signals()
             if loop.time() - renewed >= RENEW_SECONDS:
                 renewed = loop.time()

@@ -5,18 +5,23 @@ Each is told as it stands, not as it changed: an item that comes twice says the 
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.view import ApprovalView, view_of
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import Services
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasSignals
+from qwestly_agent.stores.drafts import Draft, Drafts
+
+
+class UpdateServices(HasApprovals, HasClock, HasDrafts, HasSignals, Protocol): ...
+
 
 T = TypeVar("T", Approval, Draft)
 
@@ -59,10 +64,10 @@ class Updates(BaseModel):
     """Whether something runs or waits, so that it is worth asking again soon."""
 
 
-async def updates(services: Services, user_id: str, after: float | None) -> Updates:
+async def updates(services: UpdateServices, user_id: str, after: float | None) -> Updates:
     """Since the cursor; without one, what runs or waits now, and the drafts that failed lately and last."""
     if after is None:
-        reading = services.approvals.waiting(user_id, MOST_ITEMS), _drafts_now(services, user_id)
+        reading = services.approvals.waiting(user_id, MOST_ITEMS), _drafts_now(services.drafts, services.clock, user_id)
     else:
         reading = (
             _touched(services.approvals.touched_since, user_id, after),
@@ -84,11 +89,11 @@ async def updates(services: Services, user_id: str, after: float | None) -> Upda
     return Updates(items=items, cursor=repr(cursor), active=bool(some_wait or some_run))
 
 
-async def _drafts_now(services: Services, user_id: str) -> list[Draft]:
+async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]:
     """Those under way, and of each conversation the one that failed, where none was begun after it."""
     under_way, lately = await asyncio.gather(
-        services.drafts.under_way(user_id, MOST_ITEMS),
-        services.drafts.touched_since(user_id, services.clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
+        drafts.under_way(user_id, MOST_ITEMS),
+        drafts.touched_since(user_id, clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
     )
     last = {each.conversation_id: each for each in lately}
     return [*under_way, *(each for each in last.values() if each.status == "failed")]

@@ -7,7 +7,6 @@ sent again only under the same key.
 import asyncio
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 from urllib.parse import quote
@@ -18,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapte
 
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
+from qwestly_agent.base.ids import NewId
 
 ISSUER = "qwestly-agent"
 AUDIENCE = "candidate-app"
@@ -137,7 +137,7 @@ class CandidateApp:
     """With the path of the API, as the contract's `servers` has it."""
     secret: str = field(repr=False)
     clock: Clock
-    new_id: Callable[[], str]
+    new_id: NewId
 
     async def version_of(self, user_id: str, act: str, subject: str) -> str | None:
         """None where there is no such subject. Raises `Unavailable`.

@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, Protocol, TypeAlias
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.services import ModelServices
+from qwestly_agent.model_calls.structured import CallServices, structured_output
+from qwestly_agent.services import HasModels
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import KNOWN, NEW
+
+
+class CompareServices(CallServices, HasModels, Protocol): ...
+
 
 OUTPUT_RETRIES = 1
 PAIRS_AT_ONCE = 60
@@ -53,7 +57,7 @@ class Verdicts(BaseModel):
     verdicts: Annotated[list[Verdict], Field(max_length=PAIRS_AT_ONCE * 2)]
 
 
-async def compare(services: ModelServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
+async def compare(services: CompareServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
     """The relation of each pair, in their order: `other` where the model gives none, or quotes what is not there.
     `seconds` is the time of one request, of which there is one for each 60 pairs.
 

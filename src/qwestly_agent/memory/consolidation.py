@@ -7,19 +7,28 @@ and counts. What is to be done stands in the journal before it is begun, and a s
 where it ended.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
+from aws_lambda_powertools import Logger
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals.actions import MOST_FORGOTTEN
-from qwestly_agent.approvals.decide import Asker, ask
+from qwestly_agent.approvals.decide import Asker, DecideServices, ask
 from qwestly_agent.approvals.memory_approval import outdated_of
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.ids import NewId
 from qwestly_agent.base.observability import Event, measure_consolidation
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import Services
-from qwestly_agent.stores.journal import Replacement, Run
+from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger
+from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.journal import Journal, Replacement, Run
+from qwestly_agent.stores.memories import Memories
 from qwestly_agent.workflow_state import run_state, sanitize_errors
+
+
+class ConsolidationServices(DecideServices, HasAutonomy, HasJournal, HasLogger, Protocol): ...
+
 
 YEAR = 365 * 86_400.0
 """In seconds."""
@@ -86,16 +95,16 @@ class Page(BaseModel):
 # --- of many users ----------------------------------------------------------------------------------------------------
 
 
-async def find_users(services: Services, page: Page) -> Page:
+async def find_users(sweeps: Sweeps, new_id: NewId, logger: Logger, page: Page) -> Page:
     """The next of those who have new memories."""
-    return await sanitize_errors(services, _find_users(services, page), run_id=page.run_id)
+    return await sanitize_errors(logger, _find_users(sweeps, new_id, page), run_id=page.run_id)
 
 
-async def _find_users(services: Services, page: Page) -> Page:
-    users = await services.sweeps.users_to_consolidate(page.after, USERS_AT_ONCE)
+async def _find_users(sweeps: Sweeps, new_id: NewId, page: Page) -> Page:
+    users = await sweeps.users_to_consolidate(page.after, USERS_AT_ONCE)
     return page.model_copy(
         update={
-            "run_id": page.run_id or services.new_id(),
+            "run_id": page.run_id or new_id(),
             "users": tuple(users),
             "after": users[-1] if users else page.after,
             "more": len(users) == USERS_AT_ONCE and page.seen + len(users) < MOST_USERS,
@@ -103,15 +112,15 @@ async def _find_users(services: Services, page: Page) -> Page:
     )
 
 
-async def sum_up(services: Services, page: Page) -> Page:
+async def sum_up(logger: Logger, page: Page) -> Page:
     """What became of a page, in the log and in metrics. `broken` rings the alarm once all users had their turn."""
-    return await sanitize_errors(services, _sum_up(services, page), run_id=page.run_id)
+    return await sanitize_errors(logger, _sum_up(logger, page), run_id=page.run_id)
 
 
-async def _sum_up(services: Services, page: Page) -> Page:
+async def _sum_up(logger: Logger, page: Page) -> Page:
     failed = [each for each in page.results if each.error and each.error != "Braked"]
     for each in failed:
-        services.logger.warning(Event.CONSOLIDATION_FAILED, extra={"user_id": each.user_id, "cause": each.error})
+        logger.warning(Event.CONSOLIDATION_FAILED, extra={"user_id": each.user_id, "cause": each.error})
     done = [each for each in page.results if not each.error]
     measure_consolidation(
         users=len(done),
@@ -131,32 +140,32 @@ async def _sum_up(services: Services, page: Page) -> Page:
 # --- of one user ------------------------------------------------------------------------------------------------------
 
 
-async def apply(services: Services, step: Step) -> Step:
+async def apply(services: ConsolidationServices, step: Step) -> Step:
     """Replace what the journal has of this run."""
-    return await run_state(services, step.user_id, _apply(services, step), run_id=step.run_id)
+    return await run_state(services.signals, services.logger, step.user_id, _apply(services, step), run_id=step.run_id)
 
 
-async def _apply(services: Services, step: Step) -> Step:
+async def _apply(services: ConsolidationServices, step: Step) -> Step:
     run = await services.journal.get(step.user_id, step.run_id)
     if run.status == "planned":
         for each in run.replacements:
-            await _replace(services, run, each)
+            await _replace(services.memories, services.clock, run, each)
         await _ask_about_outdated(services, run)
-        await end(services, run)
+        await end(services.memories, services.journal, run)
     return step.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
 
 
-async def _replace(services: Services, run: Run, each: Replacement) -> None:
-    await services.memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, services.clock())
+async def _replace(memories: Memories, clock: Clock, run: Run, each: Replacement) -> None:
+    await memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, clock())
     # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
-    await services.memories.take_in(run.user_id, each.by, each.gone)
+    await memories.take_in(run.user_id, each.by, each.gone)
     # Its user forgot or corrected it since it was planned: it does not stand for the other one any more. Looked at
     # last, so that whoever forgets it later finds what it took the place of.
-    if not await services.memories.holds(run.user_id, each.by, run.run_id):
-        await services.memories.part(run.user_id, each.gone, each.by, run.run_id)
+    if not await memories.holds(run.user_id, each.by, run.run_id):
+        await memories.part(run.user_id, each.gone, each.by, run.run_id)
 
 
-async def _ask_about_outdated(services: Services, run: Run) -> None:
+async def _ask_about_outdated(services: ConsolidationServices, run: Run) -> None:
     """One question, however often this is delivered; not about what has changed since."""
     now = services.clock()
     ids = [each.id for each in await services.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]
@@ -179,10 +188,10 @@ def _is_outdated(memory: Memory, now: float) -> bool:
     return memory.status == "active" and (ended or memory.last_seen <= now - YEAR)
 
 
-async def end(services: Services, run: Run) -> None:
+async def end(memories: Memories, journal: Journal, run: Run) -> None:
     """Nothing is left to be done of this run."""
-    await services.memories.compared(run.user_id, run.compared)
-    await services.journal.end(run.user_id, run.run_id, "applied")
+    await memories.compared(run.user_id, run.compared)
+    await journal.end(run.user_id, run.run_id, "applied")
 
 
 # --- taking it back ---------------------------------------------------------------------------------------------------
@@ -196,19 +205,19 @@ class Undone(BaseModel):
     """The memories that hold again."""
 
 
-async def undo(services: Services, user_id: str, run_id: str) -> Undone:
+async def undo(memories: Memories, journal: Journal, user_id: str, run_id: str) -> Undone:
     """Make active again what the run replaced, except what was forgotten or is said by another one since, and what was
     merged into one that stopped being true. Counts stay. Its pairs are never joined again. Raises `NotFound`."""
-    run = await services.journal.get(user_id, run_id)
+    run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)
     # The last one first: what was merged once it had superseded another is taken apart before it.
-    restored = [each.gone for each in reversed(run.replacements) if await _parted(services, run, each)]
-    await services.journal.end(user_id, run_id, "undone")
+    restored = [each.gone for each in reversed(run.replacements) if await _parted(memories, run, each)]
+    await journal.end(user_id, run_id, "undone")
     return Undone(run_id=run_id, restored=tuple(restored))
 
 
-async def _parted(services: Services, run: Run, each: Replacement) -> bool:
-    if each.status == "merged" and not await services.memories.holds(run.user_id, each.by, run.run_id):
+async def _parted(memories: Memories, run: Run, each: Replacement) -> bool:
+    if each.status == "merged" and not await memories.holds(run.user_id, each.by, run.run_id):
         return False  # whatever says the same was forgotten with it, or stopped being true
-    return await services.memories.part(run.user_id, each.gone, each.by, run.run_id)
+    return await memories.part(run.user_id, each.gone, each.by, run.run_id)

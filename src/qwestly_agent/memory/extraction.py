@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai.framing import wrap
@@ -12,11 +12,15 @@ from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.ranking import LEAST_IMPORTANCE
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.said import Said, find_note
-from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.services import ModelServices
+from qwestly_agent.model_calls.structured import CallServices, structured_output
+from qwestly_agent.services import HasModels
 from qwestly_agent.stores.conversations import Message
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
+
+
+class ExtractServices(CallServices, HasModels, Protocol): ...
+
 
 SECONDS = 60.0
 MOST_NOTES = 20
@@ -66,7 +70,7 @@ class Extracted(BaseModel):
 
 
 async def extract(
-    services: ModelServices, user_id: str, conversation_id: str, said: Sequence[Said]
+    services: ExtractServices, user_id: str, conversation_id: str, said: Sequence[Said]
 ) -> tuple[list[Note], Counter[str]]:
     """The notes whose quotes stand there, and how many were dropped for which reason. Raises what `structured_output`
     raises; no model is asked where the user typed nothing."""

@@ -3,16 +3,24 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
+from aws_lambda_powertools import Logger
+
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
 from qwestly_agent.domain.memory import Found, Memory, Score
 from qwestly_agent.domain.ranking import present, salience
+from qwestly_agent.services import HasClock, HasEmbeddings, HasLogger, HasMemories
+from qwestly_agent.stores.memories import Memories
 
 if TYPE_CHECKING:
-    from qwestly_agent.services import ModelServices
-    from qwestly_agent.stores.memories import Memories
+    from qwestly_agent.llm.embeddings import Embeddings
+
+
+class FindServices(HasClock, HasEmbeddings, HasLogger, HasMemories, Protocol): ...
+
 
 MOST_SALIENT = 15
 BEST_FOR_MESSAGE = 5
@@ -33,15 +41,15 @@ class Findings:
     salient."""
 
 
-async def find(services: "ModelServices", user_id: str, query: str, limit: int) -> list[Found]:
+async def find(services: FindServices, user_id: str, query: str, limit: int) -> list[Found]:
     """What holds, the best first; nothing where no vector can be had and no memory has one of the words."""
     return await services.memories.search(
-        user_id, query, await vector_or_none(services, query), limit, services.clock()
+        user_id, query, await vector_or_none(services.embeddings, services.logger, query), limit, services.clock()
     )
 
 
 async def find_something(
-    memories: "Memories", user_id: str, query: str, vector: Sequence[float] | None, limit: int, now: float
+    memories: Memories, user_id: str, query: str, vector: Sequence[float] | None, limit: int, now: float
 ) -> Findings:
     """What holds, the best first; the most salient where no vector could be had and no memory has one of the words."""
     found = await memories.search(user_id, query, vector, limit, now)
@@ -54,7 +62,7 @@ async def find_something(
 
 
 async def first_memories(
-    services: "ModelServices",
+    services: FindServices,
     user_id: str,
     message: str,
     salient: Sequence[Memory],
@@ -70,7 +78,7 @@ async def first_memories(
     first = list(salient[:MOST_SALIENT])
     if len(salient) <= MOST_SALIENT or not message.strip():
         return first
-    vector = await _in_time(vector_or_none(services, message), sleep(EMBEDDING_SECONDS))
+    vector = await _in_time(vector_or_none(services.embeddings, services.logger, message), sleep(EMBEDDING_SECONDS))
     if vector is not None or by_words is None:
         by_words = await services.memories.search(user_id, message, vector, _CONSIDERED, services.clock())
     known = {each.id for each in first}
@@ -78,16 +86,16 @@ async def first_memories(
     return [*first, *best[:BEST_FOR_MESSAGE]]
 
 
-async def best_by_words(services: "ModelServices", user_id: str, message: str) -> list[Found]:
+async def best_by_words(memories: Memories, clock: Clock, user_id: str, message: str) -> list[Found]:
     """Enough of the best for `first_memories`, in one round trip."""
-    return await services.memories.search(user_id, message, None, _CONSIDERED, services.clock())
+    return await memories.search(user_id, message, None, _CONSIDERED, clock())
 
 
-async def vector_or_none(services: "ModelServices", query: str) -> list[float] | None:
+async def vector_or_none(embeddings: "Embeddings", logger: Logger, query: str) -> list[float] | None:
     try:
-        [vector] = await services.embeddings.embed([query])
+        [vector] = await embeddings.embed([query])
     except Unavailable:
-        services.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
+        logger.warning(Event.SEARCH_WITHOUT_VECTORS)
         return None
     return vector
 

@@ -7,20 +7,30 @@ it did, and changes nothing: a batch is named by where it begins, a memory by it
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
+from aws_lambda_powertools import Logger
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals.end import discard, expire, scrub
-from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.approvals.memory_approval import id_of_question
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import NotFound, Unavailable
 from qwestly_agent.base.observability import Event
 from qwestly_agent.domain.approval import FINAL, Approval, Status, sha256_hex
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import Services
-from qwestly_agent.stores.extractions import Batch
+from qwestly_agent.services import HasLogger, HasNewId, HasSweeps
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.extractions import Batch, Extractions
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.signals import Signals
 from qwestly_agent.workflow_state import run_state, sanitize_errors
+
+
+class ExtractionServices(ExecuteServices, HasLogger, HasNewId, HasSweeps, Protocol): ...
+
 
 MOST_AT_A_TIME = 40
 """Conversations of one sweep: their states and their answers are one execution's history."""
@@ -76,7 +86,7 @@ class Failure(BaseModel):
     kind: str = Field(default="", alias="Error")
 
 
-async def sweep(services: Services) -> dict[str, Any]:
+async def sweep(services: ExtractionServices) -> dict[str, Any]:
     """The conversations that are to be read, each picked for this run."""
     now, run_id = services.clock(), services.new_id()
     due = await services.sweeps.silent_conversations(now, MOST_AT_A_TIME)
@@ -96,35 +106,37 @@ async def sweep(services: Services) -> dict[str, Any]:
     }
 
 
-async def move_watermark(services: Services, step: Step) -> Step:
+async def move_watermark(services: ExtractionServices, step: Step) -> Step:
     """Under the brake as well: what was stored is read."""
-    return await sanitize_errors(services, _move_watermark(services, step), **step.labels)
+    return await sanitize_errors(
+        services.logger,
+        _move_watermark(services.conversations, services.extractions, services.clock, step),
+        **step.labels,
+    )
 
 
-async def _move_watermark(services: Services, step: Step) -> Step:
-    if batch := await batch_of(services, step):
-        now = services.clock()
-        await services.conversations.move_watermark(
-            step.user_id, step.conversation_id, batch.read_from, batch.read_to, now
-        )
+async def _move_watermark(conversations: Conversations, extractions: Extractions, clock: Clock, step: Step) -> Step:
+    if batch := await batch_of(extractions, step):
+        now = clock()
+        await conversations.move_watermark(step.user_id, step.conversation_id, batch.read_from, batch.read_to, now)
         if batch.tries:
             wait = min(CHECK_AGAIN_SECONDS * 2 ** (batch.tries - 1), LONGEST_CHECK_SECONDS)
-            await services.conversations.due_later(step.user_id, step.conversation_id, now + wait)
+            await conversations.due_later(step.user_id, step.conversation_id, now + wait)
     return step
 
 
 # --- what is sensitive ------------------------------------------------------------------------------------------------
 
 
-async def keep_approved(services: Services, step: Step) -> Step:
+async def keep_approved(services: ExtractionServices, step: Step) -> Step:
     """After the person decided, or nobody did. Raises `Unavailable` while nobody knows what became of a yes."""
-    return await sanitize_errors(services, _keep_approved(services, step), **step.labels)
+    return await sanitize_errors(services.logger, _keep_approved(services, step), **step.labels)
 
 
-async def _keep_approved(services: Services, step: Step) -> Step:
+async def _keep_approved(services: ExtractionServices, step: Step) -> Step:
     approval_id = (step.decided and step.decided.approval_id) or step.approval_id or id_of_question(step.batch_id or "")
     try:
-        approval = await _decided(services, step.user_id, approval_id)
+        approval = await _decided(services.approvals, services.clock, step.user_id, approval_id)
     except NotFound:  # it was never asked, or its user erased everything meanwhile
         await services.memories.drop_proposed(step.user_id, step.memory_ids)
         return step.model_copy(update={"end": "gone"})
@@ -132,8 +144,8 @@ async def _keep_approved(services: Services, step: Step) -> Step:
     approval = await execute(services, step.user_id, approval_id)
     if approval.status not in FINAL:
         raise Unavailable
-    await discard(services, approval)
-    await scrub(services, step.user_id, approval_id)
+    await discard(services.memories, services.clock, approval)
+    await scrub(services.approvals, step.user_id, approval_id)
     return step.model_copy(update={"approval_id": approval_id, "end": _ENDS.get(approval.status, "expired")})
 
 
@@ -141,55 +153,55 @@ _ENDS: Mapping[Status, Literal["kept", "rejected"]] = {"done": "kept", "rejected
 """Whatever else became of the question: it was not answered with yes in time."""
 
 
-async def _decided(services: Services, user_id: str, approval_id: str) -> Approval:
-    approval = await services.approvals.get(user_id, approval_id)
+async def _decided(approvals: Approvals, clock: Clock, user_id: str, approval_id: str) -> Approval:
+    approval = await approvals.get(user_id, approval_id)
     while approval.status == "pending":
-        expired = await expire(services, approval, services.clock())
-        approval = expired or await services.approvals.get(user_id, approval_id)
+        expired = await expire(approvals, approval, clock())
+        approval = expired or await approvals.get(user_id, approval_id)
     return approval
 
 
 # --- when it went wrong -----------------------------------------------------------------------------------------------
 
 
-async def set_back(services: Services, step: Step) -> Step:
+async def set_back(services: ExtractionServices, step: Step) -> Step:
     """A conversation that could not be read fails alone, and is read again later; after the last try it is set aside
     with its cause. Under the brake as well."""
-    return await sanitize_errors(services, _set_back(services, step), **step.labels)
+    return await sanitize_errors(
+        services.logger, _set_back(services.conversations, services.clock, services.logger, step), **step.labels
+    )
 
 
-async def _set_back(services: Services, step: Step) -> Step:
-    cause, now = step.error.kind if step.error else "", services.clock()
+async def _set_back(conversations: Conversations, clock: Clock, logger: Logger, step: Step) -> Step:
+    cause, now = step.error.kind if step.error else "", clock()
     try:
-        reading = await services.conversations.reading(step.user_id, step.conversation_id)
+        reading = await conversations.reading(step.user_id, step.conversation_id)
     except NotFound:  # its user deleted it
         return step.model_copy(update={"end": "gone"})
     if cause in _NOT_ITS_FAULT:
-        await services.conversations.set_back(
-            step.user_id, step.conversation_id, now + POSTPONED_SECONDS, reading.attempts
-        )
+        await conversations.set_back(step.user_id, step.conversation_id, now + POSTPONED_SECONDS, reading.attempts)
         # Of what concerns everybody the execution tells by failing.
         return step.model_copy(update={"end": "refused" if cause == "ModelRefused" else "later"})
     attempts = reading.attempts + 1
     if attempts <= len(TRY_AGAIN_SECONDS):
         due_at = now + TRY_AGAIN_SECONDS[attempts - 1]
-        await services.conversations.set_back(step.user_id, step.conversation_id, due_at, attempts)
+        await conversations.set_back(step.user_id, step.conversation_id, due_at, attempts)
         return step.model_copy(update={"end": "later"})
     aside = {"cause": cause, "at": now, "attempts": attempts}
-    await services.conversations.set_back(step.user_id, step.conversation_id, 0.0, attempts, aside)
-    services.logger.error(Event.SET_ASIDE, extra={"code": cause})
+    await conversations.set_back(step.user_id, step.conversation_id, 0.0, attempts, aside)
+    logger.error(Event.SET_ASIDE, extra={"code": cause})
     return step.model_copy(update={"end": "set_aside"})
 
 
 # --- what a step has --------------------------------------------------------------------------------------------------
 
 
-async def state(services: Services, step: Step, work: Coroutine[Any, Any, T]) -> T:
-    return await run_state(services, step.user_id, work, **step.labels)
+async def state(signals: Signals, logger: Logger, step: Step, work: Coroutine[Any, Any, T]) -> T:
+    return await run_state(signals, logger, step.user_id, work, **step.labels)
 
 
-async def batch_of(services: Services, step: Step) -> Batch | None:
-    return await services.extractions.get(step.user_id, step.batch_id) if step.batch_id else None
+async def batch_of(extractions: Extractions, step: Step) -> Batch | None:
+    return await extractions.get(step.user_id, step.batch_id) if step.batch_id else None
 
 
 def batch_id_of(step: Step, read_from: int, waiting: Sequence[Memory]) -> str:
@@ -202,13 +214,15 @@ def memory_id(batch: Batch, at: int) -> str:
     return f"mem_{sha256_hex(batch.id, str(at))[:32]}"
 
 
-async def must_be_there(services: Services, batch: Batch) -> None:
+async def must_be_there(
+    conversations: Conversations, memories: Memories, extractions: Extractions, batch: Batch
+) -> None:
     """Of a conversation that was deleted meanwhile, or whose user left, nothing is kept: asked after writing, so that
     either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
-    if not await services.conversations.exists(batch.user_id, batch.conversation_id):
+    if not await conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]
-        waiting = await services.memories.unchecked(batch.user_id, batch.conversation_id)
-        await services.memories.discard(batch.user_id, made)
-        await services.memories.drop_unchecked(batch.user_id, [each.id for each in waiting])
-        await services.extractions.drop(batch.user_id, batch.conversation_id)
+        waiting = await memories.unchecked(batch.user_id, batch.conversation_id)
+        await memories.discard(batch.user_id, made)
+        await memories.drop_unchecked(batch.user_id, [each.id for each in waiting])
+        await extractions.drop(batch.user_id, batch.conversation_id)
         raise NotFound("There is no such conversation.")

@@ -2,16 +2,21 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from typing import Protocol
 
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.memory.compare import Pair, Relation, compare
+from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
 from qwestly_agent.memory.consolidation import YEAR, Step, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
 from qwestly_agent.model_calls.structured import ContentRefused
-from qwestly_agent.services import ModelServices
+from qwestly_agent.services import HasJournal, HasMemories, HasSignals
 from qwestly_agent.stores.journal import Run, unfinished
-from qwestly_agent.stores.memories import Held
+from qwestly_agent.stores.memories import Held, Memories
 from qwestly_agent.workflow_state import run_state
+
+
+class PlanServices(CompareServices, HasJournal, HasMemories, HasSignals, Protocol): ...
+
 
 COMPARE_SECONDS = 45.0
 VECTOR_BYTES = DIMENSIONS * 4
@@ -19,17 +24,17 @@ LITTLE_IMPORTANCE = 0.3
 MOST_OUTDATED = 10
 
 
-async def plan(services: ModelServices, step: Step) -> Step:
+async def plan(services: PlanServices, step: Step) -> Step:
     """Write into the journal what is to be replaced, by the verdicts of code and model. A run that was begun and not
     ended comes first. Delivered again it finds the run and asks no model; whoever dies between the model's answer and
     the journal has asked in vain, and asks once more.
 
     Raises what `structured_output` raises, but for `ContentRefused`.
     """
-    return await run_state(services, step.user_id, _plan(services, step), run_id=step.run_id)
+    return await run_state(services.signals, services.logger, step.user_id, _plan(services, step), run_id=step.run_id)
 
 
-async def _plan(services: ModelServices, step: Step) -> Step:
+async def _plan(services: PlanServices, step: Step) -> Step:
     runs = await services.journal.all(step.user_id)
     run = unfinished(runs) or next((run for run in runs if run.run_id == step.run_id), None)
     if run is None:
@@ -38,14 +43,14 @@ async def _plan(services: ModelServices, step: Step) -> Step:
             run = await services.journal.get(step.user_id, step.run_id)
     begun, questions = len(run.replacements), int(bool(run.outdated))
     if run.status == "planned" and not begun and not questions:
-        await end(services, run)
+        await end(services.memories, services.journal, run)
     told = {"run_id": run.run_id, "planned": begun + run.left, "begun": begun, "questions": questions}
     return step.model_copy(update=told)
 
 
-async def _planned(services: ModelServices, step: Step, runs: Sequence[Run]) -> Run:
+async def _planned(services: PlanServices, step: Step, runs: Sequence[Run]) -> Run:
     apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
-    held, floats = await _held(services, step.user_id)
+    held, floats = await _held(services.memories, step.user_id)
     # In a thread: meanwhile the brake is looked at.
     found = await asyncio.to_thread(
         candidates_of, held, vectors_of(floats, len(held)), services.settings.memory_grey_from, apart
@@ -65,17 +70,17 @@ async def _planned(services: ModelServices, step: Step, runs: Sequence[Run]) -> 
     )
 
 
-async def _held(services: ModelServices, user_id: str) -> tuple[list[Held], bytearray]:
+async def _held(memories: Memories, user_id: str) -> tuple[list[Held], bytearray]:
     """All that is active, and its vectors one behind the other: zeros for what has none, or another model's."""
     held, floats = list[Held](), bytearray()
-    async for each, vector in services.memories.each_held(user_id):
+    async for each, vector in memories.each_held(user_id):
         held.append(each)
         floats += vector if len(vector) == VECTOR_BYTES else bytes(VECTOR_BYTES)
     return held, floats
 
 
 async def _related(
-    services: ModelServices, user_id: str, held: Sequence[Held], found: Candidates
+    services: PlanServices, user_id: str, held: Sequence[Held], found: Candidates
 ) -> list[tuple[NearPair, Relation]]:
     equal: list[tuple[NearPair, Relation]] = [(pair, "same") for pair in found.equal]
     pairs = [Pair(known=held[each.older].content, new=held[each.newer].content) for each in found.asked]

@@ -4,20 +4,27 @@ known."""
 import asyncio
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.models import Tier
+from qwestly_agent.memory.extraction import ExtractServices, said_in
 from qwestly_agent.memory.extraction import extract as find_notes
-from qwestly_agent.memory.extraction import said_in
 from qwestly_agent.memory.meaning import Refused, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.pipeline import Step, batch_id_of, batch_of, must_be_there, state
+from qwestly_agent.memory.reconcile import ReconcileServices
 from qwestly_agent.memory.reconcile import reconcile as decide_on
 from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.services import ModelServices
+from qwestly_agent.services import HasConversations, HasExtractions, HasJudges, HasNewId, HasSignals
 from qwestly_agent.stores.extractions import Batch
+
+
+class ReadingServices(
+    ReconcileServices, ExtractServices, HasConversations, HasExtractions, HasJudges, HasNewId, HasSignals, Protocol
+): ...
+
 
 WRITER: Tier = "fast"
 JUDGE_SECONDS = 40.0
@@ -27,12 +34,12 @@ MOST_PROMPT_CHARACTERS = 24_000
 """About 6,000 tokens of the user's words; what follows them is read in a batch of its own."""
 
 
-async def extract(services: ModelServices, step: Step) -> Step:
+async def extract(services: ReadingServices, step: Step) -> Step:
     """With the batch of what was found and judged. Raises what `structured_output` raises of the extracting model."""
-    return await state(services, step, _extract(services, step))
+    return await state(services.signals, services.logger, step, _extract(services, step))
 
 
-async def _extract(services: ModelServices, step: Step) -> Step:
+async def _extract(services: ReadingServices, step: Step) -> Step:
     await services.conversations.recover_abandoned(
         step.user_id, step.conversation_id, services.new_id(), services.clock()
     )
@@ -50,7 +57,7 @@ async def _extract(services: ModelServices, step: Step) -> Step:
 
 
 async def _found(
-    services: ModelServices, step: Step, batch_id: str, read_from: int, waiting: Sequence[Memory]
+    services: ReadingServices, step: Step, batch_id: str, read_from: int, waiting: Sequence[Memory]
 ) -> Batch | None:
     """What was said since, and what waits unchecked; None where there is nothing."""
     # With the message before the first: a short answer is understood by what was asked.
@@ -82,7 +89,7 @@ async def _found(
         created_at=services.clock(),
     )
     batch = await services.extractions.add(batch)
-    await must_be_there(services, batch)
+    await must_be_there(services.conversations, services.memories, services.extractions, batch)
     return batch
 
 
@@ -92,7 +99,7 @@ def _note_of(memory: Memory) -> Note:
     return Note(**fields, since=since, until=until, said_at=memory.last_seen, memory_id=memory.id)
 
 
-async def _judge(services: ModelServices, step: Step, batch: Batch) -> None:
+async def _judge(services: ReadingServices, step: Step, batch: Batch) -> None:
     """A judge reads the notes; where none can be asked they go on unchecked."""
     notes = [Note.model_validate(each) for each in batch.found]
     judge = make_note_judge(partial(structured_output, services, step.user_id, services.judges[WRITER]), JUDGE_SECONDS)
@@ -119,12 +126,12 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
     return read
 
 
-async def reconcile(services: ModelServices, step: Step) -> Step:
-    return await state(services, step, _reconcile(services, step))
+async def reconcile(services: ReadingServices, step: Step) -> Step:
+    return await state(services.signals, services.logger, step, _reconcile(services, step))
 
 
-async def _reconcile(services: ModelServices, step: Step) -> Step:
-    batch = await batch_of(services, step)
+async def _reconcile(services: ReadingServices, step: Step) -> Step:
+    batch = await batch_of(services.extractions, step)
     if batch is None or batch.status != "judged":
         return step
     notes = [Note.model_validate(each) for each in batch.found]

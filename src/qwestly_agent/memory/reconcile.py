@@ -5,13 +5,18 @@ near is compared by a model, and each verdict that it can quote is applied.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 from qwestly_agent.approvals.forget import Retold, retold
 from qwestly_agent.domain.memory import Memory, rank
-from qwestly_agent.memory.compare import Pair, Relation, compare
+from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
 from qwestly_agent.memory.notes import Decision, Note, Reason
-from qwestly_agent.services import ModelServices
+from qwestly_agent.services import HasEmbeddings, HasMemories
 from qwestly_agent.stores.memories import Near
+
+
+class ReconcileServices(CompareServices, HasEmbeddings, HasMemories, Protocol): ...
+
 
 COMPARE_SECONDS = 45.0
 NEIGHBOURS = 5
@@ -19,7 +24,7 @@ NEIGHBOURS = 5
 
 
 async def reconcile(
-    services: ModelServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
+    services: ReconcileServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
 ) -> tuple[list[Decision], list[list[float]]]:
     """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
     asked about what is near to something forgotten.
@@ -84,7 +89,7 @@ def _is_known(note: Note, near: Near) -> bool:
 
 
 async def _relations(
-    services: ModelServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
+    services: ReconcileServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
 ) -> dict[int, list[tuple[Memory, Relation]]]:
     pairs = [(at, known) for at, some in alike.items() for known in some if known.content != notes[at].content]
     asked = [Pair(known=known.content, new=notes[at].content) for at, known in pairs]

@@ -9,29 +9,37 @@ import asyncio
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import cast
+from typing import Protocol, cast
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Proposal
-from qwestly_agent.approvals.end import end_empty
+from qwestly_agent.approvals.end import EndServices, end_empty
 from qwestly_agent.approvals.forget import retold
 from qwestly_agent.approvals.memory_approval import keeping_of
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.tombstone import hashes_of
 from qwestly_agent.llm.models import Tier
-from qwestly_agent.memory.compare import Pair, compare
+from qwestly_agent.memory.compare import CompareServices, Pair, compare
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.find import find
+from qwestly_agent.memory.find import FindServices, find
 from qwestly_agent.memory.meaning import Refused, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.said import Said, find_note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.services import HasConversations, HasJudges, HasNewId, HasSignals
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
+
+
+class MemoryServices(
+    EndServices, CompareServices, FindServices, HasConversations, HasJudges, HasNewId, HasSignals, Protocol
+): ...
+
 
 WRITER: Tier = "fast"
 JUDGE_SECONDS = 3.0
@@ -75,7 +83,7 @@ class Explanation:
 # --- from the page of memories ----------------------------------------------------------------------------------------
 
 
-async def correct(services: ModelServices, user_id: str, memory_id: str, content: str) -> Memory:
+async def correct(services: MemoryServices, user_id: str, memory_id: str, content: str) -> Memory:
     """What the user wrote takes the place of a memory; the older keeps its text and says by what it was replaced.
     Raises `NotFound`, `Invalid` and `Unavailable`."""
     known = await services.memories.get(user_id, memory_id)
@@ -100,7 +108,7 @@ async def correct(services: ModelServices, user_id: str, memory_id: str, content
     return await _store(services, user_id, memory, vector, known)
 
 
-async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Memory]:
+async def undo(services: MemoryServices, user_id: str, memory_id: str) -> list[Memory]:
     """Take back that something was remembered or corrected, within a day. What it had replaced holds again, and is
     returned. The same words are not remembered again unasked. Raises `NotFound` and `Invalid`."""
     try:
@@ -124,14 +132,14 @@ async def undo(services: ModelServices, user_id: str, memory_id: str) -> list[Me
     return [each for each in held if each.status == "active"]
 
 
-async def explain(services: Services, user_id: str, memory_id: str) -> Explanation:
+async def explain(conversations: Conversations, memories: Memories, user_id: str, memory_id: str) -> Explanation:
     """Raises `NotFound`."""
-    memory = await services.memories.get(user_id, memory_id)
-    before = await services.memories.replaced_by(user_id, [memory.id])
+    memory = await memories.get(user_id, memory_id)
+    before = await memories.replaced_by(user_id, [memory.id])
     said_on = to_datetime(memory.last_seen).date() if memory.last_seen and memory.count == 1 else None
     if said_on is None and memory.created_at:
         said_on = memory.created_at.date()
-    return Explanation(memory, said_on, await _title(services, user_id, memory), tuple(before))
+    return Explanation(memory, said_on, await _title(conversations, user_id, memory), tuple(before))
 
 
 # --- in a conversation ------------------------------------------------------------------------------------------------
@@ -141,7 +149,7 @@ async def explain(services: Services, user_id: str, memory_id: str) -> Explanati
 class MemoryService:
     """Of one turn, on behalf of its user."""
 
-    services: ModelServices
+    services: MemoryServices
     user_id: str
     conversation_id: str
     message_id: str
@@ -172,7 +180,9 @@ class MemoryService:
                 raise NotFound
         except NotFound:
             found = [each.memory for each in await find(self.services, self.user_id, about, MOST_EXPLAINED)]
-        return [await explain(self.services, self.user_id, each.id) for each in found]
+        return [
+            await explain(self.services.conversations, self.services.memories, self.user_id, each.id) for each in found
+        ]
 
     def _note(self, kind: MemoryType, content: str, quote: str) -> Note:
         if self.is_done:
@@ -287,7 +297,7 @@ class MemoryService:
 
 
 async def _store(
-    services: Services, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
+    services: MemoryServices, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
 ) -> Memory:
     """The memory, or the equal one that is remembered already, in the place of what it replaces."""
     now, key, new_id = services.clock(), hash_of(memory.content), memory.id
@@ -306,7 +316,9 @@ async def _store(
     if replaces and replaces.id != memory.id and memory.status != "unchecked":
         if not await services.memories.supersede(user_id, replaces.id, memory.id, now):
             if memory.id == new_id:  # what was known before stays
-                await _take_back(services, user_id, memory.id, replaces.id)
+                await _take_back(
+                    services.conversations, services.memories, services.clock, user_id, memory.id, replaces.id
+                )
             raise Invalid(_HOLDS_NO_MORE)
         if replaces.status == "proposed":
             await services.approvals.scrub_memories(user_id, [replaces.id])
@@ -314,18 +326,20 @@ async def _store(
     return await services.memories.get(user_id, memory.id)
 
 
-async def _take_back(services: Services, user_id: str, memory_id: str, replaced_id: str) -> None:
+async def _take_back(
+    conversations: Conversations, memories: Memories, clock: Clock, user_id: str, memory_id: str, replaced_id: str
+) -> None:
     """Something else took the place of what this was to replace, or that was forgotten: this never held."""
-    [won, *_] = [each.superseded_by for each in await services.memories.of_ids(user_id, [replaced_id])] or [None]
-    if not (won and await services.memories.supersede(user_id, memory_id, won, services.clock())):
-        await services.memories.discard(user_id, [memory_id])
-        await services.conversations.drop_contexts(user_id)
+    [won, *_] = [each.superseded_by for each in await memories.of_ids(user_id, [replaced_id])] or [None]
+    if not (won and await memories.supersede(user_id, memory_id, won, clock())):
+        await memories.discard(user_id, [memory_id])
+        await conversations.drop_contexts(user_id)
 
 
-async def _title(services: Services, user_id: str, memory: Memory) -> str:
+async def _title(conversations: Conversations, user_id: str, memory: Memory) -> str:
     if memory.source.conversation_id is None:
         return ""
     try:
-        return (await services.conversations.get(user_id, memory.source.conversation_id)).get("title", "")
+        return (await conversations.get(user_id, memory.source.conversation_id)).get("title", "")
     except NotFound:
         return ""

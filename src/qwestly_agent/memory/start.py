@@ -1,13 +1,18 @@
 """A conversation that its user ended is read at once; every other one once it fell silent."""
 
+from typing import Protocol
+
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.memory.pipeline import PICKED_SECONDS
-from qwestly_agent.services import Services
+from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasSettings, HasWorkflows
 
 
-async def read_now(services: Services, user_id: str, conversation_id: str) -> None:
+class ReadNowServices(HasClock, HasConversations, HasLogger, HasSettings, HasWorkflows, Protocol): ...
+
+
+async def read_now(services: ReadNowServices, user_id: str, conversation_id: str) -> None:
     """Twice within a minute for the same words is once. Raises `NotFound`.
 
     Where it cannot be begun now, or a turn is under way, a sweep finds it later.

@@ -2,34 +2,58 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Protocol
 
 from qwestly_agent.approvals.forget import retold
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.observability import measure_extraction
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.notes import Decision, Note
 from qwestly_agent.memory.pipeline import Step, batch_of, memory_id, must_be_there, state
-from qwestly_agent.services import Services
+from qwestly_agent.services import (
+    HasClock,
+    HasConversations,
+    HasExtractions,
+    HasLogger,
+    HasMemories,
+    HasSettings,
+    HasSignals,
+)
 from qwestly_agent.stores.extractions import Batch
+from qwestly_agent.stores.memories import Memories
 
 
-async def store(services: Services, step: Step) -> Step:
+class StoreServices(
+    HasClock, HasConversations, HasExtractions, HasLogger, HasMemories, HasSettings, HasSignals, Protocol
+): ...
+
+
+async def store(services: StoreServices, step: Step) -> Step:
     """With the ids of what waits for a yes."""
-    return await state(services, step, _store(services, step))
+    return await state(services.signals, services.logger, step, _store(services, step))
 
 
-async def _store(services: Services, step: Step) -> Step:
-    batch = await batch_of(services, step)
+async def _store(services: StoreServices, step: Step) -> Step:
+    batch = await batch_of(services.extractions, step)
     if batch is None:
         return step
     proposed = batch.proposed
     if batch.status == "decided":
         decisions = [Decision.model_validate(each) for each in batch.decisions]
         stored = [
-            await _apply(services, batch, at, _resolved(batch, decisions, decision), batch.vectors[at])
+            await _apply(
+                services.memories,
+                services.settings,
+                services.clock,
+                batch,
+                at,
+                _resolved(batch, decisions, decision),
+                batch.vectors[at],
+            )
             for at, decision in enumerate(decisions)
         ]
-        await must_be_there(services, batch)
+        await must_be_there(services.conversations, services.memories, services.extractions, batch)
         proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
         if any(each.retells for each in decisions):
             await services.conversations.note_asked_again(step.user_id, step.conversation_id, batch.id)
@@ -66,49 +90,63 @@ def _memory_of(batch: Batch, decisions: Sequence[Decision], name: str) -> str | 
 
 
 async def _apply(
-    services: Services, batch: Batch, at: int, decision: Decision, vector: tuple[float, ...]
+    memories: Memories,
+    settings: Settings,
+    clock: Clock,
+    batch: Batch,
+    at: int,
+    decision: Decision,
+    vector: tuple[float, ...],
 ) -> Memory | None:
     """The memory that it made, if it made one."""
     note, user_id = decision.note, batch.user_id
     match decision.verb:
         case "add":
-            return await _add(services, user_id, note.memory_id or memory_id(batch, at), decision, vector)
+            return await _add(
+                memories, settings, clock, user_id, note.memory_id or memory_id(batch, at), decision, vector
+            )
         case "wait" if note.memory_id:
-            await services.memories.note_try(user_id, note.memory_id, note.tries + 1)
+            await memories.note_try(user_id, note.memory_id, note.tries + 1)
         case "wait":
-            await _add(services, user_id, memory_id(batch, at), decision, vector)
+            await _add(memories, settings, clock, user_id, memory_id(batch, at), decision, vector)
         case "reinforce" if decision.target:
-            await _reinforce(services, user_id, decision.target, decision)
+            await _reinforce(memories, clock, user_id, decision.target, decision)
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
-        await services.memories.drop_unchecked(user_id, [note.memory_id])
+        await memories.drop_unchecked(user_id, [note.memory_id])
     return None
 
 
 async def _add(
-    services: Services, user_id: str, new_id: str, decision: Decision, vector: tuple[float, ...]
+    memories: Memories,
+    settings: Settings,
+    clock: Clock,
+    user_id: str,
+    new_id: str,
+    decision: Decision,
+    vector: tuple[float, ...],
 ) -> Memory | None:
-    note, now = decision.note, services.clock()
+    note, now = decision.note, clock()
     memory = _memory(new_id, decision)
     replaces = decision.supersedes
     if note.memory_id:
-        added = await services.memories.settle(user_id, memory, note.hash, vector, replaces)
+        added = await memories.settle(user_id, memory, note.hash, vector, replaces)
     else:
-        added = await services.memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
-    if not added and not await _is_there(services, user_id, memory):
+        added = await memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
+    if not added and not await _is_there(memories, user_id, memory):
         # Somebody else stored the same this very moment, or its user had it forgotten.
-        equal = (await services.memories.of_hashes(user_id, [note.hash])).get(note.hash)
+        equal = (await memories.of_hashes(user_id, [note.hash])).get(note.hash)
         if equal and memory.status != "unchecked":
-            await _reinforce(services, user_id, equal.id, decision)
+            await _reinforce(memories, clock, user_id, equal.id, decision)
         return None
-    if await _is_forgotten(services, user_id, note, vector, decision):
+    if await _is_forgotten(memories, settings, user_id, note, vector, decision):
         # Meanwhile: asked after writing, as above.
-        await services.memories.forget(user_id, [memory.id], now)
+        await memories.forget(user_id, [memory.id], now)
         return None
     if memory.status == "active":
         for replaced in replaces:
-            await services.memories.supersede(user_id, replaced, memory.id, now)
+            await memories.supersede(user_id, replaced, memory.id, now)
     return memory
 
 
@@ -127,24 +165,24 @@ def _memory(new_id: str, decision: Decision) -> Memory:
     )
 
 
-async def _is_there(services: Services, user_id: str, memory: Memory) -> bool:
-    return memory.status in {each.status for each in await services.memories.of_ids(user_id, [memory.id])}
+async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
+    return memory.status in {each.status for each in await memories.of_ids(user_id, [memory.id])}
 
 
-async def _reinforce(services: Services, user_id: str, target: str, decision: Decision) -> None:
+async def _reinforce(memories: Memories, clock: Clock, user_id: str, target: str, decision: Decision) -> None:
     note = decision.note
-    await services.memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
+    await memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
     # What waits for a yes ends nothing before it.
-    holds = any(each.status == "active" for each in await services.memories.of_ids(user_id, [target]))
+    holds = any(each.status == "active" for each in await memories.of_ids(user_id, [target]))
     for replaced in decision.supersedes if holds and not decision.ask else ():
-        await services.memories.supersede(user_id, replaced, target, services.clock())
+        await memories.supersede(user_id, replaced, target, clock())
 
 
 async def _is_forgotten(
-    services: Services, user_id: str, note: Note, vector: Sequence[float], decision: Decision
+    memories: Memories, settings: Settings, user_id: str, note: Note, vector: Sequence[float], decision: Decision
 ) -> bool:
-    tombstones = await services.memories.tombstones(user_id)
-    before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
+    tombstones = await memories.tombstones(user_id)
+    before = retold(tombstones, note.content, note.quote, vector, settings.memory_forgotten_from)
     # What waits for a judge is compared again, and of what it asks again its user decides.
     is_new = decision.verb == "add" and not decision.retells
     return before is not None and (before.is_exact or is_new)

@@ -1,8 +1,9 @@
 """One typed answer of a model, for a state that asks once: what it costs counts towards its user's day."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -13,12 +14,18 @@ from pydantic_ai.exceptions import (
 )
 from pymongo.errors import PyMongoError
 
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, ModelRefused, OverBudget
 from qwestly_agent.base.observability import Event, cause_of, measure_answer
 from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_everybody
 from qwestly_agent.model_calls.budget import BoundedCost, Budget, BudgetAlone
 from qwestly_agent.model_calls.failures import failure_of
-from qwestly_agent.services import ModelServices
+from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasUsage
+from qwestly_agent.stores.usage import Usage
+
+
+class CallServices(HasClock, HasLogger, HasSettings, HasUsage, Protocol): ...
+
 
 T = TypeVar("T")
 
@@ -30,7 +37,7 @@ class ContentRefused(AgentError):
 
 
 async def structured_output(
-    services: ModelServices,
+    services: CallServices,
     user_id: str,
     model: TierModel,
     output_type: type[T],
@@ -61,7 +68,7 @@ async def structured_output(
     except AgentRunError as error:
         raise _failure(error) from None
     finally:
-        await _account(services, user_id, budget)
+        await _account(services.usage, services.clock, services.logger, user_id, budget)
     return result.output
 
 
@@ -89,10 +96,10 @@ def _failure(error: Exception) -> AgentError:
     return ModelRefused() if any(map(refuses_everybody, causes)) else ContentRefused()
 
 
-async def _account(services: ModelServices, user_id: str, budget: Budget) -> None:
+async def _account(usage: Usage, clock: Clock, logger: Logger, user_id: str, budget: Budget) -> None:
     """The answer does not fail by it."""
     measure_answer(budget.spent_usd)
     try:
-        await services.usage.spend(user_id, {"cost_usd": budget.spent_usd}, services.clock())
+        await usage.spend(user_id, {"cost_usd": budget.spent_usd}, clock())
     except PyMongoError as error:
-        services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+        logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))

@@ -11,7 +11,6 @@ from qwestly_agent.cards.gather_evidence import MOST_CHARACTERS, Found, gather, 
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Statement
-from qwestly_agent.services import Services
 from qwestly_agent.stores.knowledge import Passage
 
 TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
@@ -19,24 +18,12 @@ TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
 
 @dataclass
 class Known:
-    """Services of which only what is known of one user is asked."""
+    """The stores of which only what is known of one user is asked."""
 
     profile: dict[str, Any] = field(default_factory=dict)
     remembered: list[Memory] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     searched: list[str] = field(default_factory=list)
-
-    @property
-    def profiles(self) -> "Known":
-        return self
-
-    @property
-    def memories(self) -> "Known":
-        return self
-
-    @property
-    def knowledge(self) -> "Known":
-        return self
 
     async def full(self, _: str) -> dict[str, Any]:
         return self.profile
@@ -49,7 +36,8 @@ class Known:
         return self.passages[:limit]
 
     async def gathered(self) -> dict[str, Found]:
-        return {each.evidence.id: each for each in await gather(cast(Services, self), "u1")}
+        store = cast(Any, self)
+        return {each.evidence.id: each for each in await gather(store, store, store, "u1")}
 
 
 def maya(**more: Any) -> Known:
