@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.servers import until
 from tests.widget.backend import RUNNING, ScriptedBackend
 from tests.widget.conftest import Clock, leave
 from tests.widget.test_widget import (
@@ -664,6 +665,7 @@ def test_updates_are_never_asked_two_at_a_time_and_less_often_while_they_fail(
     opened()
     expect(Widget(page).answer.locator(".draft")).to_have_text("0")
     held = backend.hold(f"GET {UPDATES}")
+    page.evaluate(NOTE_DELAYS)
     clock.run(2)
     backend.wait_for(2, "GET", UPDATES)
     hide(page, True)
@@ -674,22 +676,29 @@ def test_updates_are_never_asked_two_at_a_time_and_less_often_while_they_fail(
     held.raw(json.dumps({"items": [], "cursor": "1", "active": True}).encode()).end()
     backend.wait_for(3, "GET", UPDATES)
     for count, seconds in enumerate((4, 8, 16, 30, 30), start=4):
-        settled(page)
+        waits(page, seconds)
         backend.refuse(503, "unavailable", on=f"GET {UPDATES}")
         clock.run(seconds - 1)
         assert len(polls(backend)) == count - 1
         clock.run(1)
         backend.wait_for(count, "GET", UPDATES)
-    settled(page)
+    waits(page, 30)
     draft(backend, "1")
     clock.run(30)
     expect(Widget(page).answer.locator(".draft")).to_have_text("1")
 
 
-def settled(page: Page) -> None:
-    """What the page was answered before, it has dealt with."""
-    page.wait_for_load_state("networkidle")
-    page.evaluate("fetch('/local/status').then(response => response.json())")
+NOTE_DELAYS = """() => {
+    const set = window.setTimeout;
+    window.delays = [];
+    window.setTimeout = (work, ms, ...rest) => { window.delays.push(ms); return set(work, ms, ...rest); };
+}"""
+
+
+def waits(page: Page, seconds: int) -> None:
+    """What the page was answered before, it has dealt with: it waits for so long now."""
+    taken = "ms => { const at = window.delays.indexOf(ms); return window.delays.splice(0, at + 1).length > 0 }"
+    until(lambda: page.evaluate(taken, seconds * 1000))
 
 
 @pytest.mark.thorough

@@ -74,3 +74,22 @@ async def test_what_watches_can_end_at_any_moment(monkeypatch: pytest.MonkeyPatc
                 task.cancel()
             await asyncio.gather(*begun, return_exceptions=True)
     gc.collect()  # a coroutine that nobody awaited tells so now
+
+
+async def test_where_no_turn_runs_any_more_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0)
+    claim = Claim(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
+    asked: list[str] = []
+
+    class Counting(Signals):
+        async def check_brake(self, user_id: str) -> None:
+            asked.append(user_id)
+
+    watcher = TurnRegistry(Counting(set()), object(), FakeClock(), make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
+    before = asyncio.all_tasks()
+    with watcher.watching(claim, lambda: None):
+        begun = asyncio.all_tasks() - before
+        await asyncio.sleep(0)  # it looks, and rests
+    await asyncio.wait_for(asyncio.gather(*begun), 5)
+    assert begun
+    assert not asked
