@@ -108,7 +108,10 @@ async def _about_memories(memories: Memories, approvals: Approvals, given: dict[
 
 async def _kept_newest(approvals: Approvals, approval: Approval, asker: Asker) -> Approval:
     """With the token of this delivery: an execution that repeats its state waits by the new one alone."""
-    while approval.status == "pending" and approval.task_token != asker.task_token:
-        newer = approval.model_copy(update={"task_token": asker.task_token, "told_execution": False})
-        approval = await approvals.put(approval, newer) or await approvals.get(asker.user_id, approval.id)
-    return approval
+
+    def renewed(record: Approval) -> Approval | None:
+        if record.status != "pending" or record.task_token == asker.task_token:
+            return None
+        return record.model_copy(update={"task_token": asker.task_token, "told_execution": False})
+
+    return (await approvals.change(approval, renewed))[0]

@@ -228,7 +228,7 @@ def test_what_cannot_be_taken_back_is_decided_where_one_is_signed_in(world: Worl
     approval = world.ask(proposal=DELETION)
     token = "t" * 43  # none is mailed
     linked = approval.model_copy(update={"links": (hash_of(token),)})
-    world.run(lambda services: services.approvals.put(approval, linked))
+    world.run(lambda services: services.approvals.change(approval, lambda _: linked))
     shown = world.get(token)
     assert "Sign in to Qwestly" in shown.text
     assert "<form" not in shown.text

@@ -289,7 +289,7 @@ def test_a_process_that_dies_while_it_keeps_them_leaves_what_the_sweep_does(worl
     async def begin_and_die(services: Services) -> None:
         before = await services.approvals.get(USER, approval_id)
         begun = {"status": "executing", "begun_at": services.clock(), "task_token": None}
-        await services.approvals.put(before, before.model_copy(update=begun))
+        await services.approvals.change(before, lambda record: record.model_copy(update=begun))
         await services.memories.keep_proposed(USER, ids[:1], services.clock())
 
     world.run(begin_and_die)

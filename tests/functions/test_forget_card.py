@@ -261,7 +261,7 @@ def test_no_link_decides_it(world: World) -> None:
         """As if somebody had made a link of it."""
         from qwestly_agent.approvals.links import hash_of
 
-        await services.approvals.put(card, card.model_copy(update={"links": (hash_of(token),)}))
+        await services.approvals.change(card, lambda each: each.model_copy(update={"links": (hash_of(token),)}))
 
     world.run(leaks)
     assert world.decide(token).status == 403

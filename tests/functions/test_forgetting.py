@@ -472,9 +472,7 @@ async def asked(talk: Talk, proposal: Proposal, approval_id: str = "ap_1", **cha
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(talk.services.candidate_app), "version_of", _no_version)
         approval = await ask(talk.services, approval_id, proposal, asker, "ask")
-    changed = await talk.services.approvals.put(approval, approval.model_copy(update=changes)) if changes else approval
-    assert changed
-    return changed
+    return (await talk.services.approvals.change(approval, lambda record: record.model_copy(update=changes)))[0]
 
 
 async def _no_version(*_: Any) -> None:

@@ -683,9 +683,9 @@ Exited = type("Runtime.ExitError", (Exception,), {})
 """What the state machine reads of that."""
 
 STEPS = {
-    "the record says that it has begun": (Approvals, "put", 1),
+    "the record says that it has begun": (Approvals, "_put", 1),
     "it is sent": (CandidateApp, "publish_card", 1),
-    "the record says that it is done": (Approvals, "put", 2),
+    "the record says that it is done": (Approvals, "_put", 2),
     "the draft says that it is published": (Drafts, "tell", 1),
 }
 

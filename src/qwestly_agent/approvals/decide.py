@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS, Action, ShownServices
-from qwestly_agent.approvals.end import expire, without_secrets
+from qwestly_agent.approvals.end import expired, without_secrets
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Changed, Invalid, NotFound
 from qwestly_agent.domain.approval import (
@@ -163,41 +163,46 @@ async def decide(
     `where` is what the audit shall know of its origin. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` where the
     person saw something else.
     """
-    while True:
-        before = await services.approvals.get(user_id, approval_id)
-        if decision.args and decision.decision != "edit":
-            raise Invalid("Other arguments belong to an edit. Nothing was decided.")
-        if before.status != "pending":
-            return before, False
-        await pause.check(services.signals, user_id)
-        now = services.clock()
-        if now >= before.expires_at:
-            if expired := await expire(services.approvals, before, now):
-                return expired, False
-            continue
-        if decision.args_digest != before.args_digest:
-            raise Changed(SEEN_ANOTHER)
-        if by == "link" and not ACTIONS[before.tool].by_link:
-            raise Invalid("This is not decided by a link.")
-        if decision.decision == "revise" and not before.revisable:
-            raise Invalid("This cannot be made otherwise: please say yes or no.")
-        changes = _edited(before, decision) if decision.decision == "edit" else {}
-        after = before.model_copy(
-            update={
-                "status": _BECOMES[decision.decision],
-                "decided_at": now,
-                "decided_by": by,
-                "reason": visible(decision.reason).strip() or None if decision.reason else None,
-                "mail_at": None,
-                "news": before.conversation_id is not None,
-                "updated_at": now,
-                "audit": (*before.audit, _line(now, decision.decision, by, where)),
-                **changes,
-                **without_secrets(before),
-            }
-        )
-        if decided := await services.approvals.put(before, after):
-            return decided, True
+    before = await services.approvals.get(user_id, approval_id)
+    if decision.args and decision.decision != "edit":
+        raise Invalid("Other arguments belong to an edit. Nothing was decided.")
+    if before.status != "pending":
+        return before, False
+    await pause.check(services.signals, user_id)
+    now = services.clock()
+
+    def decided(record: Approval) -> Approval | None:
+        if record.status != "pending" or now >= record.expires_at:
+            return expired(record, now)
+        return _decided(record, decision, now, by, where)
+
+    after, changed = await services.approvals.change(before, decided)
+    return after, changed and after.status != "expired"
+
+
+def _decided(record: Approval, decision: Decision, now: float, by: DecidedBy, where: str) -> Approval:
+    """The pending record with this decision. Raises `Invalid` and `Changed`."""
+    if decision.args_digest != record.args_digest:
+        raise Changed(SEEN_ANOTHER)
+    if by == "link" and not ACTIONS[record.tool].by_link:
+        raise Invalid("This is not decided by a link.")
+    if decision.decision == "revise" and not record.revisable:
+        raise Invalid("This cannot be made otherwise: please say yes or no.")
+    changes = _edited(record, decision) if decision.decision == "edit" else {}
+    return record.model_copy(
+        update={
+            "status": _BECOMES[decision.decision],
+            "decided_at": now,
+            "decided_by": by,
+            "reason": visible(decision.reason).strip() or None if decision.reason else None,
+            "mail_at": None,
+            "news": record.conversation_id is not None,
+            "updated_at": now,
+            "audit": (*record.audit, _line(now, decision.decision, by, where)),
+            **changes,
+            **without_secrets(record),
+        }
+    )
 
 
 def parse(action: Action[Any], args: Mapping[str, Any]) -> Any:
@@ -257,11 +262,10 @@ def _awaiting(action: Action[Any], answer: Answer, level: Level, now: float) -> 
 
 
 async def _name_successor(approvals: Approvals, user_id: str, approval_id: str, successor: str) -> None:
-    while True:
-        before = await approvals.get(user_id, approval_id)
-        after = before.model_copy(update={"revised_by": successor})
-        if before == after or await approvals.put(before, after):
-            return
+    def named(record: Approval) -> Approval | None:
+        return None if record.revised_by == successor else record.model_copy(update={"revised_by": successor})
+
+    await approvals.change(await approvals.get(user_id, approval_id), named)
 
 
 def _line(now: float, what: str, who: str, where: str) -> str:

@@ -31,31 +31,46 @@ FORGOTTEN = "It rested on something that you had forgotten, so nothing was done.
 
 async def expire(approvals: Approvals, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
     """None where it is no longer pending. `outcome` says why, where that is not that its time is over."""
-    changes = {"status": "expired", "outcome": outcome, **_ended(before, now, "expired"), **without_secrets(before)}
-    return await approvals.put(before, before.model_copy(update=changes))
+    ended, expired_now = await approvals.change(before, lambda record: expired(record, now, outcome))
+    return ended if expired_now else None
+
+
+def expired(record: Approval, now: float, outcome: str | None = None) -> Approval | None:
+    """The pending record as it is once its time is over; None where it is no longer pending."""
+    if record.status != "pending":
+        return None
+    changes = {"status": "expired", "outcome": outcome, **_ended(record, now, "expired"), **without_secrets(record)}
+    return record.model_copy(update=changes)
 
 
 async def end_forgotten(services: EndServices, approval: Approval, tells: Callable[[str], bool]) -> Approval:
     """The record without what it said, as what it rests on is forgotten. Where nothing was done by it yet, nothing will
     be: it ends as `changed`, its execution is told, and its conversation hears of it."""
-    while approval.status in ("pending", "approved") or (approval.status in FINAL and approval.args != "{}"):
-        title = approval.preview.title
-        changes: dict[str, Any] = {
-            **approval.scrubbed,
-            "args": "{}",
-            "alternatives": (),
-            "reason": None if tells(approval.reason or "") else approval.reason,
-            "outcome": None if tells(approval.outcome or "") else approval.outcome,
-            "preview": Preview(title=FORGOTTEN_TITLE if tells(title) else title),
-        }
-        if approval.status not in FINAL:
-            changes |= {"status": "changed", "outcome": FORGOTTEN, **_ended(approval, services.clock(), "changed")}
-        ended = await services.approvals.put(approval, approval.model_copy(update=changes))
-        if ended and approval.status not in FINAL:
-            with suppress(Unavailable):  # then the sweep tells it
-                ended = await tell_execution(services, ended)
-        approval = ended or await services.approvals.get(approval.user_id, approval.id)
-    return approval
+    ended, changed = await services.approvals.change(
+        approval, lambda record: _without_words(record, services.clock(), tells)
+    )
+    if changed and ended.waits_for_execution:
+        with suppress(Unavailable):  # then the sweep tells it
+            ended = await tell_execution(services, ended)
+    return ended
+
+
+def _without_words(record: Approval, now: float, tells: Callable[[str], bool]) -> Approval | None:
+    """None where it says nothing any more, or is being carried out."""
+    if record.status not in ("pending", "approved") and (record.status not in FINAL or record.args == "{}"):
+        return None
+    title = record.preview.title
+    changes: dict[str, Any] = {
+        **record.scrubbed,
+        "args": "{}",
+        "alternatives": (),
+        "reason": None if tells(record.reason or "") else record.reason,
+        "outcome": None if tells(record.outcome or "") else record.outcome,
+        "preview": Preview(title=FORGOTTEN_TITLE if tells(title) else title),
+    }
+    if record.status not in FINAL:
+        changes |= {"status": "changed", "outcome": FORGOTTEN, **_ended(record, now, "changed")}
+    return record.model_copy(update=changes)
 
 
 FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
@@ -105,11 +120,12 @@ def without_secrets(decided: Approval) -> dict[str, Any]:
 
 async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
     """Take the texts out of a record that is decided; of a kind that is not private they stay."""
-    while True:
-        before = await approvals.get(user_id, approval_id)
-        after = before.model_copy(update=without_secrets(before))
-        if before.status == "pending" or after == before or await approvals.put(before, after):
-            return
+
+    def scrubbed(record: Approval) -> Approval | None:
+        after = record.model_copy(update=without_secrets(record))
+        return None if record.status == "pending" or after == record else after
+
+    await approvals.change(await approvals.get(user_id, approval_id), scrubbed)
 
 
 def _ended(before: Approval, now: float, what: str) -> dict[str, Any]:
@@ -182,10 +198,11 @@ async def discard(memories: Memories, clock: Clock, approval: Approval) -> None:
 
 
 async def _note_told(approvals: Approvals, approval: Approval, **changes: Any) -> Approval:
-    while not approval.told_execution:
-        after = approval.model_copy(update={"told_execution": True, **changes})
-        approval = await approvals.put(approval, after) or await approvals.get(approval.user_id, approval.id)
-    return approval
+    told = {"told_execution": True, **changes}
+    noted, _ = await approvals.change(
+        approval, lambda record: None if record.told_execution else record.model_copy(update=told)
+    )
+    return noted
 
 
 # --- what it is about -------------------------------------------------------------------------------------------------

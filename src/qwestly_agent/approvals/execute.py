@@ -234,13 +234,14 @@ async def _put(
     approvals: Approvals, approval: Approval, changes: dict[str, Any], line: str | None = None
 ) -> tuple[Approval, bool]:
     """The record, and whether we changed it: where somebody else was quicker, theirs is what became of the same key."""
-    before = approval
-    while (before.status, before.begun_at) == (approval.status, approval.begun_at):
-        audit = (*before.audit, line) if line else before.audit
-        if after := await approvals.put(before, before.model_copy(update={**changes, "audit": audit})):
-            return after, True
-        before = await approvals.get(approval.user_id, approval.id)
-    return before, False
+
+    def changed(record: Approval) -> Approval | None:
+        if (record.status, record.begun_at) != (approval.status, approval.begun_at):
+            return None
+        audit = (*record.audit, line) if line else record.audit
+        return record.model_copy(update={**changes, "audit": audit})
+
+    return await approvals.change(approval, changed)
 
 
 async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:

@@ -190,13 +190,15 @@ async def _requote(memories: Memories, user_id: str, tells: Callable[[str], bool
 async def _requestion(approvals: Approvals, user_id: str, tells: Callable[[str], bool]) -> None:
     """What waits for a yes, and quotes it beside something else, is shown without that quote."""
     for approval in await approvals.waiting(user_id, MOST_WAITING):
-        while approval.status == "pending" and approval.kind in PRIVATE:
-            changes = tuple(
-                each.model_copy(update={"evidence": tuple(text for text in each.evidence if not tells(text))})
-                for each in approval.preview.changes
-            )
-            preview = approval.preview.model_copy(update={"changes": changes})
-            if preview == approval.preview:
-                break
-            after = approval.model_copy(update={"preview": preview})
-            approval = await approvals.put(approval, after) or await approvals.get(user_id, approval.id)
+        await approvals.change(approval, lambda record: _without_quotes(record, tells))
+
+
+def _without_quotes(record: Approval, tells: Callable[[str], bool]) -> Approval | None:
+    if record.status != "pending" or record.kind not in PRIVATE:
+        return None
+    changes = tuple(
+        each.model_copy(update={"evidence": tuple(text for text in each.evidence if not tells(text))})
+        for each in record.preview.changes
+    )
+    preview = record.preview.model_copy(update={"changes": changes})
+    return None if preview == record.preview else record.model_copy(update={"preview": preview})

@@ -6,7 +6,7 @@ refused by SES, leaves a record that is simply due again.
 
 import secrets
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of
@@ -54,16 +54,16 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     try:
         await pause.check(services.signals, approval.user_id)
     except Braked:
-        return await _changed(services.approvals, approval, mail_at=now + BRAKED_SECONDS)
+        return await _note(services.approvals, approval, mail_at=now + BRAKED_SECONDS)
     address = await services.profiles.address(approval.user_id)
     if not address:
-        return await _changed(
-            services.approvals, approval, mail_at=None, audit=(*approval.audit, _line(now, "not mailed: no address"))
-        )
+        return await _note(services.approvals, approval, _line(now, "not mailed: no address"), mail_at=None)
     token = new_token() if decided_by_link(approval) else None
-    claimed = await services.approvals.put(approval, _claim(approval, token, now))
-    if claimed is None:  # somebody else is at it, or it was decided this moment
-        return await services.approvals.get(approval.user_id, approval.id)
+    claimed, ours = await services.approvals.change(
+        approval, lambda record: _claim(record, token, now) if record.revision == approval.revision else None
+    )
+    if not ours:  # somebody else is at it, or it was decided this moment
+        return claimed
     try:
         await pause.check(services.signals, approval.user_id)
     except Braked:
@@ -105,22 +105,23 @@ def _claim(approval: Approval, token: str | None, now: float) -> Approval:
 
 
 async def _sent(approvals: Approvals, approval: Approval, now: float) -> Approval:
-    audit, half = _line(now, "mailed"), half_of_the_time(approval)
+    half = half_of_the_time(approval)
     next_mail = half if now < half and approval.mails < MOST_ATTEMPTS else None
-    while True:
-        mail_at = next_mail if approval.status == "pending" else None
-        noted = await _put(approvals, approval, mail_at=mail_at, audit=(*approval.audit, audit))
-        if noted:
-            return noted
-        approval = await approvals.get(approval.user_id, approval.id)
+    line = _line(now, "mailed")
+    return await _note(approvals, approval, line, mail_at=next_mail)
 
 
-async def _changed(approvals: Approvals, approval: Approval, **changes: Any) -> Approval:
-    return await _put(approvals, approval, **changes) or await approvals.get(approval.user_id, approval.id)
+async def _note(
+    approvals: Approvals, approval: Approval, line: str | None = None, *, mail_at: float | None
+) -> Approval:
+    """When it is mailed next: never, where it was decided meanwhile."""
 
+    def noted(record: Approval) -> Approval:
+        audit = (*record.audit, line) if line else record.audit
+        due = mail_at if record.status == "pending" else None
+        return record.model_copy(update={"mail_at": due, "audit": audit})
 
-async def _put(approvals: Approvals, approval: Approval, **changes: Any) -> Approval | None:
-    return await approvals.put(approval, approval.model_copy(update=changes))
+    return (await approvals.change(approval, noted))[0]
 
 
 def _line(now: float, what: str) -> str:

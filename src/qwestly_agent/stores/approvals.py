@@ -1,7 +1,7 @@
 """`agent_approvals`: what waits for a person, and what became of it. A record changes by compare-and-set alone."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -41,7 +41,19 @@ class Approvals:
             raise NotFound("There is no such approval.")
         return _approval(found)
 
-    async def put(self, before: Approval, after: Approval) -> Approval | None:
+    async def change(self, seen: Approval, change: Callable[[Approval], Approval | None]) -> tuple[Approval, bool]:
+        """Change the record as it stands now, by compare-and-set: the record after it, and whether this changed it.
+
+        `change` is handed the record, as `seen` first and as it is read again where somebody else was quicker, and
+        answers what it becomes, or None where it is to stay. What it raises is raised, and nothing is changed.
+        """
+        while after := change(seen):
+            if changed := await self._put(seen, after):
+                return changed, True
+            seen = await self.get(seen.user_id, seen.id)
+        return seen, False
+
+    async def _put(self, before: Approval, after: Approval) -> Approval | None:
         """The record with its new revision; None where it is no longer what it was."""
         old, new = _document(before), _document(after.model_copy(update={"revision": before.revision + 1}))
         changes = {name: value for name, value in new.items() if value != old.get(name)}
@@ -81,7 +93,7 @@ class Approvals:
     async def told(self, approval: Approval) -> None:
         """The model knows of it as it is here; what became of it since is news."""
         if approval.news:
-            await self.put(approval, approval.model_copy(update={"news": False}))
+            await self._put(approval, approval.model_copy(update={"news": False}))
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
         """What was decided stays, as the audit of what was done; it belongs to no conversation any more."""
@@ -93,10 +105,7 @@ class Approvals:
     async def scrub_memories(self, user_id: str, memory_ids: Collection[str]) -> None:
         """Of these no question says anything any more, whatever became of it."""
         for found in await self._find({"user_id": user_id, "kind": "memory"}, 0, None):
-            approval = found
-            while approval.shown.keys() & set(memory_ids):
-                after = _without(approval, memory_ids)
-                approval = await self.put(approval, after) or await self.get(user_id, approval.id)
+            await self.change(found, lambda record: _without(record, memory_ids))
 
     async def _find(self, query: Document, limit: int, after: float | None) -> list[Approval]:
         if after is not None:
@@ -105,8 +114,10 @@ class Approvals:
         return [_approval(each) async for each in found]
 
 
-def _without(approval: Approval, memory_ids: Collection[str]) -> Approval:
-    """What is shown of memories is one change each, in their order."""
+def _without(approval: Approval, memory_ids: Collection[str]) -> Approval | None:
+    """None where it shows none of these. What is shown of memories is one change each, in their order."""
+    if not approval.shown.keys() & set(memory_ids):
+        return None
     both = zip(approval.shown.items(), approval.preview.changes, strict=True)
     left = [each for each in both if each[0][0] not in memory_ids]
     preview = approval.preview.model_copy(update={"changes": tuple(change for _, change in left)})
