@@ -18,19 +18,15 @@ from qwestly_agent.stores import (
     memories,
     profiles,
     tool_calls,
-    usage,
 )
+from qwestly_agent.stores.user_data import COLLECTIONS, Expires
 
-_EXPIRES = IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0)
-"""Retention by TTL, in one place: the stores write the date, the server deletes."""
-
-INDEXES: dict[str, list[IndexModel]] = {
+_QUERIES: dict[str, list[IndexModel]] = {
     # By `_id`, which is made of user and conversation, a turn claims its conversation.
     conversations.CONVERSATIONS: [
         IndexModel([("user_id", ASCENDING), ("last_used", DESCENDING)], name="user_last_used"),
         # Of what is due to be read for what to remember.
         IndexModel([("extract_at", ASCENDING)], name="extract_at"),
-        _EXPIRES,
     ],
     conversations.MESSAGES: [
         # Unique: of two turns that both believe to hold a conversation only one can record its messages.
@@ -38,29 +34,23 @@ INDEXES: dict[str, list[IndexModel]] = {
             [("user_id", ASCENDING), ("conversation_id", ASCENDING), ("seq", ASCENDING)], name="order", unique=True
         ),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("id", ASCENDING)], name="message_id"),
-        _EXPIRES,
     ],
     tool_calls.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("at", DESCENDING)], name="user_at"),
         IndexModel([("tool", ASCENDING), ("outcome", ASCENDING), ("at", DESCENDING)], name="tool_outcome"),
-        _EXPIRES,
     ],
-    usage.COLLECTION: [_EXPIRES],
     approvals.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("created_at", DESCENDING)], name="queue"),
         IndexModel([("user_id", ASCENDING), ("updated_at", ASCENDING)], name="user_updated"),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("news", ASCENDING)], name="news"),
         IndexModel([("due_at", ASCENDING)], name="due"),
         IndexModel([("links", ASCENDING)], name="links"),
-        # Here `expires_at` is when a person's time is up.
-        IndexModel([("kept_until", ASCENDING)], name="kept_until", expireAfterSeconds=0),
     ],
     drafts.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("updated_at", ASCENDING)], name="user_updated"),
         IndexModel([("status", ASCENDING)], name="status"),
-        _EXPIRES,
     ],
-    extractions.COLLECTION: [IndexModel([("user_id", ASCENDING)], name="user"), _EXPIRES],
+    extractions.COLLECTION: [IndexModel([("user_id", ASCENDING)], name="user")],
     memories.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("salience", DESCENDING)], name="most_salient"),
         IndexModel([("user_id", ASCENDING), ("withdrawn_at", DESCENDING)], name="withdrawn"),
@@ -77,11 +67,14 @@ INDEXES: dict[str, list[IndexModel]] = {
         # Of what the nightly consolidation has not looked at.
         IndexModel([("consolidated", ASCENDING), ("user_id", ASCENDING)], name="consolidated"),
     ],
-    journal.COLLECTION: [
-        IndexModel([("user_id", ASCENDING), ("created", ASCENDING)], name="user_created"),
-        # None on what was undone, which is kept for good.
-        _EXPIRES,
-    ],
+    journal.COLLECTION: [IndexModel([("user_id", ASCENDING), ("created", ASCENDING)], name="user_created")],
+}
+
+INDEXES: dict[str, list[IndexModel]] = _QUERIES | {
+    # The stores write the date, the server deletes.
+    name: [*_QUERIES.get(name, ()), IndexModel([(kept.field, ASCENDING)], name=kept.field, expireAfterSeconds=0)]
+    for name, kept in COLLECTIONS.items()
+    if isinstance(kept, Expires)
 }
 
 

@@ -16,14 +16,12 @@ from pymongo.database import Database
 from pymongo.errors import ServerSelectionTimeoutError
 
 from infra.local.model_server import ModelServer, Reply
-from infra.mongo.indexes import INDEXES
 from qwestly_agent.account import erase
-from qwestly_agent.stores import docs, knowledge
+from qwestly_agent.stores import docs
 from qwestly_agent.stores.conversations import Claim, Conversations
 from qwestly_agent.stores.search import to_binary
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Load, Usage
-from qwestly_agent.stores.user_data import COLLECTIONS
 from tests.functions.approving import ONE, TWO, World
 from tests.mongo_rule import ACTIONS
 from tests.servers import USER, ChatServer, Client, until
@@ -56,12 +54,6 @@ def leave_traces(database: Database[dict[str, Any]], user_id: str) -> None:
 
 def counted(database: Database[dict[str, Any]], user_id: str) -> Counter[str]:
     return Counter({name: count for name in OURS if (count := database[name].count_documents({"user_id": user_id}))})
-
-
-def test_every_collection_of_ours_is_known_to_it() -> None:
-    indexed = INDEXES.keys() - {docs.COLLECTION, knowledge.COLLECTION}
-    assert set(COLLECTIONS) == OURS
-    assert indexed <= OURS
 
 
 def test_an_export_is_one_document_with_everything_of_the_user_and_nothing_of_others(

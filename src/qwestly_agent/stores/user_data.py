@@ -1,6 +1,6 @@
 """All that is ours about a user, whatever it is about: to be taken along, and to be erased."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
 from pymongo.asynchronous.database import AsyncDatabase
@@ -19,21 +19,39 @@ from qwestly_agent.stores import (
 )
 from qwestly_agent.stores.search import Document
 
-COLLECTIONS: tuple[str, ...] = (
-    conversations.CONVERSATIONS,
-    conversations.MESSAGES,
-    tool_calls.COLLECTION,
-    memories.COLLECTION,
-    extractions.COLLECTION,
-    journal.COLLECTION,
-    approvals.COLLECTION,
-    drafts.COLLECTION,
-    usage.COLLECTION,
-    autonomy.COLLECTION,
+
+@dataclass(frozen=True)
+class Expires:
+    """The server deletes a document once the date in this field has passed."""
+
+    field: str = "expires_at"
+
+
+@dataclass(frozen=True)
+class Stays:
+    """Kept until its user erases it, for this reason."""
+
+    reason: str
+
+
+COLLECTIONS: Mapping[str, Expires | Stays] = {
+    conversations.CONVERSATIONS: Expires(),
+    conversations.MESSAGES: Expires(),
+    tool_calls.COLLECTION: Expires(),
+    memories.COLLECTION: Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
+    extractions.COLLECTION: Expires(),
+    # What was undone loses its date: it is not done again.
+    journal.COLLECTION: Expires(),
+    # Here `expires_at` is when a person's time is up.
+    approvals.COLLECTION: Expires("kept_until"),
+    drafts.COLLECTION: Expires(),
+    usage.COLLECTION: Expires(),
+    autonomy.COLLECTION: Stays("One document a user: the level that they chose."),
     # Last: as long as it stands nothing of theirs begins, and what is erased stays so.
-    signals.COLLECTION,
-)
-"""Each document of these is of one user, and says of whom in `user_id`."""
+    signals.COLLECTION: Stays("One document a user: their brake stays on until they release it."),
+}
+"""Each collection whose documents are of one user, named in `user_id`, and how long they stay. Export, erasing and the
+TTL indexes go by it."""
 
 _SECRETS = ("task_token", "links")
 _NUMBERS = ("content_embedding", "vectors")

@@ -1,0 +1,123 @@
+"""No collection holds something of a user that is not exported, not erased, or kept for no stated time."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from infra.local.model_server import ModelServer, Reply
+from infra.mongo.indexes import INDEXES
+from qwestly_agent.stores import (
+    approvals,
+    autonomy,
+    conversations,
+    docs,
+    memories,
+    signals,
+    tool_calls,
+    usage,
+)
+from qwestly_agent.stores.user_data import COLLECTIONS, Expires
+from tests.mongo_rule import ACTIONS, MADE_BY_TESTS
+from tests.servers import ChatServer, Client
+
+ROOT = Path(__file__).parents[2]
+CANDIDATE_APPS = {name for name, actions in ACTIONS.items() if actions == {"find"}}
+LEFT_BY_A_CHAT = {
+    conversations.CONVERSATIONS,
+    conversations.MESSAGES,
+    tool_calls.COLLECTION,
+    usage.COLLECTION,
+    memories.COLLECTION,
+    approvals.COLLECTION,
+    autonomy.COLLECTION,
+    signals.COLLECTION,
+}
+
+
+@pytest.fixture
+def database(chat: ChatServer) -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        yield mongo[chat.settings.mongodb_database]
+
+
+def named_in_the_code() -> set[str]:
+    """Each collection that a line of the package or of a function takes from a database, by a constant or literally."""
+    found: set[str] = set()
+    for path in [*(ROOT / "src").rglob("*.py"), *(ROOT / "functions").rglob("*.py")]:
+        text = path.read_text(encoding="utf-8")
+        found.update(re.findall(r"""database\[["']([^"']+)["']\]""", text))
+        if constants := re.findall(r"database\[((?:\w+\.)?[A-Z_]+)\]", text):
+            of = path.relative_to(ROOT / "src") if path.is_relative_to(ROOT / "src") else path.relative_to(ROOT)
+            module: Any = import_module(".".join(of.with_suffix("").parts))
+            for name, _, constant in (each.rpartition(".") for each in constants):
+                found.add(getattr(getattr(module, name) if name else module, constant))
+    return found
+
+
+def of_user(database: Database[dict[str, Any]], user_id: str) -> Mapping[str, list[dict[str, Any]]]:
+    """Each document in which the user's id stands anywhere, by collection."""
+    found = {
+        name: [each for each in database[name].find() if user_id in repr(each)]
+        for name in database.list_collection_names()
+    }
+    return {name: documents for name, documents in found.items() if documents}
+
+
+def a_chat_with_everything(client: Client, model: ModelServer) -> None:
+    remember = {"type": "fact", "text": "Lives in Lisbon", "quote": "I live in Lisbon"}
+    model.script(Reply(tool_calls=[{"name": "remember", "arguments": remember}]), Reply(text="Noted."))
+    client.say("I live in Lisbon.")
+    wish = {"name": "work_mode", "value": "remote", "rationale": "You asked for it."}
+    model.script(Reply(tool_calls=[{"name": "update_preference", "arguments": wish}]), Reply(text="Please decide."))
+    client.say("I want to work remotely.")
+    client.request("PUT", "/api/autonomy", json={"level": "L2"})
+    client.request("POST", "/api/brake")
+    client.request("DELETE", "/api/brake")
+
+
+def test_every_collection_of_users_that_the_code_names_is_exported_and_erased() -> None:
+    assert named_in_the_code() - CANDIDATE_APPS - {docs.COLLECTION} <= COLLECTIONS.keys()
+
+
+def test_every_collection_that_the_database_lets_us_write_is_exported_and_erased() -> None:
+    writable = ACTIONS.keys() - CANDIDATE_APPS - MADE_BY_TESTS.keys() - {docs.COLLECTION}
+    assert COLLECTIONS.keys() == writable
+
+
+def test_every_collection_that_has_indexes_says_how_long_it_keeps() -> None:
+    assert INDEXES.keys() - {docs.COLLECTION} <= COLLECTIONS.keys()
+
+
+def test_what_a_chat_leaves_of_its_user_is_all_exported(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    a_chat_with_everything(client, model)
+    left = {name: len(documents) for name, documents in of_user(database, client.user_id).items()}
+    left = {name: count for name, count in left.items() if name not in CANDIDATE_APPS}
+    assert left.keys() >= LEFT_BY_A_CHAT
+    assert {name: count for name, count in client.get("/api/me/export")["counts"].items() if count} == left
+
+
+def test_what_a_chat_leaves_of_its_user_is_all_erased(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    a_chat_with_everything(client, model)
+    client.request("DELETE", "/api/me")
+    assert of_user(database, client.user_id).keys() <= CANDIDATE_APPS
+
+
+def test_what_expires_has_the_date_by_which_it_does(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    a_chat_with_everything(client, model)
+    for name, documents in of_user(database, client.user_id).items():
+        if isinstance(kept := COLLECTIONS.get(name), Expires):
+            # The laptop's server gives a date that was updated as text.
+            assert all(isinstance(each.get(kept.field), datetime | str) for each in documents), name
