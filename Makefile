@@ -10,11 +10,14 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-all check format lock build built deploy bench evals doctor smoke help
+.PHONY: run reset test test-all check format lock build built deploy bench evals doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
 	@$(BIN)/python -m infra.local
+
+reset: $(VENV)/run ## clear what make run kept on this machine: its database and logs
+	@$(BIN)/python -m infra.local.reset
 
 test: $(VENV)/ready ## the everyday tests: two minutes
 	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),20) $(PYTEST) -m "not thorough"
@@ -61,10 +64,10 @@ evals: $(VENV)/run ## ask the labelled claims: what is refused that is true, wha
 	@$(BIN)/python -m evals $(if $(KEEP),--keep)
 
 doctor: $(VENV)/run ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
-	@$(BIN)/python -m infra.doctor $(or $(STAGE),dev) $(if $(SPEND),--spend)
+	@$(BIN)/qwestly-agent doctor --stage $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
 smoke: $(VENV)/run ## walk through a deployed chat as a user who is nobody (STAGE=dev; SPEND=1 has the models answer)
-	@$(BIN)/python -m infra.smoke $(or $(STAGE),dev) $(if $(SPEND),--spend)
+	@$(BIN)/qwestly-agent smoke --stage $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -76,6 +79,8 @@ SAM := SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
 # pip says what it does, line by line, but not while it compiles, which it does on one processor.
 INSTALL = $(BIN)/python -m pip install --no-compile --require-hashes
+# The operators' command, qwestly-agent, over this checkout.
+COMMAND = $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 COMPILE = echo "Compiling…"; $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
 # Of its own: the SAM CLI pins an older boto3. Its list is complete, and pip's resolver refuses one of its extras.
@@ -99,6 +104,7 @@ $(VENV)/run: requirements/run.txt
 	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv"; exit 1; }
 	@echo "Installing what runs into $(VENV), once…"
 	@$(INSTALL) -r requirements/run.txt
+	@$(COMMAND)
 	@$(COMPILE)
 	@touch $@
 

@@ -1,19 +1,19 @@
-"""The operators' brake: `python -m infra.brake on | off | show [--user ID]`, for everybody where no user is named.
+"""The operators' brake, for everybody where no user is named.
 
-Needs the function's own settings in its environment. `on` waits until nothing runs, 30 seconds at most, prints the
-receipt, and exits with 1 where something could not be stopped.
+`on` waits until nothing runs, 30 seconds at most, prints the receipt, and exits with 1 where something could not be
+stopped.
 """
 
 import argparse
 import asyncio
-import sys
+from collections.abc import Mapping
 
+from infra.stages import database_settings
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS, PauseStatus, RunsOf
 from qwestly_agent.base.clock import system_clock
-from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import look_up, make_mongo_client
+from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
@@ -35,19 +35,12 @@ async def run(what: str, user_id: str, settings: Settings) -> PauseStatus:
         return await pause.status(signals, user_id)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m infra.brake", description=__doc__)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["on", "off", "show"], help=f"on waits up to {PATIENCE_SECONDS:g} seconds")
     parser.add_argument("--user", default=EVERYBODY, help="one user's id; everybody where it is left out")
-    arguments = parser.parse_args()
-    try:
-        settings = Settings.from_env().resolve(look_up)
-    except InvalidSettings as error:
-        parser.error(str(error))
-    told = asyncio.run(run(arguments.what, arguments.user, settings))
-    print(told.model_dump_json(indent=2))
-    return 1 if told.state == "partial" else 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    status = asyncio.run(run(arguments.what, arguments.user, database_settings(environment)))
+    print(status.model_dump_json(indent=2))
+    return 1 if status.state == "partial" else 0

@@ -1,21 +1,19 @@
 """Conversations that could not be read for what to remember.
 
-python -m infra.extractions list
-python -m infra.extractions again USER CONVERSATION        with quotes: an id may hold a |
-
-Needs the function's own settings in its environment. `list` prints a line of JSON for each that was set aside, with the
-kind of its last failure; the log has the rest. `again` has one read by the next sweep, with all its attempts before it.
+`list` prints a line of JSON for each that was set aside, with the kind of its last failure; the log has the rest.
+`again USER CONVERSATION` has one read by the next sweep, with all its attempts before it. An id that holds a | needs
+quotes.
 """
 
 import argparse
 import asyncio
 import json
-import sys
+from collections.abc import Mapping
 
+from infra.stages import WrongUsage, database_settings
 from qwestly_agent.base.clock import system_clock, to_datetime
-from qwestly_agent.base.errors import InvalidSettings, NotFound
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import look_up, make_mongo_client
+from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.due import Sweeps
 
@@ -37,30 +35,19 @@ async def again(settings: Settings, user_id: str, conversation_id: str) -> None:
         await Conversations(mongo[settings.mongodb_database]).read_again(user_id, conversation_id, system_clock())
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m infra.extractions", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("list", help="those that were set aside")
-    one = commands.add_parser("again", help="have one of them read by the next sweep")
-    one.add_argument("user", help="its user's id")
-    one.add_argument("conversation", help="its id")
-    arguments = parser.parse_args()
-    try:
-        settings = Settings.from_env().resolve(look_up)
-        if arguments.command == "list":
-            print("\n".join(asyncio.run(listed(settings))) or "None is set aside.")
-        else:
-            asyncio.run(again(settings, arguments.user, arguments.conversation))
-            print("The next sweep reads it.")
-    except InvalidSettings as error:
-        parser.error(str(error))
-    except NotFound as error:
-        print(error, file=sys.stderr)
-        return 1
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["list", "again"], help="those that were set aside; read one of them again")
+    parser.add_argument("user", nargs="?", help="the id of its user, for `again`")
+    parser.add_argument("conversation", nargs="?", help="its id, for `again`")
+
+
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    settings = database_settings(environment)
+    if arguments.what == "list":
+        print("\n".join(asyncio.run(listed(settings))) or "None is set aside.")
+    elif arguments.conversation:
+        asyncio.run(again(settings, arguments.user, arguments.conversation))
+        print("The next sweep reads it.")
+    else:
+        raise WrongUsage("again needs USER and CONVERSATION")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,17 +1,20 @@
-"""A stage as `samconfig.toml` deploys it: what it is called, and template.yaml with its parameters."""
+"""A stage as `samconfig.toml` deploys it: what it is called, template.yaml with its parameters, and its settings."""
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from infra.local.environment import ROOT, Template
+from infra.local.environment import ACCOUNT, CHAT, FUNCTION, ROOT, Template
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.bootstrap import look_up
 
 SAMCONFIG = ROOT / "samconfig.toml"
 
 
-class NoSuchStage(Exception):
-    """With a sentence for whoever typed its name."""
+class WrongUsage(Exception):
+    """With a sentence for whoever typed a command."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +24,11 @@ class Stage:
 
     @classmethod
     def load(cls, name: str, samconfig: Path = SAMCONFIG) -> Self:
-        """Raises `NoSuchStage`."""
+        """Raises `WrongUsage`."""
         configured = tomllib.loads(samconfig.read_text(encoding="utf-8"))
         stages = [each for each, commands in configured.items() if isinstance(commands, dict) and "deploy" in commands]
         if name not in stages:
-            raise NoSuchStage(f"{samconfig.name} has no stage {name!r}; there are {', '.join(stages)}.")
+            raise WrongUsage(f"{samconfig.name} has no stage {name!r}; there are {', '.join(stages)}.")
         given = configured[name]["deploy"]["parameters"]
         pairs = (each.split("=", 1) for each in given.get("parameter_overrides", []))
         # SAM takes quotes off, and without them cuts a value at its first space.
@@ -36,3 +39,20 @@ class Stage:
 
     def parameter(self, name: str) -> str:
         return str(self.template.parameters[name])
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables of all functions together, the chat's where several differ; without ARNs, for the account is
+        known to AWS alone."""
+        functions = [*(each for each in self.template.of_type(FUNCTION) if each != CHAT), CHAT]
+        variables = {name: value for each in functions for name, value in self.template.environment(each).items()}
+        return {name: value for name, value in variables.items() if ACCOUNT not in value}
+
+
+def database_settings(environment: Mapping[str, str], *others: str) -> Settings:
+    """Of the database, and these: references among the rest may lead to secrets that are not there yet.
+
+    Raises `InvalidSettings`.
+    """
+    names = ("MONGODB_URI", "MONGODB_DATABASE", *others)
+    return Settings.from_env({name: environment.get(name, "") for name in names}).resolve(look_up)

@@ -1,18 +1,17 @@
-"""What is kept about one user, on their behalf: `python -m infra.users export | erase USER`, with quotes for the |.
+"""What is kept about one user, on their behalf. An id that holds a | needs quotes.
 
 For somebody who asked for it outside of the chat, and cannot sign in: what GET /api/me/export and DELETE /api/me do.
-Needs the function's own settings in its environment. `erase` stops what runs, tells executions that wait, and prints
-how many documents went, by collection; what the candidate app keeps is erased there. Where nothing is kept both exit
-with 1: an id that was mistyped.
+`erase` stops what runs, tells executions that wait, and prints how many documents went, by collection; what the
+candidate app keeps is erased there. Where nothing is kept both exit with 1: an id that was mistyped.
 """
 
 import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Mapping
 
 from qwestly_agent.account import erase, export
-from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
 
@@ -34,19 +33,15 @@ async def run(what: str, user_id: str, settings: Settings) -> str:
         await services.close()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m infra.users", description=__doc__)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["export", "erase"], help="as one JSON document; for good")
     parser.add_argument("user", help="the user's id")
-    arguments = parser.parse_args()
+
+
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     try:
-        print(asyncio.run(run(arguments.what, arguments.user, Settings.from_env())))
-    except InvalidSettings as error:
-        parser.error(str(error))
+        print(asyncio.run(run(arguments.what, arguments.user, Settings.from_env(environment))))
     except NothingKept:
-        sys.exit(f"Nothing is kept about {arguments.user}.")
+        print(f"Nothing is kept about {arguments.user}.", file=sys.stderr)
+        return 1
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

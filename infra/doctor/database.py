@@ -11,7 +11,7 @@ from pymongo.errors import OperationFailure
 
 from infra.doctor.findings import Finding, Findings, look, note, right, wrong
 from infra.doctor.patient import Patient
-from infra.mongo.__main__ import NOT_ALLOWED, ROLE, bearable, missing_fields, missing_indexes, missing_search_indexes
+from infra.mongo.command import NOT_ALLOWED, ROLE, bearable, missing_fields, missing_indexes, missing_search_indexes
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
@@ -138,6 +138,6 @@ def _by_place(them: set[Right]) -> list[tuple[str, str]]:
 
 async def check_brake(database: Database) -> Findings:
     if await Signals(database).brake(EVERYBODY):
-        yield wrong("brake", "everybody's is on: nothing runs for anybody (python -m infra.brake off)")
+        yield wrong("brake", "everybody's is on: nothing runs for anybody (qwestly-agent brake off)")
     else:
         yield right("brake", "everybody's is off")

@@ -6,6 +6,7 @@ No part outlives this process, however it ends: each watches a pipe of which onl
 """
 
 import contextlib
+import fcntl
 import json
 import os
 import signal
@@ -21,6 +22,7 @@ from typing import NoReturn
 
 from infra.local.environment import (
     API_PATH,
+    CHAT,
     DEMO_DATABASE,
     DEMO_USER,
     ROOT,
@@ -30,15 +32,15 @@ from infra.local.environment import (
     is_local,
     new_secret,
 )
+from infra.local.reset import KEPT, locked
 from infra.local.serving import listen
 from infra.local.tokens import demanded, mint
 from qwestly_agent.base.settings import is_reference
 
-LOGS = ROOT / ".local" / "logs"
+LOGS = KEPT / "logs"
 START_SECONDS = 60
 STOP_SECONDS = 8
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-CHAT = "ChatFunction"
 CHAT_FUNCTION, DATABASE, MODEL_SERVER = "chat function", "database", "model server"
 DEFAULT_PORT = "8000"
 
@@ -328,7 +330,8 @@ def _ignore_signals() -> None:
 def main() -> None:
     _stop_on_signals()
     try:
-        run(plan(os.environ))
+        with locked(fcntl.LOCK_SH):
+            run(plan(os.environ))
     except KeyboardInterrupt:
         print("\nStopped.")
     except CannotRun as error:

@@ -6,13 +6,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from infra.local.environment import ROOT
+from infra.local.reset import KEPT
 from infra.local.serving import listen
 
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--port", type=int, default=27017)
-    arguments.add_argument("--data", default=str(ROOT / ".local" / "data"), help="a folder, or `memory`")
+    arguments.add_argument("--data", default=str(KEPT / "data"), help="a folder, or `memory`")
     given = arguments.parse_args()
     listen(given.port).close()  # says in a sentence that the port is taken; the server itself says it in a stack
     # The server refuses to start beside a living process whose number stands in this file, which by default is one for

@@ -30,6 +30,7 @@ PSEUDO_PARAMETERS = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 FUNCTION, MACHINE = "AWS::Serverless::Function", "AWS::Serverless::StateMachine"
+CHAT = "ChatFunction"
 KEY, ALIAS, SCHEDULE = "AWS::KMS::Key", "AWS::KMS::Alias", "AWS::Scheduler::Schedule"
 
 VARIABLES: dict[str, str] = {

@@ -1,34 +1,49 @@
-"""Fires a schedule of the running stack now: `python -m infra.local.fire NAME`; without one, lists them."""
+"""Fire schedules of the stack that runs on this machine, one after the other; without a name, list them.
 
+PORT says where its page is (8000).
+"""
+
+import argparse
 import json
-import os
 import sys
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from typing import Any
 
 
-def ask(path: str, method: str) -> Any:
-    url = f"http://127.0.0.1:{os.environ.get('PORT') or '8000'}/local/{path}"
+class NotFired(Exception):
+    """With a sentence for whoever typed the name."""
+
+
+def ask(port: str, path: str, method: str) -> Any:
+    """Raises `NotFired`."""
+    url = f"http://127.0.0.1:{port}/local/{path}"
     try:
         with urllib.request.urlopen(urllib.request.Request(url, method=method)) as answer:
             return json.load(answer)
     except urllib.error.HTTPError as error:
-        sys.exit(json.load(error)["error"]["message"])
+        raise NotFired(json.load(error)["error"]["message"]) from None
     except urllib.error.URLError as error:
-        sys.exit(f"Nothing answers at {url}: {error.reason}. Is `make run` running?")
+        raise NotFired(f"Nothing answers at {url}: {error.reason}. Is `make run` running?") from None
 
 
-def main(names: list[str]) -> None:
-    if not names:
-        for schedule in ask("schedules", "GET")["items"]:
-            print(f"{schedule['name']}   {schedule['expression']}   {schedule['target']}")
-    for name in names:
-        answer = ask(f"schedules/{name}", "POST")
-        print(json.dumps(answer["answer"]))
-        if answer["failed"]:
-            sys.exit(1)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a schedule's name")
 
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    port = environment.get("PORT") or "8000"
+    try:
+        if not arguments.names:
+            for schedule in ask(port, "schedules", "GET")["items"]:
+                print(f"{schedule['name']}   {schedule['expression']}   {schedule['target']}")
+        for name in arguments.names:
+            answer = ask(port, f"schedules/{name}", "POST")
+            print(json.dumps(answer["answer"]))
+            if answer["failed"]:
+                return 1
+    except NotFired as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0

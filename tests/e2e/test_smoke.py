@@ -11,7 +11,7 @@ import pytest
 
 from infra.local.aws import AwsServer
 from infra.smoke import paths, routes
-from infra.smoke.__main__ import LOCAL_ORIGIN, STEPS, place_of_stage, walk
+from infra.smoke.command import LOCAL_ORIGIN, STEPS, place_of_stage, walk
 from infra.smoke.visit import Failed, Place, Visit
 from infra.stages import Stage
 from tests.e2e.processes import Stack, python, started
@@ -47,7 +47,7 @@ def place(stack: Stack) -> Place:
 
 def test_a_stack_that_works_passes_every_step_and_nothing_is_left_of_the_visit(stack: Stack) -> None:
     arguments = (stack.url, "--spend", "--approve-url", f"{stack.url}/approve")
-    with started(*python("infra.smoke", *arguments)) as smoke:
+    with started(*python("infra", "smoke", *arguments)) as smoke:
         assert smoke.wait(WALK_SECONDS) == 0, smoke.said
     assert Walked(True, smoke.said.splitlines()).marks() == dict.fromkeys(STEPS, "ok")
     assert re.search(r"leaving .* documents erased, none left", smoke.said)
@@ -74,7 +74,7 @@ def test_nothing_is_spent_unless_it_is_asked_for(stack: Stack, place: Place) -> 
 
 
 def test_what_fails_ends_with_one_and_hides_nothing_that_comes_after_it(stack: Stack) -> None:
-    with started(*python("infra.smoke", stack.url, "--origin", "https://other.example")) as smoke:
+    with started(*python("infra", "smoke", stack.url, "--origin", "https://other.example")) as smoke:
         assert smoke.wait(WALK_SECONDS) == 1
     marks = Walked(False, smoke.said.splitlines()).marks()
     assert [name for name, mark in marks.items() if mark == "FAILED"] == ["CORS"]

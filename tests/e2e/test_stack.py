@@ -1,5 +1,7 @@
 """What `make run` starts, over HTTP: one origin, the demo question, every event as it happens, and a clean end."""
 
+import fcntl
+import os
 import subprocess
 from collections.abc import Iterator
 
@@ -44,6 +46,14 @@ def test_the_one_address_serves_page_widget_health_status_and_token(client: Clie
     document = client.http.get(f"{client.url}/api/openapi.json").json()
     assert "/api/chat" in document["paths"]
     assert "/api/chat" in client.http.get(f"{client.url}/api/docs").text
+
+
+@pytest.mark.usefixtures("stack")
+def test_while_it_runs_what_it_keeps_cannot_be_held_by_whoever_would_clear_it() -> None:
+    folder = os.open(ROOT / ".local", os.O_RDONLY)
+    with pytest.raises(BlockingIOError):
+        fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    os.close(folder)
 
 
 def test_what_is_not_there_is_said_in_the_one_shape(client: Client) -> None:

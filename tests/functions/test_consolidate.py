@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infra.consolidations import run as command
 from infra.local import model_server
 from infra.local.model_brain import embedding
 from infra.local.model_server import ModelServer, Reply
+from infra.memories import run as command
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.settle import settle

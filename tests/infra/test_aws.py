@@ -713,7 +713,7 @@ def test_the_page_shows_outbox_workflows_and_schedules_and_fires_one(http: httpx
 
 def test_a_schedule_is_fired_from_the_command_line(http: httpx2.Client) -> None:
     def fire(*names: str) -> Process:
-        with started(*python("infra.local.fire", *names), PORT=str(http.base_url.port)) as process:
+        with started(*python("infra", "fire", *names), PORT=str(http.base_url.port)) as process:
             process.wait()
             return process
 

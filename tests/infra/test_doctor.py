@@ -23,7 +23,7 @@ from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure
 
-from infra.doctor.__main__ import EVERYWHERE, OF_A_STAGE, SPENDING, examine, main
+from infra.doctor.command import EVERYWHERE, OF_A_STAGE, SPENDING, examine, main
 from infra.doctor.database import rights, wanted_rights
 from infra.doctor.findings import Finding, look, table
 from infra.doctor.patient import Patient
@@ -31,7 +31,7 @@ from infra.local import model_server
 from infra.local.aws import AwsServer, definition_of
 from infra.local.environment import FUNCTION, SCHEDULE, Template
 from infra.local.model_server import ModelServer, Reply
-from infra.mongo.__main__ import SAMPLE, apply, atlas_role
+from infra.mongo.command import SAMPLE, apply, atlas_role
 from infra.mongo.indexes import ASSUMED
 from infra.stages import Stage
 from qwestly_agent.base.settings import Settings
@@ -385,7 +385,7 @@ def a_field_that_the_candidate_app_renamed(deployed: Deployed) -> Iterator[list[
 def a_brake_that_is_on(deployed: Deployed) -> Iterator[list[str]]:
     brakes = deployed.database["agent_signals"]
     brakes.insert_one({"_id": "everybody", "user_id": "everybody", "brake": {"since": 1.0}})
-    yield ["brake: everybody's is on: nothing runs for anybody (python -m infra.brake off)"]
+    yield ["brake: everybody's is on: nothing runs for anybody (qwestly-agent brake off)"]
     brakes.delete_one({"_id": "everybody"})
 
 
@@ -769,7 +769,7 @@ def test_the_role_that_atlas_is_given_is_the_one_that_is_looked_for() -> None:
 def typed(
     deployed: Deployed, mongo: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, str]]:
-    """`python -m infra.doctor …`: its exit code, and what it prints."""
+    """`qwestly-agent doctor …`: its exit code, and what it prints."""
     monkeypatch.setattr("infra.doctor.models.PRICES_NOTED", datetime.now(UTC).date())
 
     def typed(*arguments: str, **environment: str) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from pymongo.errors import OperationFailure
 from pymongo.operations import SearchIndexModel
 
 from infra.local.model_server import ModelServer
-from infra.mongo.__main__ import apply, check
+from infra.mongo.command import apply, check
 from infra.mongo.indexes import INDEXES, SEARCH_INDEXES
 from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from qwestly_agent.bootstrap import make_embeddings
@@ -47,7 +47,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(mongodb_uri: str, database_name: str, model: ModelServer) -> Run:
-    """`python -m infra.mongo …`, as an operator types it."""
+    """`qwestly-agent mongo …`, as an operator types it."""
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
@@ -58,7 +58,7 @@ def run(mongodb_uri: str, database_name: str, model: ModelServer) -> Run:
     }
 
     def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "infra.mongo", *arguments]
+        command = [sys.executable, "-m", "infra", "mongo", *arguments]
         return subprocess.run(command, env={**environment, **changes}, cwd=ROOT, capture_output=True, text=True)
 
     return run
@@ -111,7 +111,8 @@ def test_a_folder_that_is_not_there_is_a_failure_in_one_sentence(run: Run, tmp_p
 @pytest.mark.thorough
 def test_what_is_missing_in_the_environment_is_said_in_one_sentence(run: Run) -> None:
     failed = run("check", MONGODB_URI="")
-    assert (failed.returncode, failed.stderr) == (1, "Missing in the environment: MONGODB_URI.\n")
+    assert failed.returncode == 2
+    assert failed.stderr.endswith("error: Missing in the environment: MONGODB_URI.\n")
 
 
 @pytest.mark.thorough

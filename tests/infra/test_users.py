@@ -18,7 +18,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(chat: ChatServer) -> Run:
-    """`python -m infra.users …`, as an operator types it."""
+    """`qwestly-agent users …`, as an operator types it."""
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
@@ -29,7 +29,7 @@ def run(chat: ChatServer) -> Run:
     }
 
     def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "infra.users", *arguments]
+        command = [sys.executable, "-m", "infra", "users", *arguments]
         return subprocess.run(command, env={**environment, **changes}, cwd=ROOT, capture_output=True, text=True)
 
     return run

@@ -12,7 +12,7 @@ from pymongo.errors import ConnectionFailure
 
 from infra.local.demo import person
 from infra.local.environment import DEMO_USER, ROOT, is_local
-from infra.mongo.__main__ import apply
+from infra.mongo.command import apply
 from infra.mongo.ingest import ingest, sections_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client

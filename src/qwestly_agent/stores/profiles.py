@@ -1,6 +1,6 @@
 """Tier 1: what the candidate app keeps about a user, read by an allow-list of fields.
 
-The collections are the candidate app's; `python -m infra.mongo check` tells which of these fields are not in them.
+The collections are the candidate app's; `qwestly-agent mongo check` tells which of these fields are not in them.
 """
 
 import asyncio

@@ -211,7 +211,7 @@ class Searchable:
             found = await cursor.to_list()
         except OperationFailure as error:
             # A server without this stage, or an index without a filter field: neither mends itself while this process
-            # lives, and `python -m infra.mongo check` tells the operator.
+            # lives, and `qwestly-agent mongo check` tells the operator.
             if _CANNOT.search(str(error)):
                 self._cannot.add(stage)
             return None

@@ -1,16 +1,15 @@
-"""A walk through a deployed chat, as a user who is nobody: `python -m infra.smoke URL | STAGE [--spend]`.
+"""A walk through a deployed chat, as a user who is nobody: by its URL, or by --stage.
 
-With a stage of samconfig.toml the addresses are its stack's outputs, and the secret is read in Parameter Store. With a
-URL the secret is QWESTLY_AGENT_SHARED_SECRET, a value or a reference; `--approve-url` and `--origin` say the rest.
-`--spend` also has the models answer, for some cents: in both protocols, from the three tiers, with something remembered
+With a stage the addresses are its stack's outputs, and the secret is read in Parameter Store. With a URL the secret is
+QWESTLY_AGENT_SHARED_SECRET, a value or a reference; --approve-url and --origin say the rest.
+--spend also has the models answer, for some cents: in both protocols, from the three tiers, with something remembered
 and recalled, a card up to its question, an About section, and a change that is asked for and answered with a no.
 
-Prints a line a step with its milliseconds, and what its turns cost; erases what it left, and exits with 1 where a step
-failed.
+Prints a line for each step with its milliseconds, and what its turns cost; erases what it left, and exits with 1 where
+a step failed.
 """
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -21,7 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from infra.smoke import paths, routes
 from infra.smoke.visit import Failed, NotTried, Place, Visit
-from infra.stages import NoSuchStage, Stage
+from infra.stages import Stage, WrongUsage
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.settings import is_reference
 from qwestly_agent.bootstrap import AWS, look_up
@@ -108,27 +107,23 @@ def _current(secrets: str) -> str:
     return secrets.split(",")[0].strip()
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m infra.smoke", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("where", help="a URL, or a stage of samconfig.toml")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("url", nargs="?", help="of the chat, where no stage is named")
     parser.add_argument("--approve-url", default="", help="of the approval pages, with /approve")
     parser.add_argument("--origin", default=LOCAL_ORIGIN, help=f"of a page that may call it ({LOCAL_ORIGIN})")
     parser.add_argument("--spend", action="store_true", help="let the models answer, for some cents")
-    given = parser.parse_args()
+
+
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    if bool(arguments.url) == bool(arguments.stage):
+        raise WrongUsage("name a URL, or a stage with --stage")
     try:
-        if "://" in given.where:
-            place = place_of_url(given.where, given.approve_url, given.origin, os.environ)
+        if arguments.stage:
+            place = place_of_stage(Stage.load(arguments.stage), AWS().client)
         else:
-            place = place_of_stage(Stage.load(given.where), AWS().client)
-    except (NoSuchStage, InvalidSettings) as error:
-        parser.error(str(error))
+            place = place_of_url(arguments.url, arguments.approve_url, arguments.origin, environment)
     except (ClientError, BotoCoreError, LookupError) as error:
-        parser.error(f"The stack's outputs cannot be read: {type(error).__name__}")
+        print(f"The stack's outputs cannot be read: {type(error).__name__}", file=sys.stderr)
+        return 1
     with httpx2.Client(timeout=PATIENCE_SECONDS) as http:
-        return 0 if walk(Visit(place, http, given.spend)) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        return 0 if walk(Visit(place, http, arguments.spend)) else 1

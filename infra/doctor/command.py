@@ -1,4 +1,4 @@
-"""What is right with a stage and what is not, in one table: `python -m infra.doctor [STAGE] [--spend]`.
+"""What is right with a stage and what is not, in one table.
 
 With a stage of samconfig.toml it takes the settings from the deployed functions; without one, from the environment, and
 looks at nothing in AWS but the references in it. It reads only. `--spend` also asks each model for words, for a tool
@@ -29,7 +29,7 @@ from infra.doctor.services import (
     check_parameters,
     check_schedules,
 )
-from infra.stages import NoSuchStage, Stage
+from infra.stages import Stage
 from qwestly_agent.bootstrap import AWS, look_up
 
 EVERYWHERE: Mapping[str, Check] = {
@@ -70,20 +70,15 @@ async def run(stage: str, *, spend: bool) -> list[Finding]:
     return await examine(patient, spend=spend)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m infra.doctor", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("stage", nargs="?", default="", help="of samconfig.toml; without it, this environment")
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spend", action="store_true", help="ask each model, make an embedding, write to nobody")
-    arguments = parser.parse_args()
+
+
+def command(arguments: argparse.Namespace, _environment: Mapping[str, str]) -> int:
     try:
         findings = asyncio.run(run(arguments.stage, spend=arguments.spend))
-    except (NoSuchStage, NotThere) as error:
-        parser.error(str(error))
+    except NotThere as error:
+        print(error, file=sys.stderr)
+        return 1
     print(table(findings))
     return 1 if any(each.mark == "WRONG" for each in findings) else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

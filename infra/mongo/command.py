@@ -1,11 +1,12 @@
-"""`check`, `apply`, `ingest` and `role` for the database that MONGODB_URI names.
+"""The database that MONGODB_URI names.
 
-python -m infra.mongo check            what is missing: indexes, filter fields, the fields we assume; changes nothing
-python -m infra.mongo apply            make our indexes; never touches what is not ours
-python -m infra.mongo role             print roles.json as Atlas's API takes it, for the database MONGODB_DATABASE
-python -m infra.mongo ingest FOLDER    bring FOLDER's Markdown into qwestly_docs, and take out what is gone from it
+check            what is missing: indexes, filter fields, the fields we assume; changes nothing
+apply            make our indexes; never touches what is not ours
+role             print roles.json as Atlas's API takes it, for the database MONGODB_DATABASE
+ingest FOLDER    bring FOLDER's Markdown into qwestly_docs, and take out what is gone from it
 
-The agent's own database user (roles.json) may ingest; check and apply need one that may list and create indexes.
+The agent's own database user (roles.json) may ingest. Check and apply need one that may list and create indexes: they
+take ADMIN_MONGODB_URI where it is set.
 """
 
 import argparse
@@ -13,21 +14,19 @@ import asyncio
 import json
 import os
 import re
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from openai import DefaultAsyncHttpx2Client
 from pymongo.asynchronous.database import AsyncDatabase
-from pymongo.errors import ConnectionFailure, OperationFailure
+from pymongo.errors import OperationFailure
 from pymongo.operations import SearchIndexModel
 
 from infra.mongo.indexes import ASSUMED, INDEXES, SEARCH_INDEXES, Assumed, VectorIndex, WordsIndex
 from infra.mongo.ingest import ingest, sections_of
-from qwestly_agent.base.errors import InvalidSettings, Unavailable
-from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
+from infra.stages import WrongUsage, database_settings
+from qwestly_agent.bootstrap import make_embeddings, make_mongo_client
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 
@@ -37,8 +36,6 @@ SAMPLE = 200
 """Documents of a collection that is not ours that `check` looks at."""
 NOT_ALLOWED = (13, 8000)
 """The codes of MongoDB and of Atlas for what a user may not do."""
-CONCERNING = ("MONGODB_URI", "MONGODB_DATABASE", "OPENAI_API_KEY", "EMBEDDINGS_BASE_URL")
-"""The settings that are read. References among the others may lead to secrets that are not there yet."""
 EXACTLY = "searches compare exactly"
 NOTHING_TO_SAY = "empty, so nothing can be said about its fields"
 
@@ -143,46 +140,33 @@ def atlas_role(database: str) -> dict[str, Any]:
     return {"roleName": role["createRole"], "actions": actions, "inheritedRoles": []}
 
 
-async def main(arguments: argparse.Namespace) -> int:
-    if arguments.command == "role":
-        print(json.dumps(atlas_role(os.environ.get("MONGODB_DATABASE") or PRODUCTION), indent=2))
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["check", "apply", "role", "ingest"])
+    parser.add_argument("folder", nargs="?", type=Path, help="of Markdown, for `ingest`")
+
+
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    if arguments.what == "role":
+        print(json.dumps(atlas_role(environment.get("MONGODB_DATABASE") or PRODUCTION), indent=2))
         return 0
-    settings = Settings.from_env({name: os.environ.get(name, "") for name in CONCERNING}).resolve(look_up)
+    if arguments.what == "ingest" and not (arguments.folder and arguments.folder.is_dir()):
+        raise WrongUsage(f"ingest needs a folder that is there, and not {arguments.folder}")
+    said = asyncio.run(run(arguments.what, arguments.folder, environment))
+    print("\n".join(said) or "Everything is in place.")
+    return 1 if arguments.what == "check" and said else 0
+
+
+async def run(what: str, folder: Path, environment: Mapping[str, str]) -> list[str]:
+    """What `check`, `apply` or `ingest` has to say. Raises `InvalidSettings`."""
+    admin = "" if what == "ingest" else os.environ.get("ADMIN_MONGODB_URI", "")
+    given = {**environment, "MONGODB_URI": admin} if admin else environment
+    settings = database_settings(given, *(("OPENAI_API_KEY", "EMBEDDINGS_BASE_URL") if what == "ingest" else ()))
     async with make_mongo_client(settings.mongodb_uri) as mongo, DefaultAsyncHttpx2Client() as http:
         database = mongo[settings.mongodb_database]
-        match arguments.command:
+        match what:
             case "check":
-                said = await check(database)
-                problems = len(said)
+                return await check(database)
             case "apply":
-                said, problems = await apply(database), 0
+                return await apply(database)
             case _:
-                said, problems = (
-                    await ingest(sections_of(arguments.folder), Docs.of(database), make_embeddings(settings, http)),
-                    0,
-                )
-    print("\n".join(said) or "Everything is in place.")
-    return 1 if problems else 0
-
-
-def _folder(name: str) -> Path:
-    if not (folder := Path(name)).is_dir():
-        raise argparse.ArgumentTypeError(f"there is no folder {name}")
-    return folder
-
-
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    commands.add_parser("check")
-    commands.add_parser("apply")
-    commands.add_parser("role")
-    commands.add_parser("ingest").add_argument("folder", type=_folder)
-    try:
-        sys.exit(asyncio.run(main(parser.parse_args())))
-    except (InvalidSettings, Unavailable) as error:
-        sys.exit(str(error))
-    except ConnectionFailure:
-        sys.exit("The database at MONGODB_URI cannot be reached.")
-    except OperationFailure as error:
-        sys.exit(f"The database refused: {(error.details or {}).get('errmsg', error.code)}")
+                return await ingest(sections_of(folder), Docs.of(database), make_embeddings(settings, http))

@@ -1,17 +1,17 @@
-"""What was consolidated of a user's memories: `python -m infra.consolidations list | undo --user ID [--run ID]`.
+"""What was consolidated of a user's memories.
 
-Needs the function's own settings in its environment. `undo` restores what was before that run, except what was
-forgotten or superseded since, and prints the memories that hold again; its pairs are never joined again.
+`undo` restores what was before that run, except what was forgotten or superseded since, and prints the memories that
+hold again; its pairs are never joined again.
 """
 
 import argparse
 import asyncio
 import json
-import sys
+from collections.abc import Mapping
 from typing import Any
 
+from infra.stages import WrongUsage
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import AgentError, InvalidSettings
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.memory.consolidation import undo
@@ -38,24 +38,15 @@ def shown(run: Run) -> dict[str, Any]:
     }
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m infra.consolidations", description=__doc__)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["list", "undo"], help="the runs of a user, oldest first, or take one back")
     parser.add_argument("--user", required=True, help="the user's id")
     parser.add_argument("--run", default="", help="the run's id, to undo it")
-    arguments = parser.parse_args()
+
+
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if arguments.what == "undo" and not arguments.run:
-        parser.error("undo needs --run")
-    try:
-        told = asyncio.run(run(arguments.what, arguments.user, arguments.run, Settings.from_env()))
-    except InvalidSettings as error:
-        parser.error(str(error))
-    except AgentError as error:
-        print(error.message, file=sys.stderr)
-        return 1
-    print(json.dumps(told, indent=2))
+        raise WrongUsage("undo needs --run")
+    shown = asyncio.run(run(arguments.what, arguments.user, arguments.run, Settings.from_env(environment)))
+    print(json.dumps(shown, indent=2))
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,70 @@
+"""What operators type, from a checkout.
+
+Settings come from the environment, or with --stage from template.yaml and samconfig.toml as they are in this checkout.
+References to secrets are read with the rights of whoever types.
+
+Exit codes: 0 done; 1 it failed or did not hold; 2 wrong usage, or a setting is missing.
+"""
+
+import argparse
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+COMMANDS = {
+    "brake": ("infra.brake", "stop everything of everybody or of one user, and let it run again"),
+    "users": ("infra.users", "export or erase what is kept about one user"),
+    "mongo": ("infra.mongo.command", "indexes, the database role, and the pages about Qwestly"),
+    "memories": ("infra.memories", "what was merged of a user's memories, and how to take it back"),
+    "extractions": ("infra.extractions", "conversations that could not be read for what to remember"),
+    "doctor": ("infra.doctor.command", "tell what is right with a stage and what is not"),
+    "smoke": ("infra.smoke.command", "walk through a deployed chat as a user who is nobody"),
+    "fire": ("infra.local.fire", "fire a schedule of the stack that runs on this machine"),
+}
+"""Each with its module, which has `add_arguments(parser)` and `command(arguments, environment)`, and what it is for."""
+WITHOUT_STAGE = {"fire"}
+
+
+def main() -> int:
+    layout: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter}
+    parser = argparse.ArgumentParser(prog="qwestly-agent", description=__doc__, **layout)
+    commands = parser.add_subparsers(dest="name", metavar="COMMAND", required=True)
+    chosen, module = parser, None
+    for name, (path, summary) in COMMANDS.items():
+        if sys.argv[1:2] != [name]:
+            commands.add_parser(name, help=summary)
+            continue
+        # No other: they take long to import.
+        module = import_module(path)
+        chosen = commands.add_parser(name, help=summary, description=module.__doc__, **layout)
+        module.add_arguments(chosen)
+        if name not in WITHOUT_STAGE:
+            chosen.add_argument("--stage", help="of samconfig.toml; without it, the environment's settings")
+    arguments = parser.parse_args()
+    assert module, "The parser takes no other command."
+    return _run(module, arguments, chosen)
+
+
+def _run(module: Any, arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from pymongo.errors import ConnectionFailure, OperationFailure
+
+    from infra.stages import Stage, WrongUsage
+    from qwestly_agent.base.errors import AgentError, InvalidSettings
+
+    try:
+        stage = getattr(arguments, "stage", None)
+        return module.command(arguments, Stage.load(stage).environment if stage else os.environ)
+    except (InvalidSettings, WrongUsage) as error:
+        parser.error(str(error))
+    except AgentError as error:
+        print(error.message, file=sys.stderr)
+    except ConnectionFailure:
+        print("The database at MONGODB_URI cannot be reached.", file=sys.stderr)
+    except OperationFailure as error:
+        print(f"The database refused: {(error.details or {}).get('errmsg', error.code)}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+"""Clear what the stack keeps on this machine: `make reset`. Refuses while a stack runs."""
+
+import fcntl
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from infra.local.environment import ROOT
+
+KEPT = ROOT / ".local"
+
+
+@contextmanager
+def locked(how: int) -> Iterator[None]:
+    """Hold what is kept with `flock`, until the process ends at the latest. Raises `BlockingIOError`."""
+    KEPT.mkdir(exist_ok=True)
+    folder = os.open(KEPT, os.O_RDONLY)
+    try:
+        fcntl.flock(folder, how)
+        yield
+    finally:
+        os.close(folder)
+
+
+def main() -> None:
+    try:
+        # Each stack that runs holds it with LOCK_SH.
+        with locked(fcntl.LOCK_EX | fcntl.LOCK_NB):
+            shutil.rmtree(KEPT)
+    except BlockingIOError:
+        sys.exit("The stack runs: end it before its data is cleared.")
+    print("Cleared. The next `make run` begins anew.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,167 @@
+"""The operators' command: what it offers, its exit codes, and where its settings come from."""
+
+import fcntl
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from pymongo import MongoClient
+
+from infra.__main__ import COMMANDS, WITHOUT_STAGE
+from infra.local.aws import AwsServer
+from infra.local.environment import MACHINE, ROOT
+from infra.stages import Stage
+from tests.servers import mongo_server
+
+pytestmark = pytest.mark.thorough
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture
+def run() -> Run:
+    def run(*typed: str, options: tuple[str, ...] = (), **given: str) -> "subprocess.CompletedProcess[str]":
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}", **given}
+        command = [sys.executable, *options, "-m", "infra", *typed]
+        return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+
+    return run
+
+
+def test_the_script_that_is_installed_is_this_command() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    module, _, function = scripts["qwestly-agent"].partition(":")
+    assert callable(getattr(import_module(module), function))
+
+
+def test_help_lists_each_command_without_importing_what_they_need(run: Run) -> None:
+    said = run("--help", options=("-X", "importtime"))
+    assert said.returncode == 0
+    assert [
+        name for name in COMMANDS if f"\n    {name} " not in said.stdout and f"\n    {name}\n" not in said.stdout
+    ] == []
+    assert [each for each in ("pydantic_ai", "pymongo", "qwestly_agent", "yaml") if each in said.stderr] == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_tells_what_it_takes(run: Run, name: str) -> None:
+    said = run(name, "--help")
+    assert (said.returncode, said.stderr) == (0, "")
+    assert said.stdout.startswith(f"usage: qwestly-agent {name} ")
+    assert ("--stage STAGE" in said.stdout) == (name not in WITHOUT_STAGE)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "",
+        "brakes",
+        "brake",
+        "brake pull",
+        "brake show --stage production",
+        "users export",
+        "memories undo --user u",
+        "extractions again u",
+        "mongo ingest",
+        "smoke",
+        "smoke https://chat.example --stage dev",
+        "fire --stage dev",
+    ],
+)
+def test_wrong_usage_exits_with_two_and_says_what_is_wrong(run: Run, typed: str) -> None:
+    said = run(*typed.split())
+    assert (said.returncode, said.stdout) == (2, "")
+    assert "error: " in said.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("typed", ["brake show", "extractions list", "mongo check", "memories list --user u"])
+def test_a_setting_that_is_missing_exits_with_two(run: Run, typed: str) -> None:
+    said = run(*typed.split())
+    assert said.returncode == 2
+    assert said.stderr.endswith("error: Missing in the environment: MONGODB_URI, MONGODB_DATABASE.\n")
+
+
+@pytest.mark.parametrize("typed", ["brake show", "extractions list", "mongo check"])
+def test_a_database_that_is_gone_exits_with_one(run: Run, typed: str) -> None:
+    said = run(*typed.split(), MONGODB_URI="mongodb://127.0.0.1:9", MONGODB_DATABASE="any")
+    assert (said.returncode, said.stderr) == (1, "The database at MONGODB_URI cannot be reached.\n")
+
+
+# --- of a stage -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mongo() -> Iterator[str]:
+    """A server of its own: the stage's database is called as in production."""
+    with mongo_server() as (uri, _):
+        yield uri
+
+
+@pytest.fixture
+def parameter_store(mongo: str) -> Iterator[dict[str, str]]:
+    """The environment of whoever may read the secrets of the stage."""
+    stage = Stage.load("staging")
+    with AwsServer(stage.template.without(MACHINE), {"MONGODB_URI": mongo}) as aws:
+        yield aws.variables
+
+
+def test_a_stages_database_is_the_one_behind_its_reference(
+    run: Run, mongo: str, parameter_store: dict[str, str]
+) -> None:
+    pulled = run("brake", "on", "--stage", "staging", **parameter_store, MONGODB_URI="mongodb://127.0.0.1:9")
+    assert (pulled.returncode, pulled.stderr) == (0, "")
+    with MongoClient(mongo) as client:
+        assert client["candidate_portal"]["agent_signals"].find_one({"_id": "everybody"}, {"brake": 1})
+
+
+def test_whoever_may_list_and_create_indexes_is_named_besides(
+    run: Run, mongo: str, parameter_store: dict[str, str]
+) -> None:
+    made = run("mongo", "apply", "--stage", "staging", **parameter_store)
+    assert (made.returncode, made.stderr) == (0, "")
+    refused = run("mongo", "check", "--stage", "staging", **parameter_store, ADMIN_MONGODB_URI="mongodb://127.0.0.1:9")
+    assert (refused.returncode, refused.stderr) == (1, "The database at MONGODB_URI cannot be reached.\n")
+
+
+def test_no_setting_of_a_stage_names_an_account_that_is_not_its_own() -> None:
+    stage = Stage.load("prod")
+    assert stage.environment["MONGODB_URI"] == "ssm:/qwestly-agent/prod/mongodb-uri"
+    assert [value for value in stage.environment.values() if value.startswith("arn:")] == []
+
+
+def test_where_functions_differ_the_chats_setting_counts() -> None:
+    template = Stage.load("prod").template
+    resources = dict(template.resources)
+    others = {"Properties": {"Environment": {"Variables": {"MONGODB_URI": "ssm:/another"}}}}
+    resources["ZuluFunction"] = {"Type": "AWS::Serverless::Function", **others}
+    stage = Stage("any", replace(template, resources=resources))
+    assert stage.environment["MONGODB_URI"] == "ssm:/qwestly-agent/prod/mongodb-uri"
+
+
+# --- what is kept on this machine -------------------------------------------------------------------------------------
+
+
+def test_reset_clears_what_is_kept_on_this_machine_once_no_stack_runs(tmp_path: Path) -> None:
+    (tmp_path / "infra").symlink_to(ROOT / "infra")
+    kept = tmp_path / ".local"
+    (kept / "data").mkdir(parents=True)
+
+    def reset() -> "subprocess.CompletedProcess[str]":
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
+        command = [sys.executable, "-m", "infra.local.reset"]
+        return subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True)
+
+    folder = os.open(kept, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_SH)  # as a stack does
+    refused = reset()
+    assert (refused.returncode, refused.stderr) == (1, "The stack runs: end it before its data is cleared.\n")
+    assert (kept / "data").is_dir()
+    os.close(folder)
+    assert reset().returncode == 0
+    assert not kept.exists()
