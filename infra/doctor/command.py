@@ -1,8 +1,8 @@
-"""What is right with a stage and what is not, in one table.
+"""Tell what is right with a stage and what is not, in one table: what no deployment can tell by itself.
 
-With a stage of samconfig.toml it takes the settings from the deployed functions; without one, from the environment, and
-looks at nothing in AWS but the references in it. It reads only. `--spend` also asks each model for words, for a tool
-call and for a typed answer, and makes one embedding and one mail to SES's simulator.
+With --stage it looks at the stage as this checkout deploys it; without, at the settings of the environment, and at
+nothing in AWS but the references in them. It reads only. --spend also asks each model for words, for a tool call and
+for a typed answer, and makes one embedding and one mail to SES's simulator.
 
 Exits with 1 where something is wrong. ADMIN_MONGODB_URI names a database user that may list indexes; the functions' own
 may not.
@@ -11,39 +11,27 @@ may not.
 import argparse
 import asyncio
 import os
-import sys
 from collections.abc import Mapping
 from functools import partial
 
-from infra.doctor.configuration import check_secrets, check_settings
 from infra.doctor.database import check_database
-from infra.doctor.findings import Check, Finding, look, note, table
 from infra.doctor.models import QUESTIONS, check_prices, spend_on_embedding, spend_on_mail, spend_on_models
-from infra.doctor.patient import NotThere, Patient
-from infra.doctor.services import (
-    check_alarms,
-    check_functions,
-    check_keys,
-    check_machines,
-    check_mail,
-    check_parameters,
-    check_schedules,
-)
+from infra.doctor.results import Check, Result, note, run_check, table
+from infra.doctor.services import check_alarms, check_candidate_app, check_mail, check_parameters
+from infra.doctor.settings import check_secrets, check_settings
+from infra.doctor.target import Target
 from infra.stages import Stage
-from qwestly_agent.bootstrap import AWS, look_up
+from qwestly_agent.bootstrap import AWS
 
 EVERYWHERE: Mapping[str, Check] = {
     "settings": check_settings,
     "secrets": check_secrets,
     "database": check_database,
+    "candidate app": check_candidate_app,
     "prices": check_prices,
 }
 OF_A_STAGE: Mapping[str, Check] = {
     "parameters": check_parameters,
-    "functions": check_functions,
-    "state machines": check_machines,
-    "schedules": check_schedules,
-    "keys": check_keys,
     "mail": check_mail,
     "alarms": check_alarms,
 }
@@ -54,31 +42,31 @@ SPENDING: Mapping[str, Check] = {
 }
 
 
-async def examine(patient: Patient, *, spend: bool = False) -> list[Finding]:
-    checks = {**EVERYWHERE, **(OF_A_STAGE if patient.stage else {}), **(SPENDING if spend else {})}
-    found = await asyncio.gather(*(look(about, check(patient)) for about, check in checks.items()))
-    unseen = [] if patient.stage else [note("AWS", "not looked at: no stage was named")]
-    return [*(finding for each in found for finding in each), *unseen]
+async def examine(target: Target, *, spend: bool = False) -> list[Result]:
+    results = await _at_once(target, {**EVERYWHERE, **(OF_A_STAGE if target.stage else {})})
+    if not target.stage:
+        results.append(note("AWS", "not looked at: no stage was named"))
+    # Afterwards: to make the models' agents holds up whatever waits for the database.
+    return [*results, *(await _at_once(target, SPENDING) if spend else [])]
 
 
-async def run(stage: str, *, spend: bool) -> list[Finding]:
-    aws, admin_uri = AWS().client, os.environ.get("ADMIN_MONGODB_URI", "")
-    if stage:
-        patient = await Patient.of_stage(Stage.load(stage), aws, look_up=look_up, admin_uri=admin_uri)
-    else:
-        patient = await Patient.of_environment(os.environ, aws=aws, look_up=look_up, admin_uri=admin_uri)
-    return await examine(patient, spend=spend)
+async def _at_once(target: Target, checks: Mapping[str, Check]) -> list[Result]:
+    found = await asyncio.gather(*(run_check(about, check(target)) for about, check in checks.items()))
+    return [result for each in found for result in each]
+
+
+async def run(stage: Stage | None, environment: Mapping[str, str], *, spend: bool) -> list[Result]:
+    admin_uri = os.environ.get("ADMIN_MONGODB_URI", "")
+    target = await Target.read(environment, AWS().client, stage=stage, admin_uri=admin_uri)
+    return await examine(target, spend=spend)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spend", action="store_true", help="ask each model, make an embedding, write to nobody")
 
 
-def command(arguments: argparse.Namespace, _environment: Mapping[str, str]) -> int:
-    try:
-        findings = asyncio.run(run(arguments.stage, spend=arguments.spend))
-    except NotThere as error:
-        print(error, file=sys.stderr)
-        return 1
-    print(table(findings))
-    return 1 if any(each.mark == "WRONG" for each in findings) else 0
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    stage = Stage.load(arguments.stage) if arguments.stage else None
+    results = asyncio.run(run(stage, environment, spend=arguments.spend))
+    print(table(results))
+    return 1 if any(each.mark == "WRONG" for each in results) else 0

@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure
 
-from infra.doctor.findings import Finding, Findings, look, note, right, wrong
-from infra.doctor.patient import Patient
+from infra.doctor.results import Result, Results, note, right, run_check, wrong
+from infra.doctor.target import Target
 from infra.mongo.command import NOT_ALLOWED, ROLE, bearable, missing_fields, missing_indexes, missing_search_indexes
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
@@ -29,23 +29,23 @@ Right: TypeAlias = tuple[str, str]
 """What, as `database.collection`, `database.*`, `*.*` or `cluster`, and the action on it."""
 
 
-async def check_database(patient: Patient) -> Findings:
+async def check_database(target: Target) -> Results:
     """Through one client: each opens as many connections as a turn needs."""
-    settings = patient.settings
+    settings = target.settings
     async with (
         _opened(settings, settings.mongodb_uri) as own,
-        _opened(settings, patient.admin_uri) if patient.admin_uri else nullcontext(own) as admin,
+        _opened(settings, target.admin_uri) if target.admin_uri else nullcontext(own) as admin,
     ):
-        looks = {
+        checks = {
             "database": check_reachable(own),
             "indexes": check_indexes(admin),
             "assumed fields": check_assumed_fields(own),
             "role": check_role(own),
             "brake": check_brake(own),
         }
-        for findings in await asyncio.gather(*(look(about, found) for about, found in looks.items())):
-            for finding in findings:
-                yield finding
+        for results in await asyncio.gather(*(run_check(about, found) for about, found in checks.items())):
+            for result in results:
+                yield result
 
 
 @asynccontextmanager
@@ -54,12 +54,12 @@ async def _opened(settings: Settings, uri: str) -> AsyncIterator[Database]:
         yield mongo[settings.mongodb_database]
 
 
-async def check_reachable(database: Database) -> Findings:
+async def check_reachable(database: Database) -> Results:
     await database.command("ping")
     yield right("database", f"{database.name} answers")
 
 
-async def check_indexes(database: Database) -> Findings:
+async def check_indexes(database: Database) -> Results:
     for what, find in (("indexes", missing_indexes), ("search indexes", missing_search_indexes)):
         try:
             problems = [problem async for problem in find(database)]
@@ -68,25 +68,25 @@ async def check_indexes(database: Database) -> Findings:
                 raise
             yield note(what, "this user may not list them: set ADMIN_MONGODB_URI to one that may")
             continue
-        for finding in _told(what, problems):
-            yield finding
+        for result in _told(what, problems):
+            yield result
         if not problems:
             yield right(what, "all of infra/mongo/indexes.py are there")
 
 
-async def check_assumed_fields(database: Database) -> Findings:
+async def check_assumed_fields(database: Database) -> Results:
     problems = [problem async for problem in missing_fields(database)]
-    for finding in _told("assumed fields", problems):
-        yield finding
+    for result in _told("assumed fields", problems):
+        yield result
     if not problems:
         yield right("assumed fields", "the candidate app's collections have what is read of them")
 
 
-def _told(about: str, problems: list[str]) -> list[Finding]:
+def _told(about: str, problems: list[str]) -> list[Result]:
     return [(note if bearable(problem) else wrong)(about, problem) for problem in problems]
 
 
-async def check_role(database: Database) -> Findings:
+async def check_role(database: Database) -> Results:
     """What the functions' user may do, against infra/mongo/roles.json: too little, and too much."""
     status = await database.client.admin.command("connectionStatus", showPrivileges=True)
     info = status.get("authInfo", {})
@@ -136,7 +136,7 @@ def _by_place(them: set[Right]) -> list[tuple[str, str]]:
     return [(what, ", ".join(sorted(actions))) for what, actions in sorted(places.items())]
 
 
-async def check_brake(database: Database) -> Findings:
+async def check_brake(database: Database) -> Results:
     if await Signals(database).brake(EVERYBODY):
         yield wrong("brake", "everybody's is on: nothing runs for anybody (qwestly-agent brake off)")
     else:

@@ -1,4 +1,4 @@
-"""Models and what they cost; and, where that was asked for, whether each of them answers."""
+"""Checks of models and their prices; and of what costs something: a request to each model, an embedding, a mail."""
 
 import math
 import time
@@ -21,8 +21,8 @@ from pydantic_ai.messages import ModelResponse, ModelResponsePart, ThinkingPart,
 from pydantic_ai.models import Model
 from pydantic_ai.usage import RequestUsage
 
-from infra.doctor.findings import Findings, each_of, right, wrong
-from infra.doctor.patient import Patient
+from infra.doctor.results import Results, each_of, right, wrong
+from infra.doctor.target import Target
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.base.errors import OverBudget
@@ -48,9 +48,9 @@ def names_of(settings: Settings) -> list[str]:
     return sorted({fast, pro, *filter(None, (settings.model_fallback, settings.model_judge))})
 
 
-async def check_prices(patient: Patient) -> Findings:
-    now = patient.clock()
-    for name in names_of(patient.settings):
+async def check_prices(target: Target) -> Results:
+    now = target.clock()
+    for name in names_of(target.settings):
         if price_of(name, None, RequestUsage(), now) is not None:
             yield right("prices", f"{name} has one")
         else:
@@ -106,16 +106,16 @@ QUESTIONS: Mapping[str, Callable[[Model], Awaitable[Answer]]] = {
 }
 
 
-async def spend_on_models(about: str, patient: Patient) -> Findings:
+async def spend_on_models(about: str, target: Target) -> Results:
     """One question to each tier's model and to its fallback."""
-    settings = patient.settings
+    settings = target.settings
     async with make_http_client(settings) as http:
         tiers = make_models(settings, http)
         models = {f"{tier} {each.model.model_id}": each.model for tier, each in tiers.items()} | {
             f"{tier} fallback {each.fallback.model_id}": each.fallback for tier, each in tiers.items() if each.fallback
         }
 
-        async def one(name: str) -> Findings:
+        async def one(name: str) -> Results:
             try:
                 result, told = await QUESTIONS[about](models[name])
             except (AgentRunError, NotAnswered) as error:
@@ -125,8 +125,8 @@ async def spend_on_models(about: str, patient: Patient) -> Findings:
             for problem in _problems(models[name], result):
                 yield wrong(about, f"{name}: {problem}")
 
-        async for finding in each_of(about, models, one):
-            yield finding
+        async for result in each_of(about, models, one):
+            yield result
 
 
 def _problems(model: Model, result: AgentRunResult[Any]) -> Iterator[str]:
@@ -139,8 +139,8 @@ def _problems(model: Model, result: AgentRunResult[Any]) -> Iterator[str]:
         yield "it thinks, and must not: each answer is late and dearer"
 
 
-async def spend_on_embedding(patient: Patient) -> Findings:
-    settings = patient.settings
+async def spend_on_embedding(target: Target) -> Results:
+    settings = target.settings
     async with make_http_client(settings) as http:
         try:
             answer = await make_embeddings(settings, http).ask(["ok"])
@@ -148,18 +148,18 @@ async def spend_on_embedding(patient: Patient) -> Findings:
             yield wrong("an embedding", f"{MODEL}: {_why(error, settings)}")
             return
     size = len(answer.data[0].embedding)
-    finding = right if size == DIMENSIONS else wrong
-    yield finding("an embedding", f"{MODEL} answers as {answer.model}: {size} numbers of {DIMENSIONS}")
+    mark = right if size == DIMENSIONS else wrong
+    yield mark("an embedding", f"{MODEL} answers as {answer.model}: {size} numbers of {DIMENSIONS}")
 
 
-async def spend_on_mail(patient: Patient) -> Findings:
+async def spend_on_mail(target: Target) -> Results:
     """By the rights of whoever asks: the functions' own are tried by an approval alone."""
-    sender = patient.settings.mail_from
+    sender = target.settings.mail_from
     if not sender:
         yield wrong("a mail", "MAIL_FROM is empty")
         return
     words = "A mail of the doctor, to nobody."
-    await Mail(patient.aws, sender).send(SIMULATOR, words, words, f"<p>{words}</p>")
+    await Mail(target.aws, sender).send(SIMULATOR, words, words, f"<p>{words}</p>")
     yield right("a mail", f"SES took one to {SIMULATOR}")
 
 

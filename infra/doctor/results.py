@@ -1,4 +1,4 @@
-"""What a check finds, and how it is looked: no check hides another, and nothing secret is in what it says."""
+"""The results of checks, and how one is run: none hides another, and nothing secret is in what it says."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
@@ -16,46 +16,46 @@ PATIENCE_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
-class Finding:
+class Result:
     mark: Mark
     about: str
     what: str
 
 
-Findings: TypeAlias = AsyncIterator[Finding]
-Check: TypeAlias = Callable[[Any], Findings]
+Results: TypeAlias = AsyncIterator[Result]
+Check: TypeAlias = Callable[[Any], Results]
 
 
-def right(about: str, what: str) -> Finding:
-    return Finding("right", about, what)
+def right(about: str, what: str) -> Result:
+    return Result("right", about, what)
 
 
-def note(about: str, what: str) -> Finding:
+def note(about: str, what: str) -> Result:
     """Not wrong, but worth knowing; or what could not be seen from here."""
-    return Finding("note", about, what)
+    return Result("note", about, what)
 
 
-def wrong(about: str, what: str) -> Finding:
-    return Finding("WRONG", about, what)
+def wrong(about: str, what: str) -> Result:
+    return Result("WRONG", about, what)
 
 
-async def look(about: str, found: Findings, whose: str = "") -> list[Finding]:
+async def run_check(about: str, found: Results, whose: str = "") -> list[Result]:
     """All that the check finds; where it breaks off, what it found until then, and that it did."""
-    findings: list[Finding] = []
+    results: list[Result] = []
     try:
         async with asyncio.timeout(PATIENCE_SECONDS):
-            async for finding in found:
-                findings.append(finding)  # noqa: PERF401 - what was found before a failure counts
+            async for result in found:
+                results.append(result)  # noqa: PERF401 - what was found before a failure counts
     except Exception as error:
-        findings.append(wrong(about, f"{whose and whose + ': '}could not be looked at: {kind_of(error)}"))
-    return findings
+        results.append(wrong(about, f"{whose and whose + ': '}could not be looked at: {kind_of(error)}"))
+    return results
 
 
-async def each_of(about: str, names: Iterable[str], one: Callable[[str], Findings]) -> Findings:
+async def each_of(about: str, names: Iterable[str], one: Callable[[str], Results]) -> Results:
     """All at once; one that cannot be looked at hides no other."""
-    for findings in await asyncio.gather(*(look(about, one(name), name) for name in names)):
-        for finding in findings:
-            yield finding
+    for results in await asyncio.gather(*(run_check(about, one(name), name) for name in names)):
+        for result in results:
+            yield result
 
 
 def kind_of(error: BaseException) -> str:
@@ -78,6 +78,6 @@ async def call(client: Any, operation: str, **given: Any) -> Any:
     return await asyncio.to_thread(getattr(client, operation), **given)
 
 
-def table(findings: Sequence[Finding]) -> str:
-    width = max((len(each.about) for each in findings), default=0)
-    return "\n".join(f"{each.mark:5}  {each.about:{width}}  {each.what}" for each in findings)
+def table(results: Sequence[Result]) -> str:
+    width = max((len(each.about) for each in results), default=0)
+    return "\n".join(f"{each.mark:5}  {each.about:{width}}  {each.what}" for each in results)

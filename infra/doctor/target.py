@@ -1,0 +1,43 @@
+"""What is examined: the settings of a stage or of this environment, and the values behind their references."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from infra.stages import Stage
+from qwestly_agent.base.clock import Clock, system_clock
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.settings import Settings, is_reference
+from qwestly_agent.bootstrap import look_up
+
+
+@dataclass(frozen=True)
+class Target:
+    aws: Callable[[str], Any]
+    """A client of boto3 by its service's name."""
+    variables: Mapping[str, str] = field(repr=False)
+    """With values in place of references; without those that could not be read."""
+    unread: list[str]
+    """A sentence for each reference that could not be read."""
+    stage: Stage | None = None
+    clock: Clock = system_clock
+    admin_uri: str = field(default="", repr=False)
+    """Of a database user that may list indexes; empty where there is none but the functions' own."""
+
+    @classmethod
+    async def read(cls, environment: Mapping[str, str], aws: Callable[[str], Any], **more: Any) -> Self:
+        variables, unread = dict(environment), []
+        for name, value in environment.items():
+            if is_reference(value):
+                try:
+                    variables[name] = (await asyncio.to_thread(look_up, value)).strip()
+                except InvalidSettings as error:
+                    del variables[name]
+                    unread.append(str(error))
+        return cls(aws, variables, unread, **more)
+
+    @property
+    def settings(self) -> Settings:
+        """Raises `InvalidSettings`."""
+        return Settings.from_env(self.variables)
