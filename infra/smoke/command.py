@@ -54,13 +54,13 @@ STEPS: Mapping[str, Step] = {
 }
 
 
-def walk(visit: Visit, tell: Callable[[str], None] = print) -> bool:
+def walk(visit: Visit) -> bool:
     """Whether no step failed."""
-    failures = [name for name, step in STEPS.items() if not _taken(visit, name, step, tell)]
+    failures = [name for name, step in STEPS.items() if not _taken(visit, name, step)]
     return not failures
 
 
-def _taken(visit: Visit, name: str, step: Step, tell: Callable[[str], None]) -> bool:
+def _taken(visit: Visit, name: str, step: Step) -> bool:
     started = time.perf_counter()
     try:
         mark, said = "ok", step(visit) or ""
@@ -70,7 +70,7 @@ def _taken(visit: Visit, name: str, step: Step, tell: Callable[[str], None]) -> 
         mark, said = "FAILED", str(why)
     except (httpx2.HTTPError, ValueError, LookupError, TypeError) as error:  # no answer, or one of another shape
         mark, said = "FAILED", type(error).__name__
-    tell(f"{mark:9}  {name:20}  {(time.perf_counter() - started) * 1000:6.0f} ms  {said}".rstrip())
+    print(f"{mark:9}  {name:20}  {(time.perf_counter() - started) * 1000:6.0f} ms  {said}".rstrip())
     return mark != "FAILED"
 
 

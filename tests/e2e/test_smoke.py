@@ -1,8 +1,10 @@
 """The smoke test of a deployed stage, against the running stack: what passes, and what it would not let pass."""
 
+import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,9 +36,10 @@ class Walked:
 
 
 def walked(place: Place, transport: httpx2.BaseTransport | None = None, *, spend: bool = False) -> Walked:
-    lines: list[str] = []
-    with httpx2.Client(transport=transport, timeout=20) as http:
-        return Walked(walk(Visit(place, http, spend), lines.append), lines)
+    printed = io.StringIO()
+    with httpx2.Client(transport=transport, timeout=20) as http, redirect_stdout(printed):
+        ok = walk(Visit(place, http, spend))
+    return Walked(ok, printed.getvalue().splitlines())
 
 
 @pytest.fixture
