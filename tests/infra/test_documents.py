@@ -2,7 +2,9 @@
 
 import json
 import re
+import tomllib
 from dataclasses import fields
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, get_args
@@ -18,13 +20,16 @@ from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.approvals.actions import ACTIONS, HOUR
 from qwestly_agent.approvals.gate import TABLE
+from qwestly_agent.base import errors
+from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings, is_reference
 from qwestly_agent.domain.approval import Level, Status, Verb
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})
-README, CONTRIBUTING = (ROOT / name for name in ("README.md", "CONTRIBUTING.md"))
+README, CONTRIBUTING, SECURITY = (ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY"))
+INTEGRATE, GLOSSARY = (ROOT / "docs" / f"{name}.md" for name in ("integrate", "glossary"))
 APPROVALS, ARCHITECTURE, ABOUT_TOOLS = (ROOT / "docs" / f"{name}.md" for name in ("approvals", "architecture", "tools"))
 
 RUNBOOK, NEVER_RUN = (ROOT / "docs" / f"{name}.md" for name in ("runbook", "never-run"))
@@ -68,20 +73,64 @@ def test_each_link_within_the_documents_leads_somewhere(document: Path) -> None:
         assert not anchor or anchor in anchors(target), link
 
 
-def test_the_readme_has_the_variables_that_may_be_set_before_the_stack_is_started() -> None:
-    named = [name.strip("`") for name, *_ in rows(README, "variable | meaning | local default")]
+DATED = ROOT / "docs/decisions"
+EXAMPLE = "src/qwestly_agent/agents/tools/goals.py"
+"""The tool that tools.md writes."""
+
+
+@pytest.mark.parametrize(
+    "document", [each for each in DOCUMENTS if each.parent != DATED], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_each_file_and_folder_that_a_document_names_is_there(document: Path) -> None:
+    kept = ("src", "functions", "statemachines", "infra", "tests", "evals", "benchmarks", "widget", "docs")
+    paths = [*ROOT.glob("*"), *(path for folder in kept for path in (ROOT / folder).glob("**/*"))]
+    there = [str(path) for path in paths]
+    text = document.read_text(encoding="utf-8")
+    for name in set(re.findall(r"`((?:[\w.-]+/)*[\w.-]+(?:\.(?:py|yaml|js|svg)|/))`", text)) - {EXAMPLE}:
+        assert any(path.endswith(f"/{name.rstrip('/')}") for path in there), name
+
+
+def test_the_variables_that_may_be_set_before_the_stack_is_started_are_listed() -> None:
+    named = [name.strip("`") for name, *_ in rows(CONTRIBUTING, "variable | meaning | local default")]
     assert named == list(VARIABLES)
 
 
-def test_the_readme_knows_every_setting() -> None:
-    text = README.read_text(encoding="utf-8")
+def test_every_setting_is_described() -> None:
+    text = CONTRIBUTING.read_text(encoding="utf-8")
     assert not [field.name.upper() for field in fields(Settings) if f"`{field.name.upper()}`" not in text]
 
 
-def test_the_readme_names_every_route() -> None:
-    text = README.read_text(encoding="utf-8")
-    routes = [re.sub(r"\{\w+\}", "{id}", path) for path in create_app().openapi()["paths"]]
-    assert not [route for route in routes if route not in text]
+def test_the_limits_are_listed_with_their_defaults() -> None:
+    defaults = {field.name.upper(): str(field.default) for field in fields(Settings)}
+    listed = {
+        name.strip("`"): default.strip("`") for name, _, default in rows(CONTRIBUTING, "variable | meaning | default")
+    }
+    assert listed == {name: defaults[name].removesuffix(".0") for name in listed}
+
+
+def test_every_route_is_listed() -> None:
+    listed = {path for cell, _ in rows(INTEGRATE, "route") for path in re.findall(r"/[\w/{}]+", cell)}
+    assert listed == {re.sub(r"\{\w+\}", "{id}", path) for path in create_app().openapi()["paths"]}
+
+
+def test_every_code_of_an_error_is_listed_with_its_status() -> None:
+    listed = {
+        (int(status), code)
+        for statuses, codes, _ in rows(INTEGRATE, "status")
+        for status in statuses.split(", ")
+        for code in IN_WORDS.findall(codes)
+    }
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AgentError)]
+    assert listed == {(kind.http_status, kind.code) for kind in kinds}
+
+
+def test_every_event_of_a_stream_is_listed() -> None:
+    source = (ROOT / "src/qwestly_agent/chat/stream.py").read_text(encoding="utf-8")
+    listed = rows(INTEGRATE, "plain event")
+    named = {name for row in listed for name in IN_WORDS.findall(row[0])}
+    assert named == set(re.findall(r'(?:_sse\(|\[\()"([a-z_]+)", ', source))
+    parts = {part for row in listed for part in re.findall(r"`(data-[a-z]+)`", row[1])}
+    assert parts == set(re.findall(r'type="(data-[a-z]+)"', source))
 
 
 def test_what_waits_for_whom_is_what_the_gate_says() -> None:
@@ -93,11 +142,11 @@ def test_what_waits_for_whom_is_what_the_gate_says() -> None:
     assert told == {effect: list(answers.values()) for effect, answers in TABLE.items()}
 
 
-def test_each_act_is_told_with_how_long_it_waits_and_who_may_decide_it_how() -> None:
+def test_each_action_is_told_with_how_long_it_waits_and_who_may_decide_it_how() -> None:
     def told(hours: float) -> str:
         return f"{hours / 24:g} days" if hours > 48 else f"{hours:g} h"
 
-    acts = [
+    actions = [
         [
             f"`{action.tool}`",
             f"`{action.effect}`",
@@ -107,7 +156,7 @@ def test_each_act_is_told_with_how_long_it_waits_and_who_may_decide_it_how() -> 
         ]
         for action in ACTIONS.values()
     ]
-    assert sorted(rows(APPROVALS, "tool | effect | waits")) == sorted(acts)
+    assert sorted(rows(APPROVALS, "tool | effect | waits")) == sorted(actions)
 
 
 def test_every_status_and_every_answer_is_explained() -> None:
@@ -137,7 +186,7 @@ def test_each_folder_of_tests_has_its_line() -> None:
     assert {name.strip("`").removeprefix("tests/") for name, _ in rows(CONTRIBUTING, "folder")} == folders
 
 
-def test_each_state_of_a_corridor_has_its_line() -> None:
+def test_each_state_of_a_workflow_has_its_line() -> None:
     text = ARCHITECTURE.read_text(encoding="utf-8")
     states = [path.stem for path in (ROOT / "functions/generate_card").glob("*.py")]
     assert not [state for state in states if f"`{state}`" not in text]
@@ -155,21 +204,33 @@ def commands() -> list[str]:
     """What stands in the runbook's blocks, a command a line, and what is told to be run in between."""
     text = RUNBOOK.read_text(encoding="utf-8")
     blocks = "".join(re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)).replace("\\\n", " ")
-    return [*blocks.splitlines(), *re.findall(r"`((?:make|python -m) [^`]+)`", text)]
+    return [*blocks.splitlines(), *re.findall(r"`(make [^`]+)`", text)]
 
 
 def backticked(document: Path, pattern: str) -> set[str]:
     return set(re.findall(rf"`({pattern})`", document.read_text(encoding="utf-8")))
 
 
-def test_each_module_that_the_runbook_runs_is_there_and_knows_its_words() -> None:
-    run = [found for line in commands() if (found := re.search(r"python -m ([\w.]+)(.*)", line))]
+def test_each_of_our_commands_is_there_with_its_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    module, _, function = project["scripts"]["qwestly-agent"].partition(":")
+    main = getattr(import_module(module), function)
+    written = "".join(document.read_text(encoding="utf-8") for document in DOCUMENTS if document.parent != DATED)
+    run = set(re.findall(r"qwestly-agent((?: [a-z]+)+)([^`\n]*)", "\n".join([*commands(), *in_line(written)])))
     assert len(run) > 10
-    for found in run:
-        path = ROOT / found[1].replace(".", "/")
-        source = (path / "__main__.py" if path.is_dir() else path.with_suffix(".py")).read_text(encoding="utf-8")
-        for word in re.findall(r" (--[a-z]+|[a-z]+)\b(?![^ ]*[/.=])", re.sub(r"'[^']*'|>.*", "", found[2])):
-            assert f'"{word}"' in source, found[0]
+    for words, rest in run:
+        monkeypatch.setattr("sys.argv", ["qwestly-agent", *words.split(), "--help"])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        told = capsys.readouterr().out
+        assert ended.value.code in (0, None), words
+        assert all(option in told for option in re.findall(r"--[a-z-]+", rest)), (words, rest)
+
+
+def in_line(text: str) -> list[str]:
+    return re.findall(r"`((?:[\w./]*/)?qwestly-agent [^`]+)`", text)
 
 
 def test_each_target_that_the_runbook_makes_is_there_with_its_variables() -> None:
@@ -194,13 +255,6 @@ def test_each_operation_of_aws_is_there_with_its_options() -> None:
             known |= {f"--{xform_name(member, '-')}" for member in shape.members}
         if asked:
             assert set(re.findall(r" (--[a-z-]+)", line)) <= known, line
-
-
-@pytest.mark.parametrize("document", [RUNBOOK, NEVER_RUN], ids=lambda path: path.stem)
-def test_each_path_of_ours_leads_somewhere(document: Path) -> None:
-    folders = r"(?:docs|infra|src|functions|statemachines|tests|widget|benchmarks)/"
-    for path in backticked(document, rf"{folders}[\w./-]+"):
-        assert (ROOT / path).exists(), path
 
 
 def test_each_collection_in_the_runbook_is_one() -> None:
