@@ -48,7 +48,7 @@ VARIABLES: dict[str, str] = {
     "AWS_ENDPOINT_URL": "Lambda, Step Functions, SES, SSM and KMS, with your own AWS settings (a moto server)",
     "AGENT_DESIGN": "the design of new conversations (default)",
 }
-"""What may be set before `make run`, each with what stands in for it. The README's table says the same."""
+"""What may be set before `make run`, each with what stands in for it. CONTRIBUTING.md's table says the same."""
 
 
 def is_local(mongodb_uri: str, database: str) -> bool:
