@@ -90,6 +90,13 @@ def test_each_file_and_folder_that_a_document_names_is_there(document: Path) -> 
         assert any(path.endswith(f"/{name.rstrip('/')}") for path in there), name
 
 
+def test_each_module_and_package_has_its_place_on_the_map() -> None:
+    package = ROOT / "src/qwestly_agent"
+    there = {f"{path.name}/" if path.is_dir() else path.name for path in package.iterdir() if path.name[0] != "_"}
+    mapped = rows(README, "in `src/qwestly_agent/`")
+    assert {name for row in mapped for name in re.findall(r"`([\w.]+/?)`", row[0])} == there
+
+
 def test_the_variables_that_may_be_set_before_the_stack_is_started_are_listed() -> None:
     named = [name.strip("`") for name, *_ in rows(CONTRIBUTING, "variable | meaning | local default")]
     assert named == list(VARIABLES)
