@@ -17,7 +17,7 @@ from pymongo import MongoClient
 from benchmarks.figures import Row, Target
 from benchmarks.servers import Server, World, ours, world
 from infra.local.environment import DEMO_DATABASE
-from infra.local.model_brain import embedding
+from infra.local.model_embedding import embedding
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores.knowledge import COLLECTION
 from qwestly_agent.stores.search import to_binary

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from evals import minilm
-from infra.local.model_brain import embedding
+from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS

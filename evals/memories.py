@@ -21,7 +21,7 @@ from evals import minilm
 from evals.minilm import Embed
 from evals.statistics import wilson
 from infra.local.environment import SafeLoader
-from infra.local.model_brain import embedding
+from infra.local.model_embedding import embedding
 from qwestly_agent.approvals.forget import retold
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import MemoryType

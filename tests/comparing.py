@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from infra.local.model_brain import Thought
+from infra.local.model_answers import Thought
 
 
 @dataclass

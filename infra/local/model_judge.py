@@ -6,14 +6,17 @@ It proves how a judge is asked and heeded, and nothing about how well a real one
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any
-
-IS_ASKED = "You are the second reader"
 
 _OWN_WORDS = "Their own words about themselves"
 _STATEMENTS = re.compile(r"<statements>(?P<json>.*)</statements>", re.DOTALL)
 _WORD = re.compile(r"[^\W_]{4,}")
 _STEM = 4
+
+
+def judge(texts: Sequence[str]) -> dict[str, Any]:
+    return {"verdicts": verdicts_on(texts[0])}
 
 
 def verdicts_on(words: str) -> list[dict[str, Any]]:

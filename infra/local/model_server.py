@@ -2,7 +2,7 @@
 
 It answers chat completions and embeddings, with or without `/v1` before the path, records what it was sent, refuses
 what the providers refuse (`_refusal`), and misbehaves when told to. What is said comes from the steps that a test gave
-it, else from the scripts (`script.py`), else from `model_brain`.
+it, else from the scripts (`script.py`), else from `model_answers`.
 
 In a test `with ModelServer() as server:` starts one on a free port. As a program, `python -m infra.local.model_server
 --port 8001`; the same controls are then routes: GET and DELETE `/_control/requests`, and POST `/_control/script`
@@ -40,7 +40,8 @@ from starlette.types import Receive, Scope, Send
 from typing_extensions import TypedDict
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from infra.local.model_brain import Json, ToolCall, embedding, think
+from infra.local.model_answers import Json, ToolCall, think
+from infra.local.model_embedding import embedding
 from infra.local.script import SCRIPTS, ScriptError, load
 
 # --- what a script says -------------------------------------------------------------------------------------------
@@ -490,7 +491,7 @@ class ModelServer:
     ) -> None:
         self.port = port
         """0 until the start finds a free one."""
-        self._turns = load(scripts)
+        self._scripts = load(scripts)
         self._chat_models = (*CHAT_MODELS, *more_models)
         self._chunk_delay = chunk_delay
         self._changed = threading.Condition()
@@ -686,7 +687,7 @@ class ModelServer:
     def _turn(self, reply: Reply, body: Json) -> _Turn:
         text, calls = reply.text, list(reply.tool_calls)
         if text is None and not calls:
-            thought = think(body, self._turns)
+            thought = think(body, self._scripts)
             text, calls = thought.text, list(thought.tool_calls)
         chunks = text if isinstance(text, list) else _chunks_of(text or "")
         chunks, calls = _with_model_fault(reply, chunks, calls, body)

@@ -4,10 +4,8 @@ sent back, it takes that back, unless it was told to insist."""
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-
-IS_ASKED = "You write one section of a career document"
 
 _EVIDENCE = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)
 _WISH = re.compile(r"<wish>(?P<text>.*?)</wish>", re.DOTALL)
@@ -22,37 +20,33 @@ _MOST = {"headline": 1, "summary": 4, "skills": 6, "education": 6, "preferences"
 Claim = dict[str, Any]
 
 
-def answer(words: str, corrections: str) -> dict[str, Any]:
-    """Heading and claims, for the user's message of such a request; `corrections` are what it was told since."""
-    told = words.lower()
-    asked_again = any(each in words or each in corrections for each in _SENT_BACK)
+def write_section(texts: Sequence[str]) -> dict[str, Any]:
+    """Heading and claims; the first text is the user's message, the others are what it was told since."""
+    words, told = texts[0], texts[0].lower()
+    asked_again = any(sent_back in text for sent_back in _SENT_BACK for text in texts)
     exaggerates = "exaggerate" in told and (not asked_again or "insist" in told)
-    if _SENT_BACK[1] in words:  # it has nothing to say instead
-        _, _, refused = words.partition(_SENT_BACK[1])
-        lies = section(words, exaggerates=exaggerates)["claims"] if exaggerates else []
-        numbers = [int(match["number"]) for match in _REFUSED.finditer(refused)]
-        return {"claims": [{**lie, "number": number} for number, lie in zip(numbers, lies, strict=False)]}
-    return section(words, exaggerates=exaggerates)
+    written = _section(words, exaggerates=exaggerates)
+    _, is_refused, refused = words.partition(_SENT_BACK[1])
+    if not is_refused:
+        return written
+    # It has nothing to say instead of what the second reader refused, but for the same lies again.
+    lies = written["claims"] if exaggerates else []
+    numbers = [int(match["number"]) for match in _REFUSED.finditer(refused)]
+    return {"claims": [{**lie, "number": number} for number, lie in zip(numbers, lies, strict=False)]}
 
 
-def section(words: str, *, exaggerates: bool) -> dict[str, Any]:
+def _section(words: str, *, exaggerates: bool) -> dict[str, Any]:
     found = _SECTION.search(words)
     kind = found[1] if found else "summary"
     evidence = {match["id"]: html.unescape(match["text"]) for match in _EVIDENCE.finditer(words)}
-    claims = list(_claims(kind, evidence))
-    if exaggerates:
-        claims = [*_lies(kind, evidence), *claims]
-    if kind in ("summary", "about"):
-        claims += _mentioned(words, evidence)
-    return {"heading": "", "claims": claims[: _MOST.get(kind, 12)]}
+    lies = _lies(kind, evidence) if exaggerates else ()
+    mentioned = _mentioned(words, evidence) if kind in ("summary", "about") else ()
+    return {"heading": "", "claims": [*lies, *_claims(kind, evidence), *mentioned][: _MOST.get(kind, 12)]}
 
 
 def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
     match kind:
-        case "headline":
-            for name, text in _of(evidence, "employment"):
-                yield _claim(_role(text), name, text.splitlines()[0])
-        case "headlines":
+        case "headline" | "headlines":
             for name, text in _of(evidence, "employment"):
                 yield _claim(_role(text), name, text.splitlines()[0])
         case "summary" | "about":

@@ -17,7 +17,7 @@ from pymongo import MongoClient
 
 from infra.local.candidate_app import CANDIDATES, CandidateAppServer
 from infra.local.environment import ROOT
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.e2e.processes import tool
 from tests.servers import ChatServer, Client, token, until

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, RecordedRequest, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.base.clock import to_datetime

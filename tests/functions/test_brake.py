@@ -16,7 +16,7 @@ from pymongo.errors import ServerSelectionTimeoutError
 
 from infra.brake import run
 from infra.local.candidate_app import OPERATIONS, CandidateAppServer, Fault
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import pause
 from qwestly_agent.domain.approval import EVERYBODY

@@ -19,7 +19,7 @@ from pymongo import MongoClient
 
 from functions.chat.app import create_app
 from infra.local import model_server
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.servers import SECRET, USER, ChatServer, Client, system_clock, token, user_says
 

@@ -5,7 +5,7 @@ import threading
 import pytest
 from pymongo import MongoClient
 
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.servers import ChatServer, Client, Event, until, user_says
 

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from infra.local import model_server
-from infra.local.model_brain import embedding
+from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
 from infra.memories import run as command
 from infra.mongo.indexes import INDEXES

@@ -15,7 +15,7 @@ import pytest
 from pymongo import MongoClient
 
 from functions.chat.app import RESERVE_SECONDS
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import Fault, ModelServer, RecordedRequest, Reply
 from qwestly_agent.base.errors import DeadlineExceeded, ModelUnavailable
 from qwestly_agent.llm import models

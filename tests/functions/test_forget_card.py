@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic_ai import RunContext, Tool
 
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool

@@ -31,7 +31,8 @@ from pymongo.database import Database
 from infra.local import candidate_app, model_server
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import API_PATH
-from infra.local.model_brain import ToolCall, embedding
+from infra.local.model_answers import ToolCall
+from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.calls import MOST_CALLS
 from qwestly_agent.agents.contract import contract_of

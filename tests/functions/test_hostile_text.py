@@ -11,7 +11,7 @@ import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
 
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.stores import conversations, knowledge, memories, profiles, tool_calls, usage
 from tests.servers import ChatServer, Client, Event, settings_for, user_says

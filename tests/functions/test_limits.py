@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.stores.conversations import LEASE_SECONDS
 from tests.servers import ChatServer, Client, FakeClock, until, user_says

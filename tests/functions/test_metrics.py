@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import Fault, ModelServer, Reply
 from qwestly_agent.base.errors import AgentError, ModelRefused
 from qwestly_agent.domain.approval import EVERYBODY

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, RecordedRequest, Reply
 from tests.servers import ChatServer, Client
 

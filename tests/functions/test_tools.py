@@ -12,7 +12,7 @@ from pydantic_ai import RunContext, Tool
 from pydantic_ai.exceptions import ModelRetry, ToolFailed
 from pymongo import MongoClient
 
-from infra.local.model_brain import ToolCall
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.calls import MOST_CALLS

@@ -21,7 +21,7 @@ from infra.local.aws_functions import Answer, Context, Function
 from infra.local.aws_moto import machine_of_token
 from infra.local.candidate_app import CandidateAppServer, schema
 from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, SCHEDULE, Template
-from infra.local.model_brain import embedding
+from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide

@@ -26,7 +26,7 @@ from infra.local.aws import AwsServer
 from infra.local.aws_moto import Mail
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import ROOT, Template
-from infra.local.model_brain import embedding
+from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container

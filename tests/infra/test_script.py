@@ -16,9 +16,10 @@ from pydantic_ai.framing import wrap
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 
-from infra.local.model_brain import NOT_SURE
+from infra.local.model_answers import NOT_SURE
 from infra.local.model_server import ModelServer
-from infra.local.script import MOST_SENTENCES, ScriptError
+from infra.local.script import ScriptError
+from infra.local.script_patterns import MOST_SENTENCES
 from qwestly_agent.memory import compare, extraction
 from qwestly_agent.memory.compare import Pair, Verdicts
 from qwestly_agent.text.prompt_tags import ASKED, SAID
@@ -68,7 +69,7 @@ def answer(
     server: ModelServer, said: str, results: Results = (), tools: Sequence[str] = (SEARCH, SAVE), **more: Any
 ) -> str | list[tuple[str, Any]]:
     """What is said, or called, once the user said that and tools returned these results one after the other."""
-    messages: list[dict[str, Any]] = [{"role": "user", "content": said}]
+    messages: list[dict[str, Any]] = [*more.pop("before", ()), {"role": "user", "content": said}]
     for number, (name, result) in enumerate(results):
         call = {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": "{}"}}
         messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
@@ -116,6 +117,86 @@ def test_one_tool_can_be_called_in_two_steps(scripted: Scripted) -> None:
     server = scripted("turns:\n- {says: go, calls: [{save_job: {n: 1}}, {save_job: {n: 2}}], answers: Done.}")
     answers = [answer(server, "Go", [(SAVE, {})] * times) for times in range(3)]
     assert answers == [[(SAVE, {"n": 1})], [(SAVE, {"n": 2})], "Done."]
+
+
+def test_a_list_of_arguments_is_a_call_each_without_those_where_something_is_missing(scripted: Scripted) -> None:
+    each = ", ".join(f"{{job_id: '{{results.search_jobs.jobs.{n}.id}}'}}" for n in range(3))
+    server = scripted(f"turns:\n- {{says: go, calls: [{{search_jobs: {{}}}}, {{save_job: [{each}]}}], answers: None.}}")
+    two = (SEARCH, {"jobs": [{"id": "j1"}, {"id": "j2"}]})
+    assert answer(server, "Go", [two]) == [(SAVE, {"job_id": "j1"}), (SAVE, {"job_id": "j2"})]
+    assert answer(server, "Go", [two, (SAVE, {}), (SAVE, {})]) == "None."
+    assert answer(server, "Go", [(SEARCH, {"jobs": []})]) == "None."
+
+
+def test_once_a_tool_has_answered_that_a_turn_does_not_call_the_turn_is_over(scripted: Scripted) -> None:
+    server = scripted("turns:\n- {says: go, calls: [{save_job: {}}], answers: Saved.}\n- {says: hello, answers: Hi.}")
+    found = (SEARCH, {"text": "Baker"})
+    assert [answer(server, said, [found]) for said in ("Go", "Hello")] == [
+        "Here is what I found:\n\n- **From search jobs:** Baker."
+    ] * 2
+
+
+@pytest.mark.parametrize(
+    ("mentions", "said", "expected"),
+    [
+        ("job in {place}", "Is there a JOB in Graz-West, please?", "Graz-West"),
+        ("job in {place}", "A steady-job in Graz", "Graz"),
+        ("job in {place}", "My backjob in Graz", None),
+        ("job* in {place}", "Many jobs in Graz", "Graz"),
+        ("(|* )job in {place}", "jobs, job in Graz", "Graz"),
+        ("move to {place...}", "I'd move to “St. Pölten or Linz”.", "St. Pölten or Linz"),
+        ("move to {place...}", "I'd move to Graz\nSoon", None),
+    ],
+)
+def test_words_are_mentioned_anywhere(scripted: Scripted, mentions: str, said: str, expected: str | None) -> None:
+    given = answer(scripted(json.dumps({"turns": [{"mentions": mentions, "answers": "Place: {place}"}]})), said)
+    assert given == (f"Place: {expected}" if expected else NOT_SURE)
+
+
+LOOKS_UP = "turns:\n- looks_up: {search_jobs: [job(|s)], save_job: [save*, job], list_cats: [cat]}"
+
+
+@pytest.mark.parametrize(
+    ("said", "called"), [("Any jobs?", [SEARCH]), ("A job?", [SEARCH, SAVE]), ("Saved a cat", [SAVE])]
+)
+def test_all_that_is_mentioned_and_offered_is_looked_up_at_once(
+    scripted: Scripted, said: str, called: list[str]
+) -> None:
+    server = scripted(LOOKS_UP)
+    assert answer(server, said) == [(name, {}) for name in called]
+    assert "**From save job:** Done" in answer(server, said, [(SAVE, {"text": "Done"})])
+
+
+def test_an_earlier_message_can_be_filled_in(scripted: Scripted) -> None:
+    server = scripted("turns:\n- {says: what did I say, answers: ['{earlier}!', Nothing.]}")
+    assert answer(server, "What did I say") == "Nothing."
+    before = [{"role": "user", "content": "I bake"}]
+    assert answer(server, "What did I say", before=before) == "I bake!"
+
+
+RESULTS = """
+turns:
+- {says: go, calls: [{search_jobs: {}}, {save_job: {}}]}
+results:
+  search_jobs: our list
+  save_job: ["Saved: {title}", "{?id}Saved."]
+"""
+
+
+@pytest.mark.parametrize(
+    ("saved", "expected"),
+    [
+        ({"title": "Baker", "id": 1}, "Saved: Baker\n\n"),
+        ({"id": 1}, "Saved.\n\n"),
+        ({"error": "No."}, ""),
+    ],
+)
+def test_the_result_of_a_tool_is_told_as_the_script_says(
+    scripted: Scripted, saved: dict[str, Any], expected: str
+) -> None:
+    told = answer(scripted(RESULTS), "Go", [(SEARCH, {"text": "Bakers"}), (SAVE, saved)])
+    failed = "" if expected else "\n\nI could not look at save job just now."
+    assert told == f"{expected}Here is what I found:\n\n- **From our list:** Bakers.{failed}"
 
 
 def test_where_a_tool_is_not_offered_or_nothing_matches_the_brain_decides(scripted: Scripted) -> None:
@@ -226,6 +307,10 @@ def test_a_typed_request_gets_its_object_by_tool_and_by_schema(scripted: Scripte
         ("- says: Go\n  answers: Yes", 4, "valid string"),
         ("- says: Yes\n  answers: Go", 3, "instance of Pattern"),
         ("- says: I {Name} it\n  answers: Go", 3, "{Name} is no name"),
+        ("- mentions: job in {place\n  answers: Go", 3, "neither words, a capture nor a choice"),
+        ("- mentions: '{a} {b}'\n  answers: '{c}'", 3, "nothing fills in {c}"),
+        ("- says: Go\n  function: juggle", 3, "there is no function “juggle”"),
+        ("- to: You\n  gives: {a: '{earlier}'}", 3, "nothing fills in {earlier}"),
     ],
 )
 def test_a_script_that_cannot_be_played_is_refused_at_the_start_with_its_line(

@@ -11,7 +11,7 @@ from infra.local import model_server
 from infra.local.aws_functions import Handler
 from infra.local.aws_moto import Outcome
 from infra.local.environment import Template
-from infra.local.model_brain import embedding
+from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import Internal, ModelUnavailable, Unavailable
 from qwestly_agent.domain.memory import Memory

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import pytest
 from pymongo.errors import AutoReconnect
 
-from infra.local import model_judge, model_writer
+from infra.local import model_judge
 from infra.local.aws_functions import Handler
 from infra.local.candidate_app import Fault
 from infra.local.model_server import ModelServer, Reply
@@ -26,6 +26,7 @@ from qwestly_agent.stores.signals import Signals
 from tests.statemachines.conftest import Person, World
 
 DRAFTED = ["gather_evidence", "draft_sections", "keep_draft", "gate"]
+WRITER, JUDGE = "You write one section", "You are the second reader"
 
 
 def path_of(person: Person) -> list[str]:
@@ -249,8 +250,8 @@ def test_without_a_judge_every_claim_says_so_and_a_person_decides(
 def test_the_judge_is_another_model_than_the_writer(maya: Person, model: ModelServer) -> None:
     maya.wants_a_card()
     maya.is_asked()
-    assert {each.json["model"] for each in asked_of(model, model_writer.IS_ASKED)} == {"deepseek-v4-pro"}
-    assert {each.json["model"] for each in asked_of(model, model_judge.IS_ASKED)} == {"deepseek-flash"}
+    assert {each.json["model"] for each in asked_of(model, WRITER)} == {"deepseek-v4-pro"}
+    assert {each.json["model"] for each in asked_of(model, JUDGE)} == {"deepseek-flash"}
 
 
 def test_a_wish_that_changed_nothing_is_said_to_have_changed_nothing(ada: Person) -> None:
@@ -307,12 +308,12 @@ def test_a_section_that_dies_pays_no_model_twice_for_what_was_kept(
 
 def prompts(model: ModelServer) -> list[str]:
     """What was asked of the writer."""
-    return [each.json["messages"][1]["content"] for each in asked_of(model, model_writer.IS_ASKED)]
+    return [each.json["messages"][1]["content"] for each in asked_of(model, WRITER)]
 
 
 def questions(model: ModelServer) -> list[str]:
     """What was asked of the judge."""
-    return [each.json["messages"][1]["content"] for each in asked_of(model, model_judge.IS_ASKED)]
+    return [each.json["messages"][1]["content"] for each in asked_of(model, JUDGE)]
 
 
 def asked_of(model: ModelServer, begins: str) -> list[Any]:

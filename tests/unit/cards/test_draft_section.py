@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from infra.local import model_judge, model_writer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
@@ -24,6 +23,7 @@ SAID = Evidence(
 )
 ORDER = Order(CARD["summary"], "standard", {SAID.id: SAID})
 KEPT: list[SectionDraft] = []
+WRITER, JUDGE = "You write one section", "You are the second reader"
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ NO = {"id": 0, "why": "It does not say that you own it."}
 
 def told(model: ModelServer) -> str:
     """The writer's last prompt."""
-    return [each["messages"][1]["content"] for each in asked(model, model_writer.IS_ASKED)][-1]
+    return [each["messages"][1]["content"] for each in asked(model, WRITER)][-1]
 
 
 def asked(model: ModelServer, begins: str) -> list[Any]:
@@ -84,7 +84,7 @@ async def test_the_judge_sees_the_statement_its_quotes_and_their_sentences_and_n
     other = SAID.model_copy(update={"id": "memory:2", "text": "I was fired from Globex."})
     model.script(says(claim("Coaches the chess club at FIDE.")), judges(YES))
     await written(services, "u1", replace(ORDER, evidence={each.id: each for each in (SAID, other)}))
-    [question] = [each["messages"][1]["content"] for each in asked(model, model_judge.IS_ASKED)]
+    [question] = [each["messages"][1]["content"] for each in asked(model, JUDGE)]
     for words in ("Coaches the chess club at FIDE.", "coach a chess club", "I coach a chess club of 12.", '"FIDE."'):
         assert words.rstrip(".") in question.replace('"FIDE"', '"FIDE."')
     assert "Globex" not in question
@@ -105,7 +105,7 @@ async def test_what_the_judge_refuses_is_rewritten_once_and_then_left_out(
     assert "0. Owns a chess club." in told(model)
     assert NO["why"] in told(model)
     assert len(model.requests) == 4
-    judged_last = asked(model, model_judge.IS_ASKED)[-1]["messages"][1]["content"]
+    judged_last = asked(model, JUDGE)[-1]["messages"][1]["content"]
     assert "Coaches a chess club." not in judged_last, "what stands is not judged again"
 
 
@@ -243,7 +243,7 @@ async def test_a_wish_is_told_with_what_was_written(services: ModelServices, mod
 async def test_all_sections_share_the_beginning_of_their_prompts(services: ModelServices, model: ModelServer) -> None:
     await written(services, "u1", ORDER)
     await written(services, "u1", replace(ORDER, outlined=CARD["skills"]))
-    first, second = asked(model, model_writer.IS_ASKED)
+    first, second = asked(model, WRITER)
     assert first["messages"][:-1] == second["messages"][:-1]
     assert first["tools"] == second["tools"]
     shared = told(model).partition("Section “")[0]
@@ -253,7 +253,7 @@ async def test_all_sections_share_the_beginning_of_their_prompts(services: Model
 async def test_each_style_is_asked_for(services: ModelServices, model: ModelServer) -> None:
     for style in ("standard", "concise", "story"):
         await written(services, "u1", replace(ORDER, style=style))
-    styles = {each["messages"][0]["content"].rpartition("Style: ")[2] for each in asked(model, model_writer.IS_ASKED)}
+    styles = {each["messages"][0]["content"].rpartition("Style: ")[2] for each in asked(model, WRITER)}
     assert len(styles) == 3
 
 
@@ -273,7 +273,7 @@ async def test_a_claim_that_is_too_long_or_cites_nothing_is_sent_back(
     nothing = {"text": "Coaches a chess club.", "quotes": []}
     model.script(says(claim("x" * (LONGEST_CLAIM + 1))), says(nothing), says(claim("Coaches a chess club.")))
     assert (await written(services, "u1", ORDER)).section.claims[0].text == "Coaches a chess club."
-    assert len(asked(model, model_writer.IS_ASKED)) == 3
+    assert len(asked(model, WRITER)) == 3
 
 
 async def test_no_section_has_more_claims_than_were_asked_for(services: ModelServices, model: ModelServer) -> None:

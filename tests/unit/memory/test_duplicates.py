@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.local.model_brain import embedding
+from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.memory.compare import Relation
 from qwestly_agent.memory.duplicates import (
