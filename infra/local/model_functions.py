@@ -1,15 +1,16 @@
-"""What the scripted model says by a function, where the data of a script does not suffice: by the names that scripts
-give (`function`). Each gets the texts of the messages, the user's first."""
+"""Answers of the scripted model that the data of a script cannot give, by the names that scripts use (`function`).
 
+Each function gets the texts of the messages, the user's first."""
+
+import html
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
-
-from infra.local import model_judge, model_writer
 
 
 def _tell_decisions(texts: Sequence[str]) -> str:
-    """What the user is told of decisions, where they only decided."""
+    """Tell users what became of decisions, where they only decided."""
     lines = [line.removeprefix("- ") for line in texts[0].splitlines() if line.startswith("- ")]
     return " ".join(map(_decision, lines))
 
@@ -23,8 +24,163 @@ def _decision(line: str) -> str:
     return f"Thank you. {outcome[1].strip()}" if outcome else "Thank you, I have noted that."
 
 
-FUNCTIONS: Mapping[str, Callable[[Sequence[str]], Any]] = {
+# --- the second reader: proves how a judge is asked and heeded, nothing about how well a real one reads ---------------
+
+_OWN_WORDS = "Their own words about themselves"
+_STATEMENTS = re.compile(r"<statements>(?P<json>.*)</statements>", re.DOTALL)
+_WORD = re.compile(r"[^\W_]{4,}")
+_STEM = 4
+
+
+def _judge(texts: Sequence[str]) -> dict[str, Any]:
+    """Yes to a statement whose words, but for the first, stand in its quotes, and to a person's own words that are no
+    question."""
+    found = _STATEMENTS.search(texts[0])
+    return {"verdicts": [_verdict(each) for each in json.loads(found["json"])] if found else []}
+
+
+def _verdict(asked: dict[str, Any]) -> dict[str, Any]:
+    quotes = [each["quote"] for each in asked["quotes"]]
+    if asked["statement"].startswith(_OWN_WORDS):
+        asks = "?" in quotes[0]
+        return {"id": asked["id"], **({"why": "That is a question."} if asks else {"span": quotes[0][:1_000]})}
+    known = {stem for text in (*quotes, *_known(asked)) for stem in _stems(text)}
+    # Its first word is a verb of the writer's own: "Lives in Lisbon" for "I moved to Lisbon".
+    rest = asked["statement"].partition(" ")[2]
+    strange = [word for word in _WORD.findall(rest) if word[:_STEM].lower() not in known]
+    if strange:
+        return {"id": asked["id"], "why": f"Its quotes do not speak of “{strange[0]}”."}
+    return {"id": asked["id"], "span": " ".join(quotes[0].split()[:3])}
+
+
+def _known(asked: dict[str, Any]) -> list[str]:
+    return [value for each in asked["quotes"] for value in each.get("source", {}).values()]
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM].lower() for word in _WORD.findall(text)}
+
+
+# --- a section of a career document -----------------------------------------------------------------------------------
+
+_EVIDENCE = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)
+_WISH = re.compile(r"<wish>(?P<text>.*?)</wish>", re.DOTALL)
+_SECTION = re.compile(r"Section “(\w+)”")
+_MENTION = re.compile(r"mention (?:that )?(?:I )?(?P<what>[^.]+)", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
+_SENT_BACK = ("answer it whole again", "the second reader refused these claims")
+_REFUSED = re.compile(r"(?:^|>)(?P<number>\d+)\. ", re.MULTILINE)
+_TIME = re.compile(r"(?P<start>\d{4}(?:-\d\d)?) – .*|\d{4}(?:-\d\d)?")
+_MOST = {"headline": 1, "summary": 4, "skills": 6, "education": 6, "preferences": 5, "about": 8, "headlines": 3}
+
+Claim = dict[str, Any]
+
+
+def _write_section(texts: Sequence[str]) -> dict[str, Any]:
+    """Put the evidence together by rule, with its quotes. Told to exaggerate (in a wish or in evidence), invent; sent
+    back, take that back, unless told to insist."""
+    words, told = texts[0], texts[0].lower()
+    asked_again = any(sent_back in text for sent_back in _SENT_BACK for text in texts)
+    exaggerates = "exaggerate" in told and (not asked_again or "insist" in told)
+    written = _section(words, exaggerates=exaggerates)
+    _, is_refused, refused = words.partition(_SENT_BACK[1])
+    if not is_refused:
+        return written
+    # It has nothing to say instead of what the second reader refused, but for the same lies again.
+    lies = written["claims"] if exaggerates else []
+    numbers = [int(match["number"]) for match in _REFUSED.finditer(refused)]
+    return {"claims": [{**lie, "number": number} for number, lie in zip(numbers, lies, strict=False)]}
+
+
+def _section(words: str, *, exaggerates: bool) -> dict[str, Any]:
+    found = _SECTION.search(words)
+    kind = found[1] if found else "summary"
+    evidence = {match["id"]: html.unescape(match["text"]) for match in _EVIDENCE.finditer(words)}
+    lies = _lies(kind, evidence) if exaggerates else ()
+    mentioned = _mentioned(words, evidence) if kind in ("summary", "about") else ()
+    return {"heading": "", "claims": [*lies, *_claims(kind, evidence), *mentioned][: _MOST.get(kind, 12)]}
+
+
+def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
+    match kind:
+        case "headline" | "headlines":
+            for name, text in _of(evidence, "employment"):
+                yield _claim(_role(text), name, text.splitlines()[0])
+        case "summary" | "about":
+            for name, text in _of(evidence, "profile"):
+                yield from (_claim(line, name) for line in text.splitlines() if ":" not in line)
+        case "experience":
+            for name, text in _of(evidence, "employment"):
+                role, *more = text.splitlines()
+                time = more.pop(0) if more and _TIME.fullmatch(more[0]) else ""
+                yield _claim(f"{_role(role)}, {time}" if time else _role(role), name, f"{role}\n{time}".strip())
+                yield from (_claim(line, name) for line in more)
+        case "achievements":
+            for name, text in [*_of(evidence, "document"), *_of(evidence, "memory")]:
+                yield from (_claim(sentence, name) for sentence in _sentences(text) if _counts(sentence))
+        case "skills":
+            for name, text in _of(evidence, "skills"):
+                yield _claim(text.replace("Skills:", "Skilled in"), name, text)
+        case "education":
+            yield from (_claim(text.splitlines()[0], name) for name, text in _of(evidence, "education"))
+        case "preferences":
+            for name, text in _of(evidence, "preferences"):
+                yield from (_claim(line.replace(":", "", 1), name, line) for line in text.splitlines())
+
+
+def _lies(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
+    """Each with quotes that exist, and do not say it."""
+    stints = _of(evidence, "employment")
+    match kind:
+        case "experience":
+            for name, text in stints[:1]:
+                role, time = text.splitlines()[0], text.splitlines()[1][:4]
+                yield _claim("Senior Product Manager at Globex", name, role)
+                yield _claim(f"{_role(text)} since {int(time) - 5}", name, "\n".join(text.splitlines()[:2]))
+        case "achievements":
+            for each, text in [*_of(evidence, "memory"), *_of(evidence, "document")]:
+                for sentence in filter(_counts, _sentences(text)):
+                    yield _claim(_NUMBER.sub(r"\g<0>0", sentence, count=1), each, sentence)
+                    return
+        case "skills":
+            yield from (_claim("Skilled in Kubernetes and Rust", each, text) for each, text in _of(evidence, "skills"))
+        case "education":
+            for each, text in _of(evidence, "education"):
+                yield _claim("PhD in Economics, University of Lagos", each, text)
+
+
+def _mentioned(words: str, evidence: Mapping[str, str]) -> list[Claim]:
+    notes = _of(evidence, "person")
+    wishes = [found["what"].strip() for wish in _WISH.findall(words) if (found := _MENTION.search(html.unescape(wish)))]
+    return [_claim(what[:1].upper() + what[1:], notes[-1][0], what) for what in wishes[-1:] if notes]
+
+
+def _of(evidence: Mapping[str, str], kind: str) -> list[tuple[str, str]]:
+    return [(name, text) for name, text in evidence.items() if name.partition(":")[0] == kind and text.strip()]
+
+
+def _role(text: str) -> str:
+    title, _, rest = text.splitlines()[0].partition(", ")
+    company = rest.partition(", ")[0]
+    return f"{title} at {company}" if company else title
+
+
+def _sentences(text: str) -> list[str]:
+    return [sentence.strip("-•* ") for sentence in re.split(r"(?<=[.!?;])\s+|\n", text) if sentence.strip("-•* ")]
+
+
+def _counts(sentence: str) -> bool:
+    """Whether it tells of a number that is no year."""
+    return bool(_NUMBER.search(sentence)) and len(sentence.split()) > 4
+
+
+def _claim(text: str, name: str, quote: str = "") -> Claim:
+    """Where it says no other, its own words are the quote."""
+    return {"text": text.strip()[:400], "quotes": [f"{name} {quote.strip()[:600]}".strip()]}
+
+
+FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
     "tell_decisions": _tell_decisions,
-    "write_section": model_writer.write_section,
-    "judge": model_judge.judge,
+    "judge": _judge,
+    "write_section": _write_section,
 }

@@ -25,37 +25,24 @@ def _instance(schema: Json, words: str, root: Json) -> Json:
     if alternatives := schema.get("anyOf") or schema.get("oneOf"):
         # Null first: a schema that contains itself ends nowhere else.
         return None if {"type": "null"} in alternatives else _instance(alternatives[0], words, root)
-    return _of_type(schema, words, root)
-
-
-def _of_type(schema: Json, words: str, root: Json) -> Json:
-    kinds = schema.get("type", "object")
-    kind = kinds if isinstance(kinds, str) else ("null" if "null" in kinds else kinds[0])
-    if kind == "object":
-        properties = schema.get("properties", {})
-        return {name: _instance(properties.get(name, {}), words, root) for name in schema.get("required", ())}
-    if kind == "array":
-        return [
-            _instance(schema.get("items", {"type": "string"}), words, root) for _ in range(schema.get("minItems", 0))
-        ]
-    if kind == "string":
-        return _string(schema, words)
-    if kind in ("integer", "number"):
-        return _number(schema)
-    return False if kind == "boolean" else None
-
-
-def _string(schema: Json, words: str) -> str:
-    long_enough = words * math.ceil(schema.get("minLength", 0) / len(words) or 1)
-    return long_enough[: schema.get("maxLength", len(long_enough))]
-
-
-def _number(schema: Json) -> int | float:
-    """Zero, or what lies next to it within the bounds."""
-    step = 1 if "integer" in schema["type"] else 0.01
-    lowest = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf) + step)
-    highest = schema.get("maximum", schema.get("exclusiveMaximum", math.inf) - step)
-    return min(max(0, lowest), highest)
+    match schema.get("type", "object"):
+        case "object":
+            properties = schema.get("properties", {})
+            return {name: _instance(properties.get(name, {}), words, root) for name in schema.get("required", ())}
+        case "array":
+            items = schema.get("items", {"type": "string"})
+            return [_instance(items, words, root) for _ in range(schema.get("minItems", 0))]
+        case "string":
+            long_enough = words * math.ceil(schema.get("minLength", 0) / len(words) or 1)
+            return long_enough[: schema.get("maxLength", len(long_enough))]
+        case "integer" | "number" as kind:
+            # Zero, or what lies next to it within the bounds.
+            step = 1 if kind == "integer" else 0.01
+            lowest = schema.get("minimum", schema.get("exclusiveMinimum", -math.inf) + step)
+            highest = schema.get("maximum", schema.get("exclusiveMaximum", math.inf) - step)
+            return min(max(0, lowest), highest)
+        case kind:
+            return False if kind == "boolean" else None
 
 
 def _resolved(reference: str, root: Json) -> Json:

@@ -42,35 +42,35 @@ which `{path}` is of the result. Other keys hold what YAML aliases repeat. Files
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, InstanceOf, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 
 from infra.local.model_functions import FUNCTIONS
-from infra.local.script_patterns import ENDING, Mention, Object, Pattern, names_of, sentences
-from infra.local.script_places import check, fill, fill_first, fill_or_none, object_in
-
-Json: TypeAlias = Any
+from infra.local.script_syntax import (
+    ENDING,
+    Json,
+    Listed,
+    Mentions,
+    Object,
+    Pattern,
+    Patterns,
+    check,
+    fill,
+    fill_first,
+    fill_or_none,
+    listed,
+    names_of,
+    object_in,
+    sentences,
+)
 
 SCRIPTS = Path(__file__).with_name("scripts")
 
 
 class ScriptError(Exception):
     """A script that cannot be played: its file, line and reason."""
-
-
-def _listed(given: Json) -> list[Json]:
-    return given if isinstance(given, list) else [given]
-
-
-def _read_as(kind: type[Pattern]) -> BeforeValidator:
-    return BeforeValidator(lambda text: kind(text) if isinstance(text, str) else text)
-
-
-Listed = BeforeValidator(_listed)
-Patterns: TypeAlias = Annotated[list[Annotated[InstanceOf[Pattern], _read_as(Pattern)]], Listed]
-Mentions: TypeAlias = Annotated[list[Annotated[InstanceOf[Mention], _read_as(Mention)]], Listed]
 
 
 class _Strict(BaseModel):
@@ -278,7 +278,7 @@ def _calls(step: Mapping[str, Object | list[Object]], names: Object) -> list[tup
     """A step's calls; none where what one of them needs is missing."""
     calls: list[tuple[str, Object | None]] = []
     for tool, arguments in step.items():
-        filled = [given for each in _listed(arguments) if (given := fill_or_none(each, names)) is not None]
+        filled = [given for each in listed(arguments) if (given := fill_or_none(each, names)) is not None]
         if not filled:
             return []
         calls += [(tool, each) for each in filled]

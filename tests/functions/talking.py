@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infra.local.model_answers import ToolCall
-from infra.local.model_server import ModelServer, RecordedRequest, Reply
+from infra.local.model_controls import RecordedRequest
+from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import bootstrap_models

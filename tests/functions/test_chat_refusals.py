@@ -18,7 +18,7 @@ from openapi_spec_validator import validate
 from pymongo import MongoClient
 
 from functions.chat.app import create_app
-from infra.local import model_server
+from infra.local import model_wire
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.servers import SECRET, USER, ChatServer, Client, system_clock, token, user_says
@@ -233,11 +233,11 @@ def test_an_answer_whose_particulars_cannot_be_written_down_is_recorded_by_its_w
 @contextmanager
 def surrogates(model: ModelServer) -> Iterator[None]:
     """The model server writes halves of characters as JSON's escapes, as a gateway that cuts UTF-16 does."""
-    line = model_server._line
+    line = model_wire.line
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(model_server, "_line", lambda data: f"data: {json.dumps(data)}\n\n".encode())
+        patch.setattr(model_wire, "line", lambda data: f"data: {json.dumps(data)}\n\n".encode())
         yield
-    assert model_server._line is line
+    assert model_wire.line is line
 
 
 def test_a_memory_that_cannot_be_read_costs_nobody_a_turn(client: Client, chat: ChatServer, model: ModelServer) -> None:

@@ -16,7 +16,9 @@ from pymongo import MongoClient
 
 from functions.chat.app import RESERVE_SECONDS
 from infra.local.model_answers import ToolCall
-from infra.local.model_server import Fault, ModelServer, RecordedRequest, Reply
+from infra.local.model_controls import RecordedRequest
+from infra.local.model_faults import Fault
+from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import DeadlineExceeded, ModelUnavailable
 from qwestly_agent.llm import models
 from qwestly_agent.model_calls import failures

@@ -28,7 +28,7 @@ import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
 
-from infra.local import candidate_app, model_server
+from infra.local import candidate_app, model_wire
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import API_PATH
 from infra.local.model_answers import ToolCall
@@ -395,8 +395,8 @@ def connections() -> Iterator[set[str]]:
 @pytest.fixture
 def hostile_wire(monkeypatch: pytest.MonkeyPatch) -> None:
     """Halves of characters get through as JSON's escapes, and long arguments in as few pieces as may be."""
-    monkeypatch.setattr(model_server, "_line", lambda data: f"data: {json.dumps(data)}\n\n".encode())
-    monkeypatch.setattr(model_server, "ARGUMENT_CHARACTERS_A_CHUNK", 250_000)
+    monkeypatch.setattr(model_wire, "line", lambda data: f"data: {json.dumps(data)}\n\n".encode())
+    monkeypatch.setattr(model_wire, "ARGUMENT_CHARACTERS_A_CHUNK", 250_000)
 
 
 @pytest.fixture

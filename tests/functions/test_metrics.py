@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from infra.local.model_answers import ToolCall
-from infra.local.model_server import Fault, ModelServer, Reply
+from infra.local.model_faults import Fault
+from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import AgentError, ModelRefused
 from qwestly_agent.domain.approval import EVERYBODY
 from tests.functions.approving import HOUR, ONE, TWO, World

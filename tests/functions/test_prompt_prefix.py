@@ -8,7 +8,8 @@ import pytest
 from pymongo import MongoClient
 
 from infra.local.model_answers import ToolCall
-from infra.local.model_server import ModelServer, RecordedRequest, Reply
+from infra.local.model_controls import RecordedRequest
+from infra.local.model_server import ModelServer, Reply
 from tests.servers import ChatServer, Client
 
 ANSWER = "That is a good question, and here is what I would say to it in two or three sentences. " * 3

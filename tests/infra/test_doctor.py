@@ -27,7 +27,7 @@ from infra.doctor.database import rights, wanted_rights
 from infra.doctor.results import Result, run_check, table
 from infra.doctor.services import PENDING
 from infra.doctor.target import Target
-from infra.local import model_server
+from infra.local import model_wire
 from infra.local.aws import AwsServer
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import MACHINE, Template
@@ -500,10 +500,10 @@ def test_a_model_that_thinks_where_it_must_not_is_told(
     assert f"words: {thinks}" in told(asked(deployed), "WRONG")
 
     def aloud(turn: Any, swapped: bool) -> list[bytes]:
-        return [model_server._chunk(turn, {"reasoning_content": "Hm."}), *said(turn, swapped)]
+        return [model_wire.chunk(turn, {"reasoning_content": "Hm."}), *said(turn, swapped)]
 
-    said = model_server._content
-    monkeypatch.setattr(model_server, "_content", aloud)
+    said = model_wire.content
+    monkeypatch.setattr(model_wire, "content", aloud)
     model.fault = Reply("ok")
     assert f"words: {thinks}" in told(asked(deployed), "WRONG")
 
@@ -511,8 +511,8 @@ def test_a_model_that_thinks_where_it_must_not_is_told(
 def test_a_model_that_is_served_by_another_without_a_price_is_told(
     deployed: Deployed, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = ModelServer._turn
-    monkeypatch.setattr(ModelServer, "_turn", lambda *given: replace(answer(*given), model="of-tomorrow"))
+    answer = ModelServer._answer
+    monkeypatch.setattr(ModelServer, "_answer", lambda *given: replace(answer(*given), model="of-tomorrow"))
     results = asked(deployed)
     assert {each.about for each in results if "answers as of-tomorrow" in each.what} == {*ASKED}
     wrong = told(results, "WRONG")
@@ -539,7 +539,7 @@ def test_a_key_that_a_provider_repeats_is_not_told(
 ) -> None:
     model.fault = Reply(fault=401)
     said = f"Your key {SECRETS['DEEPSEEK_API_KEY']} is not valid."
-    monkeypatch.setattr("infra.local.model_server._error", lambda *_: {"error": {"message": said}})
+    monkeypatch.setattr("infra.local.model_wire.error", lambda *_: {"error": {"message": said}})
     found = table(asked(deployed))
     assert "answers 401: Your key … is not valid." in found
     assert SECRETS["DEEPSEEK_API_KEY"] not in found

@@ -19,7 +19,7 @@ from pydantic_ai.providers.deepseek import DeepSeekProvider
 from infra.local.model_answers import NOT_SURE
 from infra.local.model_server import ModelServer
 from infra.local.script import ScriptError
-from infra.local.script_patterns import MOST_SENTENCES
+from infra.local.script_syntax import MOST_SENTENCES
 from qwestly_agent.memory import compare, extraction
 from qwestly_agent.memory.compare import Pair, Verdicts
 from qwestly_agent.text.prompt_tags import ASKED, SAID

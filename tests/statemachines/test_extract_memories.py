@@ -11,7 +11,8 @@ import pytest
 from pymongo.errors import AutoReconnect
 
 from infra.local.aws_functions import Handler
-from infra.local.model_server import FaultStatus, ModelServer, Reply
+from infra.local.model_faults import FaultStatus
+from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide

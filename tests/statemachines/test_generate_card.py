@@ -7,9 +7,9 @@ from typing import Any, NoReturn
 import pytest
 from pymongo.errors import AutoReconnect
 
-from infra.local import model_judge
 from infra.local.aws_functions import Handler
 from infra.local.candidate_app import Fault
+from infra.local.model_functions import FUNCTIONS
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import execute
 from qwestly_agent.approvals.end import expire
@@ -234,7 +234,7 @@ def test_figures_that_are_not_quoted_are_sent_back_before_anybody_judges(maya: P
 def test_without_a_judge_every_claim_says_so_and_a_person_decides(
     maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(model_judge, "verdicts_on", lambda _: [])
+    monkeypatch.setitem(FUNCTIONS, "judge", lambda _: {"verdicts": []})
     maya.wants_a_card()
     asked = maya.is_asked()
     claims = [claim for section in asked.preview.sections for claim in section.claims]

@@ -19,7 +19,8 @@ from pydantic_ai.exceptions import ModelAPIError
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 
-from infra.local.model_server import Fault, ModelServer, Reply
+from infra.local.model_faults import Fault
+from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.llm.coalesce_deltas import LONGEST_LINE_BYTES, LONGEST_STREAM_BYTES, CoalescingTransport
 from qwestly_agent.model_calls.failures import failure_of

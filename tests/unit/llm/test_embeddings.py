@@ -8,7 +8,8 @@ import httpx2
 import pytest
 from openai import AsyncOpenAI, DefaultAsyncHttpx2Client
 
-from infra.local.model_server import FaultStatus, ModelServer
+from infra.local.model_faults import FaultStatus
+from infra.local.model_server import ModelServer
 from qwestly_agent.agents.tools.base import TIMEOUT_SECONDS as TOOL_SECONDS
 from qwestly_agent.base.errors import ModelRefused, Unavailable
 from qwestly_agent.bootstrap import make_embeddings

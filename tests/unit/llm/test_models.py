@@ -14,7 +14,8 @@ from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelAPIError, ModelRequestTimeout, UnexpectedModelBehavior
 from pydantic_ai.usage import RequestUsage
 
-from infra.local.model_server import Fault, ModelServer, Reply
+from infra.local.model_faults import Fault
+from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.llm.models import (

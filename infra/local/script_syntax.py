@@ -1,10 +1,14 @@
-"""The patterns of scripts (`script.py` says what they mean), as regular expressions."""
+"""The syntax of scripts, whose meaning `script.py` tells: patterns, and placeholders to be filled in."""
 
+import json
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Any, TypeAlias
 
-Object: TypeAlias = dict[str, Any]
+from pydantic import BeforeValidator, InstanceOf
+
+Json: TypeAlias = Any
+Object: TypeAlias = dict[str, Json]
 
 MOST_SENTENCES = 500
 """Of one text; what follows is not read."""
@@ -109,3 +113,97 @@ class Mention(Pattern):
 
     def match(self, text: str) -> Object | None:
         return self._captured(self._anywhere.search(_plain(text)), text)
+
+
+def listed(given: Json) -> list[Json]:
+    return given if isinstance(given, list) else [given]
+
+
+def _read_as(kind: type[Pattern]) -> BeforeValidator:
+    return BeforeValidator(lambda text: kind(text) if isinstance(text, str) else text)
+
+
+Listed = BeforeValidator(listed)
+Patterns: TypeAlias = Annotated[list[Annotated[InstanceOf[Pattern], _read_as(Pattern)]], Listed]
+Mentions: TypeAlias = Annotated[list[Annotated[InstanceOf[Mention], _read_as(Mention)]], Listed]
+
+
+# --- placeholders -----------------------------------------------------------------------------------------------------
+
+_PLACE = re.compile(r"\{(\??)([a-z_]+(?:\.\w+)*)\}")
+
+
+class MissingError(Exception):
+    pass
+
+
+def fill(template: Json, names: Mapping[str, Json]) -> Json:
+    """Raises `MissingError`."""
+    match template:
+        case str() if (alone := _PLACE.fullmatch(template)) and not alone[1]:
+            return _at(names, alone[2])
+        case str():
+            return _PLACE.sub(lambda place: str(_at(names, place[2]))[: 0 if place[1] else None], template)
+        case list():
+            return [fill(each, names) for each in template]
+        case dict():
+            return {key: fill(each, names) for key, each in template.items()}
+        case _:
+            return template
+
+
+def fill_or_none(template: Json, names: Mapping[str, Json]) -> Json:
+    try:
+        return fill(template, names)
+    except MissingError:
+        return None
+
+
+def fill_first(templates: Sequence[str], names: Mapping[str, Json]) -> Json:
+    """The first that can be filled in, None where none can."""
+    return next((text for each in templates if (text := fill_or_none(each, names)) not in (None, "")), None)
+
+
+def _at(value: Json, path: str) -> Json:
+    try:
+        for key in path.split("."):
+            value = value[int(key)] if isinstance(value, list) else value[key]
+    except (LookupError, ValueError, TypeError):
+        raise MissingError(path) from None
+    return value
+
+
+def check(template: Json, known: Collection[str]) -> None:
+    """Raises `ValueError` where nothing can ever fill it in. Of a result no more than its tool is known."""
+    if isinstance(template, list | dict):
+        for each in template.values() if isinstance(template, dict) else template:
+            check(each, known)
+    elif isinstance(template, str):
+        for _, path in _PLACE.findall(template):
+            head = ".".join(path.split(".")[:2]) if path.startswith("results.") else path
+            if head not in known:
+                raise ValueError(f"nothing fills in {{{path}}}: there is {', '.join(sorted(known))}")
+        if set("{}") & set(_PLACE.sub("", template)):
+            raise ValueError(f"“{template}” has a brace that belongs to no placeholder")
+
+
+def object_in(text: str) -> Object:
+    """The first JSON object in a tool's result; an empty one where there is none."""
+    return next((value for value in json_in(text) if isinstance(value, dict)), {})
+
+
+_JSON_START = re.compile(r"[\[{]")
+
+
+def json_in(text: str) -> list[Json]:
+    """Each JSON object, and each array of anything but numbers, that stands somewhere in a text, from left to right."""
+    decoder, values, at = json.JSONDecoder(), [], 0
+    while (start := _JSON_START.search(text, at)) is not None:
+        try:
+            value, at = decoder.raw_decode(text, start.start())
+            # A number in brackets is a footnote.
+            if not (isinstance(value, list) and any(isinstance(item, int | float) for item in value)):
+                values.append(value)
+        except json.JSONDecodeError:
+            at = start.start() + 1
+    return values

@@ -1,0 +1,174 @@
+"""Controls of the scripted model server for tests: the next replies, faults, releases, the recorded requests."""
+
+import asyncio
+import json
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+
+from pydantic import TypeAdapter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from typing_extensions import TypedDict
+
+from infra.local.model_faults import FaultStatus, Reply
+from infra.local.model_wire import Json
+
+
+class _Script(TypedDict):
+    steps: list[Reply]
+
+
+SCRIPT = TypeAdapter(_Script)
+REPLY_OR_NONE = TypeAdapter[Reply | None](Reply | None)
+STATUS_OR_NONE = TypeAdapter[FaultStatus | None](FaultStatus | None)
+
+RECORDED_REQUESTS = 2_000
+
+
+@dataclass(frozen=True)
+class RecordedRequest:
+    """A request as it came in; `order` counts from 1, and `json` is None where the body is not JSON."""
+
+    order: int
+    method: str
+    path: str
+    authorization: str | None
+    body: bytes
+    json: Json
+
+
+class Controls:
+    """May be used from any thread; `control` is the same over HTTP."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._held: set[asyncio.Future[None]] = set()
+        self._forget()
+
+    def _forget(self) -> None:
+        self._requests: deque[RecordedRequest] = deque(maxlen=RECORDED_REQUESTS)
+        self._arrived = 0
+        self._script: deque[Reply] = deque()
+        self.fault: Reply | None = None
+        """Answers every chat request until it is cleared; the script waits meanwhile."""
+        self.embeddings_fault: FaultStatus | None = None
+        """The status that every embeddings request gets until it is cleared."""
+
+    @property
+    def requests(self) -> list[RecordedRequest]:
+        """What came in on the providers' routes, oldest first: the last 2,000."""
+        with self._changed:
+            return list(self._requests)
+
+    def forget_requests(self) -> None:
+        with self._changed:
+            self._requests.clear()
+            self._arrived = 0
+
+    def script(self, *steps: Reply) -> None:
+        """Answers the next chat requests with these, in their order, instead of what was scripted before."""
+        with self._changed:
+            self._script = deque(steps)
+
+    def script_chat(self, *steps: Reply) -> None:
+        """Answers the next chat requests that stream: what a tool asks another model is answered as always."""
+        self.script(*(replace(step, streams=True) for step in steps))
+
+    def release(self) -> int:
+        """Lets go on what is held now; says how many answers that were."""
+        with self._changed:
+            held, self._held = self._held, set()
+        for future in held:
+            future.get_loop().call_soon_threadsafe(_let_go, future)
+        return len(held)
+
+    def reset(self) -> None:
+        """As after the start, but for the ids, which never repeat."""
+        with self._changed:
+            self._forget()
+        self.release()
+
+    def wait_until_held(self, timeout: float = 5.0, count: int = 1) -> None:
+        """Returns once so many answers are held; raises `TimeoutError`."""
+        self._wait(lambda: len(self._held) >= count, timeout, lambda: f"{len(self._held)} of {count} answers are held")
+
+    def wait_until_none_held(self, timeout: float = 5.0) -> None:
+        """Returns once nothing is held, because it was released or its client went away; raises `TimeoutError`."""
+        self._wait(lambda: not self._held, timeout, lambda: f"{len(self._held)} answers are still held")
+
+    def _wait(self, condition: Callable[[], bool], timeout: float, state: Callable[[], str]) -> None:
+        with self._changed:
+            if not self._changed.wait_for(condition, timeout):
+                raise TimeoutError(f"{state()} after {timeout:g} s.")
+
+    async def control(self, request: Request) -> Response:
+        body = await request.body()
+        match request.method, request.path_params["name"]:
+            case "GET", "requests":
+                return JSONResponse([{**asdict(r), "body": r.body.decode("utf-8", "replace")} for r in self.requests])
+            case "DELETE", "requests":
+                self.forget_requests()
+            case "POST", "script":
+                self.script(*SCRIPT.validate_json(body)["steps"])
+            case "POST", "fault":
+                self.fault = REPLY_OR_NONE.validate_json(body)
+            case "POST", "embeddings_fault":
+                self.embeddings_fault = STATUS_OR_NONE.validate_json(body)
+            case "POST", "release":
+                return JSONResponse({"released": self.release()})
+            case "POST", "reset":
+                self.reset()
+            case _:
+                raise HTTPException(404)
+        return JSONResponse({"status": "ok"})
+
+    # What the server asks
+
+    async def recorded(self, request: Request) -> Json:
+        """Records a request; its body as JSON, None where it is none."""
+        raw = await request.body()
+        try:
+            parsed = json.loads(raw)
+        except ValueError:
+            parsed = None
+        authorization = request.headers.get("authorization")
+        with self._changed:
+            self._arrived += 1
+            self._requests.append(
+                RecordedRequest(self._arrived, request.method, request.url.path, authorization, raw, parsed)
+            )
+            self._changed.notify_all()
+        return parsed
+
+    def next_reply(self, body: Json) -> Reply:
+        """The fault, or the first step of the script that is for such a request, or one without words."""
+        instructions = str(body["messages"][0].get("content"))
+        with self._changed:
+            if self.fault:
+                return self.fault
+            for step in self._script:
+                if step.streams in (None, bool(body.get("stream"))) and instructions.startswith(step.to):
+                    self._script.remove(step)
+                    return step
+        return Reply()
+
+    async def hold(self) -> None:
+        """Returns once it is released."""
+        future = asyncio.get_running_loop().create_future()
+        with self._changed:
+            self._held.add(future)
+            self._changed.notify_all()
+        try:
+            await future
+        finally:
+            with self._changed:
+                self._held.discard(future)
+                self._changed.notify_all()
+
+
+def _let_go(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
