@@ -103,7 +103,7 @@ def called(answer: dict[str, Any]) -> set[str]:
     return {call["function"]["name"] for call in answer["choices"][0]["message"].get("tool_calls", ())}
 
 
-# --- the brain ----------------------------------------------------------------------------------------------------
+# --- what the scripts say ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -596,7 +596,7 @@ def test_completion_tokens_count_four_characters_and_a_script_may_say_otherwise(
 # --- scripts ------------------------------------------------------------------------------------------------------
 
 
-def test_a_script_answers_in_its_order_and_then_the_brain_does(http: httpx2.Client, server: ModelServer) -> None:
+def test_a_script_answers_in_its_order_and_then_the_scripts_do(http: httpx2.Client, server: ModelServer) -> None:
     server.script(
         Reply("First.", finish_reason="stop"),
         Reply(
@@ -1052,7 +1052,7 @@ def test_a_provider_that_is_down_fails_every_request_and_uses_up_no_script(
     assert status_of(http, "embeddings") == 200
 
 
-def test_a_fault_without_words_breaks_what_the_brain_would_have_said(server: ModelServer) -> None:
+def test_a_fault_without_words_breaks_what_the_scripts_would_have_said(server: ModelServer) -> None:
     assert lines(server, Reply(fault="no_done"))[:3] == ["", "Hello! I am ", "your career agent. "]
 
 

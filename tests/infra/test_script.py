@@ -199,7 +199,7 @@ def test_the_result_of_a_tool_is_told_as_the_script_says(
     assert told == f"{expected}Here is what I found:\n\n- **From our list:** Bakers.{failed}"
 
 
-def test_where_a_tool_is_not_offered_or_nothing_matches_the_brain_decides(scripted: Scripted) -> None:
+def test_where_a_tool_is_not_offered_or_nothing_matches_no_script_decides(scripted: Scripted) -> None:
     server = scripted(JOBS)
     assert answer(server, "Find me a job in Graz", tools=[SEARCH]) == NOT_SURE
     assert answer(server, "Find me a cat in Graz") == NOT_SURE
@@ -434,7 +434,7 @@ def test_the_user_is_told_what_became_of_a_wish(
 @pytest.mark.parametrize(
     "said", ["Do you remember my interview?", "What are my goals?", "Please don't remember that I like tea."]
 )
-def test_what_is_no_such_wish_is_left_to_the_brain(server: ModelServer, said: str) -> None:
+def test_what_is_no_such_wish_calls_none_of_its_tools(server: ModelServer, said: str) -> None:
     names = {name for name, _ in answer(server, said, tools=MEMORY_TOOLS) if name != "search_user_memories"}
     assert not names & {*MEMORY_TOOLS}
 
