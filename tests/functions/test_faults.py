@@ -14,12 +14,12 @@ import httpx2
 import pytest
 from pymongo import MongoClient
 
-from functions.chat.app import RESERVE_SECONDS
 from infra.local.model_answers import ToolCall
 from infra.local.model_controls import RecordedRequest
 from infra.local.model_faults import Fault
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import DeadlineExceeded, ModelUnavailable
+from qwestly_agent.chat.routers.conversations import RESERVE_SECONDS
 from qwestly_agent.llm import models
 from qwestly_agent.model_calls import failures
 from tests.servers import ChatServer, Client, Event, free_port, settings_for, user_says

@@ -1,4 +1,4 @@
-"""The diagram in docs/architecture.md is what template.yaml, the state machines and the doors say."""
+"""The diagram in docs/architecture.md is what template.yaml, the state machines and the handlers say."""
 
 import ast
 import re
@@ -99,27 +99,29 @@ def of_grants() -> Iterator[Edge]:
 
 def of_code() -> Iterator[Edge]:
     for name, body in FUNCTIONS.items():
-        door = door_of(body)
-        if door.parent.name == "chat" or "container.model_services" in door.read_text():
+        handler = handler_of(body)
+        if handler.parent.name == "chat" or "container.model_services" in handler.read_text():
             yield name, "models", ""
-        if CARRYING_OUT & names_used_by(door):
+        if CARRYING_OUT & names_used_by(handler):
             yield name, "execute", ""
 
 
-def door_of(body: Properties) -> Path:
+def handler_of(body: Properties) -> Path:
     module = "app" if body["Handler"].endswith(".sh") else body["Handler"].rpartition(".")[0]
     return ROOT / body["CodeUri"] / f"{module}.py"
 
 
-def names_used_by(door: Path) -> set[str]:
-    """In the door, and in what it calls of the module of the package that does its work."""
-    tree = ast.parse(door.read_text())
+def names_used_by(handler: Path) -> set[str]:
+    """In the handler, in what it calls of the modules that do its work, and in the modules that it includes whole."""
+    tree = ast.parse(handler.read_text())
     used = names_in(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("qwestly_agent."):
-            path = ROOT / "src" / f"{(node.module or '').replace('.', '/')}.py"
-            if path.exists() and node.module != "qwestly_agent.container":
-                used |= names_reached(path, {alias.name for alias in node.names})
+            path = ROOT / "src" / (node.module or "").replace(".", "/")
+            if path.with_suffix(".py").exists() and node.module != "qwestly_agent.container":
+                used |= names_reached(path.with_suffix(".py"), {alias.name for alias in node.names})
+            for module in filter(Path.exists, (path / f"{alias.name}.py" for alias in node.names)):
+                used |= names_used_by(module)
     return used
 
 

@@ -1,0 +1,31 @@
+"""Routes of everything that is kept about a user."""
+
+from fastapi import APIRouter
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+
+from qwestly_agent.account import ERASED, erase, export
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+
+router = APIRouter()
+
+
+class Erased(BaseModel):
+    erased: dict[str, int]
+    """Documents, by collection."""
+    note: str = ERASED
+
+
+@router.get("/api/me/export", response_class=StreamingResponse)
+async def export_everything(services: TheServices, user_id: TheUser) -> StreamingResponse:
+    """Everything that we keep about the user, as one JSON document; without vectors, task tokens and hashes."""
+    headers = {"Content-Disposition": 'attachment; filename="qwestly-agent.json"', "Cache-Control": "no-store"}
+    return StreamingResponse(
+        await export(services.user_data, services.clock, user_id), media_type="application/json", headers=headers
+    )
+
+
+@router.delete("/api/me")
+async def erase_everything(services: TheServices, user_id: TheUser) -> Erased:
+    """Erase everything that we keep about the user, for good: what runs is stopped first, which can take 30 seconds."""
+    return Erased(erased=await erase(services, user_id))

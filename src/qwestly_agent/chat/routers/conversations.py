@@ -1,0 +1,149 @@
+"""Routes of a turn and of conversations, and what happened outside of turns."""
+
+import asyncio
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
+from pydantic_core import from_json
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.chat.deletion import delete
+from qwestly_agent.chat.prepare_turn import open_turn
+from qwestly_agent.chat.remembered_view import ids_of
+from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
+from qwestly_agent.chat.services import ChatServices
+from qwestly_agent.chat.stream import headers_of, start_stream
+from qwestly_agent.chat.updates import Updates, updates
+from qwestly_agent.chat.view import (
+    ConversationList,
+    ConversationView,
+    FeedbackBody,
+    FeedbackGiven,
+    Made,
+    UIConversation,
+    list_of,
+    ui_view_of,
+    view_of,
+)
+from qwestly_agent.memory.start import read_now
+
+FUNCTION_TIMEOUT_SECONDS = 300
+"""As in template.yaml, for where no adapter tells the deadline."""
+MOST_MADE = 200
+"""Approvals, and drafts, of a conversation, shown with it."""
+RESERVE_SECONDS = 10
+"""Kept back from the deadline for recording what was said."""
+
+router = APIRouter()
+
+
+class Stopping(BaseModel):
+    stopping: bool
+    """False where nothing was running."""
+
+
+class Ending(BaseModel):
+    ending: Literal[True] = True
+
+
+class Deleted(BaseModel):
+    deleted: Literal[True] = True
+
+
+@router.post("/api/chat", openapi_extra=POSTED_SCHEMA, response_class=StreamingResponse)
+async def chat(request: Request, services: TheServices, user_id: TheUser) -> StreamingResponse:
+    """A turn, streamed. The body says which protocol the client speaks, and the answer is in the same language.
+
+    Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
+    """
+    posted = parse_turn(await request.body())
+    turn = await open_turn(services, user_id, posted, deadline_of(request, services), where_from(request))
+    events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
+
+
+@router.get("/api/conversations")
+async def list_conversations(
+    services: TheServices,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=100)] = 30,
+    after: float | None = None,
+) -> ConversationList:
+    """The last used first."""
+    found = await services.conversations.last_used(user_id, limit + 1, after)
+    return list_of(found, limit, services.clock())
+
+
+@router.get("/api/conversations/{conversation_id}")
+async def read_conversation(
+    conversation_id: str,
+    services: TheServices,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=200)] = 100,
+    before: Annotated[int | None, Query(ge=1, le=2**53)] = None,
+    form: Annotated[Literal["ui"] | None, Query(alias="as")] = None,
+) -> ConversationView | UIConversation:
+    """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
+    conversation = await services.conversations.get(user_id, conversation_id)
+    said, approvals, drafts = await asyncio.gather(
+        services.conversations.recent(user_id, conversation_id, limit + 1, before),
+        services.approvals.of_conversation(user_id, conversation_id, MOST_MADE),
+        services.drafts.of_conversation(user_id, conversation_id, MOST_MADE),
+    )
+    ids = [memory_id for message in said for memory_id in ids_of(message)]
+    memories = await services.memories.of_ids(user_id, ids) if ids else []
+    view = ui_view_of if form == "ui" else view_of
+    return view(conversation, said, Made(approvals, drafts, memories), limit, before, services.clock())
+
+
+@router.delete("/api/conversations/{conversation_id}")
+async def delete_conversation(conversation_id: str, services: TheServices, user_id: TheUser) -> Deleted:
+    """With its messages, for good. What it asks, and nobody decided, expires."""
+    await delete(services, user_id, conversation_id)
+    return Deleted()
+
+
+@router.post("/api/conversations/{conversation_id}/stop")
+async def stop_turn(conversation_id: str, services: TheServices, user_id: TheUser) -> Stopping:
+    """Stop the turn that runs; its stream ends, and what was said so far is kept. A closed connection stops nothing."""
+    run_id = await services.conversations.running_turn(user_id, conversation_id, services.clock())
+    if run_id:
+        await services.signals.stop(user_id, run_id)
+    return Stopping(stopping=run_id is not None)
+
+
+@router.post("/api/conversations/{conversation_id}/end")
+async def end_conversation(conversation_id: str, services: TheServices, user_id: TheUser) -> Ending:
+    """Remember now what matters in it, and not only once it fell silent. It can be gone on with at any time."""
+    await read_now(services, user_id, conversation_id)
+    return Ending()
+
+
+@router.post("/api/messages/{message_id}/feedback")
+async def give_feedback(message_id: str, given: FeedbackBody, services: TheServices, user_id: TheUser) -> FeedbackGiven:
+    """A thumb (`up`, `down`) and words on an answer; null takes it back. An answer's id is `msg_` and its run's id."""
+    feedback = given.feedback(to_datetime(services.clock()))
+    await services.conversations.give_feedback(user_id, message_id, feedback)
+    return FeedbackGiven(id=message_id, feedback=feedback)
+
+
+@router.get("/api/updates")
+async def read_updates(services: TheServices, user_id: TheUser, after: float | None = None) -> Updates:
+    """What happened outside of turns since `after`, the last answer's `cursor`; without it, what runs or waits now.
+
+    Ask every 2 seconds while `active`, else every 30. An item can come twice.
+    """
+    return await updates(services, user_id, after)
+
+
+def deadline_of(request: Request, services: ChatServices) -> float:
+    """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
+    latest = services.clock() + FUNCTION_TIMEOUT_SECONDS
+    try:
+        ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
+    except (KeyError, ValueError, TypeError):
+        ends = latest
+    return (ends if ends < latest else latest) - RESERVE_SECONDS

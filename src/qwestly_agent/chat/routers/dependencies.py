@@ -1,0 +1,36 @@
+"""What routes are handed: the services, the user whose token was verified, and where a request came from."""
+
+from typing import Annotated
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from pydantic_core import from_json
+
+from qwestly_agent.base.errors import Unauthorized
+from qwestly_agent.chat.auth import verify_token
+from qwestly_agent.chat.services import ChatServices
+
+
+def services_of(request: Request) -> ChatServices:
+    return request.app.state.services
+
+
+TheServices = Annotated[ChatServices, Depends(services_of)]
+Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
+
+
+def user_of(services: TheServices, bearer: Bearer) -> str:
+    if bearer is None:
+        raise Unauthorized
+    return verify_token(bearer.credentials, services.settings, services.clock)
+
+
+TheUser = Annotated[str, Depends(user_of)]
+
+
+def where_from(request: Request) -> str:
+    """For the audit: the address that the function's URL saw. What a client says of itself proves nothing."""
+    try:
+        return str(from_json(request.headers["x-amzn-request-context"])["http"]["sourceIp"])
+    except (KeyError, ValueError, TypeError):
+        return ""

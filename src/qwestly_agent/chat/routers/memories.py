@@ -1,0 +1,80 @@
+"""Routes of what is remembered."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+
+from qwestly_agent.approvals.forget import forget
+from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.memory.find import find_something, vector_or_none
+from qwestly_agent.memory.service import correct, explain, undo
+from qwestly_agent.memory.view import (
+    Correction,
+    ForgottenView,
+    MemoryDetail,
+    MemoryList,
+    MemoryView,
+    UndoneView,
+    detail_of,
+    forgotten_view_of,
+)
+from qwestly_agent.memory.view import list_of as memories_of
+from qwestly_agent.memory.view import view_of as memory_view_of
+
+router = APIRouter()
+
+
+@router.get("/api/memories")
+async def list_memories(
+    services: TheServices,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=100)] = 30,
+    after: Annotated[int, Query(ge=0, le=10_000)] = 0,
+    status: Literal["active", "proposed", "unchecked", "superseded"] = "active",
+    query: Annotated[str | None, Query(min_length=1, max_length=500)] = None,
+) -> MemoryList:
+    """What is remembered, the newest first; with `query` what holds, the best first, each with why it was found, and
+    `found_by` where meaning could not be compared.
+
+    `proposed` waits for the user's yes, `unchecked` for a check: neither is in a prompt or a search. Of what is
+    `superseded` another one holds.
+    """
+    if query is None:
+        return memories_of(await services.memories.newest(user_id, limit + 1, after, status), limit, after)
+    if status != "active":
+        raise Invalid("status: Only what holds can be searched.")
+    vector = await vector_or_none(services.embeddings, services.logger, query)
+    findings = await find_something(services.memories, user_id, query, vector, after + limit + 1, services.clock())
+    return memories_of(findings.found[after:], limit, after, findings.by)
+
+
+@router.get("/api/memories/{memory_id}")
+async def read_memory(memory_id: str, services: TheServices, user_id: TheUser) -> MemoryDetail:
+    """With the user's own words, the conversation in which they wrote them, what it replaced, and what replaced it."""
+    explanation = await explain(services.conversations, services.memories, user_id, memory_id)
+    successor = explanation.memory.superseded_by
+    replaced_by = await services.memories.of_ids(user_id, [successor] if successor else [])
+    return detail_of(explanation, next(iter(replaced_by), None))
+
+
+@router.patch("/api/memories/{memory_id}")
+async def correct_memory(memory_id: str, correction: Correction, services: TheServices, user_id: TheUser) -> MemoryView:
+    """Put something else in its place: the answer is the new one, and the older says by what it was replaced."""
+    return memory_view_of(await correct(services, user_id, memory_id, correction.content))
+
+
+@router.delete("/api/memories/{memory_id}")
+async def forget_memory(memory_id: str, services: TheServices, user_id: TheUser) -> ForgottenView:
+    """For good and at once, with what it replaced; with what rests on it and was published, and what stays."""
+    forgotten = await forget(services, user_id, [memory_id])
+    if not forgotten.ids:
+        raise NotFound("There is no such memory.")
+    return forgotten_view_of(forgotten)
+
+
+@router.post("/api/memories/{memory_id}/undo")
+async def undo_memory(memory_id: str, services: TheServices, user_id: TheUser) -> UndoneView:
+    """Take back, within a day, what was remembered or corrected in a chat: what it had replaced holds again."""
+    restored = await undo(services, user_id, memory_id)
+    return UndoneView(undone=memory_id, restored=[memory_view_of(each) for each in restored])
