@@ -17,7 +17,7 @@ from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.approvals.memory_approval import id_of_question, keeping_of
 from qwestly_agent.base.errors import AgentError
-from qwestly_agent.cards.pipeline import MOST_ROUNDS
+from qwestly_agent.cards.card_state import MOST_ROUNDS
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.domain.approval import Answer, Approval, Level, sha256_hex
 from qwestly_agent.services import Services

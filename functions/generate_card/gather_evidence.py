@@ -3,9 +3,10 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.cards.pipeline import Step, gather_evidence
+from qwestly_agent.cards.card_state import CardState
+from qwestly_agent.cards.gather_evidence import gather_evidence
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    step = Step.model_validate(event)
-    return container.services.run(lambda services: gather_evidence(services, step)).out
+    card = CardState.model_validate(event)
+    return container.services.run(lambda services: gather_evidence(services, card)).out

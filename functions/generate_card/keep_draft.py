@@ -3,9 +3,10 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.cards.pipeline import Step, keep_draft
+from qwestly_agent.cards.card_state import CardState
+from qwestly_agent.cards.keep_draft import keep_draft
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    step = Step.model_validate(event)
-    return container.services.run(lambda services: keep_draft(services, step)).out
+    card = CardState.model_validate(event)
+    return container.services.run(lambda services: keep_draft(services, card)).out

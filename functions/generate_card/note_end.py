@@ -3,9 +3,10 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.cards.pipeline import Step, note_end
+from qwestly_agent.cards.card_state import CardState
+from qwestly_agent.cards.note_end import note_end
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    step = Step.model_validate(event)
-    return container.services.run(lambda services: note_end(services, step)).out
+    card = CardState.model_validate(event)
+    return container.services.run(lambda services: note_end(services, card)).out

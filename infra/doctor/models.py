@@ -28,7 +28,7 @@ from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_embeddings, make_http_client
-from qwestly_agent.cards.draft_section import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
+from qwestly_agent.cards.write_section import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.llm.embeddings import DIMENSIONS, MODEL
 from qwestly_agent.llm.models import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_models, price_of

@@ -1,27 +1,138 @@
-"""What holds of every state of every corridor: nothing runs under the brake, and what is raised quotes nobody."""
+"""What the states of all workflows share: the brake, safe errors, log fields, and how an event finds its state."""
 
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
 
 from aws_lambda_powertools import Logger
+from pydantic import BaseModel, ConfigDict, Field
 from pymongo.errors import PyMongoError
 
+from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.pause import abort_if_paused
+from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Internal, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.services import HasLogger, HasSignals
+from qwestly_agent.stores.approvals import Approvals
 
+
+class UnknownState(Exception):
+    """The function has no state of this name: state machine and function are of different deployments."""
+
+
+class WorkflowState(BaseModel):
+    """What a state is handed and hands on."""
+
+    # An execution may have begun before the last deployment: it may say more, or less, than this.
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    run_id: str = ""
+
+    @property
+    def out(self) -> dict[str, Any]:
+        """Every field, for the state machine may ask for any."""
+        return self.model_dump(mode="json")
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The fields of each line of the log."""
+        return {"run_id": self.run_id}
+
+
+class UserState(WorkflowState):
+    """The state of a workflow that concerns one user, whose brake stops it."""
+
+    user_id: str
+
+
+class TokenAnswer(BaseModel):
+    """What a task token was answered with."""
+
+    approval_id: str | None = None
+
+
+class CaughtError(BaseModel):
+    """What a Catch puts beside the input of the state that failed."""
+
+    kind: str = Field(default="", alias="Error")
+
+
+class StateServices(HasLogger, HasSignals, Protocol): ...
+
+
+S = TypeVar("S", bound=StateServices)
+M = TypeVar("M", bound=WorkflowState)
 T = TypeVar("T")
 
 
-async def run_state(signals: Signals, logger: Logger, user_id: str, work: Coroutine[Any, Any, T], **labels: str) -> T:
-    """What the work answers, unless the brake stops it. `labels` stand in each line of the log."""
-    return await sanitize_errors(logger, abort_if_paused(signals, user_id, work), **labels)
+@dataclass(frozen=True)
+class StateFunction(Generic[S, M]):
+    """A state of a workflow, named as in the state machine."""
+
+    work: Callable[[S, M], Coroutine[Any, Any, M]]
+    model: type[M]
+    under_brake: bool
+
+    @property
+    def name(self) -> str:
+        return self.work.__name__
+
+    async def __call__(self, services: S, given: M) -> M:
+        """Raises `AgentError`s only: others may quote what people wrote, and the execution's history keeps what a state
+        raised."""
+        work = self.work(services, given)
+        if not self.under_brake:
+            assert isinstance(given, UserState)
+            work = abort_if_paused(services.signals, given.user_id, work)
+        return await _sanitize_errors(services.logger, work, given.labels)
 
 
-async def sanitize_errors(logger: Logger, work: Coroutine[Any, Any, T], **labels: str) -> T:
-    """What the work answers. Whatever it raises becomes an `AgentError`: others may quote what people wrote, and the
-    execution's history keeps what a state raised."""
+def state(
+    model: type[M], *, under_brake: bool = False
+) -> Callable[[Callable[[S, M], Coroutine[Any, Any, M]]], StateFunction[S, M]]:
+    """Make a state of a function. The brake stops it, unless it runs `under_brake` as well."""
+    return lambda work: StateFunction(work, model, under_brake)
+
+
+class Invocation(BaseModel):
+    """What a state machine hands a function."""
+
+    state: str
+    given: dict[str, Any]
+
+
+def by_name(*states: StateFunction[Any, Any]) -> dict[str, StateFunction[Any, Any]]:
+    return {each.name: each for each in states}
+
+
+def dispatch(
+    states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any]
+) -> Callable[[Any], Awaitable[dict[str, Any]]]:
+    """The work that an event asks for; it takes the services. Raises `UnknownState`."""
+    invocation = Invocation.model_validate(event)
+    if invocation.state not in states:
+        raise UnknownState(f"There is no state {invocation.state!r} here, only {', '.join(states)}.")
+    function = states[invocation.state]
+    given = function.model.model_validate(invocation.given)
+
+    async def work(services: Any) -> dict[str, Any]:
+        return (await function(services, given)).out
+
+    return work
+
+
+async def expire_if_pending(approvals: Approvals, clock: Clock, user_id: str, approval_id: str) -> Approval:
+    """The record, once nobody waits for its person any more. Raises `NotFound`."""
+    approval = await approvals.get(user_id, approval_id)
+    while approval.status == "pending":
+        expired = await expire(approvals, approval, clock())
+        approval = expired or await approvals.get(user_id, approval_id)
+    return approval
+
+
+async def _sanitize_errors(logger: Logger, work: Coroutine[Any, Any, T], labels: Mapping[str, str]) -> T:
     logger.thread_safe_append_keys(**labels)
     try:
         return await work
@@ -33,3 +144,14 @@ async def sanitize_errors(logger: Logger, work: Coroutine[Any, Any, T], **labels
     except Exception as error:
         logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         raise Internal from None
+
+
+# --- until all states are decorated --------------------------------------------------------------------------------
+
+
+async def run_state(signals: Any, logger: Logger, user_id: str, work: Coroutine[Any, Any, T], **labels: str) -> T:
+    return await sanitize_errors(logger, abort_if_paused(signals, user_id, work), **labels)
+
+
+async def sanitize_errors(logger: Logger, work: Coroutine[Any, Any, T], **labels: str) -> T:
+    return await _sanitize_errors(logger, work, labels)

@@ -8,7 +8,7 @@ import pytest
 from pymongo import MongoClient
 
 from infra.local.model_server import ModelServer
-from qwestly_agent.cards.pipeline import TRY_AGAIN
+from qwestly_agent.cards.note_end import TRY_AGAIN
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import ChatServer, Client, user_says
 

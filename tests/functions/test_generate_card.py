@@ -14,7 +14,7 @@ from infra.local.aws_functions import Context, load_handler
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
 from qwestly_agent.base.errors import Internal, NotFound, Unavailable
-from qwestly_agent.cards.pipeline import Step
+from qwestly_agent.cards.card_state import CardState
 from qwestly_agent.stores.drafts import Draft, Drafts
 from tests.servers import API_SECRET
 
@@ -93,7 +93,7 @@ def test_what_passes_from_state_to_state_are_ids_and_counts(draft: Draft, enviro
     call("draft_section", draft, **{**step, "section": "education"})
     step = call("keep_draft", draft, **step)
     assert (step["sections"], step["answer"], step["revises"]) == (["education"], "ask", None)
-    assert step.keys() == Step(user_id="u", draft_id="d").out.keys()
+    assert step.keys() == CardState(user_id="u", draft_id="d").out.keys()
     assert "Nursing" not in json.dumps(step)
     assert len(json.dumps(step)) < 2_000
     assert kept(draft).label == "Drafted"

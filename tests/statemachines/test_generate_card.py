@@ -16,7 +16,7 @@ from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.execute import FINDING_OUT, STOPPED
 from qwestly_agent.approvals.forget import forget
 from qwestly_agent.base.errors import Braked, Invalid, OverBudget
-from qwestly_agent.cards.pipeline import NothingToTell
+from qwestly_agent.cards.card_state import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import Services

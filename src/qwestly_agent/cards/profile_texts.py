@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Protocol, cast
 
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
-from qwestly_agent.cards.draft_section import DraftServices, Order, write_section
-from qwestly_agent.cards.gather_evidence import gather
+from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
+from qwestly_agent.cards.evidence import gather
 from qwestly_agent.cards.outline import Outlined
-from qwestly_agent.cards.pipeline import NothingSupported, NothingToTell
+from qwestly_agent.cards.write_section import DraftServices, Order, write_section
 from qwestly_agent.domain.card import Card, CheckedCard, Section, SectionDraft, Style
 from qwestly_agent.services import HasKnowledge, HasProfiles
 from qwestly_agent.stores.drafts import Draft

@@ -6,8 +6,8 @@ from qwestly_agent.approvals.actions import PUBLISH_CARD
 from qwestly_agent.approvals.decide import Proposal
 from qwestly_agent.approvals.forget_in_drafts import standing
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.cards.gather_evidence import sources_of
-from qwestly_agent.cards.pipeline import evidence_of
+from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.domain.approval import Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, EvidenceById

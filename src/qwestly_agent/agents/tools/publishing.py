@@ -19,8 +19,8 @@ from qwestly_agent.approvals.actions import (
 )
 from qwestly_agent.approvals.decide import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
-from qwestly_agent.cards.gather_evidence import sources_of
-from qwestly_agent.cards.pipeline import evidence_of
+from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.publication import publication_of, quotes_of
 from qwestly_agent.cards.text import headlines_of, text_of_draft
 from qwestly_agent.domain.card import CheckedCard

@@ -9,8 +9,8 @@ import pytest
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.cards.draft_section import LONGEST_CLAIM, OUTPUT_RETRIES, Order, write_section
 from qwestly_agent.cards.outline import CARD
+from qwestly_agent.cards.write_section import LONGEST_CLAIM, OUTPUT_RETRIES, Order, write_section
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.model_calls.structured import ContentRefused

@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from infra.local.demo import person
-from qwestly_agent.cards.gather_evidence import MOST_CHARACTERS, Found, gather, sections_for, sources_of, wish
+from qwestly_agent.cards.evidence import MOST_CHARACTERS, Found, gather, sections_for, sources_of, wish
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Statement

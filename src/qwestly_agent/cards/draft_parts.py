@@ -1,0 +1,24 @@
+"""The parts of a draft, as they were kept."""
+
+from qwestly_agent.domain.card import Evidence, SectionDraft
+from qwestly_agent.stores.drafts import Draft
+
+
+def evidence_of(draft: Draft) -> dict[str, Evidence]:
+    return {each["id"]: Evidence.model_validate(each) for each in draft.parts["evidence"]}
+
+
+def section_draft(draft: Draft, kind: str) -> SectionDraft | None:
+    """As it was kept last, in whichever round."""
+    kept = draft.parts.get(f"section_{kind}")
+    return SectionDraft.model_validate(kept) if kept else None
+
+
+def wishes_of(draft: Draft) -> list[str]:
+    """What they remembered of how they want to be written of, and what they said of this card; the newest last."""
+    preferences = draft.parts.get("preferences", ())
+    evidence = evidence_of(draft).values()
+    remembered = [each.text for each in evidence if each.id in preferences]
+    # A part of a message, which may say the opposite without the rest: it steers, and is evidence of nothing.
+    first = [draft.parts["wish"]] if draft.parts.get("wish") else []
+    return [*remembered, *first, *(each.text for each in evidence if each.kind == "person")]

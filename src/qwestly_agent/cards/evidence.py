@@ -1,0 +1,231 @@
+"""Everything that may be said of a user, with where it comes from, and which sections it speaks for."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, get_args
+
+from qwestly_agent.approvals.forget_in_drafts import MOST_CHARACTERS_OF_ONE, evidence_id, words_of_memory
+from qwestly_agent.cards.outline import (
+    ACHIEVEMENTS,
+    CARD,
+    EDUCATION,
+    EXPERIENCE,
+    HEADLINE,
+    PREFERENCES,
+    SKILLS,
+    SUMMARY,
+)
+from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.grounding.language import language_of
+from qwestly_agent.grounding.model import Source
+from qwestly_agent.stores.knowledge import Knowledge, Passage
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.text.clean import quoted, visible
+
+MOST_MEMORIES, MOST_PASSAGES = 60, 20
+MOST_CHARACTERS = 24_000
+"""About 6,000 tokens, read by every section: what is told first stays when there is more."""
+MOST_SKILLS = 60
+
+_NEXT = frozenset({PREFERENCES})
+_DONE = frozenset({SUMMARY, EXPERIENCE, ACHIEVEMENTS, SKILLS})
+_SPEAKS_FOR: Mapping[str, frozenset[str]] = {
+    "skill": frozenset({SKILLS}),
+    "experience": _DONE,
+    "fact": frozenset({SUMMARY, EXPERIENCE}),
+    "goal": _NEXT,
+    "preference": _NEXT,
+    "constraint": _NEXT,
+    "decision": _NEXT,
+}
+"""By a memory's type."""
+_OF_DOCUMENTS = frozenset({HEADLINE, EDUCATION}) | _DONE
+_THEMES = """
+experience work employment role responsible led managed built achievements projects skills languages education degree
+university certificate berufserfahrung ausbildung kenntnisse expérience formation compétences experiencia educación
+experiência formação esperienza istruzione
+"""
+"""As the headings of résumés have them."""
+
+
+@dataclass(frozen=True)
+class Found:
+    evidence: Evidence
+    speaks_for: frozenset[str]
+    is_preference: bool = False
+    """Whether it may say how they want to be written of."""
+
+
+async def gather(profiles: Profiles, memories: Memories, knowledge: Knowledge, user_id: str) -> list[Found]:
+    """The best first, and no more than a prompt may hold."""
+    profile, remembered = await asyncio.gather(profiles.full(user_id), memories.most_salient(user_id, MOST_MEMORIES))
+    # Without a vector: no model is called here. The names in a profile stand in its résumé too, in any language.
+    words = f"{_THEMES} {' '.join(_names_in(profile))}"
+    passages = await knowledge.search(user_id, words, None, MOST_PASSAGES)
+    return list(_bounded([*_of_profile(profile), *map(_of_memory, remembered), *map(_of_passage, passages)]))
+
+
+def sections_for(found: Sequence[Found]) -> tuple[str, ...]:
+    """Those for which something may be said."""
+    spoken_for = frozenset[str]().union(*(each.speaks_for for each in found if each.evidence.publishable))
+    return tuple(kind for kind in CARD if kind in spoken_for)
+
+
+def wish(number: int, words: str) -> Evidence:
+    """What a person wrote of the document that they want: their own words, so evidence as well."""
+    return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=visible(words), source="your note")
+
+
+def sources_of(evidence: EvidenceById) -> dict[str, Source]:
+    """As grounding reads them. What was inferred, and what came from outside, supports nothing and is left out."""
+    return {each.id: _source(each) for each in evidence.values() if each.publishable}
+
+
+def _source(item: Evidence) -> Source:
+    fields = item.fields
+    known = {
+        "employer": fields.company,
+        "title": fields.title,
+        "from": fields.start,
+        "to": fields.end,
+        "degree": fields.degree,
+        "school": fields.school,
+    }
+    return Source(
+        id=item.id,
+        text=quoted(item.text),  # as a prompt shows it, so that what is copied is found
+        trust=item.trust,
+        language=language_of(item.text),
+        fields={name: value for name, value in known.items() if value},
+    )
+
+
+def _names_in(profile: Mapping[str, Any]) -> Iterator[str]:
+    for stint in profile.get("employment", []):
+        yield from (str(stint.get(name, "")) for name in ("company", "title"))
+    yield from (str(each.get("school", "")) for each in _dicts(profile.get("education")))
+
+
+# --- profile ----------------------------------------------------------------------------------------------------------
+
+
+def _of_profile(profile: Mapping[str, Any]) -> Iterator[Found]:
+    if text := "\n".join(_lines(profile)):
+        yield Found(_evidence("profile", "profile", text, "your profile"), frozenset({HEADLINE, SUMMARY, SKILLS}))
+    if skills := _texts(profile.get("skills")):
+        fields = Fields(skills=tuple(skills[:MOST_SKILLS]))
+        text = f"Skills: {', '.join(fields.skills)}"
+        yield Found(_evidence("skills", "profile", text, "your profile: skills", fields=fields), frozenset({SKILLS}))
+    for number, stint in enumerate(_dicts(profile.get("employment")), 1):
+        yield _of_stint(number, stint)
+    for number, each in enumerate(_dicts(profile.get("education")), 1):
+        yield _of_education(number, each)
+    if text := "\n".join(_wishes(profile.get("preferences", {}))):
+        yield Found(_evidence("preferences", "profile", text, "your preferences"), _NEXT)
+
+
+def _lines(profile: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{name.capitalize()}: {profile[name]}" for name in ("name", "headline", "location") if name in profile)
+    if "summary" in profile:
+        yield str(profile["summary"])
+    if years := profile.get("years_of_experience"):
+        yield f"{years:g} years of experience" if isinstance(years, int | float) else f"{years} of experience"
+    if languages := _texts(profile.get("languages")):
+        yield f"Languages: {', '.join(languages)}"
+
+
+def _of_stint(number: int, stint: Mapping[str, Any]) -> Found:
+    company, title = str(stint.get("company", "")), str(stint.get("title", ""))
+    end = "present" if stint.get("is_current") in (True, 1) else _date(stint.get("end_date"))
+    fields = Fields(company=company, title=title, start=_date(stint.get("start_date")), end=end)
+    role = ", ".join(filter(None, (title, company, str(stint.get("location", "")))))
+    time = " – ".join(filter(None, (fields.start, fields.end)))
+    text = "\n".join(filter(None, (role, time, str(stint.get("description", "")))))
+    source = f"your profile: {company or title}"
+    evidence = _evidence(f"employment:{number}", "employment", text, source, fields=fields)
+    return Found(
+        evidence, _DONE | {HEADLINE} if stint.get("description") else frozenset({HEADLINE, SUMMARY, EXPERIENCE})
+    )
+
+
+def _of_education(number: int, each: Mapping[str, Any]) -> Found:
+    degree, school, year = (str(each.get(name) or "") for name in ("degree", "school", "year"))
+    text = ", ".join(filter(None, (degree, school, year)))
+    fields = Fields(degree=degree, school=school, end=year)
+    evidence = _evidence(f"education:{number}", "education", text, "your profile: education", fields=fields)
+    return Found(evidence, frozenset({EDUCATION}))
+
+
+def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
+    said = {
+        "roles": "to work as {}",
+        "locations": "to work in {}",
+        "work_mode": "to work {}",
+        "industries": "the industries {}",
+        "company_sizes": "companies of {} people",
+        "availability": "to begin {}",
+    }
+    for name, form in said.items():
+        if texts := _texts(preferences.get(name)):
+            yield f"Would like: {form.format(', '.join(texts))}"
+
+
+# --- memories and documents -------------------------------------------------------------------------------------------
+
+
+def _of_memory(memory: Memory) -> Found:
+    trust: Trust = memory.trust if memory.trust in get_args(Trust) else "inferred"  # type: ignore[assignment]
+    day = f" of {memory.valid_from.day} {memory.valid_from:%B %Y}" if memory.valid_from else ""
+    source = "your document" if trust == "user_document" else f"your message{day}"
+    evidence = _evidence(evidence_id(memory.id), "memory", words_of_memory(memory), source, trust)
+    theirs = memory.type == "preference" and evidence.publishable
+    return Found(evidence, _SPEAKS_FOR.get(memory.type, frozenset({SUMMARY})), is_preference=theirs)
+
+
+def _of_passage(passage: Passage) -> Found:
+    source = passage.title or "your document"
+    talked = passage.kind == "transcript"
+    kind = "interview" if talked else "document"
+    evidence = _evidence(f"document:{passage.id}", kind, passage.text, source, "user_document")
+    return Found(evidence, _OF_DOCUMENTS | _NEXT if talked else _OF_DOCUMENTS)
+
+
+def _evidence(
+    id: str, kind: Any, text: str, source: str, trust: Trust = "user_said", fields: Fields | None = None
+) -> Evidence:
+    return Evidence(
+        id=id,
+        kind=kind,
+        trust=trust,
+        text=visible(text)[:MOST_CHARACTERS_OF_ONE],
+        source=visible(source)[:200],
+        fields=fields or Fields(),
+    )
+
+
+def _bounded(found: Sequence[Found]) -> Iterator[Found]:
+    left = MOST_CHARACTERS
+    for each in found:
+        left -= len(each.evidence.text)
+        if left < 0:
+            return
+        if each.evidence.text.strip():
+            yield each
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    return [str(each) for each in value if isinstance(each, str | int | float)] if isinstance(value, list) else []
+
+
+def _dicts(value: Any) -> list[Mapping[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _date(value: Any) -> str:
+    return f"{value:%Y-%m}" if isinstance(value, datetime) else str(value or "")

@@ -1,0 +1,88 @@
+"""Put the card together from its sections, and ask the gate whether publishing it may be asked for.
+
+From here on the card stays what it is: what is asked about is this version.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+from typing import Protocol
+
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.gate import gate
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.cards.card_state import CardState, NothingSupported, tell_progress
+from qwestly_agent.cards.draft_parts import evidence_of, section_draft
+from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.outline import CARD, HEADLINE
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, LeftOut, Section
+from qwestly_agent.grounding.facts import check_facts
+from qwestly_agent.grounding.language import language_of
+from qwestly_agent.grounding.model import Source, Statement
+from qwestly_agent.grounding.quotes import find_quote
+from qwestly_agent.services import HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.workflow_state import state
+
+
+class KeepDraftServices(HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals, Protocol): ...
+
+
+LONGEST_HEADLINE = 300
+
+
+@state(CardState)
+async def keep_draft(services: KeepDraftServices, card: CardState) -> CardState:
+    """With what the gate says of publishing it. Raises `NothingSupported`."""
+    draft = await drop_forgotten(services.memories, services.drafts, card.user_id, card.draft_id)
+    checked = _checked_card(draft, card.round, to_datetime(services.clock()).date())
+    answer = gate("outward", await services.autonomy.level(card.user_id)).answer
+    before = draft.parts.get("card", {})
+    if before.get("round") != card.round:
+        unchanged = bool(before) and CheckedCard.model_validate(before["checked"]).card == checked.card
+        kept = {"round": card.round, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
+        await tell_progress(
+            services.drafts,
+            services.clock,
+            card,
+            status="drafted" if answer == "refuse" else "running",
+            label=_drafted(checked),
+        )
+        await services.drafts.keep(card.user_id, card.draft_id, card=kept)
+        await drop_forgotten(services.memories, services.drafts, card.user_id, card.draft_id)
+    if not checked.card.sections:
+        raise NothingSupported
+    return card.model_copy(update={"answer": answer})
+
+
+def _drafted(checked: CheckedCard) -> str:
+    left_out = len(checked.left_out)
+    return f"Drafted; left out: {left_out} that nothing supports" if left_out else "Drafted"
+
+
+def _checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
+    """Of the sections of this round, in the order in which they are read; those without a claim say nothing."""
+    kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
+    sources = sources_of(evidence_of(draft))
+    sections = [_with_checked_heading(each.standing, sources, today) for each in kept if each.standing.claims]
+    headlines = [claim for each, _ in sections if each.kind == HEADLINE for claim in each.claims]
+    headline = next((claim for claim in headlines if len(claim.text) <= LONGEST_HEADLINE), None)
+    rest = tuple(each for each, _ in sections if each.kind != HEADLINE)
+    left_out = [*(out for each in kept for out in each.left_out), *(out for _, why in sections for out in why)]
+    if headlines and headline is None:
+        left_out.append(LeftOut(claim=headlines[0], why=(f"It is longer than {LONGEST_HEADLINE} characters.",)))
+    card = Card.model_validate({"style": draft.style, "headline": headline, "sections": rest})
+    return CheckedCard(card=card, left_out=tuple(left_out))
+
+
+def _with_checked_heading(
+    section: Section, sources: Mapping[str, Source], today: date
+) -> tuple[Section, tuple[LeftOut, ...]]:
+    """With the usual heading in place of one whose figures are not those of its claims' quotes: it has none itself."""
+    found = [spot for claim in section.claims for quote in claim.quotes if (spot := find_quote(quote, sources))]
+    heading = Statement(text=section.heading, language=language_of(section.heading))
+    facts = check_facts(heading, found, today)
+    why = (*facts.missing, *(f"“{figure}” was compared with nothing." for figure in facts.unread))
+    if not why:
+        return section, ()
+    usual = section.model_copy(update={"heading": CARD[section.kind].heading})
+    return usual, (LeftOut(claim=Claim(text=section.heading), why=why),)

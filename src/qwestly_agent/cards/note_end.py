@@ -1,0 +1,57 @@
+"""Tell the user in the draft how it ended."""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from qwestly_agent.base.errors import NotFound, OverBudget
+from qwestly_agent.cards.card_state import CardState, NothingSupported, NothingToTell, PublishingFailed, tell_progress
+from qwestly_agent.domain.card import NOT_DRAFTED
+from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasSignals
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.workflow_state import state
+
+
+class NoteEndServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasSignals, Protocol): ...
+
+
+TRY_AGAIN = "It could not be finished. Please try again"
+_SAID: Mapping[str, str] = {
+    "NothingToTell": NothingToTell.sentence,
+    "NothingSupported": NothingSupported.sentence,
+    "OverBudget": OverBudget.sentence,
+    "ModelUnavailable": "The language model could not be reached. Please try again later",
+    "DeadlineExceeded": "The language model took too long. Please try again later",
+    "ModelRefused": "The language model is not available to us right now. We have to mend this; please try again later",
+    "ContentRefused": "The language model did not accept this. Please tell us, so that we can mend it",
+}
+"""To the user, by the kind of what was raised."""
+_OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
+
+
+@state(CardState, under_brake=True)
+async def note_end(services: NoteEndServices, card: CardState) -> CardState:
+    """Under the brake as well: nothing else says that it stopped."""
+    try:
+        draft = await services.drafts.get(card.user_id, card.draft_id)
+    except NotFound:  # its user deleted it: nobody to tell, and nothing to mend
+        return card.model_copy(update={"end": "stopped"})
+    end, label = await _end_of(services.approvals, draft, card.error.kind if card.error else "")
+    news = end == "failed" and draft.conversation_id is not None
+    await tell_progress(services.drafts, services.clock, card, status=end, label=label, news=news)
+    return card.model_copy(update={"end": end})
+
+
+async def _end_of(
+    approvals: Approvals, draft: Draft, error: str
+) -> tuple[Literal["failed", "stopped", "drafted"], str]:
+    if error == "Braked":
+        return "stopped", "Stopped by the brake"
+    if error == "NotAllowed":
+        return "drafted", "Drafted; at your level nothing is published for you"
+    approval = await approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
+    if error in _OF_PUBLISHING and approval:
+        return "failed", approval.outcome or PublishingFailed.sentence
+    # That nothing was published is said only where no yes stands that may have been carried out.
+    nothing_was = approval is None or approval.status in ("pending", "revised", "failed", "changed")
+    return "failed", _SAID.get(error, NOT_DRAFTED if nothing_was else TRY_AGAIN)

@@ -1,0 +1,31 @@
+"""Carry out what was approved."""
+
+from typing import Protocol
+
+from qwestly_agent.approvals.execute import STOPPED, ExecuteServices, execute
+from qwestly_agent.base.errors import Braked
+from qwestly_agent.cards.card_state import CardState, OutcomeUnknown, PublishingFailed, tell_progress
+from qwestly_agent.services import HasLogger
+from qwestly_agent.workflow_state import state
+
+
+class PublishServices(ExecuteServices, HasLogger, Protocol): ...
+
+
+@state(CardState, under_brake=True)
+async def publish(services: PublishServices, card: CardState) -> CardState:
+    """Raises `OutcomeUnknown` while nobody knows, `PublishingFailed`, and `Braked` where the brake was on before it
+    began: `execute` looks at it, and what has begun is not cut off."""
+    approval = await execute(services, card.user_id, card.approval_id or "")
+    match approval.status:
+        case "done":
+            await tell_progress(services.drafts, services.clock, card, status="published", label="Published")
+            return card.model_copy(update={"outcome": "published"})
+        case "changed":
+            return card.model_copy(update={"outcome": "changed", "revises": approval.id})
+        case "failed" if approval.outcome == STOPPED:
+            raise Braked
+        case "failed":
+            raise PublishingFailed
+        case _:
+            raise OutcomeUnknown

@@ -1,0 +1,79 @@
+"""Read in the record what the person decided, or that nobody did.
+
+The record alone is believed, not what the execution was woken with.
+"""
+
+from typing import Protocol
+
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.messages import DRAFT_ENDS
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.cards.card_state import CardState, tell_progress
+from qwestly_agent.cards.evidence import wish
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals
+from qwestly_agent.stores.drafts import Draft, Drafts
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.workflow_state import expire_if_pending, state
+
+
+class DecisionServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals, Protocol): ...
+
+
+@state(CardState, under_brake=True)
+async def read_decision(services: DecisionServices, card: CardState) -> CardState:
+    """What the person decided; nobody waits for them any more. Under the brake it is only noted, and time goes on."""
+    draft = await services.drafts.get(card.user_id, card.draft_id)
+    approval_id = (card.decided and card.decided.approval_id) or draft.approval_id or ""
+    approval = await expire_if_pending(services.approvals, services.clock, card.user_id, approval_id)
+    card = card.model_copy(update={"approval_id": approval.id})
+    match approval.status:
+        case "rejected" | "expired" as decision:
+            status, label = DRAFT_ENDS[decision]
+            await tell_progress(services.drafts, services.clock, card, status=status, label=label)
+            return card.model_copy(update={"decision": decision})
+        case "revised":
+            return await _begin_round(services.memories, services.drafts, services.clock, card, draft, approval)
+        case "changed" if approval.decided_by == "nobody":  # what it rested on was forgotten
+            return await _begin_round(
+                services.memories,
+                services.drafts,
+                services.clock,
+                card,
+                draft,
+                approval,
+                "Drafting it anew without what you had forgotten",
+            )
+        case _:
+            return card.model_copy(update={"decision": "approved"})
+
+
+async def _begin_round(
+    memories: Memories,
+    drafts: Drafts,
+    clock: Clock,
+    card: CardState,
+    draft: Draft,
+    approval: Approval,
+    label: str = "Drafting it as you want it",
+) -> CardState:
+    """The person's words become evidence, and what is drafted next."""
+    answered: list[str] = list(draft.parts.get("revisions", ()))
+    if approval.id not in answered:
+        answered.append(approval.id)
+    number = answered.index(approval.id) + 2
+    if draft.round < number:
+        wished = [wish(number, approval.reason).model_dump(mode="json")] if approval.reason else []
+        evidence = [*draft.parts["evidence"], *wished]
+        # From here on it rests on nothing that was forgotten before; what is forgotten meanwhile flags it again.
+        await tell_progress(drafts, clock, card, status="running", round=number, label=label, flagged=False)
+        await drafts.keep(card.user_id, card.draft_id, evidence=evidence, revisions=answered)
+        await drop_forgotten(memories, drafts, card.user_id, card.draft_id)
+    return card.model_copy(
+        update={
+            "decision": "revised",
+            "revises": approval.id,
+            "round": number,
+            "sections": tuple(draft.parts["plan"]),
+        }
+    )
