@@ -26,7 +26,8 @@ from infra.mongo.indexes import INDEXES
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.memory.consolidation import Step, apply
+from qwestly_agent.memory.apply import apply
+from qwestly_agent.memory.consolidation_state import ConsolidationState
 from qwestly_agent.memory.duplicates import Candidates, Floats, candidates_of, vectors_of
 from qwestly_agent.memory.plan import plan
 from qwestly_agent.services import ModelServices
@@ -131,7 +132,7 @@ async def consolidated(services: ModelServices, told: Told, database_pid: int) -
         pass
     reading, _, _ = watch.seconds()
     watch = Stopwatch(database_pid)
-    planned = await plan(services, Step(user_id=user_id, run_id="benchmark"))
+    planned = await plan(services, ConsolidationState(user_id=user_id, run_id="benchmark"))
     applied = await apply(services, planned)
     own, of_database, passed = watch.seconds()
     return {

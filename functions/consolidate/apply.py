@@ -3,9 +3,10 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.memory.consolidation import Step, apply
+from qwestly_agent.memory.apply import apply
+from qwestly_agent.memory.consolidation_state import ConsolidationState
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    step = Step.model_validate(event)
-    return container.services.run(lambda services: apply(services, step)).out
+    given = ConsolidationState.model_validate(event)
+    return container.services.run(lambda services: apply(services, given)).out

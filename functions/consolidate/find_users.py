@@ -3,11 +3,10 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.memory.consolidation import Page, find_users
+from qwestly_agent.memory.consolidation_state import ConsolidationPage
+from qwestly_agent.memory.find_users import find_users
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    page = Page.model_validate(event)
-    return container.services.run(
-        lambda services: find_users(services.sweeps, services.new_id, services.logger, page)
-    ).out
+    given = ConsolidationPage.model_validate(event)
+    return container.services.run(lambda services: find_users(services, given)).out

@@ -3,9 +3,10 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.memory.consolidation import Page, sum_up
+from qwestly_agent.memory.consolidation_state import ConsolidationPage
+from qwestly_agent.memory.sum_up import sum_up
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    page = Page.model_validate(event)
-    return container.services.run(lambda services: sum_up(services.logger, page)).out
+    given = ConsolidationPage.model_validate(event)
+    return container.services.run(lambda services: sum_up(services, given)).out

@@ -3,10 +3,10 @@
 from typing import Any
 
 from qwestly_agent import container
-from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.memory.store import store
 
 
 def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    step = Step.model_validate(event)
-    return container.services.run(lambda services: store(services, step)).out
+    given = ExtractionState.model_validate(event)
+    return container.services.run(lambda services: store(services, given)).out

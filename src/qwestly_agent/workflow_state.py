@@ -144,14 +144,3 @@ async def _sanitize_errors(logger: Logger, work: Coroutine[Any, Any, T], labels:
     except Exception as error:
         logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         raise Internal from None
-
-
-# --- until all states are decorated --------------------------------------------------------------------------------
-
-
-async def run_state(signals: Any, logger: Logger, user_id: str, work: Coroutine[Any, Any, T], **labels: str) -> T:
-    return await sanitize_errors(logger, abort_if_paused(signals, user_id, work), **labels)
-
-
-async def sanitize_errors(logger: Logger, work: Coroutine[Any, Any, T], **labels: str) -> T:
-    return await _sanitize_errors(logger, work, labels)

@@ -12,8 +12,12 @@ from infra.mongo.indexes import INDEXES
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.memory import pipeline, reading, store
-from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.memory.extract import extract
+from qwestly_agent.memory.extraction_state import ExtractionState
+from qwestly_agent.memory.move_watermark import move_watermark
+from qwestly_agent.memory.reconcile import reconcile
+from qwestly_agent.memory.store import store
+from qwestly_agent.memory.sweep import Picked, sweep
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS, Message, NewTurn, user_message
 from qwestly_agent.stores.memories import COLLECTION
@@ -61,18 +65,18 @@ class Talk:
         messages = [user_message(turn, seq, "complete"), answered]
         assert await conversations.finish(claim, messages, replaced_run=None, changes={}, now=self.clock())
 
-    async def falls_silent(self) -> list[Step]:
+    async def falls_silent(self) -> list[ExtractionState]:
         """Ten minutes later everything is read that is due."""
         self.clock.advance(SILENCE_SECONDS)
-        due = await pipeline.sweep(self.services)
-        return [await self.is_read(Step.model_validate(each)) for each in due["conversations"]]
+        due = await sweep(self.services, Picked())
+        return [await self.is_read(ExtractionState.model_validate(each)) for each in due.conversations]
 
-    async def is_read(self, step: Step | None = None) -> Step:
-        step = step or Step(user_id=self.user_id, conversation_id="c1", run_id="r1")
-        step = await reading.extract(self.services, step)
-        step = await reading.reconcile(self.services, step)
-        step = await store.store(self.services, step)
-        return await pipeline.move_watermark(self.services, step)
+    async def is_read(self, step: ExtractionState | None = None) -> ExtractionState:
+        step = step or ExtractionState(user_id=self.user_id, conversation_id="c1", run_id="r1")
+        step = await extract(self.services, step)
+        step = await reconcile(self.services, step)
+        step = await store(self.services, step)
+        return await move_watermark(self.services, step)
 
     async def remembered(self, status: str = "active") -> list[str]:
         return sorted(each.content for each in await self.memories(status))

@@ -25,10 +25,13 @@ from qwestly_agent.bootstrap import bootstrap_models
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.ranking import salience
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.memory import consolidation, duplicates
-from qwestly_agent.memory.consolidation import Step, Undone
+from qwestly_agent.memory import duplicates
+from qwestly_agent.memory.apply import apply
+from qwestly_agent.memory.consolidation_state import ConsolidationState
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.plan import MOST_OUTDATED, YEAR, plan
+from qwestly_agent.memory.sum_up import PASSING
+from qwestly_agent.memory.undo_consolidation import Undone, undo
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
 from qwestly_agent.stores.journal import Run
@@ -93,10 +96,12 @@ class Someone:
         for content in UNLIKE:
             await self.remembers(content, content)
 
-    async def is_consolidated(self, run_id: str = "night1", services: ModelServices | None = None) -> Step:
+    async def is_consolidated(
+        self, run_id: str = "night1", services: ModelServices | None = None
+    ) -> ConsolidationState:
         """Plan and apply, one after the other as the machine has them."""
-        step = await plan(services or self.services, Step(user_id=self.user_id, run_id=run_id))
-        return await consolidation.apply(services or self.services, step) if step.begun or step.questions else step
+        step = await plan(services or self.services, ConsolidationState(user_id=self.user_id, run_id=run_id))
+        return await apply(services or self.services, step) if step.begun or step.questions else step
 
     async def is_new_again(self) -> None:
         query = {"user_id": self.user_id}
@@ -104,7 +109,7 @@ class Someone:
 
     async def takes_back(self, run_id: str = "night1", services: ModelServices | None = None) -> Undone:
         services = services or self.services
-        return await consolidation.undo(services.memories, services.journal, self.user_id, run_id)
+        return await undo(services.memories, services.journal, self.user_id, run_id)
 
     async def forgets(self, name: str) -> None:
         await self.services.memories.forget(self.user_id, [self.id_of(name)], self.clock())
@@ -459,11 +464,11 @@ async def test_what_differs_is_never_joined_without_the_models_yes(
 
 
 async def test_a_plan_that_is_delivered_again_asks_no_model_again(ada: Someone, judge: Judge) -> None:
-    planned = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
+    planned = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
     judge.asked.clear()
-    assert await plan(ada.services, Step(user_id=ada.user_id, run_id="night1")) == planned
-    await consolidation.apply(ada.services, planned)
-    assert await plan(ada.services, Step(user_id=ada.user_id, run_id="night1")) == planned
+    assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
+    await apply(ada.services, planned)
+    assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
     assert not judge.asked
 
 
@@ -496,8 +501,8 @@ async def test_a_model_that_is_too_slow_and_a_day_that_is_used_up_are_made_up_fo
     poor = replace(ada.services, settings=replace(ada.services.settings, day_ceiling_usd=0.0))
     with pytest.raises(OverBudget):
         await ada.is_consolidated(services=poor)
-    assert {"ModelUnavailable", "DeadlineExceeded", "OverBudget"} <= set(consolidation.PASSING)
-    assert "ModelRefused" not in consolidation.PASSING
+    assert {"ModelUnavailable", "DeadlineExceeded", "OverBudget"} <= set(PASSING)
+    assert "ModelRefused" not in PASSING
     assert (await ada.is_consolidated()).merged == 2
 
 
@@ -651,12 +656,12 @@ async def test_what_died_and_was_never_delivered_again_is_ended_the_next_night(
 
 
 async def test_delivered_twice_it_does_nothing_twice(ada: Someone) -> None:
-    planned = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
-    assert await plan(ada.services, Step(user_id=ada.user_id, run_id="night1")) == planned
-    applied = await consolidation.apply(ada.services, planned)
+    planned = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
+    assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
+    applied = await apply(ada.services, planned)
     before = await ada.all()
-    assert await consolidation.apply(ada.services, planned) == applied
-    assert await plan(ada.services, Step(user_id=ada.user_id, run_id="night1")) == planned
+    assert await apply(ada.services, planned) == applied
+    assert await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1")) == planned
     assert await ada.all() == before
 
 
@@ -668,10 +673,10 @@ async def test_what_does_not_hold_any_more_takes_nothing_with_it(
         ada = somebody()
         await ada.remembers("a", SAME[0], count=3)
         await ada.remembers("b", SAME[1])
-        planned = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
+        planned = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
         await change(ada, name)
         before = await ada.all()
-        await consolidation.apply(ada.services, planned)
+        await apply(ada.services, planned)
         assert await ada.holding() == expected
         assert without(await ada.all(), "consolidated") == without(before, "consolidated")
 
@@ -685,10 +690,8 @@ async def test_what_is_forgotten_or_corrected_while_it_takes_others_in_lets_them
         await ada.remembers("b", SAME[1])
         before = await ada.memory("b")
         # Planned, and "b" gone: then it died.
-        step = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
-        await until_killed(
-            lambda services, step=step: consolidation.apply(services, step), ada.services, Death(1, after=True)
-        )
+        step = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
+        await until_killed(lambda services, step=step: apply(services, step), ada.services, Death(1, after=True))
         assert await ada.merged() == {"b": "a"}
         await change(ada, "a")
         await ada.is_consolidated()
@@ -891,10 +894,10 @@ async def test_a_braked_user_is_left_alone_and_due_the_next_night(ada: Someone) 
 
 
 async def test_a_brake_between_plan_and_apply_leaves_the_plan_for_the_next_night(ada: Someone) -> None:
-    planned = await plan(ada.services, Step(user_id=ada.user_id, run_id="night1"))
+    planned = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
     await ada.services.signals.brake_on(ada.user_id, ada.clock())
     with pytest.raises(Braked):
-        await consolidation.apply(ada.services, planned)
+        await apply(ada.services, planned)
     assert await ada.merged() == {}
     await ada.services.signals.brake_off(ada.user_id)
     assert (await ada.is_consolidated("night2")).run_id == "night1"

@@ -10,11 +10,13 @@ from infra import extractions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.chat import deletion
-from qwestly_agent.memory import extraction, pipeline, reading
+from qwestly_agent.memory import extract, move_watermark, reconcile, retry_later, sweep
+from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.memory.notes import Note, Reason
-from qwestly_agent.memory.pipeline import Failure, Step
 from qwestly_agent.memory.said import Said
+from qwestly_agent.memory.sweep import Picked
 from qwestly_agent.stores.conversations import NewTurn
+from qwestly_agent.workflow_state import CaughtError
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
 
 pytestmark = pytest.mark.anyio
@@ -83,29 +85,29 @@ async def test_what_was_read_is_not_read_again_and_what_follows_is(talk: Talk) -
 
 async def test_nobody_reads_a_conversation_that_still_goes_on(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    assert (await pipeline.sweep(talk.services))["conversations"] == []
+    assert (await sweep.sweep(talk.services, Picked())).conversations == ()
     talk.clock.advance(599)
-    assert (await pipeline.sweep(talk.services))["conversations"] == []
+    assert (await sweep.sweep(talk.services, Picked())).conversations == ()
 
 
 async def test_one_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.clock.advance(600)
-    assert len((await pipeline.sweep(talk.services))["conversations"]) == 1
-    assert (await pipeline.sweep(talk.services))["conversations"] == []
-    talk.clock.advance(pipeline.PICKED_SECONDS)
-    assert len((await pipeline.sweep(talk.services))["conversations"]) == 1
+    assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
+    assert (await sweep.sweep(talk.services, Picked())).conversations == ()
+    talk.clock.advance(sweep.PICKED_SECONDS)
+    assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
 
 
 async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     await talk.services.conversations.due_now(talk.user_id, "c1", talk.clock())
     talk.clock.advance(6)
-    assert len((await pipeline.sweep(talk.services))["conversations"]) == 1
+    assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
 
 
 async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_PROMPT_CHARACTERS", 40)
+    monkeypatch.setattr(extract, "MOST_PROMPT_CHARACTERS", 40)
     await talk.says("I live in Lisbon.", "I speak German.", "I have two children.", "I want to lead a team.")
     for _ in range(5):
         await talk.falls_silent()
@@ -129,14 +131,14 @@ async def test_what_was_written_in_a_turn_that_died_is_read_too(talk: Talk) -> N
 async def test_a_note_whose_check_fails_is_dropped_alone(
     talk: Talk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    find_note = extraction.find_note
+    find_note = extract.find_note
 
     def broken(said: Said | None, **given: Any) -> Note | Reason:
         if "Leeds" in given["content"]:
             raise IndexError(given["content"])
         return find_note(said, **given)
 
-    monkeypatch.setattr(extraction, "find_note", broken)
+    monkeypatch.setattr(extract, "find_note", broken)
     await talk.says("I live in Leeds.", "I speak German.")
     await talk.falls_silent()
     assert await talk.remembered() == ["Speaks German."]
@@ -186,7 +188,7 @@ async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_
     talk.model.script(*NO_JUDGE, *NO_JUDGE)
     for tries in (1, 2):
         await talk.falls_silent()
-        talk.clock.advance(tries * pipeline.CHECK_AGAIN_SECONDS)
+        talk.clock.advance(tries * move_watermark.CHECK_AGAIN_SECONDS)
     talk.model.script()
     talk.model.forget_requests()
     [step] = await talk.falls_silent()
@@ -205,12 +207,12 @@ async def test_what_a_provider_refuses_to_judge_keeps_nothing_else_from_being_ju
     for tries in (1, 2):
         await talk.falls_silent()
         assert len(await talk.remembered("unchecked")) == 2
-        talk.clock.advance(tries * pipeline.CHECK_AGAIN_SECONDS)
+        talk.clock.advance(tries * move_watermark.CHECK_AGAIN_SECONDS)
     talk.model.script(Reply(fault="content_risk", to=JUDGE))
     await talk.falls_silent()
     assert len(await talk.remembered()) == len(await talk.remembered("unchecked")) == 1
     for days in range(2, 9):  # and it is never given up
-        talk.clock.advance(pipeline.LONGEST_CHECK_SECONDS)
+        talk.clock.advance(move_watermark.LONGEST_CHECK_SECONDS)
         talk.model.script(Reply(fault="content_risk", to=JUDGE))
         assert len(await talk.falls_silent()) == 1, days
 
@@ -219,7 +221,7 @@ async def test_what_a_judge_refuses_later_is_gone_and_leaves_nothing(talk: Talk)
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
     await talk.falls_silent()
-    talk.clock.advance(pipeline.CHECK_AGAIN_SECONDS)
+    talk.clock.advance(move_watermark.CHECK_AGAIN_SECONDS)
     talk.model.script(judges(False, False))
     await talk.falls_silent()
     assert await talk.raw() == []
@@ -233,7 +235,7 @@ async def test_said_again_while_it_waits_it_is_one_and_is_checked_then(talk: Tal
     await talk.says("I live in Lisbon.", conversation_id="c2")
     await talk.falls_silent()
     assert (await talk.remembered(), await talk.remembered("unchecked")) == (["Lives in Lisbon."], [])
-    talk.clock.advance(pipeline.CHECK_AGAIN_SECONDS)
+    talk.clock.advance(move_watermark.CHECK_AGAIN_SECONDS)
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon."]
 
@@ -395,7 +397,7 @@ async def test_what_was_said_before_replaces_nothing_that_was_said_after(talk: T
     await talk.says("I live in Lisbon.")
     talk.clock.advance(60)
     await talk.says("I live in Porto.", conversation_id="c2")
-    await talk.is_read(Step(user_id=talk.user_id, conversation_id="c2", run_id="r"))
+    await talk.is_read(ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     talk.model.script(
         finds(note("Lives in Lisbon.", "I live in Lisbon")),
         relates(("p1", "contradicts", "Lives in")),
@@ -422,9 +424,9 @@ async def test_a_verdict_about_what_was_not_asked_counts_for_nothing(talk: Talk)
 
 async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_set_aside(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r1")
-    broken = step.model_copy(update={"error": Failure.model_validate({"Error": "ModelUnavailable"})})
-    ends = [(await pipeline.set_back(talk.services, broken)).end for _ in range(5)]
+    step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r1")
+    broken = step.model_copy(update={"error": CaughtError.model_validate({"Error": "ModelUnavailable"})})
+    ends = [(await retry_later.retry_later(talk.services, broken)).end for _ in range(5)]
     assert ends == ["later"] * 4 + ["set_aside"]
     assert await talk.falls_silent() == []
     talk.clock.advance(10**6)
@@ -435,9 +437,11 @@ async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_
 
 async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    broken = Step.model_validate({"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}})
+    broken = ExtractionState.model_validate(
+        {"user_id": talk.user_id, "conversation_id": "c1", "error": {"Error": "Internal"}}
+    )
     for _ in range(5):
-        await pipeline.set_back(talk.services, broken)
+        await retry_later.retry_later(talk.services, broken)
     [line] = await extractions.listed(talk.services.settings)
     assert {"user": talk.user_id, "conversation": "c1", "cause": "Internal"}.items() <= json.loads(line).items()
     await talk.services.conversations.read_again(talk.user_id, "c1", talk.clock())
@@ -451,10 +455,12 @@ async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: 
 @pytest.mark.parametrize("cause", ["Braked", "OverBudget"])
 async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> None:
     await talk.says("I live in Lisbon.")
-    step = Step(user_id=talk.user_id, conversation_id="c1", error=Failure.model_validate({"Error": cause}))
+    step = ExtractionState(
+        user_id=talk.user_id, conversation_id="c1", error=CaughtError.model_validate({"Error": cause})
+    )
     for _ in range(9):
-        assert (await pipeline.set_back(talk.services, step)).end == "later"
-    talk.clock.advance(pipeline.POSTPONED_SECONDS)
+        assert (await retry_later.retry_later(talk.services, step)).end == "later"
+    talk.clock.advance(retry_later.POSTPONED_SECONDS)
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon."]
 
@@ -472,10 +478,10 @@ async def test_a_provider_that_is_down_loses_nothing(talk: Talk) -> None:
 @pytest.mark.thorough
 async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    step = await reading.extract(talk.services, Step(user_id=talk.user_id, conversation_id="c1"))
+    step = await extract.extract(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1"))
     talk.model.embeddings_fault = 503
     with pytest.raises(Unavailable):
-        await reading.reconcile(talk.services, step)
+        await reconcile.reconcile(talk.services, step)
     talk.model.embeddings_fault = None
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]

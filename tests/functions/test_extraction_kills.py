@@ -15,8 +15,8 @@ from infra.local.model_server import ModelServer
 from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
 from qwestly_agent.approvals.memory_approval import id_of_question, keeping_of
 from qwestly_agent.domain.approval import Verb
-from qwestly_agent.memory import pipeline, reading, store
-from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.memory import extract, keep_approved, move_watermark, reconcile, retry_later, store
+from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.services import ModelServices
 from tests.functions.talking import Talk, talking
 from tests.killing import Death, Killed, deaths, mortal
@@ -32,12 +32,12 @@ SAID = (
     "I was diagnosed with diabetes in 2019.",  # sensitive
     "I work at Acme. As I said, I work at Acme.",  # twice in one conversation
 )
-Work: TypeAlias = Callable[[ModelServices, Step], Awaitable[Step]]
+Work: TypeAlias = Callable[[ModelServices, ExtractionState], Awaitable[ExtractionState]]
 READ: dict[str, Work] = {
-    "extract": reading.extract,
-    "reconcile": reading.reconcile,
+    "extract": extract.extract,
+    "reconcile": reconcile.reconcile,
     "store": store.store,
-    "move_watermark": pipeline.move_watermark,
+    "move_watermark": move_watermark.move_watermark,
 }
 STATES = tuple(READ)
 
@@ -48,20 +48,20 @@ async def talk(mongodb_uri: str, database_name: str, model: ModelServer) -> Asyn
         yield talk
 
 
-async def anybody(talk: Talk) -> Step:
+async def anybody(talk: Talk) -> ExtractionState:
     """Somebody else each time, of whom something is known, and who said more since."""
     talk.user_id, talk.clock.now = f"auth0|{uuid.uuid4().hex}", START
     await talk.says(*BEFORE, conversation_id="c0")
     await talk.falls_silent()
     await talk.says(*SAID)
     talk.model.forget_requests()
-    return Step(user_id=talk.user_id, conversation_id="c1", run_id="r1")
+    return ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r1")
 
 
-async def run(services: ModelServices, step: Step, *states: str) -> Step:
+async def run(services: ModelServices, step: ExtractionState, *states: str) -> ExtractionState:
     for state in states:
         # As it passes from state to state.
-        step = Step.model_validate((await READ[state](services, step)).out)
+        step = ExtractionState.model_validate((await READ[state](services, step)).out)
     return step
 
 
@@ -81,7 +81,7 @@ async def conversation(talk: Talk) -> dict[str, Any]:
     return {name: found.get(name) for name in ("extracted_seq", "extract_attempts", "extract_set_aside")}
 
 
-async def asked(talk: Talk, step: Step, verb: Verb | None) -> None:
+async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
     """As the request door does; `verb` is how they answered."""
     approval_id = id_of_question(step.batch_id or "")
     proposed = await talk.services.memories.of_ids(talk.user_id, step.memory_ids)
@@ -93,7 +93,7 @@ async def asked(talk: Talk, step: Step, verb: Verb | None) -> None:
         await decide(talk.services, talk.user_id, approval_id, answer, by="queue", where="")
 
 
-async def dies(services: ModelServices, death: Death, work: Work, step: Step) -> None:
+async def dies(services: ModelServices, death: Death, work: Work, step: ExtractionState) -> None:
     with pytest.raises(Killed):
         await work(mortal(services, death), step)
 
@@ -127,19 +127,19 @@ async def test_one_that_dies_and_is_only_found_by_the_next_sweep_leaves_the_same
         place = STATES.index(state)
         step = await run(talk.services, await anybody(talk), *STATES[:place])
         await dies(talk.services, Death(1, after=True), READ[state], step)
-        await run(talk.services, Step(user_id=talk.user_id, conversation_id="c1", run_id="r2"), *READ)
+        await run(talk.services, ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r2"), *READ)
         assert await memories(talk) == whole, state
 
 
 @pytest.mark.parametrize("verb", ["approve", "reject", None])
 async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, verb: Verb | None) -> None:
-    async def answered() -> Step:
+    async def answered() -> ExtractionState:
         step = await run(talk.services, await anybody(talk), *READ)
         await asked(talk, step, verb)
         return step
 
     reference = Death()
-    await pipeline.keep_approved(mortal(talk.services, reference), await answered())
+    await keep_approved.keep_approved(mortal(talk.services, reference), await answered())
     whole = await memories(talk)
     statuses = Counter(each["status"] for each in await talk.raw())
     assert statuses == {
@@ -148,8 +148,8 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
     }
     for death in deaths(reference.writes):
         step = await answered()
-        await dies(talk.services, death, pipeline.keep_approved, step)
-        await pipeline.keep_approved(talk.services, step)
+        await dies(talk.services, death, keep_approved.keep_approved, step)
+        await keep_approved.keep_approved(talk.services, step)
         where = f"{'after' if death.after else 'before'} write {death.at}"
         assert await memories(talk) == whole, where
         assert "diabetes" not in str(await talk.services.approvals.all(talk.user_id, 10)), where
@@ -158,14 +158,14 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
 async def test_wherever_setting_back_dies_it_is_set_back_at_the_most_once_more(talk: Talk) -> None:
     failed = {"error": {"Error": "Internal"}}
     reference = Death()
-    await pipeline.set_back(
-        mortal(talk.services, reference), Step.model_validate({**(await anybody(talk)).out, **failed})
+    await retry_later.retry_later(
+        mortal(talk.services, reference), ExtractionState.model_validate({**(await anybody(talk)).out, **failed})
     )
     assert reference.writes
     for death in deaths(reference.writes):
-        step = Step.model_validate({**(await anybody(talk)).out, **failed})
-        await dies(talk.services, death, pipeline.set_back, step)
-        await pipeline.set_back(talk.services, step)
+        step = ExtractionState.model_validate({**(await anybody(talk)).out, **failed})
+        await dies(talk.services, death, retry_later.retry_later, step)
+        await retry_later.retry_later(talk.services, step)
         reading = await talk.services.conversations.reading(talk.user_id, "c1")
         assert reading.attempts == 1 + death.after
         assert reading.due_at > talk.clock()

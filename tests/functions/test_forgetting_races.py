@@ -10,8 +10,8 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
 from qwestly_agent.approvals.forget import forget
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.memory import reading, store
-from qwestly_agent.memory.pipeline import Step
+from qwestly_agent.memory import extract, reconcile, store
+from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.extractions import Extractions
 from tests.functions.talking import Talk, finds, note, relates, talking
@@ -101,8 +101,8 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
     await talk.says(ACME, "I speak German.", conversation_id="c2")
     quotes = (note("Was a nurse until 2019.", ACME.rstrip(".")), note("Speaks German.", "I speak German", "m2"))
     talk.model.script(finds(*quotes))
-    step = Step(user_id=talk.user_id, conversation_id="c2", run_id="r")
-    for state in (reading.extract, reading.reconcile):
+    step = ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r")
+    for state in (extract.extract, reconcile.reconcile):
         step = await state(talk.services, step)
     if late:  # the state has read what it stores
 
@@ -116,7 +116,7 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
     else:
         with pytest.raises(NotFound):  # and it is read anew
             await store.store(talk.services, step)
-        await talk.is_read(Step(user_id=talk.user_id, conversation_id="c2", run_id="r"))
+        await talk.is_read(ExtractionState(user_id=talk.user_id, conversation_id="c2", run_id="r"))
     assert await talk.remembered() == ["Speaks German."]
     assert "user_memories" not in await kept_of(talk, "Acme")
 
@@ -126,8 +126,8 @@ async def test_what_was_decided_before_it_was_forgotten_is_not_learnt_after(
 @pytest.mark.parametrize("leaves", [True, False], ids=["erased", "deleted"])
 async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: Talk, states: int, leaves: bool) -> None:
     await talk.says(ACME, "I speak German.")
-    step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
-    all_states = (reading.extract, reading.reconcile, store.store)
+    step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r")
+    all_states = (extract.extract, reconcile.reconcile, store.store)
     for state in all_states[:states]:
         step = await state(talk.services, step)
     if leaves:
@@ -144,8 +144,8 @@ async def test_of_somebody_who_left_while_it_was_read_nothing_comes_back(talk: T
 
 async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) -> None:
     await talk.says(ACME)
-    step = Step(user_id=talk.user_id, conversation_id="c1", run_id="r")
-    find = reading.find_notes
+    step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r")
+    find = extract.find_notes
 
     async def and_meanwhile(*args: object) -> object:
         judged = await find(*args)  # type: ignore[arg-type]
@@ -153,9 +153,9 @@ async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) ->
         return judged
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "find_notes", and_meanwhile)
+        patch.setattr(extract, "find_notes", and_meanwhile)
         with pytest.raises(NotFound):
-            await reading.extract(talk.services, step)
+            await extract.extract(talk.services, step)
     assert await kept_of(talk, "Acme") == set()
 
 

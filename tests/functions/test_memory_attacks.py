@@ -16,7 +16,8 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.memory import Memory, MemoryType, Source
-from qwestly_agent.memory import consolidation
+from qwestly_agent.memory.apply import apply
+from qwestly_agent.memory.consolidation_state import ConsolidationState
 from qwestly_agent.memory.plan import plan
 from qwestly_agent.memory.service import MemoryService, correct, undo
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking
@@ -43,8 +44,8 @@ def turn(talk: Talk, text: str, message_id: str = "msg1", conversation_id: str =
 
 
 async def night(talk: Talk) -> Any:
-    step = await plan(talk.services, consolidation.Step(user_id=talk.user_id, run_id="night1"))
-    return await consolidation.apply(talk.services, step) if step.begun or step.questions else step
+    step = await plan(talk.services, ConsolidationState(user_id=talk.user_id, run_id="night1"))
+    return await apply(talk.services, step) if step.begun or step.questions else step
 
 
 async def test_undo_after_a_night_merged_an_older_one_into_it(talk: Talk) -> None:
@@ -329,10 +330,10 @@ async def test_what_was_said_again_since_the_plan_is_not_asked_about(talk: Talk)
     a = await put(talk, "Likes chess", importance=0.2, last_seen=talk.clock())
     b = await put(talk, "Likes tennis", importance=0.2, last_seen=talk.clock())
     talk.clock.advance(400 * 86400)
-    step = await plan(talk.services, consolidation.Step(user_id=talk.user_id, run_id="n"))
+    step = await plan(talk.services, ConsolidationState(user_id=talk.user_id, run_id="n"))
     await talk.services.memories.reinforce(talk.user_id, a, ["msg77"], talk.clock())
     await correct(talk.services, talk.user_id, b, "Likes squash")
-    await consolidation.apply(talk.services, step)
+    await apply(talk.services, step)
     assert await talk.services.approvals.all(talk.user_id, 0) == []
 
 

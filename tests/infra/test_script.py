@@ -20,7 +20,7 @@ from infra.local.model_answers import NOT_SURE
 from infra.local.model_server import ModelServer
 from infra.local.script import ScriptError
 from infra.local.script_syntax import MOST_SENTENCES
-from qwestly_agent.memory import compare, extraction
+from qwestly_agent.memory import compare, extract
 from qwestly_agent.memory.compare import Pair, Verdicts
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 
@@ -446,7 +446,7 @@ class Notes(BaseModel):
 def notes_on(server: ModelServer, *said: str, asked: str = "") -> list[dict[str, Any]]:
     parts = [wrap(ASKED, asked)] if asked else []
     parts += [wrap(SAID, text, id=f"m{number}") for number, text in enumerate(said, 1)]
-    return typed(server, extraction.INSTRUCTIONS, Notes, "\n\n".join(parts)).memories
+    return typed(server, extract.INSTRUCTIONS, Notes, "\n\n".join(parts)).memories
 
 
 @pytest.mark.parametrize(

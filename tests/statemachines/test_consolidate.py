@@ -16,7 +16,7 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import Internal, ModelUnavailable, Unavailable
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.memory import consolidation
+from qwestly_agent.memory import find_users
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.stores import approvals, journal, memories
 from tests.comparing import Judge
@@ -160,7 +160,7 @@ def test_nobody_who_told_nothing_new_is_looked_at(world: World) -> None:
 def test_more_users_than_fit_into_a_page_have_all_their_turn(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consolidation, "USERS_AT_ONCE", 2)
+    monkeypatch.setattr(find_users, "USERS_AT_ONCE", 2)
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
     ended = consolidates(world)
     assert ended.status == "SUCCEEDED"
@@ -171,8 +171,8 @@ def test_more_users_than_fit_into_a_page_have_all_their_turn(
 
 @pytest.mark.thorough
 def test_no_more_users_than_an_executions_history_has_room_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(consolidation, "USERS_AT_ONCE", 2)
-    monkeypatch.setattr(consolidation, "MOST_USERS", 4)
+    monkeypatch.setattr(find_users, "USERS_AT_ONCE", 2)
+    monkeypatch.setattr(find_users, "MOST_USERS", 4)
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
     assert consolidates(world).status == "SUCCEEDED"
     assert [merged(world, user) for user in users] == [1, 1, 1, 1, 0]
@@ -199,7 +199,7 @@ def failing(user_id: str, error: Exception, times: int = 99) -> Callable[[Handle
 def test_one_who_fails_stops_nobody_and_rings_the_alarm_once_all_had_their_turn(
     world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch, state: str
 ) -> None:
-    monkeypatch.setattr(consolidation, "USERS_AT_ONCE", 2)
+    monkeypatch.setattr(find_users, "USERS_AT_ONCE", 2)
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
     with world.instead_of(state, failing(users[0], Internal()), "consolidate"):
         ended = consolidates(world)

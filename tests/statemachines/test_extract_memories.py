@@ -20,7 +20,8 @@ from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.errors import Braked, Internal, ModelRefused, ModelUnavailable, NotFound, OverBudget
 from qwestly_agent.domain.approval import Approval, Verb
-from qwestly_agent.memory import pipeline
+from qwestly_agent.memory import retry_later, sweep
+from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
@@ -311,7 +312,7 @@ def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
         def handler(event: Any, context: Any) -> Any:
             answer = own(event, context)
             if event["user_id"] == ada.user_id:
-                found = pipeline.Step.model_validate(answer).memory_ids
+                found = ExtractionState.model_validate(answer).memory_ids
                 world.run(lambda services: services.memories.forget(ada.user_id, found, services.clock()))
             return answer
 
@@ -352,7 +353,7 @@ def test_a_conversation_that_cannot_be_read_fails_alone_and_is_read_later(
     wrapped, handed = failing(ada, Internal("“I live in Lisbon.” is no number."))
     with world.instead_of(state, wrapped, FOLDER):
         states = ends(world, silence(world))
-    assert (states.count("set_back"), len(handed)) == (1, 1)
+    assert (states.count("retry_later"), len(handed)) == (1, 1)
     assert bob.remembered() == ["Speaks German."]
     assert ada.conversation()["extract_attempts"] == 1
     ends(world, silence(world))
@@ -365,10 +366,10 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
     ada.says("I live in Lisbon.")
     wrapped, handed = failing(ada, Internal())
     with world.instead_of("extract", wrapped, FOLDER):
-        for _ in range(len(pipeline.TRY_AGAIN_SECONDS) + 3):
+        for _ in range(len(retry_later.TRY_AGAIN_SECONDS) + 3):
             ends(world, silence(world))
-            world.clock.advance(max(pipeline.TRY_AGAIN_SECONDS))
-    assert len(handed) == len(pipeline.TRY_AGAIN_SECONDS) + 1
+            world.clock.advance(max(retry_later.TRY_AGAIN_SECONDS))
+    assert len(handed) == len(retry_later.TRY_AGAIN_SECONDS) + 1
     [aside] = [
         each for each in world.run(lambda services: services.sweeps.set_aside(100)) if each[:2] == (ada.user_id, "c1")
     ]
@@ -377,7 +378,7 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("cause", [Braked, OverBudget])
-def test_what_is_nobodys_fault_is_set_back_at_once_and_counts_as_no_try(
+def test_what_is_nobodys_fault_is_put_off_at_once_and_counts_as_no_try(
     ada: Speaker, world: World, cause: type[Exception]
 ) -> None:
     ada.says("I live in Lisbon.")
@@ -386,7 +387,7 @@ def test_what_is_nobodys_fault_is_set_back_at_once_and_counts_as_no_try(
         ends(world, silence(world))
     assert len(handed) == 1
     assert ada.conversation()["extract_attempts"] == 0
-    world.clock.advance(pipeline.POSTPONED_SECONDS)
+    world.clock.advance(retry_later.POSTPONED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
 
@@ -406,7 +407,7 @@ def test_a_model_that_cannot_be_reached_is_asked_again(ada: Speaker, world: Worl
     wrapped, handed = failing(ada, ModelUnavailable(), times=3)
     with world.instead_of(state, wrapped, FOLDER):
         states = ends(world, silence(world))
-    assert (len(handed), states.count("set_back")) == (4, 0)
+    assert (len(handed), states.count("retry_later")) == (4, 0)
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
@@ -414,7 +415,7 @@ def test_a_model_that_cannot_be_reached_is_asked_again(ada: Speaker, world: Worl
 def test_where_it_stays_away_the_conversation_is_read_later(ada: Speaker, world: World, model: ModelServer) -> None:
     ada.says("I live in Lisbon.")
     model.fault = Reply(fault=503)
-    assert "set_back" in ends(world, silence(world))
+    assert "retry_later" in ends(world, silence(world))
     assert ada.conversation()["extract_attempts"] == 1
     model.fault = None
     ends(world, silence(world))
@@ -428,11 +429,11 @@ def test_a_provider_that_refuses_us_fails_the_execution_and_sets_nothing_aside(
 ) -> None:
     ada.says("I live in Lisbon.")
     model.fault = Reply(fault=status)
-    for _ in range(len(pipeline.TRY_AGAIN_SECONDS) + 2):
+    for _ in range(len(retry_later.TRY_AGAIN_SECONDS) + 2):
         assert refused(world, silence(world))
-        world.clock.advance(pipeline.POSTPONED_SECONDS)
+        world.clock.advance(retry_later.POSTPONED_SECONDS)
     assert ada.conversation()["extract_attempts"] == 0
-    assert len(model.requests) == len(pipeline.TRY_AGAIN_SECONDS) + 2, "it is asked once an hour"
+    assert len(model.requests) == len(retry_later.TRY_AGAIN_SECONDS) + 2, "it is asked once an hour"
     model.fault = None
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
@@ -447,7 +448,7 @@ def test_a_provider_of_vectors_that_refuses_us_fails_the_execution_and_sets_noth
     assert refused(world, silence(world))
     assert ada.conversation()["extract_attempts"] == 0
     model.embeddings_fault = None
-    world.clock.advance(pipeline.POSTPONED_SECONDS)
+    world.clock.advance(retry_later.POSTPONED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
 
@@ -457,7 +458,7 @@ def test_a_conversation_that_a_provider_does_not_want_to_read_is_its_own_fault(
 ) -> None:
     ada.says("I live in Lisbon.")
     model.fault = Reply(fault="content_risk")
-    assert "set_back" in ends(world, silence(world))
+    assert "retry_later" in ends(world, silence(world))
     assert ada.conversation()["extract_attempts"] == 1
 
 
@@ -493,7 +494,7 @@ def test_a_database_that_is_gone_for_a_moment_costs_nothing(
     monkeypatch.setattr(Memories, "add", away)
     ada.says("I live in Lisbon.")
     states = ends(world, silence(world))
-    assert "set_back" not in states
+    assert "retry_later" not in states
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
@@ -505,11 +506,11 @@ def test_where_not_even_that_can_be_noted_the_others_are_read_and_it_is_due_agai
     bob.says("I speak German.")
     fails, _ = failing(ada, Internal())
     lost, _ = failing(ada, NotFound())
-    with world.instead_of("extract", fails, FOLDER), world.instead_of("set_back", lost, FOLDER):
+    with world.instead_of("extract", fails, FOLDER), world.instead_of("retry_later", lost, FOLDER):
         states = ends(world, silence(world))
     assert "left" in states
     assert bob.remembered() == ["Speaks German."]
-    world.clock.advance(pipeline.PICKED_SECONDS)
+    world.clock.advance(sweep.PICKED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
 
@@ -551,4 +552,4 @@ def test_what_passes_from_state_to_state_stays_small(ada: Speaker, world: World)
     ada.says(*(f"I worked at Firm{number}." for number in range(20)))
     with world.instead_of("move_watermark", weighed, FOLDER):
         ends(world, silence(world))
-    assert max(sizes) * pipeline.MOST_AT_A_TIME < 256 * 1024
+    assert max(sizes) * sweep.MOST_AT_A_TIME < 256 * 1024

@@ -17,11 +17,11 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.workflow_state import expire_if_pending, state
 
 
-class DecisionServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals, Protocol): ...
+class ReadDecisionServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals, Protocol): ...
 
 
 @state(CardState, under_brake=True)
-async def read_decision(services: DecisionServices, card: CardState) -> CardState:
+async def read_decision(services: ReadDecisionServices, card: CardState) -> CardState:
     """What the person decided; nobody waits for them any more. Under the brake it is only noted, and time goes on."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     approval_id = (card.decided and card.decided.approval_id) or draft.approval_id or ""

@@ -1,4 +1,4 @@
-"""The state of `consolidate` that finds what is to be done, and asks a model about what code cannot tell."""
+"""Find what is to be merged or superseded, and ask a model about what code cannot tell."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -6,13 +6,13 @@ from typing import Protocol
 
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
-from qwestly_agent.memory.consolidation import YEAR, Step, end
+from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
 from qwestly_agent.model_calls.structured import ContentRefused
 from qwestly_agent.services import HasJournal, HasMemories, HasSignals
 from qwestly_agent.stores.journal import Run, unfinished
 from qwestly_agent.stores.memories import Held, Memories
-from qwestly_agent.workflow_state import run_state
+from qwestly_agent.workflow_state import state
 
 
 class PlanServices(CompareServices, HasJournal, HasMemories, HasSignals, Protocol): ...
@@ -24,44 +24,41 @@ LITTLE_IMPORTANCE = 0.3
 MOST_OUTDATED = 10
 
 
-async def plan(services: PlanServices, step: Step) -> Step:
+@state(ConsolidationState)
+async def plan(services: PlanServices, given: ConsolidationState) -> ConsolidationState:
     """Write into the journal what is to be replaced, by the verdicts of code and model. A run that was begun and not
     ended comes first. Delivered again it finds the run and asks no model; whoever dies between the model's answer and
     the journal has asked in vain, and asks once more.
 
     Raises what `structured_output` raises, but for `ContentRefused`.
     """
-    return await run_state(services.signals, services.logger, step.user_id, _plan(services, step), run_id=step.run_id)
-
-
-async def _plan(services: PlanServices, step: Step) -> Step:
-    runs = await services.journal.all(step.user_id)
-    run = unfinished(runs) or next((run for run in runs if run.run_id == step.run_id), None)
+    runs = await services.journal.all(given.user_id)
+    run = unfinished(runs) or next((run for run in runs if run.run_id == given.run_id), None)
     if run is None:
-        run = await _planned(services, step, runs)
+        run = await _planned(services, given, runs)
         if not await services.journal.add(run):
-            run = await services.journal.get(step.user_id, step.run_id)
+            run = await services.journal.get(given.user_id, given.run_id)
     begun, questions = len(run.replacements), int(bool(run.outdated))
     if run.status == "planned" and not begun and not questions:
         await end(services.memories, services.journal, run)
     told = {"run_id": run.run_id, "planned": begun + run.left, "begun": begun, "questions": questions}
-    return step.model_copy(update=told)
+    return given.model_copy(update=told)
 
 
-async def _planned(services: PlanServices, step: Step, runs: Sequence[Run]) -> Run:
+async def _planned(services: PlanServices, given: ConsolidationState, runs: Sequence[Run]) -> Run:
     apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
-    held, floats = await _held(services.memories, step.user_id)
+    held, floats = await _held(services.memories, given.user_id)
     # In a thread: meanwhile the brake is looked at.
     found = await asyncio.to_thread(
         candidates_of, held, vectors_of(floats, len(held)), services.settings.memory_grey_from, apart
     )
-    replacements = replacements_of(held, await _related(services, step.user_id, held, found))
+    replacements = replacements_of(held, await _related(services, given.user_id, held, found))
     cap, now = cap_of(len(held)), services.clock()
     left = {memory_id for each in replacements[cap:] for memory_id in (each.gone, each.by)}
     gone = {each.gone for each in replacements[:cap]}
     return Run(
-        user_id=step.user_id,
-        run_id=step.run_id,
+        user_id=given.user_id,
+        run_id=given.run_id,
         created=now,
         replacements=tuple(replacements[:cap]),
         left=len(replacements[cap:]),

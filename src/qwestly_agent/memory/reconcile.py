@@ -10,12 +10,17 @@ from typing import Protocol
 from qwestly_agent.approvals.forget import Retold, retold
 from qwestly_agent.domain.memory import Memory, rank
 from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
+from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
 from qwestly_agent.memory.notes import Decision, Note, Reason
-from qwestly_agent.services import HasEmbeddings, HasMemories
+from qwestly_agent.services import HasConversations, HasEmbeddings, HasExtractions, HasMemories, HasSignals
 from qwestly_agent.stores.memories import Near
+from qwestly_agent.workflow_state import state
 
 
-class ReconcileServices(CompareServices, HasEmbeddings, HasMemories, Protocol): ...
+class NoteDecisionServices(CompareServices, HasEmbeddings, HasMemories, Protocol): ...
+
+
+class ReconcileServices(NoteDecisionServices, HasConversations, HasExtractions, HasSignals, Protocol): ...
 
 
 COMPARE_SECONDS = 45.0
@@ -23,8 +28,24 @@ NEIGHBOURS = 5
 """Of each note, by words and by meaning: so many are compared by a model, however far they are."""
 
 
-async def reconcile(
-    services: ReconcileServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
+@state(ExtractionState)
+async def reconcile(services: ReconcileServices, given: ExtractionState) -> ExtractionState:
+    batch = await batch_of(services.extractions, given)
+    if batch is None or batch.status != "judged":
+        return given
+    notes = [Note.model_validate(each) for each in batch.found]
+    may_ask_again = await services.conversations.may_ask_again(given.user_id, given.conversation_id, batch.id)
+    decisions, vectors = await decide_on_notes(services, given.user_id, notes, may_ask_again=may_ask_again)
+    dropped = dict(batch.dropped)
+    for reason in (each.reason for each in decisions if each.reason):
+        dropped[reason] = dropped.get(reason, 0) + 1
+    written = [each.model_dump(mode="json") for each in decisions]
+    await services.extractions.decide(given.user_id, batch.id, written, vectors, dropped)
+    return given
+
+
+async def decide_on_notes(
+    services: NoteDecisionServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
 ) -> tuple[list[Decision], list[list[float]]]:
     """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
     asked about what is near to something forgotten.
@@ -89,7 +110,7 @@ def _is_known(note: Note, near: Near) -> bool:
 
 
 async def _relations(
-    services: ReconcileServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
+    services: NoteDecisionServices, user_id: str, notes: Sequence[Note], alike: Mapping[int, Sequence[Memory]]
 ) -> dict[int, list[tuple[Memory, Relation]]]:
     pairs = [(at, known) for at, some in alike.items() for known in some if known.content != notes[at].content]
     asked = [Pair(known=known.content, new=notes[at].content) for at, known in pairs]

@@ -5,7 +5,7 @@ from typing import Protocol
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import sha256_hex
-from qwestly_agent.memory.pipeline import PICKED_SECONDS
+from qwestly_agent.memory.sweep import PICKED_SECONDS
 from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasSettings, HasWorkflows
 
 
@@ -23,7 +23,7 @@ async def read_now(services: ReadNowServices, user_id: str, conversation_id: str
     if not await conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS):
         return
     reading = await conversations.reading(user_id, conversation_id)
-    # Of the minute as well: one that was set back since can be begun again.
+    # Of the minute as well: one that waits for its next try since can be begun again.
     run_id = f"end-{sha256_hex(user_id, conversation_id, str(reading.last_seq), str(int(now // 60)))[:32]}"
     given = {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
     try:

@@ -1,4 +1,4 @@
-"""The state of `extract_memories` that writes: what was decided becomes memories."""
+"""Make memories of what was decided. From here on it is remembered."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,8 +9,8 @@ from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.observability import measure_extraction
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
 from qwestly_agent.memory.notes import Decision, Note
-from qwestly_agent.memory.pipeline import Step, batch_of, memory_id, must_be_there, state
 from qwestly_agent.services import (
     HasClock,
     HasConversations,
@@ -22,6 +22,7 @@ from qwestly_agent.services import (
 )
 from qwestly_agent.stores.extractions import Batch
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.workflow_state import state
 
 
 class StoreServices(
@@ -29,15 +30,12 @@ class StoreServices(
 ): ...
 
 
-async def store(services: StoreServices, step: Step) -> Step:
+@state(ExtractionState)
+async def store(services: StoreServices, given: ExtractionState) -> ExtractionState:
     """With the ids of what waits for a yes."""
-    return await state(services.signals, services.logger, step, _store(services, step))
-
-
-async def _store(services: StoreServices, step: Step) -> Step:
-    batch = await batch_of(services.extractions, step)
+    batch = await batch_of(services.extractions, given)
     if batch is None:
-        return step
+        return given
     proposed = batch.proposed
     if batch.status == "decided":
         decisions = [Decision.model_validate(each) for each in batch.decisions]
@@ -56,13 +54,13 @@ async def _store(services: StoreServices, step: Step) -> Step:
         await must_be_there(services.conversations, services.memories, services.extractions, batch)
         proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
         if any(each.retells for each in decisions):
-            await services.conversations.note_asked_again(step.user_id, step.conversation_id, batch.id)
+            await services.conversations.note_asked_again(given.user_id, given.conversation_id, batch.id)
         verbs = [each.verb for each in decisions]
         tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
-        await services.extractions.stored(step.user_id, batch.id, proposed, tries)
+        await services.extractions.stored(given.user_id, batch.id, proposed, tries)
         superseded = sum(len(each.supersedes) for each in decisions)
         measure_extraction(verbs, superseded, len(proposed), batch.dropped)
-    return step.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
+    return given.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
 
 
 def _resolved(batch: Batch, decisions: Sequence[Decision], decision: Decision) -> Decision:

@@ -431,7 +431,7 @@ class Conversations:
             more = {**here, "extracted_seq": {"$gte": read_to}, "last_seq": {"$gt": read_to}}
             await self.database[CONVERSATIONS].update_one(more, {"$set": {"extract_at": now}})
 
-    async def set_back(
+    async def retry_later(
         self, user_id: str, conversation_id: str, due_at: float, attempts: int, set_aside: Document | None = None
     ) -> None:
         """Read it later (0: not before somebody says so), after so many attempts that failed. `set_aside` says why."""

@@ -1,0 +1,62 @@
+"""Replace what the journal has of a run, and ask about what may hold no more."""
+
+from typing import Protocol
+
+from qwestly_agent.approvals.actions import MOST_FORGOTTEN
+from qwestly_agent.approvals.decide import Asker, DecideServices, ask
+from qwestly_agent.approvals.memory_approval import outdated_of
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
+from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger
+from qwestly_agent.stores.journal import Replacement, Run
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.workflow_state import state
+
+
+class ApplyServices(DecideServices, HasAutonomy, HasJournal, HasLogger, Protocol): ...
+
+
+@state(ConsolidationState)
+async def apply(services: ApplyServices, given: ConsolidationState) -> ConsolidationState:
+    run = await services.journal.get(given.user_id, given.run_id)
+    if run.status == "planned":
+        for each in run.replacements:
+            await _replace(services.memories, services.clock, run, each)
+        await _ask_about_outdated(services, run)
+        await end(services.memories, services.journal, run)
+    return given.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
+
+
+async def _replace(memories: Memories, clock: Clock, run: Run, each: Replacement) -> None:
+    await memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, clock())
+    # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
+    await memories.take_in(run.user_id, each.by, each.gone)
+    # Its user forgot or corrected it since it was planned: it does not stand for the other one any more. Looked at
+    # last, so that whoever forgets it later finds what it took the place of.
+    if not await memories.holds(run.user_id, each.by, run.run_id):
+        await memories.part(run.user_id, each.gone, each.by, run.run_id)
+
+
+async def _ask_about_outdated(services: ApplyServices, run: Run) -> None:
+    """One question, however often this is delivered; not about what has changed since."""
+    now = services.clock()
+    ids = [each.id for each in await services.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]
+    outdated = await services.memories.lineage(run.user_id, ids)
+    while len(outdated) > MOST_FORGOTTEN:  # more than one question can hold
+        ids.pop()
+        outdated = await services.memories.lineage(run.user_id, ids)
+    if not outdated:
+        return
+    level = await services.autonomy.level(run.user_id)
+    asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
+    approval_id = f"ap_{sha256_hex('outdated', run.user_id, run.run_id)[:32]}"
+    await ask(services, approval_id, outdated_of(run.user_id, outdated), asker, "queue")
+    await services.memories.note_asked(run.user_id, run.outdated, services.clock())
+
+
+def _is_outdated(memory: Memory, now: float) -> bool:
+    """Still: it may have been corrected since, or said again by what was merged into it."""
+    ended = memory.valid_until is not None and memory.valid_until.timestamp() <= now
+    return memory.status == "active" and (ended or memory.last_seen <= now - YEAR)

@@ -1,0 +1,53 @@
+"""What the states of `consolidate` hand on.
+
+Of memories that say the same one stays, and of those that contradict each other the newer: the others name it as what
+holds in their place. Nothing is invented or averaged, and nothing is deleted. What passes from state to state are ids
+and counts. What is to be done stands in the journal before it is begun, and a state that is delivered again goes on
+where it ended.
+"""
+
+from pydantic import Field
+
+from qwestly_agent.stores.journal import Journal, Run
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.workflow_state import UserState, WorkflowState
+
+YEAR = 365 * 86_400.0
+"""In seconds."""
+
+
+class ConsolidationState(UserState):
+    planned: int = 0
+    """Memories that could be merged or superseded."""
+    begun: int = 0
+    """Those of them that the journal has, within the cap."""
+    merged: int = 0
+    """Merged or superseded."""
+    questions: int = 0
+    """To its user, about memories that may hold no more: one or none."""
+    error: str = ""
+    """The kind of what failed."""
+
+
+class ConsolidationPage(WorkflowState):
+    """What the states that concern many users hand on.
+
+    The run is the night: one that is started twice is one run; without an id it is one of its own.
+    """
+
+    after: str = ""
+    """The last user of the page before."""
+    users: tuple[str, ...] = ()
+    more: bool = False
+    """Whether there may be users behind these."""
+    seen: int = 0
+    """Users of all pages so far."""
+    broken: int = 0
+    """Those of them on whom the next night will fail as well."""
+    results: tuple[ConsolidationState, ...] = Field(default=(), exclude=True)
+
+
+async def end(memories: Memories, journal: Journal, run: Run) -> None:
+    """Nothing is left to be done of this run."""
+    await memories.compared(run.user_id, run.compared)
+    await journal.end(run.user_id, run.run_id, "applied")

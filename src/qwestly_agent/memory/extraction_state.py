@@ -1,0 +1,63 @@
+"""What the states of `extract_memories` hand on.
+
+What passes from state to state are ids; what was found stands in the batch. A state that is delivered again finds what
+it did, and changes nothing: a batch is named by where it begins, a memory by its place in its batch.
+"""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from pydantic import Field
+
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.extractions import Batch, Extractions
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
+
+
+class ExtractionState(UserState):
+    conversation_id: str
+    batch_id: str | None = None
+    """None where nothing was to be read."""
+    memory_ids: tuple[str, ...] = ()
+    """Of what waits for a yes."""
+    proposed: bool = False
+    approval_id: str | None = None
+    decided: TokenAnswer | None = Field(default=None, exclude=True)
+    error: CaughtError | None = Field(default=None, exclude=True)
+    end: Literal["kept", "rejected", "expired", "later", "refused", "set_aside", "gone"] | None = None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"run_id": self.run_id, "conversation_id": self.conversation_id}
+
+
+async def batch_of(extractions: Extractions, given: ExtractionState) -> Batch | None:
+    return await extractions.get(given.user_id, given.batch_id) if given.batch_id else None
+
+
+def batch_id_of(given: ExtractionState, read_from: int, waiting: Sequence[Memory]) -> str:
+    """Named by where it begins, and by what waits for a judge then."""
+    tried = (f"{each.id} {each.tries}" for each in waiting)
+    return f"ex_{sha256_hex(given.user_id, given.conversation_id, str(read_from), *tried)[:32]}"
+
+
+def memory_id(batch: Batch, at: int) -> str:
+    return f"mem_{sha256_hex(batch.id, str(at))[:32]}"
+
+
+async def must_be_there(
+    conversations: Conversations, memories: Memories, extractions: Extractions, batch: Batch
+) -> None:
+    """Of a conversation that was deleted meanwhile, or whose user left, nothing is kept: asked after writing, so that
+    either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
+    if not await conversations.exists(batch.user_id, batch.conversation_id):
+        made = [memory_id(batch, at) for at in range(len(batch.found))]
+        waiting = await memories.unchecked(batch.user_id, batch.conversation_id)
+        await memories.discard(batch.user_id, made)
+        await memories.drop_unchecked(batch.user_id, [each.id for each in waiting])
+        await extractions.drop(batch.user_id, batch.conversation_id)
+        raise NotFound("There is no such conversation.")

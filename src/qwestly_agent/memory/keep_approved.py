@@ -1,0 +1,44 @@
+"""Keep what is sensitive once its user said yes, and drop it otherwise.
+
+The record alone is believed, not what the execution was woken with.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, Protocol
+
+from qwestly_agent.approvals.end import discard, scrub
+from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.memory_approval import id_of_question
+from qwestly_agent.base.errors import NotFound, Unavailable
+from qwestly_agent.domain.approval import FINAL, Status
+from qwestly_agent.memory.extraction_state import ExtractionState
+from qwestly_agent.services import HasLogger
+from qwestly_agent.workflow_state import expire_if_pending, state
+
+
+class KeepApprovedServices(ExecuteServices, HasLogger, Protocol): ...
+
+
+@state(ExtractionState, under_brake=True)
+async def keep_approved(services: KeepApprovedServices, given: ExtractionState) -> ExtractionState:
+    """After the person decided, or nobody did; under the brake as well, for `execute` looks at it. Raises `Unavailable`
+    while nobody knows what became of a yes."""
+    approval_id = (
+        (given.decided and given.decided.approval_id) or given.approval_id or id_of_question(given.batch_id or "")
+    )
+    try:
+        approval = await expire_if_pending(services.approvals, services.clock, given.user_id, approval_id)
+    except NotFound:  # it was never asked, or its user erased everything meanwhile
+        await services.memories.drop_proposed(given.user_id, given.memory_ids)
+        return given.model_copy(update={"end": "gone"})
+    # Also where another delivery had begun; of one that is not to be done it is as it is.
+    approval = await execute(services, given.user_id, approval_id)
+    if approval.status not in FINAL:
+        raise Unavailable
+    await discard(services.memories, services.clock, approval)
+    await scrub(services.approvals, given.user_id, approval_id)
+    return given.model_copy(update={"approval_id": approval_id, "end": _ENDS.get(approval.status, "expired")})
+
+
+_ENDS: Mapping[Status, Literal["kept", "rejected"]] = {"done": "kept", "rejected": "rejected"}
+"""Whatever else became of the question: it was not answered with yes in time."""

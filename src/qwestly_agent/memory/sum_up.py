@@ -1,0 +1,34 @@
+"""Tell in the log and in metrics what became of a page of users."""
+
+from qwestly_agent.base.observability import Event, measure_consolidation
+from qwestly_agent.memory.consolidation_state import ConsolidationPage
+from qwestly_agent.workflow_state import StateServices, state
+
+PASSING = (
+    *("Braked", "Unavailable", "DataGone", "Lambda.TooManyRequestsException"),
+    *("OverBudget", "ModelUnavailable", "DeadlineExceeded"),
+)
+"""What the next night makes up for. A provider that refuses us (`ModelRefused`) is not among them: somebody must mend
+that."""
+
+
+@state(ConsolidationPage, under_brake=True)
+async def sum_up(services: StateServices, page: ConsolidationPage) -> ConsolidationPage:
+    """`broken` rings the alarm once all users had their turn."""
+    failed = [each for each in page.results if each.error and each.error != "Braked"]
+    for each in failed:
+        services.logger.warning(Event.CONSOLIDATION_FAILED, extra={"user_id": each.user_id, "cause": each.error})
+    done = [each for each in page.results if not each.error]
+    measure_consolidation(
+        users=len(done),
+        planned=sum(each.planned for each in done),
+        merged=sum(each.merged for each in done),
+        left_over=sum(each.planned - each.begun for each in done),
+        failed=len(failed),
+    )
+    # A database that was away for a moment mends itself: its users are due still. What fails for another reason would
+    # fail every night, unseen, and one user in ten is no moment.
+    broken = [each for each in failed if each.error not in PASSING or len(failed) * 10 > len(page.results)]
+    return page.model_copy(
+        update={"users": (), "seen": page.seen + len(page.results), "broken": page.broken + len(broken)}
+    )

@@ -1,0 +1,42 @@
+"""Pick the conversations that are to be read."""
+
+import asyncio
+from typing import Protocol
+
+from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasNewId, HasSignals, HasSweeps
+from qwestly_agent.workflow_state import WorkflowState, state
+
+
+class SweepServices(HasClock, HasConversations, HasLogger, HasNewId, HasSignals, HasSweeps, Protocol): ...
+
+
+MOST_AT_A_TIME = 40
+"""Conversations of one sweep: their states and their answers are one execution's history."""
+PICKED_SECONDS = 1_800.0
+"""So long a conversation that was picked is nobody else's: longer than all tries of its states take."""
+
+
+class Picked(WorkflowState):
+    """The conversations of one run, each as the state machine hands it to `extract`."""
+
+    conversations: tuple[dict[str, str], ...] = ()
+
+
+@state(Picked, under_brake=True)
+async def sweep(services: SweepServices, _: Picked) -> Picked:
+    now, run_id = services.clock(), services.new_id()
+    due = await services.sweeps.silent_conversations(now, MOST_AT_A_TIME)
+    picked = await asyncio.gather(
+        *(
+            services.conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS)
+            for user_id, conversation_id in due
+        )
+    )
+    mine = [each for each, was_picked in zip(due, picked, strict=True) if was_picked]
+    return Picked(
+        run_id=run_id,
+        conversations=tuple(
+            {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
+            for user_id, conversation_id in mine
+        ),
+    )
