@@ -148,7 +148,11 @@ def load_handler(folder: Path, handler: str) -> Handler:
     """The module gets a name with its folder in it: on Lambda each function has a root of its own, and two may have a
     file of the same name."""
     module, _, attribute = handler.rpartition(".")
-    return getattr(_module(f"functions.{folder.name}.{module}", folder / f"{module}.py"), attribute)
+    return getattr(load_module(folder, module), attribute)
+
+
+def load_module(folder: Path, module: str) -> ModuleType:
+    return _module(f"functions.{folder.name}.{module}", folder / f"{module}.py")
 
 
 def _module(name: str, path: Path) -> ModuleType:

@@ -10,16 +10,18 @@ import pytest
 from pydantic import ValidationError
 from pymongo import MongoClient
 
-from infra.local.aws_functions import Context, load_handler
+from infra.local.aws_functions import Context, load_module
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
 from qwestly_agent.base.errors import Internal, NotFound, Unavailable
 from qwestly_agent.cards.card_state import CardState
 from qwestly_agent.stores.drafts import Draft, Drafts
+from qwestly_agent.workflow_state import UnknownState
 from tests.servers import API_SECRET
 
 FOLDER = Path(__file__).parents[2] / "functions" / "generate_card"
-STATES = sorted(path.stem for path in FOLDER.glob("*.py"))
+FUNCTIONS = {each: load_module(FOLDER, each) for each in ("reader", "writer")}
+STATES = {state: module.handler for module in FUNCTIONS.values() for state in module.STATES}
 SECRET_WORDS = "My salary is a secret of mine"
 
 
@@ -65,8 +67,8 @@ def draft(environment: str, model: ModelServer) -> Draft:
 def call(state: str, draft: Draft, **given: Any) -> dict[str, Any]:
     """The answer, as it is handed to the next state."""
     event = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id, **given}
-    handler = load_handler(FOLDER, f"{state}.handler")
-    return json.loads(json.dumps(handler(json.loads(json.dumps(event)), Context(state, 128, 30))))
+    handed = json.loads(json.dumps({"state": state, "given": event}))
+    return json.loads(json.dumps(STATES[state](handed, Context(state, 128, 30))))
 
 
 def kept(draft: Draft) -> Draft:
@@ -79,10 +81,19 @@ def test_a_draft_of_somebody_else_does_not_exist(draft: Draft, state: str) -> No
         call(state, draft.model_copy(update={"user_id": "auth0|somebody-else"}))
 
 
-@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("state", sorted(STATES))
 def test_an_event_without_ids_is_refused_before_anything_is_read(environment: str, state: str) -> None:
     with pytest.raises(ValidationError):
-        load_handler(FOLDER, f"{state}.handler")({}, None)
+        STATES[state]({"state": state, "given": {}}, None)
+
+
+@pytest.mark.parametrize(
+    ("function", "state"), [("reader", "publish"), ("writer", "draft_section"), ("writer", "gone")]
+)
+def test_a_state_that_a_function_does_not_have_is_one_clear_error(function: str, state: str) -> None:
+    event = {"state": state, "given": {"user_id": "auth0|ada", "draft_id": "draft_1"}}
+    with pytest.raises(UnknownState, match=f"no state '{state}' here, only "):
+        FUNCTIONS[function].handler(event, None)
 
 
 def test_what_passes_from_state_to_state_are_ids_and_counts(draft: Draft, environment: str, mongodb_uri: str) -> None:

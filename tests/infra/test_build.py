@@ -38,7 +38,7 @@ DEAR = {"boto3", "fastapi", "jinja2", "mangum", "numpy", "openai", "pydantic_ai"
 MODELS = {"openai", "pydantic_ai"}
 NEEDED = {
     "chat/app": MODELS | {"fastapi", "starlette"},
-    "consolidate/plan": MODELS | {"numpy"},
+    "consolidate/reader": MODELS | {"numpy"},
     "approve/pages": {"jinja2", "mangum", "starlette"},
     "approve/request": {"jinja2"},
     "approve/sweep": {"jinja2"},

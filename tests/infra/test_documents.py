@@ -25,6 +25,7 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings, is_reference
 from qwestly_agent.domain.approval import Level, Status, Verb
+from tests.statemachines.conftest import states_of
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")})
@@ -195,7 +196,7 @@ def test_each_folder_of_tests_has_its_line() -> None:
 
 def test_each_state_of_a_workflow_has_its_line() -> None:
     text = ARCHITECTURE.read_text(encoding="utf-8")
-    states = [path.stem for path in (ROOT / "functions/generate_card").glob("*.py")]
+    states = [state for side in ("reader", "writer") for state in states_of("generate_card", side)]
     assert not [state for state in states if f"`{state}`" not in text]
 
 

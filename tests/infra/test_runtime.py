@@ -345,22 +345,24 @@ def test_under_the_brake_an_error_has_the_name_that_the_state_machine_knows(clou
     ada.is_asked()
     ada.pulls_the_brake()
     given = {"user_id": ada.user_id, "draft_id": ada.draft_id, "run_id": "run1"}
-    assert cloud.invoke("GatherEvidenceFunction", given)["errorType"] == "Braked"
+    gather = {"state": "gather_evidence", "given": given}
+    assert cloud.invoke("GenerateCardReaderFunction", gather)["errorType"] == "Braked"
     ada.releases_the_brake()
-    assert cloud.invoke("GatherEvidenceFunction", given)["sections"], "the container is none the worse for it"
+    assert cloud.invoke("GenerateCardReaderFunction", gather)["sections"], "the container is none the worse for it"
 
 
 def test_a_database_that_is_gone_has_the_name_that_is_tried_again(cloud: Cloud) -> None:
     given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
-    assert invoked_with(cloud, "KeepDraftFunction", given, MONGODB_URI="mongodb://127.0.0.1:1")["errorType"] == (
-        "Unavailable"
-    )
+    keep = {"state": "keep_draft", "given": given}
+    answer = invoked_with(cloud, "GenerateCardWriterFunction", keep, MONGODB_URI="mongodb://127.0.0.1:1")
+    assert answer["errorType"] == "Unavailable"
 
 
 def test_what_takes_too_long_is_ended_from_outside(cloud: Cloud) -> None:
     given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
+    keep = {"state": "keep_draft", "given": given}
     gone = {"MONGODB_URI": "mongodb://127.0.0.1:1", "AWS_LAMBDA_FUNCTION_TIMEOUT": "1"}
-    assert invoked_with(cloud, "KeepDraftFunction", given, **gone) == "Task timed out after 1.00 seconds"
+    assert invoked_with(cloud, "GenerateCardWriterFunction", keep, **gone) == "Task timed out after 1.00 seconds"
 
 
 def invoked_with(cloud: Cloud, logical_id: str, event: Any, **environment: str) -> Any:

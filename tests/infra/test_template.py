@@ -313,8 +313,17 @@ def test_only_who_proposes_or_carries_out_an_effect_can_sign_in_its_users_name()
         "ApproveRequestFunction",
         "ApprovePagesFunction",
         "ApproveSweepFunction",
-        "PublishFunction",
+        "GenerateCardWriterFunction",
     }
+
+
+def test_a_workflow_is_split_by_trust_who_asks_models_has_no_effect_and_the_other_asks_none() -> None:
+    workflows = {name: each for name, each in FUNCTIONS.items() if name.endswith(("ReaderFunction", "WriterFunction"))}
+    assert len(workflows) == 2 * len(resources(MACHINE))
+    for name, function in workflows.items():
+        assert ("DEEPSEEK_API_KEY" in environment(function)) == name.endswith("ReaderFunction"), name
+        if name.endswith("ReaderFunction"):
+            assert not environment(function).keys() & {"QWESTLY_CANDIDATE_API_SECRET", "TASK_TOKEN_KEY", "MAIL_FROM"}
 
 
 def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:

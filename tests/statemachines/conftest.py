@@ -3,14 +3,14 @@
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pytest
 from pymongo import MongoClient
 
 from infra.local.aws import AwsServer
-from infra.local.aws_functions import Handler, load_handler
+from infra.local.aws_functions import Handler, load_handler, load_module
 from infra.local.candidate_app import CandidateAppServer, schema
 from infra.local.demo import person
 from infra.local.environment import Template
@@ -26,12 +26,18 @@ from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, 
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
+from qwestly_agent.workflow_state import StateFunction
 from tests.servers import API_SECRET, FakeClock, until
 
 T = TypeVar("T")
 
 TEMPLATE = Template.load()
 MACHINE = TEMPLATE.name("GenerateCardMachine")
+
+
+def states_of(folder: str, module: str) -> dict[str, StateFunction[Any, Any]]:
+    """The states of a workflow that its reader, or its writer, has."""
+    return load_module(TEMPLATE.folder / "functions" / folder, module).STATES
 
 
 @dataclass
@@ -41,6 +47,8 @@ class World:
     clock: FakeClock
     database: Any
     """By pymongo's client that blocks."""
+    replaced: dict[tuple[str, str], Handler] = field(default_factory=dict)
+    """The handlers of single states, by their function and their name."""
 
     def run(self, work: Callable[[Services], Awaitable[T]]) -> T:
         return container.services.run(work)
@@ -50,26 +58,40 @@ class World:
         self, state: str, wrapped: Callable[[Handler], Handler], folder: str = "generate_card"
     ) -> Iterator[None]:
         """Another handler, made of a state's own."""
-        name, own = self._handler(state, folder)
-        self.aws.register(name, wrapped(own))
+        self._put(state, folder, wrapped)
         yield
-        self.aws.register(name, own)
+        self._put(state, folder, None)
 
     def let_time_pass_between_tries(self) -> None:
         """Of publishing: hurried retries take no time, and what was begun counts as left behind only after a minute."""
-        name, own = self._handler("publish", "generate_card")
-        self.aws.register(name, own)
+        self._put("publish", "generate_card", None)
 
-    def _handler(self, state: str, folder: str) -> tuple[str, Handler]:
-        """The function's name, and what it does."""
-        code = f"functions/{'approve' if state == 'request' else folder}/"  # each machine asks by the same one
-        [(logical_id, properties)] = [
-            (name, each)
+    def _put(self, state: str, folder: str, wrapped: Callable[[Handler], Handler] | None) -> None:
+        """In place of a state's own handler; None puts that one back."""
+        if state == "request":  # a function of its own, by which each machine asks
+            folder, module = "approve", state
+        else:
+            module = "reader" if state in states_of(folder, "reader") else "writer"
+        [logical_id] = [
+            name
             for name, each in TEMPLATE.python_functions().items()
-            if (each["CodeUri"], each["Handler"]) == (code, f"{state}.handler")
+            if (each["CodeUri"], each["Handler"]) == (f"functions/{folder}/", f"{module}.handler")
         ]
-        own = load_handler(TEMPLATE.folder / properties["CodeUri"], f"{state}.handler")
-        return TEMPLATE.name(logical_id), self._paced(own) if state == "publish" else own
+        name, own = TEMPLATE.name(logical_id), load_handler(TEMPLATE.folder / "functions" / folder, f"{module}.handler")
+        if state == "request":
+            self.aws.register(name, wrapped(own) if wrapped else own)
+            return
+
+        def of_the_state(given: Any, context: Any) -> Any:
+            return own({"state": state, "given": given}, context)
+
+        def of_the_function(event: Any, context: Any) -> Any:
+            handler = self.replaced.get((name, event["state"]))
+            return handler(event["given"], context) if handler else own(event, context)
+
+        paced = self._paced(of_the_state) if state == "publish" else of_the_state
+        self.replaced[name, state] = wrapped(paced) if wrapped else paced
+        self.aws.register(name, of_the_function)
 
     def _paced(self, own: Handler) -> Handler:
         tried = set[str]()

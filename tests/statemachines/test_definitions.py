@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from infra.local.aws import definition_of
+from infra.local.aws_functions import load_module
 from infra.local.environment import MACHINE, Template
 
 TEMPLATE = Template.load()
@@ -121,18 +123,22 @@ def test_all_that_is_substituted_is_given_and_all_that_is_given_is_substituted(n
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_each_state_that_is_a_function_has_its_name(name: str) -> None:
+def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: str) -> None:
     written = yaml.safe_load((TEMPLATE.folder / MACHINES[name]["DefinitionUri"]).read_text())
-    given, functions = MACHINES[name]["DefinitionSubstitutions"], TEMPLATE.python_functions()
-    files = set[str]()
+    folder = TEMPLATE.folder / "functions" / Path(MACHINES[name]["DefinitionUri"]).name.partition(".")[0]
+    called: dict[str, set[str]] = {"Reader": set(), "Writer": set()}
     for state_name, state in states_of(written):
         if state["Type"] == "Task" and (substitution := re.fullmatch(r"\$\{(\w+)\}", state["Resource"])):
-            logical_id = given[substitution[1]][1].removesuffix(".Alias")
-            assert functions[logical_id]["Handler"] == f"{state_name}.handler"
-            files.add(f"{functions[logical_id]['CodeUri']}{state_name}.py")
-    assert files
-    folder = (TEMPLATE.folder / next(iter(files))).parent
-    assert {f"{folder.relative_to(TEMPLATE.folder)}/{path.name}" for path in folder.glob("*.py")} == files
+            called[substitution[1]].add(state_name)
+            assert state["Parameters"] == {"state.$": "$$.State.Name", "given.$": "$"}, state_name
+    for side, names in called.items():
+        logical_id = MACHINES[name]["DefinitionSubstitutions"][side][1].removesuffix(".Alias")
+        function = TEMPLATE.python_functions()[logical_id]
+        assert (TEMPLATE.folder / function["CodeUri"], function["Handler"]) == (folder, f"{side.lower()}.handler")
+        states = load_module(folder, side.lower()).STATES
+        assert {each: state.work.__module__.rpartition(".")[2] for each, state in states.items()} == {
+            each: each for each in names
+        }
 
 
 @pytest.mark.parametrize("name", MACHINES)
