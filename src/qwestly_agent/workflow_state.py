@@ -8,7 +8,7 @@ from aws_lambda_powertools import Logger
 from pydantic import BaseModel, ConfigDict, Field
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.approvals.end import expire
+from qwestly_agent.approvals.end import expired
 from qwestly_agent.approvals.pause import abort_if_paused
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Internal, Unavailable
@@ -126,10 +126,8 @@ def dispatch(
 async def expire_if_pending(approvals: Approvals, clock: Clock, user_id: str, approval_id: str) -> Approval:
     """The record, once nobody waits for its person any more. Raises `NotFound`."""
     approval = await approvals.get(user_id, approval_id)
-    while approval.status == "pending":
-        expired = await expire(approvals, approval, clock())
-        approval = expired or await approvals.get(user_id, approval_id)
-    return approval
+    ended, _ = await approvals.change(approval, lambda record: expired(record, clock()))
+    return ended
 
 
 async def _sanitize_errors(logger: Logger, work: Coroutine[Any, Any, T], labels: Mapping[str, str]) -> T:
