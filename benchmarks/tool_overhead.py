@@ -30,7 +30,7 @@ from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.observability import make_logger
 from qwestly_agent.chat.record import Record
-from qwestly_agent.chat.sanitize_events import shown
+from qwestly_agent.chat.sanitize_events import sanitized
 from qwestly_agent.llm.models import TierModel
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import failure_of
@@ -115,7 +115,7 @@ async def run(calls: int, work: Work, now: Now = time.perf_counter) -> Step:
     """One turn of the agent, its events taken as a turn takes them."""
     step, record = Step(now), Record(started_at=system_clock())
     async with agent_of(step, calls, work).run_stream_events("Look it up.", deps=deps_of(record)) as events:
-        async for event in shown(events, (), record.calls.made):
+        async for event in sanitized(events, (), record.calls.made):
             record.take(event, system_clock())
             if isinstance(event, FunctionToolResultEvent):
                 step.answered = step.now()

@@ -25,7 +25,7 @@ from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.stores.search import DEPTH, K, Known, joined, orders_of
+from qwestly_agent.stores.search import DEPTH, K, Known, fuse_ranks, rank_ids
 
 AT = 10
 AT_ONCE = 200
@@ -90,7 +90,7 @@ def recalls(samples: Sequence[Sample], vectors: Vectors, ks: Sequence[int]) -> d
     for sample in samples:
         known = [Known.of(each.text, vectors[each.text]) for each in sample.texts]
         for question in sample.questions:
-            by_words, by_meaning = orders_of(range(len(known)), known, question.text, vectors[question.text])
+            by_words, by_meaning = rank_ids(range(len(known)), known, question.text, vectors[question.text])
             orders = {"BM25": by_words, "cosine": by_meaning}
             orders |= {_ours(k): _best(by_words, by_meaning, k) for k in ks}
             for name, order in orders.items():
@@ -103,7 +103,7 @@ def _ours(k: int) -> str:
 
 
 def _best(by_words: Sequence[int], by_meaning: Sequence[int], k: int) -> list[int]:
-    places = joined([by_words[:DEPTH], by_meaning[:DEPTH]], k)
+    places = fuse_ranks([by_words[:DEPTH], by_meaning[:DEPTH]], k)
     return sorted(places, key=lambda at: -places[at].total)
 
 

@@ -27,10 +27,10 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.grounding.judge import Judged, Question
-from qwestly_agent.memory.meaning import OWN_WORDS, Refused, ground_notes
+from qwestly_agent.memory.meaning import OWN_WORDS, RefusedNote, ground_notes
 from qwestly_agent.memory.notes import Reason
 from qwestly_agent.memory.reconcile import NEIGHBOURS
-from qwestly_agent.memory.said import Said, find_note
+from qwestly_agent.memory.user_messages import UserMessage, find_note
 from qwestly_agent.stores.memories import nearest
 
 FOLDER = Path(__file__).parent / "memories"
@@ -49,7 +49,7 @@ class Candidate:
 
     half: Half
     language: str
-    said: Said | None
+    said: UserMessage | None
     note: Mapping[str, Any]
     is_right: bool
     may_keep_own_words: bool
@@ -73,13 +73,13 @@ def conversations(folder: Path) -> Iterator[Candidate]:
                     )
 
 
-def _said(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, Said]]:
+def _said(messages: Sequence[Mapping[str, str]]) -> Iterator[tuple[str, UserMessage]]:
     before = ""
     for message in messages:
         if message["by"] == "agent":
             before = message["text"]
         else:
-            yield message["id"], Said(message["id"], message["text"], NOW, before)
+            yield message["id"], UserMessage(message["id"], message["text"], NOW, before)
             before = ""
 
 
@@ -105,7 +105,7 @@ async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, s
         return {each.number: _answer(candidate, each) for each in questions}
 
     [read] = await ground_notes([note], ideal if judged else None, NOW.date())
-    if isinstance(read, Refused):
+    if isinstance(read, RefusedNote):
         return "lost", " ".join(read.reasons)
     if not read.is_checked:
         return "unchecked", ""

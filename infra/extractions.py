@@ -22,7 +22,7 @@ MOST_LISTED = 1_000
 
 async def listed(settings: Settings) -> list[str]:
     async with make_mongo_client(settings.mongodb_uri) as mongo:
-        aside = await Sweeps(mongo[settings.mongodb_database]).set_aside(MOST_LISTED)
+        aside = await Sweeps(mongo[settings.mongodb_database]).quarantined(MOST_LISTED)
     return [
         json.dumps({"user": user_id, "conversation": conversation_id, **why, "at": to_datetime(why["at"]).isoformat()})
         for user_id, conversation_id, why in aside

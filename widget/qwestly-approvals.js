@@ -1,19 +1,19 @@
 /**
- * What the agent asks leave for. From top to bottom: what happens between turns · the records, each with its cards ·
- * a card · the queue of all that waits · drafts · the brake · their styles. `qwestly-chat.js` puts them on the page.
+ * Approvals. From top to bottom: updates between turns · the records, each with its cards · a card · the queue of
+ * pending approvals · drafts · the brake · their styles. `qwestly-chat.js` puts them on the page.
  */
 
 import { ChatError, WORDS_LIMIT, characters, counted, element, grow, icon, iconButton, pointInTime, showCount, spinner, spoken, until } from "./qwestly-parts.js";
 
 const OFTEN_MS = 2_000;
 const SELDOM_MS = 30_000;
-const PAGE = 100; // records of one reading
+const PAGE = 100; // records per request
 
-// ── What happens between turns ──────────────────────────────────────────────────────────────────────────────────────
+// ── Updates between turns ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * Asks again and again what is new, never twice at a time: often while something runs or `watched` says that somebody
- * looks on. `take` is given the items of each answer.
+ * Polls for updates, one request at a time: often while something runs or `watched` says that a person looks on.
+ * `take` receives the items of each response.
  */
 export class Updates {
   #read;
@@ -22,8 +22,8 @@ export class Updates {
   #cursor = null;
   #active = false;
   #failures = 0;
-  #current = null; // the question that is under way
-  #next = null; // the one that shall follow it
+  #current = null; // the request that runs
+  #next = null; // the request that follows it
   #stopped = false;
   #timer;
 
@@ -41,7 +41,7 @@ export class Updates {
     document.removeEventListener("visibilitychange", this.#look);
   }
 
-  /** Fulfilled once what is asked from now on was answered: an answer that is under way may know less. */
+  /** Resolves with the next request that starts from now on: the response to the current one may be older. */
   now() {
     clearTimeout(this.#timer);
     this.#next ??= this.#follow();
@@ -68,7 +68,7 @@ export class Updates {
       this.#failures = 0;
       this.#take(items, first);
     } catch (error) {
-      if (ChatError.from(error).code === "invalid") this.#cursor = null; // too old to go on from
+      if (ChatError.from(error).code === "invalid") this.#cursor = null; // the cursor is too old
       this.#failures += 1;
     }
   }
@@ -96,7 +96,7 @@ const stage = ({ status }) => (status === "pending" ? 0 : FINAL.has(status) ? 2 
 
 const SEEN_ANOTHER = "This is not what you were shown. Please look at it again.";
 
-/** All that is known of what was asked, from whichever reading, and the cards that show it. */
+/** All known approvals, from whichever response, and the cards that show them. */
 export class Approvals {
   #backend;
   #decide;
@@ -105,7 +105,7 @@ export class Approvals {
   #cards = new Map(); // by place and id
   #deciding = new Map();
 
-  /** `decide(view, decision)` brings a person's decision to the server; `changed` is called whenever one becomes known. */
+  /** `decide(view, decision)` posts a person's decision; `changed` is called whenever an approval is new or changed. */
   constructor({ backend, decide, changed }) {
     this.#backend = backend;
     this.#decide = decide;
@@ -124,7 +124,7 @@ export class Approvals {
     return this.#all().filter(({ conversation_id: id }) => id === conversation);
   }
 
-  /** Answers whether it is news. What was read before a decision and arrives after it does not undo it. */
+  /** Returns true if it is new. A response read before a decision and arriving after it does not undo the decision. */
   learn(view) {
     const known = this.#views.get(view.approval_id);
     if (known && stage(view) < stage(known)) return false;
@@ -134,7 +134,7 @@ export class Approvals {
     return known?.status !== view.status;
   }
 
-  /** A place has one card for each record, however often it is shown anew, so that nothing typed is lost. */
+  /** A place has one card per record, reused each time it is rendered, so that typed text is not lost. */
   card(id, place) {
     if (!this.#cards.has(place)) this.#cards.set(place, new Map());
     const cards = this.#cards.get(place);
@@ -146,7 +146,7 @@ export class Approvals {
     return cards.get(id);
   }
 
-  /** Time passes for cards, too. */
+  /** Update the times that the cards show. */
   tick() {
     for (const cards of this.#cards.values()) for (const card of cards.values()) card.showTime();
   }
@@ -168,7 +168,7 @@ export class Approvals {
     return next;
   }
 
-  /** One decision at a time for a record, from whichever of its cards. */
+  /** One decision at a time per record, from whichever of its cards. */
   #answer(id, decision) {
     if (!this.#deciding.has(id)) {
       const answer = this.#carry(this.#views.get(id), decision).finally(() => this.#deciding.delete(id));
@@ -183,7 +183,7 @@ export class Approvals {
     } catch (error) {
       const { code, message } = ChatError.from(error);
       if (code === "not_found") return void this.learn({ ...view, status: "gone" });
-      // Where this reading fails too, the reason of the decision's failure is what a person needs.
+      // If this request fails too, show why the decision failed.
       await this.#read("all").catch(() => {});
       throw new ChatError(code, code === "changed" ? SEEN_ANOTHER : message);
     }
@@ -197,7 +197,7 @@ const EFFECTS = {
   outward: "Others will see this",
   destructive: "Cannot be undone",
 };
-/** What a question about memories says in place of the usual words. */
+/** The sentences for approvals about memories, in place of the usual ones. */
 const OF_MEMORIES = {
   keep_memories: {
     effect: "Remembered only if you say yes",
@@ -228,7 +228,7 @@ const BECAME = {
 };
 const MARKS = { done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
 
-/** What became of it, in a sentence. */
+/** The outcome, in a sentence. */
 export function became({ tool, status, decided_by: by }) {
   if (status === "changed" && by === "nobody") return "No longer asked";
   const words = OF_MEMORIES[tool]?.became[status] ?? BECAME[status] ?? status;
@@ -251,7 +251,7 @@ const showChange = ({ name, before, after, evidence = [] }) =>
     evidence.length ? element("dd", { class: "from" }, showEvidence(evidence)) : "",
   );
 
-/** What would be remembered or forgotten, one a line. */
+/** What would be remembered or forgotten, one per line. */
 const showMemories = (changes, { heading }) =>
   element(
     "div",
@@ -278,7 +278,7 @@ function showClaim({ text, quotes = [], arithmetic = [], confirmed, unchecked })
   return claim;
 }
 
-/** Each quote in its sentence, and how figures follow from those that are quoted. */
+/** Each quote in its sentence, and the arithmetic from quoted figures to those of the claim. */
 const showQuotes = (quotes, arithmetic) =>
   element(
     "details",
@@ -298,7 +298,7 @@ const showSection = ({ heading, claims }) =>
 const showLeftOut = (items) =>
   element("div", { class: "section" }, element("h4", {}, "Left out"), element("ul", {}, ...items.map(({ text, why }) => element("li", {}, text, textList(why)))));
 
-/** What is asked, as nodes. */
+/** The content of an approval, as nodes. */
 function showPreview({ tool, rationale, preview }) {
   const { changes = [], sections = [], left_out: leftOut = [], difference = [] } = preview;
   const ofMemories = OF_MEMORIES[tool];
@@ -314,7 +314,7 @@ function showPreview({ tool, rationale, preview }) {
 const isTexts = (value) => Array.isArray(value) && value.every((each) => typeof each === "string");
 const linesOf = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
-/** A field for one argument, and how it is read; null for a kind of value that no field can hold. */
+/** An input for one argument, and a function that reads it; null for a type that no input can edit. */
 function fieldFor(label, value) {
   const area = (text, hint) =>
     element("textarea", { rows: "1", "aria-label": hint ? `${label}, ${hint}` : label, input: ({ target }) => grow(target) }, text);
@@ -335,7 +335,7 @@ function fieldFor(label, value) {
   return { node, read: () => node.value.trim() || undefined };
 }
 
-/** One record as a person meets it. `decide({decision, args_digest, …})` is fulfilled once it was taken. */
+/** The card of one record. `decide({decision, args_digest, …})` resolves once the decision was accepted. */
 class ApprovalCard {
   #decide;
   #view = null;
@@ -397,7 +397,7 @@ class ApprovalCard {
     this.#title.textContent = view.preview.title;
     this.element.setAttribute("aria-label", `Approval: ${view.preview.title}`);
     this.#content.replaceChildren(...showPreview(view));
-    this.#body.hidden = !this.#content.hasChildNodes(); // of what is sensitive only the title outlives the decision
+    this.#body.hidden = !this.#content.hasChildNodes(); // for sensitive content only the title remains after the decision
     this.#buildFields(view);
     if (decided) this.#problem.hidden = true;
     this.#refresh();
@@ -426,7 +426,7 @@ class ApprovalCard {
     (editing ? this.#fields[0].node : this.#edit).focus();
   }
 
-  /** Escape closes the fields, and does not also stop a turn or close the queue. */
+  /** Escape closes the fields only; it does not stop a turn or close the queue as well. */
   #escape(event) {
     if (event.key !== "Escape" || event.isComposing || !this.#editing) return;
     event.preventDefault();
@@ -465,7 +465,7 @@ class ApprovalCard {
     try {
       await this.#decide({ decision, args_digest: this.#view.args_digest, ...more, ...(reason && { reason }) });
     } catch (error) {
-      if (this.#pending) this.#tell(ChatError.from(error).message); // else it was decided elsewhere, which says it all
+      if (this.#pending) this.#tell(ChatError.from(error).message); // else it was decided elsewhere, and the card shows that
     }
     const keepsFocus = hadFocus && this.#hasFocus;
     this.#sending = false;
@@ -502,7 +502,7 @@ class ApprovalCard {
     const words = by === "level" ? null : reason;
     this.#said.textContent = [outcome, words && `You said: “${words}”`].filter(Boolean).join(" ");
     this.#said.hidden = this.#pending || !this.#said.textContent;
-    // What had the focus is hidden or disabled now: the next Tab shall go on from here.
+    // The focused element is hidden or disabled now: the next Tab must continue from here.
     if (hadFocus && settled && !this.#content.matches(":focus-within")) this.#outcome.focus();
   }
 
@@ -510,7 +510,7 @@ class ApprovalCard {
     this.#answer.hidden = !this.#pending;
     this.#edits.hidden = this.#save.hidden = this.#cancel.hidden = !this.#editing;
     this.#approve.hidden = this.#reject.hidden = this.#editing;
-    this.#box.hidden = this.#editing || this.#view.tool in OF_MEMORIES; // yes or no says it all
+    this.#box.hidden = this.#editing || this.#view.tool in OF_MEMORIES; // yes or no is enough
     this.#change.hidden = this.#editing || this.#view.revisable === false;
     this.#edit.hidden = this.#editing || this.#fields.length === 0;
     for (const node of this.#answer.querySelectorAll("button, textarea, input")) node.disabled = this.#sending;
@@ -527,7 +527,7 @@ const button = (label, click) => element("button", { type: "button", class: "qui
 
 // ── The queue ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Everything that waits, wherever it arose. What is decided in it stays until it is closed. */
+/** All pending approvals of all conversations. Those decided here stay visible until the queue is closed. */
 export class Queue {
   #approvals;
   #list = element("div", { class: "cards" });
@@ -562,7 +562,7 @@ export class Queue {
     }
   }
 
-  /** Also called when there is news while it is open. */
+  /** Also called when something changed while it is open. */
   refresh() {
     if (!this.element.open) return;
     for (const view of this.#approvals.waiting) if (!this.#listed.has(view.approval_id)) this.#add(view);
@@ -581,11 +581,11 @@ export class Queue {
 
 const DRAFT_MARKS = { waiting: "info", drafted: "check", published: "check", rejected: "close", expired: "close", stopped: "close", failed: "alert" };
 
-/** How far drafts have come, a quiet line for each. */
+/** The progress of drafts, one line each. */
 export class Drafts {
   #known = new Map();
 
-  /** Answers whether it is news; an item can come twice, and late. */
+  /** Returns true if it is new; an item can come twice, and late. */
   learn(draft, at) {
     const known = this.#known.get(draft.draft_id) ?? { line: element("p", { class: "draft" }), at: -Infinity };
     if (at <= known.at) return false;
@@ -595,7 +595,7 @@ export class Drafts {
     return true;
   }
 
-  /** The lines of a conversation: of what is over those that `stood` there before, and what failed last. */
+  /** The lines of a conversation: running drafts; ended ones that `stood` there before; and the last failure. */
   lines(conversation, stood) {
     const drafts = [...this.#known.values()].filter(({ conversation_id: id }) => id === conversation);
     const latest = Math.max(...drafts.map(({ at }) => at));
@@ -623,7 +623,7 @@ function brakeWords({ state, since, receipt, everybody }) {
   return [`Everything is paused since ${pointInTime(since)}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
 }
 
-/** A button that pauses all of a person's agents and lets them run again, and a line that says how things stand. */
+/** A button that pauses all of a person's agents and resumes them, and a line with the status. */
 export class Brake {
   #post;
   #changed;
@@ -634,7 +634,7 @@ export class Brake {
   button = element("button", { type: "button", class: "brake", click: () => this.#press() });
   line = element("p", { class: "paused", role: "status", hidden: true });
 
-  /** `post(method)` pulls (POST) or releases (DELETE), and answers how things stand; `fail` is told why it could not. */
+  /** `post(method)` turns the brake on (POST) or off (DELETE) and returns the status; `fail` receives an error. */
   constructor({ post, changed, fail }) {
     this.#post = post;
     this.#changed = changed;
@@ -647,7 +647,7 @@ export class Brake {
   }
 
   learn(standing) {
-    if (this.#posting) return; // its answer will be newer
+    if (this.#posting) return; // its response will be newer
     this.#standing = standing;
     this.#show();
   }
@@ -674,7 +674,7 @@ export class Brake {
     this.#label.textContent = label;
     this.button.title = label;
     this.button.setAttribute("aria-label", label);
-    // Not `disabled`: that would take the focus from it.
+    // Not `disabled`, which would remove the focus.
     this.button.setAttribute("aria-disabled", String(this.#posting || Boolean(this.#standing.everybody)));
     this.line.hidden = !this.pulled;
     const words = brakeWords(this.#standing);

@@ -3,9 +3,8 @@
  *
  * It speaks the plain protocol of the chat function: JSON in, named server-sent events out. From top to bottom:
  * limits and sentences · tokens · the backend · Markdown · feedback · one turn on the page · the element · its styles.
- * What the agent asks leave for is in `qwestly-approvals.js`, what it remembers at once in `qwestly-memories.js`, and what
- * all are made of in `qwestly-parts.js`.
- * Whatever a server or a model says becomes text nodes: nothing in these files writes markup.
+ * Approvals are in `qwestly-approvals.js`, remembered items in `qwestly-memories.js`, shared parts in
+ * `qwestly-parts.js`. Text of a server or a model becomes text nodes: nothing in these files writes markup.
  */
 
 import { APPROVAL_STYLES, Approvals, Brake, Drafts, Queue, Updates, became } from "./qwestly-approvals.js";
@@ -29,18 +28,18 @@ import {
 const MESSAGE_LIMIT = 20_000; // characters, as the server counts them: code points
 const TOKEN_MARGIN_MS = 30_000;
 const POLL_MS = 2_000;
-const BUSY_WAIT_S = 2; // where a 409 names no Retry-After
-const SILENCE_MS = 45_000; // three missed keep-alives: nobody is at the other end any more
+const BUSY_WAIT_S = 2; // if a 409 has no Retry-After
+const SILENCE_MS = 45_000; // three missed keep-alives: the connection is dead
 const NARROW_PX = 760; // below it the conversation list is a drawer; the style sheet says the same
 const NEAR_BOTTOM_PX = 48;
 
 const UNREACHABLE = "Qwestly cannot be reached. Check your connection and try again.";
 const CUT = "The connection was lost before the answer was complete.";
-/** Sending the same words again now cannot help: no Retry, and what was not accepted goes back to the box. */
+/** Errors for which sending again cannot help: no Retry; a message that was not accepted returns to the input. */
 const FINAL = new Set(["invalid", "too_long", "attachments_unsupported", "over_budget"]);
-/** Why there may be no turn for a decision that could itself be taken; 404 may mean either of the two. */
+/** Errors of the turn, and not of the decision that it carries; a 404 may be either. */
 const NO_TURN = new Set(["conversation_busy", "too_many_turns", "over_budget", "not_found"]);
-/** What is wrong with a decision, and not with the answer to it. */
+/** Errors of a decision, and not of the answer to it. */
 const OF_DECISION = new Set(["changed", "braked", "not_found", "invalid"]);
 const UNFINISHED = {
   stopped: "Stopped.",
@@ -50,7 +49,7 @@ const UNFINISHED = {
 
 // ── Tokens ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Keeps one token, in memory only, and asks for another when it is about to expire or was rejected. */
+/** Holds one token, in memory only, and gets a new one when it is about to expire or was rejected. */
 class Tokens {
   #ask;
   #token = null;
@@ -66,7 +65,7 @@ class Tokens {
     return this.#asking;
   }
 
-  /** Names the token that failed, because another call may have brought a newer one meanwhile. */
+  /** Takes the token that failed, because another call may have got a newer one meanwhile. */
   reject(token) {
     if (this.#token === token) this.#token = null;
   }
@@ -77,7 +76,7 @@ class Tokens {
   }
 }
 
-/** A token that says nothing about its end is used until it is rejected. */
+/** A token without an expiry is used until it is rejected. */
 function millisecondsLeft(token) {
   try {
     const payload = token.split(".")[1].replaceAll("-", "+").replaceAll("_", "/");
@@ -107,7 +106,7 @@ class Backend {
     this.#tokens = tokens;
   }
 
-  /** Answers a successful response; a 401 is tried once more with a new token. */
+  /** Returns a successful response; after a 401 it tries once more with a new token. */
   async call(method, path, { body, signal } = {}) {
     const attempt = async (token) =>
       orUnreachable(
@@ -139,7 +138,7 @@ class Backend {
 
 const conversationPath = (id) => `/api/conversations/${encodeURIComponent(id)}`;
 
-/** Fails where nothing was heard for too long. */
+/** Throws if no data arrives for too long. */
 function orSilence(promise, sentence) {
   let timer;
   const silence = new Promise((_, reject) => {
@@ -154,7 +153,7 @@ const networkError = (sentence) => (error) => {
 const orUnreachable = (promise) => orSilence(promise, UNREACHABLE).catch(networkError(UNREACHABLE));
 const orCut = (promise) => orSilence(promise, CUT).catch(networkError(CUT));
 
-/** Reads server-sent events as {name, data}. Ends where the stream ends, whether or not it was complete. */
+/** Reads server-sent events as {name, data}. Ends with the stream, even if that was incomplete. */
 async function* readEvents(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader(); // joins characters split over chunks
   let buffer = "";
@@ -170,11 +169,11 @@ async function* readEvents(body) {
       }
     }
   } finally {
-    reader.cancel().catch(() => {}); // already failed or finished: nothing left to say
+    reader.cancel().catch(() => {}); // already failed or finished: ignore
   }
 }
 
-/** Answers null for a block without data: a keep-alive comment. */
+/** Returns null for a block without data: a keep-alive comment. */
 function parseEvent(block) {
   let name = "message";
   const data = [];
@@ -198,8 +197,8 @@ const HEADING = /^ {0,3}(#{1,6})\s+(.*)$/;
 const ITEM = /^(\s*)([-*+]|\d{1,9}[.)])\s+(.*)$/;
 
 /**
- * Shows the Markdown of a text that grows. A block whose source did not change keeps its nodes, so that a reader's
- * selection survives the stream and a delta costs one block.
+ * Renders the Markdown of a growing text. A block whose source did not change keeps its nodes, so that a reader's
+ * selection survives the stream and a delta re-renders one block only.
  */
 function renderMarkdown(container, text) {
   const blocks = splitBlocks(text);
@@ -216,7 +215,7 @@ function renderMarkdown(container, text) {
 
 const isOrdered = (item) => /\d/.test(item[2]);
 
-/** Whether a line goes on with what the block holds. Only a list survives a blank line, where an item or an indented line follows. */
+/** True if a line continues the block. Only a list continues after a blank line, with an item or an indented line. */
 function continues(block, line) {
   const list = ITEM.exec(block[0] ?? "");
   const item = ITEM.exec(line);
@@ -225,7 +224,7 @@ function continues(block, line) {
   return item[1].length > list[1].length || isOrdered(item) === isOrdered(list);
 }
 
-/** Fences and headings are blocks of their own; others end at a blank line or where `continues` says no. */
+/** Fences and headings are blocks of their own; other blocks end at a blank line or where `continues` is false. */
 function splitBlocks(text) {
   const blocks = [];
   let block = [];
@@ -264,7 +263,7 @@ function renderBlock(block) {
   const lines = block.split("\n");
   const heading = HEADING.exec(block);
   if (FENCE.test(block)) return renderCode(lines);
-  // The widget's own headings come first: an answer's begin at the third level.
+  // An answer's headings begin at the third level, below the widget's own.
   if (heading) return element(`h${Math.min(heading[1].length + 2, 6)}`, {}, ...renderInline(heading[2]));
   if (ITEM.test(lines[0])) return renderList(lines);
   return element("p", {}, ...renderInline(block));
@@ -277,7 +276,7 @@ function renderCode([opening, ...lines]) {
   return element("pre", { tabindex: "0" }, element("code", {}, code));
 }
 
-/** What is indented below an item belongs to it, and is a list of its own where it begins like one. */
+/** Lines indented below an item belong to it, and form a nested list if they begin like one. */
 function renderList(lines) {
   const first = ITEM.exec(lines[0]);
   const list = isOrdered(first) ? element("ol", { start: String(parseInt(first[2], 10)) }) : element("ul");
@@ -332,7 +331,7 @@ function renderSpan({ 0: source, groups: { code, bang, label, target, strong, em
   if (strong !== undefined) return element("strong", {}, ...renderInline(strong));
   if (em ?? under) return element("em", {}, ...renderInline(em ?? under));
   if (url !== undefined) return link(url, url);
-  // An image would tell its server who reads what, as soon as it is shown.
+  // Loading an image would tell its server who reads what.
   if (bang) return `[image: ${label || target}]`;
   return /^https?:\/\//i.test(target) && URL.canParse(target) ? link(target, label || target) : source;
 }
@@ -342,15 +341,15 @@ const link = (href, text) => element("a", { href, target: "_blank", rel: "noopen
 // ── Feedback ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * What a person thinks of one answer: a thumb and, after the lower one, what was wrong. `post` keeps {thumb, words?};
- * null takes it back. The page has one for each answer, however often the answer is shown anew, so that nothing typed
- * is lost; and what was pressed here stands above what is read later, because a reading may have begun before the press.
+ * Feedback on one answer: a thumb and, after thumbs down, a comment. `post` stores {thumb, words?}; null removes it.
+ * The page has one per answer and reuses it each time the answer is rendered, so that typed text is not lost. A press
+ * overrides what is read later, because that request may have begun before the press.
  */
 class Feedback {
   #post;
   #announce;
-  #kept = null; // as the server has it
-  #wanted = null; // as it is shown
+  #kept = null; // stored by the server
+  #wanted = null; // shown
   #pressed = false;
   #posting = false;
   #asking = false;
@@ -408,7 +407,7 @@ class Feedback {
     this.#want({ thumb: "down", words });
   }
 
-  /** One request at a time, so that none overtakes another; of several wishes meanwhile only the last is posted. */
+  /** One request at a time, so that none overtakes another; of several presses meanwhile only the last is posted. */
   async #want(feedback) {
     this.#pressed = true;
     this.#wanted = feedback;
@@ -454,7 +453,7 @@ class Feedback {
     this.#say();
   }
 
-  /** Escape closes the field, and does not also stop the turn that runs. */
+  /** Escape closes the field only; it does not stop the turn that runs as well. */
   #escape(event) {
     if (event.key !== "Escape" || event.isComposing) return;
     event.stopPropagation();
@@ -480,17 +479,17 @@ class Feedback {
 // ── One turn on the page ────────────────────────────────────────────────────────────────────────────────────────────
 
 /**
- * What the user said and what was answered. The methods in `Turn.EVENTS` take the stream's events of the same name;
- * a new kind of event is a new method there, and what it shows goes into `answer`, before `footer`.
+ * A user message and its answer. The methods in `Turn.EVENTS` handle the stream's events of the same name; a new kind
+ * of event is a new method there, and its nodes go into `answer`, before `footer`.
  */
 class Turn {
-  accepted = false; // the server has said that it keeps the message
+  accepted = false; // the server has stored the message
   answered = false; // an answer was loaded into it
   running = false;
   underWay = false; // the server has begun this run
   stopping = false;
   answerId = null; // known once the server has begun this run
-  decisions = null; // what it brings in place of a message
+  decisions = null; // what it posts instead of a message
   #announce;
   #onExplain;
   #onAsk;
@@ -511,7 +510,7 @@ class Turn {
   #problem = element("p", { class: "problem", hidden: true });
   #retry;
 
-  /** `said` is null where an answer stands without a message. */
+  /** `said` is null for an answer without a message. */
   constructor({ id, said, announce, onRetry, onExplain, onAsk, onMemory }) {
     this.id = id;
     this.said = said;
@@ -531,7 +530,7 @@ class Turn {
       this.#asides,
       this.footer,
     );
-    // Steps and the whole answer are announced in the status region: not every delta, and not what is merely loaded.
+    // Announce steps and the whole answer in the status region, but neither every delta nor loaded messages.
     this.element = element("article", { class: "turn", "aria-live": "off" });
     if (said !== null) this.element.append(element("div", { class: "said", role: "group", "aria-label": "You" }, said));
     this.element.append(this.answer);
@@ -550,7 +549,7 @@ class Turn {
     this.resume();
   }
 
-  /** Shows the turn as working, with what there is of it. */
+  /** Shows the turn as running, with what it has so far. */
   resume() {
     this.running = true;
     this.#writing = false;
@@ -587,7 +586,7 @@ class Turn {
     this.#refresh();
   }
 
-  /** What a person should know of how the answer came about, once however often it is sent. */
+  /** A notice on how the answer was made; shown once even if it is sent repeatedly. */
   progress({ label }) {
     if (this.#notes.has(label)) return;
     this.#notes.add(label);
@@ -607,13 +606,13 @@ class Turn {
     this.place(this.#onMemory(view));
   }
 
-  /** Shows a question. The call that it is about waits for a person: without a result it has not failed. */
+  /** Shows an approval. Its tool call waits for a person: without a result it has not failed. */
   ask(card) {
     this.#asks = true;
     this.place(card);
   }
 
-  /** Shows what belongs to the answer and is no part of its words. */
+  /** Shows a node that belongs to the answer but is not part of its text. */
   place(node) {
     this.#asides.append(node);
   }
@@ -631,7 +630,7 @@ class Turn {
     this.#announce(message);
   }
 
-  /** An answer as the server keeps it. */
+  /** An answer as the server stores it. */
   load({ content, status, error, steps }) {
     this.#text = content;
     renderMarkdown(this.#content, content);
@@ -643,7 +642,7 @@ class Turn {
     this.#problem.classList.toggle("failed", status === "failed");
   }
 
-  /** Takes what the stream did not tell of the steps. */
+  /** Adds details of the steps that are not in the stream. */
   explain(steps) {
     for (const { id, ms, problem } of steps) this.#learn({ id, ms: ms ?? null, problem });
     this.#refresh();
@@ -656,7 +655,7 @@ class Turn {
     this.#refresh();
   }
 
-  /** The server takes a message again only where nothing was said after it. */
+  /** The server accepts a message again only if no other follows it. */
   withdrawRetry() {
     if (this.accepted) this.#retry.hidden = true;
   }
@@ -735,15 +734,15 @@ function seconds(milliseconds) {
 class QwestlyChat extends HTMLElement {
   #getToken = null;
   #backend = null;
-  #conversation = null; // id of the open one; null for one that does not exist yet
+  #conversation = null; // id of the open one; null if it does not exist yet
   #turns = [];
   #feedbacks = new Map(); // by the answer's id
-  #work = new AbortController(); // whatever is read for the open conversation
+  #work = new AbortController(); // requests for the open conversation
   #wake = () => {};
   #pinned = true;
   #listing = 0;
   #next = null;
-  #seen = ""; // what of the open conversation is shown, as it was read
+  #seen = ""; // the response that is shown of the open conversation
   #loaded = false;
   #approvals = null;
   #drafts = new Drafts();
@@ -778,7 +777,7 @@ class QwestlyChat extends HTMLElement {
     this.#build();
   }
 
-  /** An async function that answers a token; in place of the attribute `token-url`. */
+  /** An async function that returns a token; used instead of the attribute `token-url`. */
   get getToken() {
     return this.#getToken;
   }
@@ -843,7 +842,7 @@ class QwestlyChat extends HTMLElement {
     }
   }
 
-  // What this tab remembers over a reload. Keyed by the token's address too: on one origin there may be several users.
+  // State of this tab that survives a reload. The key includes the token's URL: an origin may have several users.
 
   #key(name) {
     return `qwestly-chat ${name} ${this.getAttribute("endpoint") ?? ""} ${this.getAttribute("token-url") ?? ""}`;
@@ -865,7 +864,7 @@ class QwestlyChat extends HTMLElement {
 
   // ── conversations ──
 
-  /** Nothing that was never accepted is lost with the view it was written in: it returns to the input. */
+  /** A message that was never accepted returns to the input when its view is left. */
   #leave() {
     this.#work.abort();
     this.#wake();
@@ -907,7 +906,7 @@ class QwestlyChat extends HTMLElement {
     await this.#follow(id);
   }
 
-  /** Reads a conversation, and again for as long as a turn of it runs where we cannot hear it. */
+  /** Loads a conversation, and reloads it while a turn runs whose stream we do not have. */
   async #follow(id) {
     const { signal } = this.#work;
     try {
@@ -931,14 +930,14 @@ class QwestlyChat extends HTMLElement {
     else this.#notify(error.message, () => this.#open(id));
   }
 
-  /** Leaves a conversation that is gone. */
+  /** Leaves a conversation that no longer exists. */
   #forget(sentence) {
     this.#startNew();
     this.#notify(sentence);
     this.#list();
   }
 
-  /** In another tab the conversation may have gone on. */
+  /** The conversation may have continued in another tab. */
   #catchUp = () => {
     const idle = !this.#running && this.#turns.every((turn) => turn.accepted);
     if (!document.hidden && this.#backend && this.#conversation && idle) this.#follow(this.#conversation);
@@ -957,7 +956,7 @@ class QwestlyChat extends HTMLElement {
     if (running) last?.resume();
     this.#log.replaceChildren(...(last ? this.#turns.map((turn) => turn.element) : [this.#empty]));
     this.#placeAll();
-    if (focused?.isConnected) focused.focus({ preventScroll: true }); // what is put anew into the page has lost it
+    if (focused?.isConnected) focused.focus({ preventScroll: true }); // inserting a node again removes its focus
     if (running && last) last.underWay = true;
     this.#changed();
   }
@@ -1000,7 +999,7 @@ class QwestlyChat extends HTMLElement {
 
   #feedback(id) {
     if (!this.#feedbacks.has(id)) {
-      const backend = this.#backend; // the last wish is posted even if the element is gone by then
+      const backend = this.#backend; // the last press is posted even if the element is gone by then
       const path = `/api/messages/${encodeURIComponent(id)}/feedback`;
       const post = (feedback) => backend.json("POST", path, { body: feedback ?? { thumb: null } });
       this.#feedbacks.set(id, new Feedback(post, this.#announce));
@@ -1008,7 +1007,7 @@ class QwestlyChat extends HTMLElement {
     return this.#feedbacks.get(id);
   }
 
-  /** A stream tells what was looked up, and the conversation what came of it. */
+  /** The stream only names the tool calls; the conversation has their results. */
   async #explain(turn) {
     const { signal } = this.#work;
     try {
@@ -1068,7 +1067,7 @@ class QwestlyChat extends HTMLElement {
     this.#updates.now();
   }
 
-  /** Ends a catching up that a turn has overtaken. */
+  /** Ends a reload that a turn has overtaken. */
   #leaveAlone() {
     this.#work.abort();
     this.#work = new AbortController();
@@ -1090,7 +1089,7 @@ class QwestlyChat extends HTMLElement {
     throw new ChatError("network", CUT);
   }
 
-  /** A busy conversation is waited for once, for as long as the server asks. */
+  /** Waits for a busy conversation once, for as long as the server asks. */
   async #post(turn, signal) {
     const what = turn.decisions ? { decisions: turn.decisions } : { message: turn.said, message_id: turn.id };
     const attempt = () =>
@@ -1117,7 +1116,7 @@ class QwestlyChat extends HTMLElement {
     if (turn.decisions) this.#updates.now();
   }
 
-  /** Raises what a person should read where they decided, and not as an answer. */
+  /** Throws errors that belong to the decision's card and not to the answer. */
   #failed(turn, error) {
     if (turn.decisions && (!turn.underWay || OF_DECISION.has(error.code))) {
       this.#return(turn);
@@ -1125,7 +1124,7 @@ class QwestlyChat extends HTMLElement {
       throw error;
     }
     if (error.code === "not_found" && this.#conversation) {
-      turn.accepted = false; // it was kept in a conversation that is gone
+      turn.accepted = false; // it was stored in a conversation that is gone
       this.#forget(`${SENTENCES.not_found} Your message is back in the box; sending it starts a new one.`);
     } else if (error.code === "changed" && this.#conversation) {
       this.#open(this.#conversation);
@@ -1139,7 +1138,8 @@ class QwestlyChat extends HTMLElement {
     }
   }
 
-  /** A turn that the server has not begun yet is stopped as soon as it has: before, another tab's would be hit. */
+  /** A turn that the server has not begun yet is stopped once it has: stopping earlier would stop another tab's turn.
+  */
   #stop() {
     const turn = this.#running;
     if (!turn || turn.stopping) return;
@@ -1171,9 +1171,9 @@ class QwestlyChat extends HTMLElement {
     });
   }
 
-  // ── what happens outside turns ──
+  // ── updates outside turns ──
 
-  /** Opens the queue of everything that waits for a decision. */
+  /** Opens the queue of pending approvals. */
   showApprovals() {
     if (!this.#backend || this.#queue.element.open) return;
     this.#queue.open(this.#approvals);
@@ -1186,9 +1186,9 @@ class QwestlyChat extends HTMLElement {
     this.#showWaiting();
   }
 
-  /** What stood there when the page was opened is shown, and not announced. */
+  /** Items that exist when the page is opened are shown, and not announced. */
   #take(items, first) {
-    // All drafts before any is placed: one that failed gives way to one that was begun after it.
+    // Take all drafts before placing any: a failed one gives way to one started after it.
     const drafts = items.filter(({ type, at, draft }) => type === "draft" && this.#drafts.learn(draft, at));
     for (const { type, approval, brake } of items) {
       if (type === "approval") this.#takeApproval(approval, first);
@@ -1196,7 +1196,7 @@ class QwestlyChat extends HTMLElement {
     }
     if (drafts.length) this.#placeAll();
     const failed = drafts.findLast(({ draft }) => draft.status === "failed");
-    if (failed && !first) this.#happened.textContent = failed.draft.label; // how far one is need not be spoken
+    if (failed && !first) this.#happened.textContent = failed.draft.label; // progress is not announced
     this.#approvals.tick();
     this.#memories.tick();
   }
@@ -1209,25 +1209,25 @@ class QwestlyChat extends HTMLElement {
     this.#happened.textContent = view.status === "pending" ? `Your approval is asked for: ${title}` : `${title}: ${became(view)}`;
   }
 
-  /** As a conversation tells of it. Answers its card. */
+  /** From a conversation's response. Returns its card. */
   #know(view) {
     this.#approvals.learn(view);
     return this.#approvals.card(view.approval_id, "log").element;
   }
 
-  /** As a stream tells of it. */
+  /** From a stream. */
   #ask(view) {
     this.#happened.textContent = `Your approval is asked for: ${view.preview.title}`;
     return this.#know(view);
   }
 
-  /** As a stream tells of it. */
+  /** From a stream. */
   #note(memory) {
     this.#happened.textContent = remembered(memory);
     return this.#memories.line(memory);
   }
 
-  /** What belongs to the open conversation and does not stand in it yet: after what it takes the place of, else last. */
+  /** Places cards of the open conversation that are not shown yet: after the card that they replace, else last. */
   #placeAll() {
     const last = this.#turns.at(-1);
     if (!this.#conversation || !last) return;
@@ -1255,11 +1255,12 @@ class QwestlyChat extends HTMLElement {
     this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count } }));
   }
 
-  /** As a turn, so that the agent goes on, where the open conversation is free for one; else by the decision's own route. */
+  /** Posts it with a turn, so that the agent continues, if the open conversation is free; else by the decision's route.
+  */
   async #decide(view, decision) {
     const here = view.conversation_id !== null && view.conversation_id === this.#conversation;
     if (here && this.#loaded && !this.#running && (await this.#decideInTurn(view, decision))) {
-      await this.#updates.now(); // a stream does not tell what became of it
+      await this.#updates.now(); // the outcome is not in the stream
     } else {
       const path = `/api/approvals/${encodeURIComponent(view.approval_id)}/decision`;
       this.#takeApproval(await this.#backend.json("POST", path, { body: decision }), false);
@@ -1267,7 +1268,7 @@ class QwestlyChat extends HTMLElement {
     }
   }
 
-  /** Answers whether there was a turn for it. */
+  /** Returns true if there was a turn for it. */
   async #decideInTurn({ approval_id }, decision) {
     const turn = this.#addTurn(crypto.randomUUID(), null);
     turn.decisions = [{ approval_id, ...decision }];
@@ -1283,7 +1284,7 @@ class QwestlyChat extends HTMLElement {
   // ── the list of conversations ──
 
   async #list(after) {
-    const reading = ++this.#listing; // of several readings the last one is shown
+    const reading = ++this.#listing; // of several responses the last one is shown
     try {
       const query = after ? `?after=${encodeURIComponent(after)}` : "";
       const { items, next } = await this.#backend.json("GET", `/api/conversations${query}`);
@@ -1350,7 +1351,7 @@ class QwestlyChat extends HTMLElement {
     }
     if (id === this.#conversation) this.#startNew();
     await this.#list();
-    this.#newButton.focus(); // the button that had it is gone with its row
+    this.#newButton.focus(); // the focused button was removed with its row
   }
 
   #toggleDrawer(open) {
@@ -1390,7 +1391,7 @@ class QwestlyChat extends HTMLElement {
     this.#main = element("div", { class: "main" }, this.#buildHeader(), this.#buildLog(), this.#buildComposer());
     this.#showBrake();
     this.#status = element("div", { class: "spoken", role: "status" });
-    // Its own, so that an answer which ends at the same moment does not take its place.
+    // A region of its own, so that an answer that ends at the same moment does not replace it.
     this.#happened = element("div", { class: "spoken", "aria-live": "polite" });
     this.#dialog = this.#buildDialog();
     this.#chat = element("div", { class: "chat", keydown: (event) => this.#escape(event) }, nav, this.#main, this.#status, this.#happened, this.#dialog, this.#queue.element);
@@ -1439,7 +1440,7 @@ class QwestlyChat extends HTMLElement {
       keydown: (event) => this.#enter(event),
       input: () => this.#changed(),
     });
-    // The second click of a double click on Send is no wish to stop.
+    // Ignore the second click of a double click on Send: it is not meant as Stop.
     const press = ({ detail }) => detail > 1 || (this.#running ? this.#stop() : this.#submit());
     this.#button = element("button", { type: "button", class: "send", click: press });
     this.#counter = element("p", { class: "counter", id: "counter" });
@@ -1476,7 +1477,7 @@ class QwestlyChat extends HTMLElement {
     else this.#stop();
   }
 
-  /** Says what concerns no single turn; null takes it away. */
+  /** Shows a message that concerns no single turn; null removes it. */
   #notify(sentence, again) {
     this.#notice.hidden = sentence === null;
     this.#notice.replaceChildren(icon("alert"), element("span", {}, sentence ?? ""));
@@ -1488,7 +1489,7 @@ class QwestlyChat extends HTMLElement {
     this.#input.placeholder = this.#brake.pulled ? "The agent is paused" : "Write a message…";
   }
 
-  /** Brings the composer in line with the state, and keeps a reader who is at the bottom there. */
+  /** Updates the composer from the state, and keeps the scroll position at the bottom if it is there. */
   #changed() {
     const running = this.#running;
     const text = this.#input.value.trim();
@@ -1533,8 +1534,8 @@ function day(timestamp) {
 
 // ── Styles ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-// A constructed sheet, because a strict content security policy forbids style elements. A page sets `color-scheme` on
-// the element to choose light or dark itself, and --qwestly-… to choose colours and type.
+// A constructed style sheet, because a strict content security policy forbids style elements. A page sets
+// `color-scheme` on the element to choose light or dark, and --qwestly-… to choose colors and fonts.
 const STYLES = new CSSStyleSheet();
 STYLES.replaceSync(`
 :host {

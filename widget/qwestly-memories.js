@@ -1,16 +1,16 @@
-/** What an answer remembered at once: a quiet line under it, which can be undone for a day. */
+/** Memories that an answer stored at once: a line each under the answer, with an undo for a day. */
 
 import { ChatError, element } from "./qwestly-parts.js";
 
 const quoted = ({ content }) => `“${content}”`;
 
-/** The lines, one for each memory however often it is shown anew, so that what became of an undo stays. */
+/** The lines, one per memory, reused each time it is rendered, so that the result of an undo stays. */
 export class Memories {
   #undo;
   #announce;
   #lines = new Map();
 
-  /** `undo(id)` is fulfilled with what the server answers; `announce` speaks a sentence. */
+  /** `undo(id)` resolves with the server's response; `announce` announces a sentence to screen readers. */
   constructor(undo, announce) {
     this.#undo = undo;
     this.#announce = announce;
@@ -23,7 +23,7 @@ export class Memories {
     return this.#lines.get(id).element;
   }
 
-  /** Time passes for lines, too. */
+  /** Update the times that the lines show. */
   tick() {
     for (const line of this.#lines.values()) line.showTime();
   }
@@ -36,7 +36,7 @@ class MemoryLine {
   #undo;
   #announce;
   #memory = null;
-  #over = false; // there is nothing to undo any more
+  #over = false; // it can no longer be undone
   #sending = false;
   #words = element("span", { class: "words", tabindex: "-1" });
   #button = element("button", { type: "button", class: "link-button", click: () => this.#press() }, "Undo");
@@ -62,7 +62,7 @@ class MemoryLine {
     const open = !this.#over && until !== null && Date.parse(until) > Date.now();
     const hadFocus = this.#choice.matches(":focus-within");
     this.#choice.hidden = !open;
-    if (hadFocus && !open) this.#words.focus(); // the next Tab shall go on from here
+    if (hadFocus && !open) this.#words.focus(); // the next Tab must continue from here
   }
 
   async #press() {
@@ -83,7 +83,7 @@ class MemoryLine {
 
   #failed({ code, message }) {
     if (code === "not_found") return this.#end("This isn’t remembered anymore, so there’s nothing to undo.");
-    this.#over = code === "invalid"; // too late: the server says what can be done instead
+    this.#over = code === "invalid"; // too late: the server's message says what to do instead
     this.#tell(this.#over ? message : `Not undone. ${message}`);
   }
 

@@ -1,7 +1,7 @@
-/** What the parts of the widget share: errors and their sentences, and what the page is built of. */
+/** Shared by the parts of the widget: errors and their sentences, DOM helpers, and times. */
 
-export const WORDS_LIMIT = 2_000; // characters of what a person says about an answer or a decision
-const NEARLY_ALL = 0.95; // of a limit: from there on its use is shown
+export const WORDS_LIMIT = 2_000; // characters of a comment on an answer or a decision
+const NEARLY_ALL = 0.95; // share of a limit from which the count is shown
 
 export const SENTENCES = {
   unauthorized: "Please sign in again.",
@@ -21,7 +21,7 @@ export const SENTENCES = {
 };
 
 export class ChatError extends Error {
-  /** `message` is a sentence for a person; without one the code's own is used. */
+  /** `message` is a sentence for a person; without one the sentence of the code is used. */
   constructor(code, message, retryAfter = 0) {
     super(message || SENTENCES[code] || SENTENCES.internal);
     this.code = code;
@@ -43,7 +43,7 @@ export class ChatError extends Error {
 
 // ── Building the page ───────────────────────────────────────────────────────────────────────────────────────────────
 
-/** Attributes are strings or booleans; a function is a listener for the event it is named after. */
+/** Attributes are strings or booleans; a function is a listener for the event of its name. */
 export function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -89,7 +89,7 @@ export const spoken = (text) => element("span", { class: "spoken" }, text);
 export const iconButton = (name, label, click, attributes = {}) =>
   element("button", { type: "button", class: "icon-button", "aria-label": label, title: label, click, ...attributes }, icon(name));
 
-// keyCode 229: Safari ends a composition before it tells of the key that ended it
+// keyCode 229: Safari ends a composition before the event of the key that ended it
 export const isEnter = (event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && event.keyCode !== 229;
 
 export function grow(textarea) {
@@ -116,7 +116,7 @@ const NEAR = new Map([
 const midnight = (date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
 const daysBetween = (one, other) => Math.round((midnight(other) - midnight(one)) / 86_400_000); // one may have 23 or 25 hours
 
-/** A moment as people say it: "yesterday at 14:05", "Monday 3 November at 14:05". Moments are seconds since the epoch. */
+/** A time for people: "yesterday at 14:05", "Monday 3 November at 14:05". Times are seconds since the epoch. */
 export function pointInTime(seconds, now = Date.now() / 1000) {
   const date = new Date(seconds * 1000);
   const named = NEAR.get(daysBetween(new Date(now * 1000), date));
@@ -124,7 +124,7 @@ export function pointInTime(seconds, now = Date.now() / 1000) {
   return `${day} at ${date.toLocaleTimeString(undefined, { timeStyle: "short" })}`;
 }
 
-/** What is left until a moment, never less than there is: "in 5 minutes", "tomorrow at 14:05", "in 2 days, on Monday …". */
+/** The time until a moment, never too short: "in 5 minutes", "tomorrow at 14:05", "in 2 days, on Monday …". */
 export function until(seconds, now = Date.now() / 1000) {
   const minutes = Math.ceil((seconds - now) / 60);
   if (minutes <= 0) return "now";

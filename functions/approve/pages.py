@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from qwestly_agent import container
-from qwestly_agent.approvals.links import Limits, Page, Posted, failed, respond
+from qwestly_agent.approvals.links import Limits, LinkPage, PostedForm, failed, respond
 from qwestly_agent.approvals.templates import style_hash
 from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
@@ -49,7 +49,7 @@ async def link(request: Request) -> Response:
     return response_of(request, await asyncio.wrap_future(answering))
 
 
-async def read_form(request: Request) -> Posted:
+async def read_form(request: Request) -> PostedForm:
     body = await request.body()
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise NotAForm
@@ -57,10 +57,10 @@ async def read_form(request: Request) -> Posted:
         fields = dict(parse_qsl(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=MOST_FIELDS))
     except ValueError:
         raise NotAForm from None
-    return Posted(*(fields.get(name, "") for name in ("decision", "args_digest", "reason")))
+    return PostedForm(*(fields.get(name, "") for name in ("decision", "args_digest", "reason")))
 
 
-def response_of(request: Request, page: Page) -> Response:
+def response_of(request: Request, page: LinkPage) -> Response:
     headers = security_headers()
     if page.status == WrongMethod.http_status:
         headers["Allow"] = METHODS

@@ -15,7 +15,7 @@ from qwestly_agent.approvals.end import still_proposed, tell, without_forgotten
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.mail import mail_if_due
-from qwestly_agent.approvals.memory_approval import id_of_question, keeping_of
+from qwestly_agent.approvals.memory_approval import id_of_question, remember_proposal
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.card_state import MOST_ROUNDS
 from qwestly_agent.cards.publication import publication_of
@@ -102,7 +102,7 @@ async def _about_memories(memories: Memories, approvals: Approvals, given: dict[
     if not proposed:
         await approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
     # Its user may not be there: it stands in the queue, whatever the level.
-    proposal = keeping_of(proposed, memory_ids, given["conversation_id"])
+    proposal = remember_proposal(proposed, memory_ids, given["conversation_id"])
     return Question(approval_id, proposal, "queue", given["conversation_id"])
 
 

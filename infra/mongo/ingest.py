@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from qwestly_agent.llm.embeddings import Embeddings
-from qwestly_agent.stores.docs import Docs, Section
+from qwestly_agent.stores.docs import Docs, DocSection
 
 LONGEST_SECTION_CHARACTERS = 1_500
 BATCH = 64
 
 
-def sections_of(folder: Path) -> dict[str, Section]:
+def sections_of(folder: Path) -> dict[str, DocSection]:
     """All sections of the folder's Markdown, by their ids."""
     return {section.id: section for path in sorted(folder.rglob("*.md")) for section in split(path, folder)}
 
 
-async def ingest(sections: Mapping[str, Section], docs: Docs, embeddings: Embeddings) -> list[str]:
+async def ingest(sections: Mapping[str, DocSection], docs: Docs, embeddings: Embeddings) -> list[str]:
     """What was done, in sentences. Only sections that changed are embedded; those that are gone are removed."""
     known = await docs.ids()
     new = [section for section_id, section in sections.items() if section_id not in known]
@@ -30,13 +30,13 @@ async def ingest(sections: Mapping[str, Section], docs: Docs, embeddings: Embedd
     return [f"{len(new)} sections added, {len(gone)} removed, {len(sections) - len(new)} unchanged."]
 
 
-def split(path: Path, folder: Path) -> Iterator[Section]:
+def split(path: Path, folder: Path) -> Iterator[DocSection]:
     """A section for each heading with text below it; a long one is cut at its paragraphs."""
     page = str(path.relative_to(folder))
     for title, text in _blocks(path.read_text(encoding="utf-8"), path.stem):
         for piece in _pieces(text.strip()):
             digest = hashlib.sha256(f"{page}\0{title}\0{piece}".encode()).hexdigest()[:24]
-            yield Section(id=digest, path=page, title=title, text=piece)
+            yield DocSection(id=digest, path=page, title=title, text=piece)
 
 
 def _blocks(markdown: str, title: str) -> Iterator[tuple[str, str]]:

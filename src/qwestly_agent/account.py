@@ -1,4 +1,4 @@
-"""What a user takes along, and how they leave: everything of ours about them as one document, and its end."""
+"""Export and erasure of a user's data."""
 
 from collections.abc import AsyncIterator
 from typing import Protocol
@@ -30,16 +30,16 @@ ERASED = (
     "cards, suggestions for LinkedIn, documents) was not touched: it is erased there."
 )
 MOST_WAITING = 1_000
-"""Questions that are looked at for an execution that waits; far fewer can be open at a time."""
+"""Approvals checked for a waiting execution; far fewer can be pending at a time."""
 
 
 async def export(user_data: UserData, clock: Clock, user_id: str) -> AsyncIterator[bytes]:
-    """One JSON document, in pieces. It ends with `"complete": true`: what breaks off in the middle is no JSON."""
+    """One JSON document, in chunks. It ends with `"complete": true`, so a truncated one is not valid JSON."""
     head = {
         "user_id": user_id,
         "exported_at": to_datetime(clock()),
         "elsewhere": ELSEWHERE,
-        # Before the first byte goes out: where nothing can be read this is an error like any other.
+        # Before the first byte is sent, so that an unavailable database gives a normal error response.
         "counts": await user_data.counts(user_id),
     }
     return _pieces(user_data, user_id, head)
@@ -58,26 +58,26 @@ async def _pieces(user_data: UserData, user_id: str, head: Document) -> AsyncIte
 
 
 def _named(document: Document) -> Document:
-    """With the id that the API calls it by."""
+    """Rename `_id` to `id`, as in the API."""
     return {"id": document.pop("_id"), **document}
 
 
 async def erase(services: AccountServices, user_id: str) -> dict[str, int]:
-    """How many documents were erased, by collection. What runs is stopped first, and what waits is told."""
+    """Stop the user's runs, notify waiting executions, and delete; return the number of documents by collection."""
     runs = RunsOf(user_id, services.conversations, services.drafts, services.approvals)
     await pause.engage(services.signals, user_id, runs, services.clock)
     try:
         for approval in await services.approvals.all(user_id, MOST_WAITING):
             if approval.waits_for_execution:
-                await _let_go(services, approval)
-    except Exception as error:  # a record that nobody can read is erased like any other
+                await _end_execution(services, approval)
+    except Exception as error:  # an unreadable record is erased too
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
     return {collection: await services.user_data.erase(user_id, collection) for collection in COLLECTIONS}
 
 
-async def _let_go(services: AccountServices, approval: Approval) -> None:
-    """The execution ends by itself once it is told. That it cannot be told is no reason to keep what shall be erased:
-    it then ends at its own timeout, finding nothing."""
+async def _end_execution(services: AccountServices, approval: Approval) -> None:
+    """Expire the approval and notify its execution, which then ends. If that fails, erase anyway: the execution ends at
+    its own timeout."""
     try:
         expired = await expire(services.approvals, approval, services.clock()) if approval.status == "pending" else None
         await tell_execution(services, expired or approval)

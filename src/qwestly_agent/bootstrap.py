@@ -1,4 +1,4 @@
-"""The one composition root: the only place that builds clients and stores. Its parameters are what can be replaced."""
+"""The composition root: the only place that builds clients and stores. Its parameters are what tests replace."""
 
 import asyncio
 import threading
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
-"""A database that is gone is told to the user within five seconds, whatever the driver would still like to try."""
+"""Short, so that the user gets an error within five seconds when the database is gone, instead of the driver's
+retries."""
 
 
 AWS_ATTEMPTS, AWS_CONNECT_SECONDS, AWS_ANSWERS_WITHIN_SECONDS = 2, 2, 5
@@ -56,7 +57,7 @@ async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: 
 
 async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> ModelServices:
     """Raises `InvalidSettings` before anything is opened."""
-    # Here and not above: a command, or a handler that calls no model, does without what takes longest to import.
+    # Lazy: the slowest import, which commands and handlers without models do not need.
     from qwestly_agent.llm.models import make_judges, make_models
 
     aws = AWS()
@@ -121,9 +122,10 @@ def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: C
 
 
 class AWS:
-    """Clients of AWS, each made when first needed: botocore takes long to import. Their making is not thread-safe.
+    """AWS clients, each created on first use: botocore is slow to import. Creating one is not thread-safe, hence the
+    lock.
 
-    They are boto3's own, made without what else it imports, which is for S3: a third of the time.
+    Made by botocore, without boto3, whose other imports (for S3) take a third of the time.
     """
 
     def __init__(self) -> None:
@@ -157,7 +159,7 @@ def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
         tz_aware=True,
         timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
-        # A turn begins with eleven commands at once; by default a cold pool opens two connections at a time.
+        # A turn begins with eleven parallel commands; by default a cold pool opens two connections at a time.
         minPoolSize=11,
         maxConnecting=11,
     )
@@ -171,9 +173,9 @@ def make_http_client(settings: Settings) -> httpx2.AsyncClient:
     transport = httpx2.AsyncHTTPTransport(limits=DEFAULT_CONNECTION_LIMITS)
     return DefaultAsyncHttpx2Client(
         transport=CoalescingTransport(transport, settings.join_window_ms / 1000),
-        # An API does not move, and what people said would go wherever a redirect points.
+        # An API has no reason to redirect, and user data would go wherever the redirect points.
         follow_redirects=False,
-        # What is compressed can be neither joined nor measured before it is unpacked.
+        # Compressed streams cannot be coalesced or measured before they are decompressed.
         headers={"Accept-Encoding": "identity"},
     )
 
@@ -195,7 +197,7 @@ def make_embeddings(
 
 
 def look_up(reference: str, aws: AWS | None = None) -> str:
-    """The value behind `ssm:/path` or `secret:name`. Raises `InvalidSettings` where it cannot be read."""
+    """The value of `ssm:/path` or `secret:name`. Raises `InvalidSettings` if it cannot be read."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     kind, _, name = reference.partition(":")

@@ -1,7 +1,7 @@
-"""A Lambda container of a door that is no server: one event loop and one set of services, kept from call to call.
+"""The Lambda container of a handler that is no server: one event loop and one set of services, reused by every call.
 
-Clients of the database and of HTTP belong to the loop that they are first used on. It runs on a thread of its own, so
-that a door may be called from any other: Lambda calls one at a time, the laptop's stands for many containers at once.
+Database and HTTP clients belong to the event loop that first uses them. The loop has a thread of its own, so that a
+handler may be called from any thread: Lambda calls one at a time, the local stack calls many at once.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ class Container(Generic[H]):
         self._services: asyncio.Task[H] | None = None
 
     def run(self, work: Callable[[H], Awaitable[T]]) -> T:
-        """What the work answers; it blocks until then."""
+        """Block until the work is done, and return its result."""
         return self.start(work).result()
 
     def start(self, work: Callable[[H], Awaitable[T]]) -> "Future[T]":
         return asyncio.run_coroutine_threadsafe(self._run(work), self._running_loop())
 
     def close(self) -> None:
-        """The next call begins anew."""
+        """Close services and loop; the next call creates new ones."""
         with self._lock:
             loop, thread, self._loop, self._thread = self._loop, self._thread, None, None
         if loop and thread:
@@ -62,7 +62,7 @@ class Container(Generic[H]):
         services, self._services = self._services, None
         if services and not services.cancelled() and not services.exception():
             await services.result().close()
-        # What watches the database ends by itself, but not at once; with the loop gone it would leave its socket open.
+        # The driver's monitors end by themselves, but later; without the loop they would leave their sockets open.
         if left := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(left, timeout=CLOSING_SECONDS)
 
@@ -76,5 +76,5 @@ async def _model_services() -> ModelServices:
 
 
 services = Container(_services)
-"""Of the doors that call no model."""
+"""The container of handlers that call no model."""
 model_services = Container(_model_services)

@@ -1,4 +1,4 @@
-"""What the handlers hold: every store and client, built once by `bootstrap`."""
+"""Records of all stores and clients, which handlers hold; `bootstrap` builds them once."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
@@ -30,7 +30,7 @@ from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData
 
-if TYPE_CHECKING:  # they take long to import, and handlers without models do without
+if TYPE_CHECKING:  # slow imports, which handlers without models do not need
     from qwestly_agent.llm.embeddings import Embeddings
     from qwestly_agent.llm.models import Tier, TierModel
 
@@ -162,7 +162,7 @@ class HasJudges(Protocol):
 
 @dataclass(frozen=True)
 class Services:
-    """All that a handler which calls no model may use."""
+    """Stores and clients of a handler that calls no model."""
 
     settings: Settings
     clock: Clock
@@ -170,7 +170,7 @@ class Services:
     logger: Logger
     mongo: AsyncMongoClient[Document]
     http: httpx2.AsyncClient
-    """One for all: a TLS context of its own for each would cost more than all else at a cold start."""
+    """Shared by all clients: creating a TLS context for each would dominate a cold start."""
     conversations: Conversations
     signals: Signals
     autonomy: Autonomy
@@ -196,10 +196,10 @@ class Services:
 
 @dataclass(frozen=True)
 class ModelServices(Services):
-    """With the models, and what only their callers need."""
+    """`Services` with models and embeddings."""
 
     docs: Docs
     embeddings: "Embeddings"
     models: "dict[Tier, TierModel]"
     judges: "dict[Tier, TierModel]"
-    """By the tier whose statements they judge."""
+    """By the tier of the model whose statements they judge."""

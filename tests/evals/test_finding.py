@@ -56,5 +56,5 @@ def test_it_prints_the_recall_of_each_search_over_turns_and_observations(
 
 
 def test_it_fails_where_ours_finds_less_than_words_alone(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(finding, "joined", lambda orders, k: {})
+    monkeypatch.setattr(finding, "fuse_ranks", lambda orders, k: {})
     assert finding.main([str(file)], lambda _: None) == 1

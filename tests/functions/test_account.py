@@ -18,7 +18,7 @@ from pymongo.errors import ServerSelectionTimeoutError
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
 from qwestly_agent.stores import docs
-from qwestly_agent.stores.conversations import Claim, Conversations
+from qwestly_agent.stores.conversations import ClaimedConversation, Conversations
 from qwestly_agent.stores.search import to_binary
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.usage import Load, Usage
@@ -157,7 +157,7 @@ def test_a_turn_that_the_brake_refuses_has_left_before_it_is_answered(
     client.request("POST", "/api/brake")
     withdraw, withdrawn = Conversations.withdraw, threading.Event()
 
-    async def noted(store: Conversations, claim: Claim) -> None:
+    async def noted(store: Conversations, claim: ClaimedConversation) -> None:
         await withdraw(store, claim)
         withdrawn.set()
 

@@ -34,7 +34,7 @@ from qwestly_agent.approvals.actions import (
     in_words,
 )
 from qwestly_agent.approvals.decide import Asker, Decision, Proposal, ask, id_of_call
-from qwestly_agent.approvals.due import ITS_EXECUTIONS_SECONDS, look_after
+from qwestly_agent.approvals.due import LEFT_TO_EXECUTION_SECONDS, handle_due
 from qwestly_agent.approvals.execute import (
     ASKED_AGAIN,
     FINDING_OUT,
@@ -882,10 +882,10 @@ async def test_one_that_was_swept_up_and_had_changed_does_not_either(
 ) -> None:
     approval = await decided(services, await of_a_pipeline(stage, services, user_id))
     stage.database[CARDS].insert_one({"user_id": user_id, "card_id": approval.draft_id, "headline": "Other"})
-    stage.clock.advance(ITS_EXECUTIONS_SECONDS)
+    stage.clock.advance(LEFT_TO_EXECUTION_SECONDS)
     nobody: Any = NobodyWaits()
     for _ in range(2):
-        await look_after(replace(services, workflows=nobody), user_id, approval.id)
+        await handle_due(replace(services, workflows=nobody), user_id, approval.id)
         stage.clock.advance(LEFT_BEHIND_SECONDS)
     assert (await services.approvals.get(user_id, approval.id)).due_at is None
     assert (await services.drafts.get(user_id, approval.draft_id or "")).status == "drafted"

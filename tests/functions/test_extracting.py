@@ -13,8 +13,8 @@ from qwestly_agent.chat import deletion
 from qwestly_agent.memory import extract, move_watermark, reconcile, retry_later, sweep
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.memory.notes import Note, Reason
-from qwestly_agent.memory.said import Said
 from qwestly_agent.memory.sweep import Picked
+from qwestly_agent.memory.user_messages import UserMessage
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.workflow_state import CaughtError
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
@@ -133,7 +133,7 @@ async def test_a_note_whose_check_fails_is_dropped_alone(
 ) -> None:
     find_note = extract.find_note
 
-    def broken(said: Said | None, **given: Any) -> Note | Reason:
+    def broken(said: UserMessage | None, **given: Any) -> Note | Reason:
         if "Leeds" in given["content"]:
             raise IndexError(given["content"])
         return find_note(said, **given)
@@ -431,7 +431,7 @@ async def test_a_conversation_that_cannot_be_read_is_tried_again_later_and_then_
     assert await talk.falls_silent() == []
     talk.clock.advance(10**6)
     assert await talk.falls_silent() == []
-    [(user_id, conversation_id, why)] = await talk.services.sweeps.set_aside(10)
+    [(user_id, conversation_id, why)] = await talk.services.sweeps.quarantined(10)
     assert (user_id, conversation_id, why["cause"], why["attempts"]) == (talk.user_id, "c1", "ModelUnavailable", 5)
 
 

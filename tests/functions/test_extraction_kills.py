@@ -13,7 +13,7 @@ import pytest
 
 from infra.local.model_server import ModelServer
 from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
-from qwestly_agent.approvals.memory_approval import id_of_question, keeping_of
+from qwestly_agent.approvals.memory_approval import id_of_question, remember_proposal
 from qwestly_agent.domain.approval import Verb
 from qwestly_agent.memory import extract, keep_approved, move_watermark, reconcile, retry_later, store
 from qwestly_agent.memory.extraction_state import ExtractionState
@@ -85,7 +85,7 @@ async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
     """As the request door does; `verb` is how they answered."""
     approval_id = id_of_question(step.batch_id or "")
     proposed = await talk.services.memories.of_ids(talk.user_id, step.memory_ids)
-    proposal = keeping_of(proposed, step.memory_ids, step.conversation_id)
+    proposal = remember_proposal(proposed, step.memory_ids, step.conversation_id)
     asker = Asker(talk.user_id, step.run_id, "L1", step.conversation_id)
     approval = await ask(talk.services, approval_id, proposal, asker, "queue")
     if verb:

@@ -19,7 +19,7 @@ from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
 from qwestly_agent.approvals.due import sweep
 from qwestly_agent.approvals.end import still_proposed
 from qwestly_agent.approvals.execute import ExecuteServices, execute
-from qwestly_agent.approvals.memory_approval import forgetting_of, keeping_of
+from qwestly_agent.approvals.memory_approval import forget_proposal, remember_proposal
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
 from qwestly_agent.services import Services
@@ -181,7 +181,7 @@ async def card_of(talk: Talk, *memory_ids: str) -> Approval:
     """Approved, and not yet carried out."""
     lineage = await talk.services.memories.lineage(talk.user_id, memory_ids)
     asker = Asker(user_id=talk.user_id, run_id="r", level="L1", conversation_id="c1")
-    card = await ask(talk.services, "ap_1", forgetting_of(talk.user_id, lineage), asker, "ask")
+    card = await ask(talk.services, "ap_1", forget_proposal(talk.user_id, lineage), asker, "ask")
     decision = Decision(decision="approve", args_digest=card.args_digest)
     return (await decide(talk.services, talk.user_id, "ap_1", decision, by="queue", where=""))[0]
 
@@ -196,7 +196,7 @@ async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
         async def dies(*_: Any) -> None:
             raise RuntimeError
 
-        patch.setattr(Conversations, "withhold", dies)
+        patch.setattr(Conversations, "exclude_from_prompts", dies)
         with pytest.raises(RuntimeError):
             await execute(talk.services, talk.user_id, "ap_1")
     talk.clock.advance(LEFT_BEHIND_SECONDS)
@@ -233,7 +233,7 @@ def a_card(world: World) -> Approval:
 
     async def asks(services: Services) -> Approval:
         lineage = await services.memories.lineage(USER, [memory_id])
-        return await ask(services, "ap_1", forgetting_of(USER, lineage), Asker(USER, "r", "L1", "chat_1"), "ask")
+        return await ask(services, "ap_1", forget_proposal(USER, lineage), Asker(USER, "r", "L1", "chat_1"), "ask")
 
     return world.run(asks)
 
@@ -331,7 +331,7 @@ def keeping(talk: Talk, memory_id: str) -> Tool[AgentDeps]:
         memories = await still_proposed(talk_services(ctx).memories, ctx.deps.user_id, [memory_id])
         if not memories:
             return {"remembered": "at once"}
-        return keeping_of(memories, [memory_id], ctx.deps.proposer.conversation_id)
+        return remember_proposal(memories, [memory_id], ctx.deps.proposer.conversation_id)
 
     return tool(keep, effect="memory", label="Asking…")
 

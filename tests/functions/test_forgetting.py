@@ -173,7 +173,7 @@ async def test_forgotten_twice_is_forgotten_once(talk: Talk) -> None:
 async def test_what_a_process_that_died_began_is_ended_by_the_next(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     memory_id, other = await was_said(talk), await put(talk, "Likes trains.")
     with monkeypatch.context() as patch:
-        patch.setattr(Conversations, "withhold", _dies)
+        patch.setattr(Conversations, "exclude_from_prompts", _dies)
         with pytest.raises(RuntimeError):
             await forgets(talk, memory_id)
     assert await talk.remembered() == ["Likes trains."]
@@ -202,15 +202,15 @@ async def test_what_it_is_corrected_to_meanwhile_goes_with_it(talk: Talk, monkey
 
 async def test_whoever_corrects_what_is_being_forgotten_is_told_so(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     known = await put(talk, "Lives in Berlin.")
-    withholding = Conversations.withhold
+    exclude = Conversations.exclude_from_prompts
 
-    async def withhold(self: Conversations, *asked: Any) -> None:
+    async def exclude_from_prompts(self: Conversations, *asked: Any) -> None:
         with pytest.raises(NotFound):
             await correct(talk.services, talk.user_id, known, "Lives near the zoo.")
         talk.clock.advance(60)
-        await withholding(self, *asked)
+        await exclude(self, *asked)
 
-    monkeypatch.setattr(Conversations, "withhold", withhold)
+    monkeypatch.setattr(Conversations, "exclude_from_prompts", exclude_from_prompts)
     await forgets(talk, known)
     assert await talk.remembered() == []
     # Until after the last write: what was made of it meanwhile is made anew.

@@ -11,7 +11,7 @@ import pytest
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.decide import Asker, Proposal, ask
 from qwestly_agent.approvals.forget import forget
-from qwestly_agent.approvals.memory_approval import keeping_of
+from qwestly_agent.approvals.memory_approval import remember_proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.deletion import delete
@@ -105,7 +105,7 @@ async def test_forgotten_words_leave_the_preview_of_another_memory_question(talk
     await ask(
         talk.services,
         "ap_x",
-        keeping_of([memory], [p], "c1"),
+        remember_proposal([memory], [p], "c1"),
         Asker(user_id=talk.user_id, run_id="r", level="L1"),
         "queue",
     )

@@ -371,7 +371,7 @@ def test_a_poison_conversation_is_tried_so_often_and_then_set_aside_with_its_cau
             world.clock.advance(max(retry_later.TRY_AGAIN_SECONDS))
     assert len(handed) == len(retry_later.TRY_AGAIN_SECONDS) + 1
     [aside] = [
-        each for each in world.run(lambda services: services.sweeps.set_aside(100)) if each[:2] == (ada.user_id, "c1")
+        each for each in world.run(lambda services: services.sweeps.quarantined(100)) if each[:2] == (ada.user_id, "c1")
     ]
     assert aside[2]["cause"] == "Internal"
 

@@ -17,7 +17,7 @@ from qwestly_agent.stores.conversations import (
     MESSAGES,
     RETENTION_SECONDS,
     RETENTION_SLACK_SECONDS,
-    Claim,
+    ClaimedConversation,
     Conversations,
     Message,
     NewTurn,
@@ -47,15 +47,15 @@ class Person:
         n = self.turns
         return NewTurn(f"run{n}", message_id or f"m{n}", text if text is not None else f"message {n}", self.clock())
 
-    async def begin(self, turn: NewTurn | None = None) -> Claim:
+    async def begin(self, turn: NewTurn | None = None) -> ClaimedConversation:
         claim = await self.conversations.create(self.user_id, CHAT, turn or self.turn(), "default")
         assert claim
         return claim
 
-    async def go_on(self, turn: NewTurn | None = None) -> Claim:
+    async def go_on(self, turn: NewTurn | None = None) -> ClaimedConversation:
         return await self.conversations.claim(self.user_id, CHAT, turn or self.turn())
 
-    async def finish(self, claim: Claim, *, replaced_run: str | None = None, **changes: Any) -> bool:
+    async def finish(self, claim: ClaimedConversation, *, replaced_run: str | None = None, **changes: Any) -> bool:
         return await self.conversations.finish(
             claim, exchange_of(claim), replaced_run=replaced_run, changes=changes, now=self.clock()
         )
@@ -68,7 +68,7 @@ class Person:
         return await self.conversations.get(self.user_id, CHAT)
 
 
-def exchange_of(claim: Claim) -> list[Message]:
+def exchange_of(claim: ClaimedConversation) -> list[Message]:
     asked = user_message(claim.turn, claim.last_seq + 1, "complete")
     answer = {"id": f"a-{claim.turn.run_id}", "seq": asked.seq + 1, "role": "assistant", "content": "Yes."}
     return [asked, Message.model_validate({**asked.model_dump(), **answer})]
@@ -108,7 +108,7 @@ async def test_fifty_rivals_for_a_free_conversation_have_one_winner(person: Pers
     await person.finish(await person.begin())
     rivals = [person.go_on() for _ in range(50)]
     results = await asyncio.gather(*rivals, return_exceptions=True)
-    [winner] = [claim for claim in results if isinstance(claim, Claim)]
+    [winner] = [claim for claim in results if isinstance(claim, ClaimedConversation)]
     assert sum(isinstance(result, ConversationBusy) for result in results) == 49
     document = await person.document()
     assert (document["holder"], list(document["turns"])) == (winner.turn.run_id, [winner.turn.run_id])
@@ -181,7 +181,7 @@ async def test_a_turn_that_died_after_it_was_recorded_is_not_kept_twice(
     assert await person.said() == [("user", "message 1"), ("assistant", "Yes.")]
 
 
-def _kept(claim: Claim) -> Document:
+def _kept(claim: ClaimedConversation) -> Document:
     turn = claim.turn
     return {"message_id": turn.message_id, "text": turn.text, "started_at": turn.started_at}
 

@@ -3,13 +3,13 @@
 import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.stores.docs import Docs, Section
+from qwestly_agent.stores.docs import Docs, DocSection
 from qwestly_agent.stores.search import Document
 
 pytestmark = pytest.mark.anyio
 
-PRICES = Section("1", "plans.md", "Prices", "Qwestly is free for candidates.")
-CARDS = Section("2", "cards.md", "Cards", "A card tells who you are.")
+PRICES = DocSection("1", "plans.md", "Prices", "Qwestly is free for candidates.")
+CARDS = DocSection("2", "cards.md", "Cards", "A card tells who you are.")
 
 
 @pytest.fixture

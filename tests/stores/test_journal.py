@@ -148,18 +148,18 @@ async def test_what_was_replaced_holds_again_as_it_was(
     await remember(memories, "goes")
     before = await database[memories_.COLLECTION].find_one({"_id": "goes"})
     await memories.replace(USER, "goes", "stays", status, "night1", NOW)
-    assert not await memories.part(USER, "goes", "stays", "night2")
-    assert not await memories.part(USER, "goes", "another", "night1")
-    assert await memories.part(USER, "goes", "stays", "night1")
+    assert not await memories.undo_replacement(USER, "goes", "stays", "night2")
+    assert not await memories.undo_replacement(USER, "goes", "another", "night1")
+    assert await memories.undo_replacement(USER, "goes", "stays", "night1")
     assert await database[memories_.COLLECTION].find_one({"_id": "goes"}) == before
-    assert not await memories.part(USER, "goes", "stays", "night1")
+    assert not await memories.undo_replacement(USER, "goes", "stays", "night1")
 
 
 async def test_what_was_told_anew_since_is_not_there_twice(memories: Memories) -> None:
     await remember(memories, "goes", "likes trains")
     await memories.replace(USER, "goes", "stays", "merged", "night1", NOW)
     await remember(memories, "told-again", "likes trains")
-    assert not await memories.part(USER, "goes", "stays", "night1")
+    assert not await memories.undo_replacement(USER, "goes", "stays", "night1")
     gone = await memories.get(USER, "goes")
     assert (gone.status, gone.superseded_by) == ("merged", "told-again")
 

@@ -1,1 +1,1 @@
-"""How far the agent may go: levels, effects, and who decides."""
+"""Approvals: actions, the gate that checks autonomy levels, decisions, execution, and the brake."""

@@ -1,7 +1,7 @@
-"""What the agent may ask for: each action with its arguments, its subject, what a person is shown, and how it is done.
-The candidate app does all but those of memory, which are ours.
+"""The actions that the agent may propose: each with its arguments, subject, preview and effect. The candidate app
+performs them, except those on memories, which are ours.
 
-A tool that writes proposes one of these and performs nothing; `approvals.execute` alone calls `perform`.
+A tool that writes only proposes an action; `approvals.execute` alone calls `perform`.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -48,7 +48,7 @@ class ShownServices(HasMemories, HasProfiles, Protocol): ...
 HOUR, DAY = 3600.0, 86_400.0
 LINKEDIN_ABOUT = "LinkedIn About"
 MOST_FORGOTTEN = 200
-"""Memories of one question, with their lineage."""
+"""Maximum number of memories in one approval, with their lineage."""
 
 
 def _clean(text: str) -> str:
@@ -100,8 +100,8 @@ _FIELDS: Mapping[str, TypeAdapter[Any]] = {
 }
 
 
-def _as_it_fits(name: str | None, value: Value) -> Value:
-    """As its field takes it, without what nobody sees: what is done is what is shown."""
+def _coerced(name: str | None, value: Value) -> Value:
+    """Convert the value to its field's type and remove invisible characters, so that what is done is what is shown."""
     return _FIELDS[name].validate_python(_plain(value)) if name else value
 
 
@@ -112,7 +112,7 @@ class ProfileChange(_Arguments):
     @field_validator("value")
     @classmethod
     def _fits(cls, value: Value, info: ValidationInfo) -> Value:
-        return _as_it_fits(info.data.get("field"), value)
+        return _coerced(info.data.get("field"), value)
 
 
 class PreferenceChange(_Arguments):
@@ -122,7 +122,7 @@ class PreferenceChange(_Arguments):
     @field_validator("value")
     @classmethod
     def _fits(cls, value: Value, info: ValidationInfo) -> Value:
-        return _as_it_fits(info.data.get("name"), value)
+        return _coerced(info.data.get("name"), value)
 
 
 class CardPublication(_Arguments):
@@ -152,7 +152,7 @@ class Keeping(_Arguments):
 
 class Forgetting(_Arguments):
     memories: Annotated[dict[str, str], Field(min_length=1, max_length=MOST_FORGOTTEN)]
-    """By id what each was when it was shown: `as_shown`. With the whole lineage of each."""
+    """`as_shown` of each memory by id, with the whole lineage of each."""
 
 
 A = TypeVar("A", bound=BaseModel)
@@ -167,20 +167,20 @@ class Action(Generic[A]):
     seconds_to_decide: float
     subject: Callable[[A], str]
     shown: Callable[[ShownServices, str, A], Awaitable[dict[str, str]]]
-    """What the subject says now of what would be changed: compared again before the effect."""
+    """Read the current values of what would change; they are compared again before the effect."""
     preview: Callable[[A, Mapping[str, str]], Preview]
     perform: Callable[[PerformServices, candidate_app.Effect, A], Awaitable[Outcome]]
     done: str
-    """What is said once it is done."""
+    """The sentence for the user once it is done."""
     editable: tuple[str, ...] = ()
-    """Arguments that a person may change with their yes."""
+    """Arguments that a person may edit when approving."""
     must_exist: bool = False
     ours: bool = False
-    """Whether the candidate app has no part in it, so that its subject has no version. Done twice it is done once."""
+    """True if it changes our own data only: its subject has no version, and performing it is idempotent."""
     revisable: bool = True
-    """Whether a person may want it otherwise: somebody must be there to make another of it."""
+    """True if a person may ask for changes: something must be able to make a new version of it."""
     signed_in_only: bool = False
-    """Whether it is never mailed, and decided in the chat or the signed-in queue alone."""
+    """True if it is never mailed, and is decided in the chat or the signed-in queue only."""
 
     @property
     def schema_digest(self) -> str:
@@ -188,7 +188,7 @@ class Action(Generic[A]):
 
     @property
     def by_link(self) -> bool:
-        """What cannot be taken back is not decided by a link."""
+        """True if a mailed link may decide it: only what can be undone."""
         return self.effect != "destructive" and not self.signed_in_only
 
 
@@ -204,17 +204,17 @@ def in_words(value: Any) -> str:
         case None:
             return ""
         case list():
-            return "; ".join(_apart(in_words(item), ";") for item in value)
+            return "; ".join(_item(in_words(item), ";") for item in value)
         case dict():
-            return ", ".join(_apart(in_words(item), ",") for item in value.values() if item is not None)
+            return ", ".join(_item(in_words(item), ",") for item in value.values() if item is not None)
         case float() if value.is_integer():
             return str(int(value))
         case _:
             return visible(str(value))
 
 
-def _apart(item: str, mark: str) -> str:
-    """One that holds the mark between items is seen to be one."""
+def _item(item: str, mark: str) -> str:
+    """Quote an item that contains the separator, so that it reads as one item."""
     return f"“{item}”" if mark in item else item
 
 
@@ -250,7 +250,7 @@ async def _card_shown(services: ShownServices, user_id: str, args: CardPublicati
     shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
     for section in card.get("sections", []):
         heading = section["heading"]
-        while heading in shown:  # two sections of one name are two, and none hides the headline
+        while heading in shown:  # keep sections of the same name apart, and apart from the headline
             heading += " (more)"
         shown[heading] = " · ".join(section["claims"])
     return shown
@@ -317,7 +317,7 @@ async def _memories_shown(services: ShownServices, user_id: str, args: Keeping) 
 
 
 def as_shown(user_id: str, memory: Memory) -> str:
-    """A digest of what it says, how often it was said and whether it holds: another one is not what its user saw."""
+    """A digest of content, count and status. If it differs later, the memory is not what the user saw."""
     return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
 
 
@@ -326,7 +326,7 @@ async def _lineage_shown(services: ShownServices, user_id: str, args: Forgetting
 
 
 async def _forget(services: PerformServices, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
-    """Of what was shown, all that is still there; nothing where something else would go with it."""
+    """Forget the shown memories that still exist; nothing if their lineage now includes others."""
     lineage = await services.memories.lineage(effect.user_id, list(args.memories))
     if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
         return Changed("")
@@ -442,7 +442,7 @@ KEEP_MEMORIES = Action(
     seconds_to_decide=7 * DAY,
     subject=lambda _: "memories",
     shown=_memories_shown,
-    # Whoever asks has read them, and knows more than their texts.
+    # The proposer has read the memories and passes a preview of its own.
     preview=lambda args, shown: Preview(title="Remember something sensitive"),  # noqa: ARG005
     perform=_keep,
     done="They are remembered.",
@@ -464,7 +464,7 @@ FORGET_MEMORIES = Action(
     revisable=False,
     signed_in_only=True,
 )
-# Asked at night, when nobody is there to answer within the hour.
+# Proposed at night, when nobody can answer within an hour.
 FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories", seconds_to_decide=7 * DAY)
 
 ACTIONS: Mapping[str, Action[Any]] = {

@@ -1,7 +1,7 @@
-"""Asking a person, and what they answer: each change of a record is one compare-and-set.
+"""Create approvals and decide them: each change of a record is one compare-and-set.
 
-Whatever asked (a tool's call, a pipeline) and whoever answers (chat, queue, a link), it is this record and these
-functions. What is carried out is what stands in the record.
+Every origin (tool call, pipeline) and every channel of a decision (chat, queue, link) uses this record and these
+functions. Exactly what is in the record is executed.
 """
 
 from collections.abc import Iterator, Mapping
@@ -55,13 +55,13 @@ class Decision(BaseModel):
     decision: Verb
     args_digest: str = Field(max_length=64)
     args: dict[str, Any] | None = None
-    """With `edit`: the arguments that are other than shown."""
+    """With `edit`: the changed arguments."""
     reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """What somebody would like to do, and all that a person needs to judge it."""
+    """A proposed action, with all that a person needs to decide on it."""
 
     action: Action[Any]
     args: Mapping[str, Any]
@@ -69,23 +69,23 @@ class Proposal:
     alternatives: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
     preview: Preview | None = None
-    """In place of the action's own, where more is known than its arguments say."""
+    """Replaces the action's own preview, if the proposer knows more than its arguments."""
     shown: Mapping[str, str] | None = None
-    """With such a preview: what the subject said when that was made."""
+    """With such a preview: the subject's values when it was made."""
     revisable: bool = True
-    """False where nobody would make another of it any more."""
+    """False if no new version can be made any more."""
     unchecked: bool = False
-    """Whether no judge could be asked about what it says: then it is asked at every level."""
+    """True if the judge was unavailable for its content: then it needs approval at every level."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
-        """A tool that returns one has no result of its own: what a model is told, the gate says."""
+        """Any schema: a tool that returns a proposal has no result of its own; the gate's outcome is the result."""
         return core_schema.any_schema()
 
 
 @dataclass(frozen=True)
 class Asker:
-    """On whose behalf, and from where, something is asked."""
+    """The origin of an approval: user, run, conversation, draft."""
 
     user_id: str
     run_id: str
@@ -93,21 +93,21 @@ class Asker:
     conversation_id: str | None = None
     draft_id: str | None = None
     task_token: str | None = field(default=None, repr=False)
-    """Sealed."""
+    """Sealed (encrypted)."""
     revises: str | None = None
-    """The record that this one takes the place of."""
+    """Id of the record that this one replaces."""
 
 
 async def ask(services: DecideServices, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
-    """The record of this question; the one that is there where it was asked before.
+    """Create the record with this id; return the existing one if there is one.
 
-    Raises `Invalid` for arguments that the action does not take, `NotFound` where there is nothing to change, and
+    Raises `Invalid` for arguments that the action does not accept, `NotFound` if there is nothing to change, and
     `Unavailable`.
     """
     action, now = proposal.action, services.clock()
     args = parse(action, proposal.args)
     subject = action.subject(args)
-    # Before what is shown with it: what changes in between is then noticed as changed.
+    # Read the version before the values shown: a change in between is then detected.
     version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
     if version is None and action.must_exist:
         raise NotFound("There is no such card.")
@@ -158,10 +158,10 @@ async def ask(services: DecideServices, approval_id: str, proposal: Proposal, as
 async def decide(
     services: DecideServices, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> tuple[Approval, bool]:
-    """The record after this decision, and whether it was this one that counted: a later one finds the first outcome.
+    """The record after this decision, and True if this decision counted: only the first one does.
 
-    `where` is what the audit shall know of its origin. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` where the
-    person saw something else.
+    `where` is the decision's origin, for the audit. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` if the person
+    saw something else.
     """
     before = await services.approvals.get(user_id, approval_id)
     if decision.args and decision.decision != "edit":
@@ -215,7 +215,7 @@ def parse(action: Action[Any], args: Mapping[str, Any]) -> Any:
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """What is other than it was shown, in sentences."""
+    """The differences from the values shown before, as sentences."""
     names = dict.fromkeys((*before, *now))
     return tuple(
         f"{name} was “{before.get(name) or 'empty'}” and is “{now.get(name) or 'empty'}” now."
@@ -225,7 +225,7 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str,
 
 
 def rewritten(before: Preview, now: Preview) -> Iterator[str]:
-    """Which lines are other than in the preview before, in sentences."""
+    """The lines that differ from the earlier preview, as sentences."""
     old, new = (
         dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
         for preview in (before, now)
@@ -235,7 +235,7 @@ def rewritten(before: Preview, now: Preview) -> Iterator[str]:
 
 
 def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:
-    """Of the record that a tool's call makes: the same call asked twice is asked once."""
+    """Id of a tool call's record; deterministic, so that a repeated call makes no second record."""
     return f"ap_{sha256_hex(conversation_id, run_id, call_id)[:32]}"
 
 
@@ -257,7 +257,7 @@ def _awaiting(action: Action[Any], answer: Answer, level: Level, now: float) -> 
         return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": level}
     if action.signed_in_only:
         return {}
-    # What is asked in the chat is mailed only if nobody answers there.
+    # An approval asked for in the chat is mailed only if it is not decided there.
     return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
 
 

@@ -1,6 +1,6 @@
-"""What is due, every minute: expiry, mail, and whatever a process that died left behind.
+"""The sweep, every minute: expiry, mail, and work left behind by a process that died.
 
-Each step is a compare-and-set or asks by a key, so that two sweeps at once do nothing twice.
+Each step is a compare-and-set or uses an idempotency key, so that two simultaneous sweeps do nothing twice.
 """
 
 import asyncio
@@ -25,23 +25,23 @@ class DueServices(ExecuteServices, MailServices, HasSweeps, Protocol): ...
 MOST_AT_A_TIME = 500
 AT_ONCE = 8
 RESERVE_SECONDS = 25.0
-"""What the slowest step may take: nothing begins with less time left."""
-GIVEN_UP_SECONDS = 3600.0
-"""So long it is tried to tell an execution; at the latest at the end of its own time it reads the record."""
-ITS_EXECUTIONS_SECONDS = 300.0
-"""So long after the decision an effect is the affair of the execution that was told; then it is anybody's."""
+"""Time that the slowest step may take; with less time left, no step begins."""
+NOTIFY_SECONDS = 3600.0
+"""How long the sweep tries to notify an execution. At its own timeout, the execution reads the record anyway."""
+LEFT_TO_EXECUTION_SECONDS = 300.0
+"""How long after the decision the effect is left to the notified execution; later the sweep executes it."""
 
 
 async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dict[str, int]:
-    """How many records were looked at, and what was done; `failed` ones are due again, as are those `left` for lack of
-    time."""
+    """Handle due records; return counts of what was done. `failed` records, and those `left` for lack of time, stay
+    due."""
     due = await services.sweeps.due_approvals(services.clock(), MOST_AT_A_TIME)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
     async def look(user_id: str, approval_id: str) -> None:
         async with places:
             in_time = seconds_left() > RESERVE_SECONDS
-            counts[await look_after(services, user_id, approval_id) if in_time else "left"] += 1
+            counts[await handle_due(services, user_id, approval_id) if in_time else "left"] += 1
 
     ends = await asyncio.gather(*(look(*each) for each in due), return_exceptions=True)
     for (_, approval_id), error in zip(due, ends, strict=True):
@@ -53,14 +53,14 @@ async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dic
 
 
 async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
-    """After the work: what is still pending then is what waits."""
+    """Emit the age of the oldest pending approval; called after the work."""
     oldest, brake = await asyncio.gather(sweeps.oldest_pending_approval(), signals.brake(EVERYBODY))
     now = clock()
     measure_waiting(now - (now if oldest is None else oldest), brake is not None)
 
 
-async def look_after(services: DueServices, user_id: str, approval_id: str) -> str:
-    """What was done about it, in a word."""
+async def handle_due(services: DueServices, user_id: str, approval_id: str) -> str:
+    """Handle one due record; return what was done, in a word."""
     approval, now = await services.approvals.get(user_id, approval_id), services.clock()
     if approval.due_at is None or now < approval.due_at:
         return "nothing"
@@ -70,14 +70,14 @@ async def look_after(services: DueServices, user_id: str, approval_id: str) -> s
         case "pending":
             after = await mail_if_due(services, approval)
             return "mailed" if after.mails > approval.mails else "nothing"
-        case "approved" if approval.task_token and now < (approval.decided_at or now) + ITS_EXECUTIONS_SECONDS:
+        case "approved" if approval.task_token and now < (approval.decided_at or now) + LEFT_TO_EXECUTION_SECONDS:
             return await _tell(services, approval)
         case "approved" | "executing" | "unknown":
             approval = await execute(services, user_id, approval_id)
             if approval.task_token is None:
                 await finish(services, approval)
             return "carried_out"
-        case _ if now >= approval.updated_at + GIVEN_UP_SECONDS:
+        case _ if now >= approval.updated_at + NOTIFY_SECONDS:
             await give_up(services, approval)
             return "given_up"
         case _:

@@ -1,6 +1,6 @@
-"""How a question ends: by time, because what it is about is gone, or with its conversation; and what follows its end.
+"""End approvals: by expiry, because their subject was forgotten, or with their conversation; and the follow-up.
 
-Nothing here knows what can be asked for (`approvals.actions`): what is carried out may itself end questions.
+This module does not import `approvals.actions`, as performing an action may itself end approvals.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,17 +26,17 @@ CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
 FORGOTTEN = "It rested on something that you had forgotten, so nothing was done. It can be drafted anew without it."
 
 
-# --- its end ----------------------------------------------------------------------------------------------------------
+# --- ending -----------------------------------------------------------------------------------------------------------
 
 
 async def expire(approvals: Approvals, before: Approval, now: float, outcome: str | None = None) -> Approval | None:
-    """None where it is no longer pending. `outcome` says why, where that is not that its time is over."""
+    """Expire the record; None if it is no longer pending. `outcome` is the reason, unless its time is over."""
     ended, expired_now = await approvals.change(before, lambda record: expired(record, now, outcome))
     return ended if expired_now else None
 
 
 def expired(record: Approval, now: float, outcome: str | None = None) -> Approval | None:
-    """The pending record as it is once its time is over; None where it is no longer pending."""
+    """The record as expired; None if it is no longer pending."""
     if record.status != "pending":
         return None
     changes = {"status": "expired", "outcome": outcome, **_ended(record, now, "expired"), **without_secrets(record)}
@@ -44,8 +44,8 @@ def expired(record: Approval, now: float, outcome: str | None = None) -> Approva
 
 
 async def end_forgotten(services: EndServices, approval: Approval, tells: Callable[[str], bool]) -> Approval:
-    """The record without what it said, as what it rests on is forgotten. Where nothing was done by it yet, nothing will
-    be: it ends as `changed`, its execution is told, and its conversation hears of it."""
+    """Remove the texts from a record whose sources were forgotten. If it was not executed yet, it ends as `changed`,
+    and its execution and conversation are told."""
     ended, changed = await services.approvals.change(
         approval, lambda record: _without_words(record, services.clock(), tells)
     )
@@ -56,7 +56,7 @@ async def end_forgotten(services: EndServices, approval: Approval, tells: Callab
 
 
 def _without_words(record: Approval, now: float, tells: Callable[[str], bool]) -> Approval | None:
-    """None where it says nothing any more, or is being carried out."""
+    """None if it has no texts any more, or is being executed."""
     if record.status not in ("pending", "approved") and (record.status not in FINAL or record.args == "{}"):
         return None
     title = record.preview.title
@@ -77,7 +77,7 @@ FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
 
 
 async def rests_on_forgotten(services: EndServices, approval: Approval) -> bool:
-    """Whether what it cites is gone: of its memories, or from the evidence of its draft."""
+    """True if a source that it cites is gone: one of its memories, or evidence of its draft."""
     cited = {each for each in approval.evidence if each.startswith(MEMORY)}
     if not cited:
         return False
@@ -85,14 +85,14 @@ async def rests_on_forgotten(services: EndServices, approval: Approval) -> bool:
     if len(there) < len(cited):
         return True
     if approval.draft_id:
-        with suppress(NotFound):  # drafts are kept for a shorter time
+        with suppress(NotFound):  # drafts expire earlier
             draft = await services.drafts.get(approval.user_id, approval.draft_id)
             return not cited <= {each["id"] for each in draft.parts.get("evidence", ())}
     return False
 
 
 async def end_empty(services: EndServices, user_id: str) -> None:
-    """Questions about memories of which none is left to ask about: nobody is asked about nothing."""
+    """End pending approvals about memories none of which exists any more."""
     for approval in await services.approvals.waiting(user_id, MOST_WAITING):
         if approval.status != "pending" or approval.kind not in PRIVATE:
             continue
@@ -104,7 +104,7 @@ async def end_empty(services: EndServices, user_id: str) -> None:
 
 
 async def withdraw(services: EndServices, user_id: str, conversation_id: str) -> None:
-    """The questions of a conversation that is deleted: they expire, and executions that wait for them end."""
+    """Expire the pending approvals of a deleted conversation, and notify the executions that wait for them."""
     for approval in await services.approvals.of_conversation(user_id, conversation_id, 0):
         if approval.status != "pending":
             continue
@@ -114,12 +114,12 @@ async def withdraw(services: EndServices, user_id: str, conversation_id: str) ->
 
 
 def without_secrets(decided: Approval) -> dict[str, Any]:
-    # With the decision itself: nobody who dies after a no leaves what it was about.
+    # In the write of the decision itself: a process that dies after a rejection must not leave the texts.
     return decided.scrubbed if decided.kind in PRIVATE else {}
 
 
 async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
-    """Take the texts out of a record that is decided; of a kind that is not private they stay."""
+    """Remove the texts from a decided record of a private kind; others keep theirs."""
 
     def scrubbed(record: Approval) -> Approval | None:
         after = record.model_copy(update=without_secrets(record))
@@ -129,7 +129,7 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 
 
 def _ended(before: Approval, now: float, what: str) -> dict[str, Any]:
-    """By nobody's decision."""
+    """Changes of a record that ends without a decision."""
     return {
         "decided_at": now,
         "decided_by": "nobody",
@@ -140,11 +140,11 @@ def _ended(before: Approval, now: float, what: str) -> dict[str, Any]:
     }
 
 
-# --- what follows -----------------------------------------------------------------------------------------------------
+# --- follow-up --------------------------------------------------------------------------------------------------------
 
 
 async def finish(services: EndServices, approval: Approval) -> Approval:
-    """The record, once its execution knows of it, or what it left behind is cleared where no execution waits. Raises
+    """Notify the record's execution, or, if none waits, clean up what the record left. Returns the record. Raises
     `Unavailable`."""
     if approval.waits_for_execution:
         return await tell_execution(services, approval)
@@ -152,7 +152,7 @@ async def finish(services: EndServices, approval: Approval) -> Approval:
 
 
 async def tell_execution(services: EndServices, approval: Approval) -> Approval:
-    """The record, of which its execution knows now; one that waits no more is content. Raises `Unavailable`."""
+    """Notify the record's execution; ignore one that no longer waits. Returns the record. Raises `Unavailable`."""
     if approval.task_token is None:
         return approval
     task_token = await services.workflows.opened(approval.task_token, approval.id)
@@ -160,14 +160,14 @@ async def tell_execution(services: EndServices, approval: Approval) -> Approval:
 
 
 async def tell(services: EndServices, approval: Approval, task_token: str) -> Approval:
-    """The same with a token that is not sealed yet."""
+    """Like `tell_execution`, with a task token that is not sealed."""
     waited = await services.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
     return await _note_told(services.approvals, approval) if waited else await give_up(services, approval)
 
 
 async def give_up(services: EndServices, approval: Approval) -> Approval:
-    """No execution waits for it, or can be told: it is a record like those of the chat, and what an execution would
-    have done after it is done here."""
+    """Treat it as a record without an execution, as none waits for it or can be notified, and do here what the
+    execution would have done."""
     if approval.draft_id and approval.status in DRAFT_ENDS:
         status, label = DRAFT_ENDS[approval.status]
         with suppress(NotFound):
@@ -179,21 +179,21 @@ async def give_up(services: EndServices, approval: Approval) -> Approval:
 
 
 async def discard(memories: Memories, clock: Clock, approval: Approval) -> None:
-    """What was not allowed to be remembered. After a no it is forgotten, so that nobody asks again; where nobody came
-    it is as if it had not been found."""
+    """Remove memories that were not approved. After a rejection they become tombstones, so that they are not proposed
+    again; after expiry they are deleted, as if they had not been found."""
     if approval.tool != KEEPS_MEMORIES:
         return
     match approval.status:
         case "rejected":
-            # What its user asked to be remembered since is not what they said no to.
+            # Keep memories that the user asked to remember since.
             asked = approval.arguments["memory_ids"]
             proposed = await still_proposed(memories, approval.user_id, asked)
             await memories.begin_forgetting(approval.user_id, [each.id for each in proposed], clock())
-            # Also what whoever died in between had begun to forget.
+            # Include those that a process which died had begun to forget.
             await memories.end_forgetting(approval.user_id, asked, clock())
         case "expired" | "revised" | "failed" | "changed":
             await memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
-        case _:  # kept, or not yet decided
+        case _:  # approved, or not yet decided
             pass
 
 
@@ -205,11 +205,11 @@ async def _note_told(approvals: Approvals, approval: Approval, **changes: Any) -
     return noted
 
 
-# --- what it is about -------------------------------------------------------------------------------------------------
+# --- subject ----------------------------------------------------------------------------------------------------------
 
 
 async def still_there(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    """Those of these that were not forgotten, in their order."""
+    """Those of these memories that were not forgotten, in order."""
     found = {each.id: each for each in await memories.of_ids(user_id, memory_ids)}
     return [found[memory_id] for memory_id in memory_ids if memory_id in found]
 
@@ -225,8 +225,7 @@ async def _still_asked_about(memories: Memories, approval: Approval) -> bool:
 
 
 async def without_forgotten(services: EndServices, approval: Approval) -> Approval:
-    """The record as it may stand, where something was forgotten while it was being made: whoever forgot it could not
-    find it there yet."""
+    """The record without what was forgotten while it was being created, which the forgetting could not find in it."""
     if approval.kind not in PRIVATE:
         gone = approval.status == "pending" and await rests_on_forgotten(services, approval)
         return await end_forgotten(services, approval, lambda _: False) if gone else approval

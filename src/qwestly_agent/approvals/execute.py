@@ -1,7 +1,7 @@
-"""The only place where something is changed for a user: what a record says, once, and only while it may be.
+"""Execute approved records: the only place where something is changed for a user, once, and only while it is allowed.
 
-A record goes `approved → executing → done | failed | unknown`. Its id is the effect's idempotency key, so that whoever
-finds one that was left behind asks what became of the key, and sends nothing a second time under another.
+A record goes `approved → executing → done | failed | unknown`. Its id is the effect's idempotency key: an execution
+that was left behind is completed by asking for the outcome of that key, and is never sent under another one.
 """
 
 from contextlib import suppress
@@ -64,9 +64,9 @@ class ExecuteServices(
 
 
 LATEST_SECONDS = 86_400.0
-"""After the decision: what could not be done for so long is not done behind anybody's back."""
+"""Time after the decision after which an action is no longer executed."""
 REBASES = 3
-"""A version covers more than what was shown: so often the effect is sent again for one that changed elsewhere."""
+"""How often the effect is sent again with a new version, when only parts of the subject changed that were not shown."""
 
 STOPPED = "The brake was on, so nothing was done."
 NOT_ALLOWED = "You no longer let the agent do this, so nothing was done."
@@ -79,15 +79,15 @@ ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked agai
 
 
 async def execute(services: ExecuteServices, user_id: str, approval_id: str) -> Approval:
-    """The record after whatever could be done for it now; of one that is not approved, as it is.
+    """The record after the next possible step of its execution; unchanged if it is not approved.
 
-    Raises what keeps everybody from knowing whether it may be done: then nothing was done, and it is still approved.
+    Raises errors that prevent the check whether it is allowed: then nothing was done, and it is still approved.
     """
     approval = await services.approvals.get(user_id, approval_id)
     if approval.status == "approved":
         return await _begin(services, approval)
     action = ACTIONS.get(approval.tool)
-    patience = 0.0 if action and action.ours else LEFT_BEHIND_SECONDS  # what may be done twice waits for nobody
+    patience = 0.0 if action and action.ours else LEFT_BEHIND_SECONDS  # idempotent effects are repeated without waiting
     left_behind = approval.begun_at is not None and services.clock() >= approval.begun_at + patience
     if approval.status == "unknown" or (approval.status == "executing" and left_behind):
         return await _find_out(services, approval)
@@ -101,7 +101,7 @@ async def _begin(services: ExecuteServices, approval: Approval) -> Approval:
 
 
 async def _why_not(autonomy: Autonomy, signals: Signals, clock: Clock, approval: Approval) -> str | None:
-    """A fresh look at all that may have changed since the yes, apart from the subject."""
+    """Why the action may not be executed now, or None; checks all that may have changed except the subject."""
     action = ACTIONS.get(approval.tool)
     try:
         await pause.check(signals, approval.user_id)
@@ -125,18 +125,18 @@ async def _why_not(autonomy: Autonomy, signals: Signals, clock: Clock, approval:
 
 
 async def _send(services: ExecuteServices, approval: Approval) -> Approval:
-    """Mark it as begun, then send it: whoever dies in between leaves a key to ask about."""
+    """Mark it as begun, then send it: if the process dies in between, the outcome can be asked for by its key."""
     now = services.clock()
     begun, ours = await _put(services.approvals, approval, {"status": "executing", "begun_at": now, "updated_at": now})
     if not ours:
         return begun
     try:
-        # Once more: a brake that was pulled since either saw this one executing, or is seen here.
+        # Check again: a brake engaged meanwhile either saw this record as executing, or is seen here.
         await pause.check(services.signals, begun.user_id)
     except Braked:
-        again = approval.status != "approved"  # sent before, and perhaps only late
+        again = approval.status != "approved"  # sent before, and perhaps still on its way
         return await (_conclude(services, begun, Unknown()) if again else _end(services, begun, "failed", STOPPED))
-    # Whoever forgets what it rests on either is seen here, or saw it executing.
+    # A concurrent forgetting of its sources either is seen here, or saw this record as executing.
     if await rests_on_forgotten(services, begun):
         return await _end(services, begun, "changed", FORGOTTEN)
     return await _perform(services, begun)
@@ -154,7 +154,7 @@ async def _perform(services: ExecuteServices, begun: Approval) -> Approval:
             return await _end(services, begun, "changed", NOT_AS_SHOWN)
         if await action.shown(services, begun.user_id, args) != begun.shown:
             break
-        # What the person was shown still stands: something else of the same subject changed.
+        # The values shown did not change: something else in the same subject did.
         if why := await _why_not(services.autonomy, services.signals, services.clock, begun):
             return await _end(services, begun, "failed", why)
         begun = begun.model_copy(update={"version": outcome.version})
@@ -169,17 +169,17 @@ async def _find_out(services: ExecuteServices, approval: Approval) -> Approval:
     if not isinstance(outcome, NeverArrived):
         return await _conclude(services, approval, outcome)
     if why := await _why_not(services.autonomy, services.signals, services.clock, approval):
-        # Our token is good for so long: by then what was sent arrives no more.
+        # Our token is valid for this long; afterwards a request that was sent is no longer accepted.
         waits = why == STOPPED or since < LEFT_BEHIND_SECONDS
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
-    # Nothing was done under its key. It may be under way still, and under the same key it is done once.
+    # Nothing was done under its key yet. If it is still on its way, the same key makes sure it is done once.
     return await _send(services, approval)
 
 
 async def _outcome_of(candidate_app: CandidateApp, approval: Approval) -> Outcome:
     action = ACTIONS.get(approval.tool)
     if action and action.ours:
-        return NeverArrived()  # nobody else could tell, and twice is as good as once
+        return NeverArrived()  # no outcome is stored for it: send it again, as it is idempotent
     return await candidate_app.outcome_of(approval.user_id, approval.id, approval.id)
 
 
@@ -233,7 +233,7 @@ async def _end(
 async def _put(
     approvals: Approvals, approval: Approval, changes: dict[str, Any], line: str | None = None
 ) -> tuple[Approval, bool]:
-    """The record, and whether we changed it: where somebody else was quicker, theirs is what became of the same key."""
+    """The record, and True if we changed it: another process that was faster has the outcome of the same key."""
 
     def changed(record: Approval) -> Approval | None:
         if (record.status, record.begun_at) != (approval.status, approval.begun_at):
@@ -252,8 +252,8 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
         match approval.status:
             case "done" if public:
                 await drafts.tell(approval.user_id, approval.draft_id, now, status="published", label="Published")
-            case "done":  # its user alone sees it, and it may be handed over again
+            case "done":  # only its user sees it, and it may be submitted again
                 await drafts.tell(approval.user_id, approval.draft_id, now, label="Handed over")
             case "failed" if approval.outcome and public:
-                # Its execution says the same, unless it is gone or ended before anybody knew.
+                # Its execution writes the same, unless it ended before the outcome was known.
                 await drafts.tell(approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome)

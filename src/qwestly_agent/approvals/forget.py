@@ -1,7 +1,7 @@
-"""Forget memories for good: withhold by lineage what said them, saw them or quotes them, and end what rests on them.
+"""Forget memories: exclude, by lineage, messages that said, saw or quote them from prompts, and end what rests on them.
 
-Names, word stems and patterns of content play no part: what was never linked to a memory stays in its transcript, and
-the answer says so.
+Names, word stems and content patterns are not matched: a text that was never linked to a memory stays in its
+transcript, and the answer to the user says so.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -31,7 +31,7 @@ STAYS = (
 
 @dataclass(frozen=True)
 class Published:
-    """Something that rests on what was forgotten, and was carried out before."""
+    """An executed action that rests on what was forgotten."""
 
     title: str
     at: datetime
@@ -44,7 +44,7 @@ class Forgotten:
 
     @property
     def note(self) -> str:
-        """What stays, in sentences for the user."""
+        """Sentences for the user about what stays."""
         done = "; ".join(f"“{each.title}” on {each.at:%Y-%m-%d}" for each in self.published)
         left = f" Carried out with it before, and not undone by this: {done}." if done else ""
         return STAYS + left
@@ -52,12 +52,12 @@ class Forgotten:
 
 @dataclass(frozen=True)
 class Retold:
-    """New words that say what their user had forgotten, or may."""
+    """A new text that repeats something forgotten, or may."""
 
     is_exact: bool
-    """In the same words, or in the same message. Otherwise it is a guess: ask, never drop."""
+    """True if it has the same words or comes from the same message. Otherwise it is a guess: ask, never drop."""
     tombstones: tuple[str, ...]
-    """Ids."""
+    """Ids of the tombstones."""
 
 
 def retold(
@@ -68,8 +68,8 @@ def retold(
     near_from: float,
     message_ids: Collection[str] = (),
 ) -> Retold | None:
-    """What new words retell: by a hash or their message, else what is nearest by a cosine that is estimated to be at
-    least `near_from`."""
+    """The tombstones that a new text repeats: by hash or message id, else the nearest one with an estimated cosine of
+    at least `near_from`."""
     hashes = {each.user_id: hashes_of(each.user_id, content, quote) for each in tombstones}
     same = [
         each.id
@@ -83,7 +83,7 @@ def retold(
 
 
 async def forget(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> Forgotten:
-    """With their whole lineage. A correction of one of them that is made meanwhile is forgotten as well."""
+    """Forget memories with their whole lineage, including a correction of one that is made meanwhile."""
     gone, published, hashes = dict[str, None](), dict[Published, None](), set[str]()
     left = await services.memories.lineage(user_id, memory_ids)
     while left:
@@ -98,7 +98,7 @@ async def forget(services: ForgetServices, user_id: str, memory_ids: Collection[
 
 
 async def forget_exactly(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> Forgotten:
-    """These and no others; those too that a process which died had begun to forget. Once more changes nothing."""
+    """Forget exactly these memories (idempotent), and those that a process which died had begun to forget."""
     done = await _forget(services, user_id, memory_ids)
     published = await _published(services.approvals, user_id, _Told(memory_ids))
     return Forgotten(tuple(done.ids), tuple(dict.fromkeys((*done.published, *published))))
@@ -124,7 +124,7 @@ async def _forget(services: ForgetServices, user_id: str, memory_ids: Collection
 
 
 class _Told:
-    """What tells a memory: its id, and its words where they are enough to be known again."""
+    """Recognizes memories in texts: by id, and by their words if those are enough."""
 
     def __init__(self, memory_ids: Iterable[str], words: Iterable[str] = ()) -> None:
         self.ids = set(memory_ids)
@@ -132,7 +132,7 @@ class _Told:
         self.tells = Telling(self.words).stands_in
 
     def rests(self, approval: Approval) -> bool:
-        """Whether a question cites it or says it."""
+        """True if an approval cites one of them or contains its words."""
         if not {evidence_id(each) for each in self.ids}.isdisjoint(approval.evidence):
             return True
         said = (approval.arguments, approval.preview.model_dump(), dict(approval.shown), approval.rationale)
@@ -140,18 +140,18 @@ class _Told:
 
 
 async def _forget_elsewhere(services: ForgetServices, user_id: str, going: Sequence[Gone]) -> list[Published]:
-    """What was published with them."""
+    """Remove them from everything else; return what was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
     requoted = await _requote(services.memories, user_id, told.tells)
     evidence = [evidence_id(each) for each in (*told.ids, *requoted)]
     drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.tells)
-    # A run that read such a draft has seen what it rests on.
+    # A run that read such a draft has seen its sources.
     seen = {*told.ids, *drafts}
     said_in = {each for one in going for each in one.message_ids}
-    await services.conversations.withhold(user_id, said_in, seen, told.tells)
+    await services.conversations.exclude_from_prompts(user_id, said_in, seen, told.tells)
     await services.conversations.drop_contexts(user_id)
     await services.tool_calls.empty(user_id, told.ids, told.tells)
-    # What was found and not stored yet is found again, without the messages that are withheld.
+    # Extractions that are not stored yet are repeated, without the excluded messages.
     await services.extractions.drop(user_id)
     await services.approvals.scrub_memories(user_id, told.ids)
     cited = _Told({*told.ids, *requoted}, told.words)
@@ -173,8 +173,8 @@ async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Pu
 
 
 async def _requote(memories: Memories, user_id: str, tells: Callable[[str], bool]) -> list[str]:
-    """Other memories keep their content and lose the quotes that say it; the ids of those. What waits for a judge and
-    has no quote any more is dropped."""
+    """Remove quotes that contain it from other memories, which keep their content; return their ids. An unchecked
+    memory without a quote left is deleted."""
     requoted: list[str] = []
     async for each in memories.each(user_id):
         quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
@@ -188,7 +188,7 @@ async def _requote(memories: Memories, user_id: str, tells: Callable[[str], bool
 
 
 async def _requestion(approvals: Approvals, user_id: str, tells: Callable[[str], bool]) -> None:
-    """What waits for a yes, and quotes it beside something else, is shown without that quote."""
+    """Remove quotes that contain it from pending approvals of other memories."""
     for approval in await approvals.waiting(user_id, MOST_WAITING):
         await approvals.change(approval, lambda record: _without_quotes(record, tells))
 

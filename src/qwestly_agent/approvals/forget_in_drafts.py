@@ -11,9 +11,9 @@ from qwestly_agent.text.clean import visible
 
 FORGOTTEN = "It rests on something that you had forgotten."
 MOST_CHARACTERS_OF_ONE = 2_000
-"""Of one piece of evidence."""
+"""Limit of one piece of evidence."""
 MEMORY = "memory:"
-"""How the ids of evidence that is a memory begin."""
+"""Prefix of the ids of evidence that is a memory."""
 
 
 def evidence_id(memory_id: str) -> str:
@@ -21,42 +21,43 @@ def evidence_id(memory_id: str) -> str:
 
 
 def words_of_memory(memory: Memory) -> str:
-    """As a draft's evidence: what somebody said is evidence; how we put it is not."""
+    """A memory's text as evidence of a draft: the user's quote, not our sentence."""
     return visible(memory.quote or memory.content)[:MOST_CHARACTERS_OF_ONE]
 
 
 async def forget_in_drafts(
     drafts: Drafts, user_id: str, evidence_ids: Collection[str], tells: Callable[[str], bool]
 ) -> list[str]:
-    """Flag the user's drafts that rest on these or say what `tells`; their ids."""
+    """Flag the user's drafts that rest on this evidence or contain what `tells`; return their ids."""
     found = [each async for each in drafts.each(user_id)]
-    return [each.id for each in found if await _strip(drafts, each, set(evidence_ids), tells)]
+    return [each.id for each in found if await _forget_in_draft(drafts, each, set(evidence_ids), tells)]
 
 
 async def drop_forgotten(memories: Memories, drafts: Drafts, user_id: str, draft_id: str) -> Draft:
-    """The draft without what was forgotten while it was being made: whoever forgot it could not find it there yet."""
+    """The draft without what was forgotten while it was being written, which the forgetting could not find in it."""
     draft = await drafts.get(user_id, draft_id)
     cited = {each["id"]: each["text"] for each in draft.parts.get("evidence", ()) if each["id"].startswith(MEMORY)}
     if gone := await _gone(memories, user_id, cited):
-        await _strip(drafts, draft, gone, lambda _: False)
+        await _forget_in_draft(drafts, draft, gone, lambda _: False)
         draft = await drafts.get(user_id, draft_id)
-    # What was written meanwhile may cite what is among the evidence no more.
+    # Sections written meanwhile may cite evidence that was removed.
     there = {each["id"] for each in draft.parts.get("evidence", ())}
     if lost := {each for each in _cited_in(draft.parts) if each.startswith(MEMORY)} - there:
-        await _strip(drafts, draft, lost, lambda _: False)
+        await _forget_in_draft(drafts, draft, lost, lambda _: False)
         draft = await drafts.get(user_id, draft_id)
     return draft
 
 
 async def _gone(memories: Memories, user_id: str, cited: Mapping[str, str]) -> set[str]:
-    """Of this evidence, what is forgotten or says now less than it did."""
+    """Ids of this evidence whose memory was forgotten, or whose text changed."""
     found = await memories.of_ids(user_id, [each.removeprefix(MEMORY) for each in cited])
     words = {evidence_id(each.id): words_of_memory(each) for each in found}
     return {each for each, text in cited.items() if words.get(each) != text}
 
 
-async def _strip(drafts: Drafts, draft: Draft, gone: set[str], tells: Callable[[str], bool]) -> bool:
-    """Whether it held any of it. A part that somebody else writes meanwhile is read again."""
+async def _forget_in_draft(drafts: Drafts, draft: Draft, gone: set[str], tells: Callable[[str], bool]) -> bool:
+    """Remove it from a draft; True if the draft contained any. If another process writes a part meanwhile, read
+    again."""
     flagged = False
     while True:
         parts = {name: _without(name, part, gone, tells) for name, part in draft.parts.items()}
@@ -79,11 +80,11 @@ def _without(name: str, part: Any, gone: set[str], tells: Callable[[str], bool])
         return "" if tells(part) else part
     if name == "card":
         checked = CheckedCard.model_validate(part["checked"])
-        left = standing(checked, stands)
+        left = keep_claims(checked, stands)
         return part if left == checked else {**part, "checked": left.model_dump(mode="json")}
     if name.startswith("section_"):
         drafted = SectionDraft.model_validate(part)
-        # Until they are judged, claims have no verdicts.
+        # Claims have no verdicts until they are judged.
         kept = [n for n, claim in enumerate(drafted.section.claims) if stands(claim)]
         if len(kept) == len(drafted.section.claims):
             return part
@@ -94,8 +95,8 @@ def _without(name: str, part: Any, gone: set[str], tells: Callable[[str], bool])
     return part
 
 
-def standing(checked: CheckedCard, stands: Callable[[Claim], bool]) -> CheckedCard:
-    """Its claims that do not stand are left out, and said without their words."""
+def keep_claims(checked: CheckedCard, stands: Callable[[Claim], bool]) -> CheckedCard:
+    """Leave out the claims for which `stands` is false, and list them as left out without their text."""
     card = checked.card
     gone = sum(not stands(claim) for claim in card.claims)
     sections = (each.model_copy(update={"claims": tuple(filter(stands, each.claims))}) for each in card.sections)

@@ -1,6 +1,6 @@
-"""The page behind a link that was mailed: who has the link may look, and decide this one thing.
+"""The page behind a mailed link: whoever has the link may read and decide this one approval.
 
-Only a link's hash is kept. Looking changes nothing; a decision goes the way of every other.
+Only the link's hash is stored. A GET changes nothing; a POST decides like any other decision.
 """
 
 import hashlib
@@ -57,15 +57,15 @@ class TooOften(AgentError):
 
 
 @dataclass(frozen=True)
-class Page:
+class LinkPage:
     status: int
     html: str
     retry_after: int | None = None
 
 
 @dataclass(frozen=True)
-class Posted:
-    """A form as it came."""
+class PostedForm:
+    """A posted form, unparsed."""
 
     decision: str
     args_digest: str
@@ -74,18 +74,19 @@ class Posted:
 
 MINUTE_SECONDS = 60
 MOST_A_MINUTE = 2_000
-"""Of one link, and of one source: hundreds of people may sit behind one address, and a scanner asks for much."""
-A_GUESS_COUNTS = 40
-"""Who asks for links that are none gets to ask fifty times a minute."""
+"""Requests per minute, per link and per source: hundreds of people may share an address, and mail scanners ask
+often."""
+INVALID_TOKEN_COUNTS = 40
+"""An invalid token counts as 40 requests."""
 MOST_REMEMBERED = 10_000
 
 
 @dataclass
 class Limits:
-    """How often was asked in this minute, by each link and each source.
+    """Rate limit: counts of this minute's requests by link and by source.
 
-    In this process's memory: looking may change no document, what a link lets do is done once however often it is
-    asked for, and there are no more processes than the function's reserved concurrency.
+    In this process's memory: a GET may write no document, deciding is idempotent, and the function's reserved
+    concurrency bounds the number of processes.
     """
 
     minute: int = 0
@@ -97,7 +98,7 @@ class Limits:
             self.minute = int(now // MINUTE_SECONDS)
             self.asked.clear()
         for key in keys:
-            # Whoever comes once the memory is full shares one count.
+            # Once the table is full, all further keys share one count.
             known = key if key in self.asked or len(self.asked) < MOST_REMEMBERED else ""
             self.asked[known] = self.asked.get(known, 0) + times
             if self.asked[known] > MOST_A_MINUTE:
@@ -105,7 +106,7 @@ class Limits:
 
 
 def hash_of(token: str) -> str:
-    """Enough for 256 bits of chance: nobody can try them."""
+    """Plain SHA-256 suffices: a token has 256 random bits, too many to try."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -115,20 +116,20 @@ def decided_by_link(approval: Approval) -> bool:
 
 
 def effect_of(approval: Approval) -> str:
-    """In a sentence for the person."""
+    """What approving does, in a sentence for the person."""
     return EFFECTS[approval.effect]
 
 
 async def respond(
-    services: LinkServices, limits: Limits, token: str, source: str, posted: Posted | None = None
-) -> Page:
-    """The page for whoever has this link; with `posted` it decides."""
+    services: LinkServices, limits: Limits, token: str, source: str, posted: PostedForm | None = None
+) -> LinkPage:
+    """The page of this link; with `posted`, decide first."""
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
         try:
             approval = await _find(services.approvals, services.sweeps, token)
         except NotFound:
-            limits.count(services.clock(), f"from {source}", times=A_GUESS_COUNTS)
+            limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
             raise
         if posted is None:
             return await _look(services.signals, services.clock, approval)
@@ -138,17 +139,17 @@ async def respond(
     except PyMongoError as error:
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         return failed(Unavailable(f"Your data cannot be reached right now. {NOTHING_DECIDED} Please try again."))
-    except Exception as error:  # the last one who can tell the person, and the log without their words
+    except Exception as error:  # the outermost handler: show an error page, and log without user text
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         return failed(Internal())
 
 
-def failed(error: AgentError) -> Page:
+def failed(error: AgentError) -> LinkPage:
     title = NOT_VALID if isinstance(error, NotFound) else "That did not work"
-    return Page(error.http_status, render("message.html", title=title, sentence=error.message), error.retry_after)
+    return LinkPage(error.http_status, render("message.html", title=title, sentence=error.message), error.retry_after)
 
 
-async def _look(signals: Signals, clock: Clock, approval: Approval) -> Page:
+async def _look(signals: Signals, clock: Clock, approval: Approval) -> LinkPage:
     try:
         await pause.check(signals, approval.user_id)
     except Braked as error:
@@ -163,7 +164,7 @@ async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
     return await approvals.get(*found)
 
 
-async def _answer(services: LinkServices, approval: Approval, posted: Posted, where: str) -> Page:
+async def _answer(services: LinkServices, approval: Approval, posted: PostedForm, where: str) -> LinkPage:
     words = visible(well_formed(posted.reason.replace("\r\n", "\n"))).strip()
     if not _waits(services.clock, approval):
         return _after(services.clock, approval, posted)
@@ -180,7 +181,7 @@ async def _answer(services: LinkServices, approval: Approval, posted: Posted, wh
     return _after(services.clock, decided, posted)
 
 
-def _missing(posted: Posted, words: str) -> str | None:
+def _missing(posted: PostedForm, words: str) -> str | None:
     if posted.decision not in _VERBS:
         return CHOOSE
     if len(words) > LONGEST_REASON_CHARACTERS:
@@ -188,7 +189,7 @@ def _missing(posted: Posted, words: str) -> str | None:
     return SAY_WHAT if posted.decision == "revise" and not words else None
 
 
-def _after(clock: Clock, approval: Approval, posted: Posted) -> Page:
+def _after(clock: Clock, approval: Approval, posted: PostedForm) -> LinkPage:
     said = {"rejected": "reject", "revised": "revise", "expired": ""}.get(approval.status, "approve")
     return _page(clock, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else "")
 
@@ -197,7 +198,7 @@ def _waits(clock: Clock, approval: Approval) -> bool:
     return approval.status == "pending" and clock() < approval.expires_at
 
 
-def _page(clock: Clock, approval: Approval, status: int = 200, notice: str = "", words: str = "") -> Page:
+def _page(clock: Clock, approval: Approval, status: int = 200, notice: str = "", words: str = "") -> LinkPage:
     waits = _waits(clock, approval)
     heading, sentence = ("", "") if waits else _outcome(approval)
     html = render(
@@ -214,7 +215,7 @@ def _page(clock: Clock, approval: Approval, status: int = 200, notice: str = "",
         words=words[:LONGEST_REASON_CHARACTERS],
         longest=LONGEST_REASON_CHARACTERS,
     )
-    return Page(status, html)
+    return LinkPage(status, html)
 
 
 def _outcome(approval: Approval) -> tuple[str, str]:

@@ -1,7 +1,7 @@
-"""Mail about what waits: one when it is due, a reminder at half of the time, each with a link of its own.
+"""Mail about pending approvals: one when it is due and a reminder at half of the time, each with a link of its own.
 
-A mail is claimed in the record before it is sent, with the moment of the next try: whoever dies in between, or is
-refused by SES, leaves a record that is simply due again.
+A mail is claimed in the record before it is sent, with the time of the next attempt: if the process dies in between, or
+SES refuses, the record becomes due again.
 """
 
 import secrets
@@ -32,13 +32,13 @@ class MailServices(HasApprovals, HasClock, HasLogger, HasMail, HasProfiles, HasS
 
 
 MOST_ATTEMPTS = 5
-"""For first mail and reminder together."""
+"""Limit for the first mail and the reminder together."""
 TRY_AGAIN_SECONDS = (60.0, 300.0, 1800.0, 7200.0)
-"""After each attempt."""
+"""Delay after each failed attempt."""
 BRAKED_SECONDS = 300.0
-"""Until somebody looks again whether the brake is still on."""
+"""Delay until the brake is checked again."""
 CLAIMS_SHOWN = 6
-"""Of each section; the page shows all."""
+"""Claims per section in a mail; the page shows all."""
 LONGEST_SUBJECT_CHARACTERS = 120
 
 
@@ -47,7 +47,7 @@ def new_token() -> str:
 
 
 async def mail_if_due(services: MailServices, approval: Approval, new_token: Callable[[], str] = new_token) -> Approval:
-    """The record after its mail was sent, or could not be; as it is where none is due."""
+    """Send the mail if one is due; return the record after the attempt, or unchanged if none is due."""
     now = services.clock()
     if approval.status != "pending" or approval.mail_at is None or not approval.mail_at <= now < approval.expires_at:
         return approval
@@ -62,12 +62,12 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     claimed, ours = await services.approvals.change(
         approval, lambda record: _claim(record, token, now) if record.revision == approval.revision else None
     )
-    if not ours:  # somebody else is at it, or it was decided this moment
+    if not ours:  # another process sends it, or it was decided at this moment
         return claimed
     try:
         await pause.check(services.signals, approval.user_id)
     except Braked:
-        return claimed  # which is due again soon
+        return claimed  # it becomes due again soon
     try:
         await services.mail.send(address, *message_of(claimed, services.settings.approve_url, token, now))
     except Unavailable as error:
@@ -78,10 +78,10 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
 
 
 def message_of(approval: Approval, base_url: str, token: str | None, now: float) -> tuple[str, str, str]:
-    """Subject, text and HTML. Without a token it leads to where the person is signed in."""
+    """Subject, text and HTML. Without a token, the link leads to the signed-in queue."""
     reminder = now >= half_of_the_time(approval)
     given = {
-        # A mail is read by whoever sees the screen, and kept by others for years.
+        # Others may see a mail on the screen, and providers store it for years.
         "approval": approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval,
         "effect": effect_of(approval),
         "link": f"{base_url.rstrip('/')}/{token}" if token else None,
@@ -114,7 +114,7 @@ async def _sent(approvals: Approvals, approval: Approval, now: float) -> Approva
 async def _note(
     approvals: Approvals, approval: Approval, line: str | None = None, *, mail_at: float | None
 ) -> Approval:
-    """When it is mailed next: never, where it was decided meanwhile."""
+    """Set the time of the next mail (never, if it was decided meanwhile), and add `line` to the audit."""
 
     def noted(record: Approval) -> Approval:
         audit = (*record.audit, line) if line else record.audit

@@ -1,7 +1,7 @@
-"""Memories as proposals: whether something sensitive may be remembered, and whether something shall be forgotten.
+"""Proposals about memories: remember something sensitive, forget something.
 
-Its texts stand in the record until it is decided, or until they are forgotten, and nowhere else outside of the
-memories: neither in a mail, nor in what passes from state to state.
+Their texts stay in the record until it is decided, or until they are forgotten, and are stored nowhere else outside of
+the memories: neither in a mail nor in the state machine's data.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ OUTDATED = (
 
 
 def id_of_question(batch_id: str) -> str:
-    """Of the record that asks about a batch, however often it is asked for."""
+    """Id of the approval of a batch; asking twice makes one record."""
     return f"ap_{sha256_hex('memories', batch_id)[:32]}"
 
 
-def keeping_of(memories: Sequence[Memory], memory_ids: Sequence[str], conversation_id: str) -> Proposal:
-    """`memories` are those of the ids that still wait for a yes, as they are shown."""
+def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], conversation_id: str) -> Proposal:
+    """`memories` are those of `memory_ids` that still wait for approval, in the order shown."""
     return Proposal(
         KEEP_MEMORIES,
         {"memory_ids": list(memory_ids), "conversation_id": conversation_id},
@@ -35,8 +35,8 @@ def keeping_of(memories: Sequence[Memory], memory_ids: Sequence[str], conversati
     )
 
 
-def forgetting_of(user_id: str, memories: Sequence[Memory]) -> Proposal:
-    """`memories` are all that would go, with their lineage."""
+def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
+    """`memories` are all that would be forgotten, with their lineage."""
     title = "Forget this for good" if len(memories) == 1 else f"Forget these {len(memories)} for good"
     changes = tuple(Change(name=in_words(each.type).capitalize(), before=each.content, after=None) for each in memories)
     return Proposal(
@@ -48,9 +48,9 @@ def forgetting_of(user_id: str, memories: Sequence[Memory]) -> Proposal:
     )
 
 
-def outdated_of(user_id: str, memories: Sequence[Memory]) -> Proposal:
-    """`memories` are those that may hold no more, with their lineage."""
-    proposal = forgetting_of(user_id, memories)
+def outdated_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
+    """`memories` are those that may no longer be true, with their lineage."""
+    proposal = forget_proposal(user_id, memories)
     return replace(
         proposal,
         action=FORGET_OUTDATED_MEMORIES,
@@ -66,7 +66,7 @@ def _preview(memories: Sequence[Memory]) -> Preview:
     else:
         title = "Remember something you said" if one else f"Remember {count} things you said"
     return Preview(
-        title=title,  # it stays, and is mailed: it says nothing of what they say
+        title=title,  # the title is kept and mailed, so it contains nothing of the memories' texts
         changes=tuple(
             Change(name=in_words(each.type).capitalize(), before=None, after=each.content, evidence=(_said(each),))
             for each in memories

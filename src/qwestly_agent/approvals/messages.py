@@ -1,4 +1,4 @@
-"""What a model is told of an approval: that it waits, and later, once, what became of it."""
+"""Sentences that tell the model about an approval: that it is pending, and later, once, its outcome."""
 
 from collections.abc import Mapping
 
@@ -11,21 +11,21 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
     "rejected": ("rejected", "You said no, so it was not published"),
     "expired": ("expired", "Nobody decided in time, so it was not published"),
     "revised": ("drafted", "Drafted, but no longer at work. Ask for it anew"),
-    # What then becomes of the yes is told as it comes about.
+    # The outcome after an approval is told separately.
     "approved": ("drafted", "Drafted"),
     "changed": ("drafted", "Drafted, but your card had changed meanwhile. Ask for it anew"),
 }
-"""Where a pipeline no longer goes on after it: what becomes of its draft, and what its user reads of it."""
+"""By the status of an approval whose pipeline has ended: the draft's status and label."""
 
 
 def waiting(approval: Approval) -> str:
-    """The result of the call that asked."""
+    """The result of the tool call that proposed it."""
     where = " It stands in their queue; go on without it." if approval.answer == "queue" else ""
     return f"Waiting for the user's decision on “{approval.preview.title}” ({approval.id}).{where} {NOTHING_NEW}"
 
 
-def news_of(approval: Approval) -> str:
-    """What became of it, in one line."""
+def outcome_line(approval: Approval) -> str:
+    """The outcome in one line."""
     what = f"“{approval.preview.title}” ({approval.tool}, {approval.id})"
     because = f" They wrote: “{approval.reason}”" if approval.reason else ""
     match approval.status:
@@ -52,5 +52,5 @@ def news_of(approval: Approval) -> str:
 
 
 def _edited(approval: Approval) -> str:
-    """What was done is what stands in the record, which may be other than what the model proposed."""
+    """The arguments that the user edited: the model proposed others."""
     return f" As they put it: {approval.args}" if any(" edit " in line for line in approval.audit) else ""

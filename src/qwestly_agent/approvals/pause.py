@@ -1,4 +1,4 @@
-"""The brake: everything of a user that runs is stopped, nothing begins, and what waits for a person goes on waiting."""
+"""The brake: stop all of a user's runs and let none begin; pending approvals stay pending."""
 
 import asyncio
 from collections.abc import Collection, Coroutine
@@ -16,7 +16,7 @@ from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
 
 PATIENCE_SECONDS = 30.0
-"""After which the receipt says what could not be stopped."""
+"""Time to wait for runs to end; the receipt then lists those that could not be stopped."""
 LOOK_SECONDS = 0.1
 WATCH_SECONDS = 0.3
 
@@ -44,9 +44,9 @@ class PauseStatus(BaseModel):
     since: float | None = None
     """Seconds since the epoch."""
     receipt: Receipt | None = None
-    """None while it is not yet known."""
+    """None until it is known."""
     everybody: bool = False
-    """Whether operators have pulled the brake for all users."""
+    """True if operators have paused all users."""
 
 
 async def status(signals: Signals, whose: str) -> PauseStatus:
@@ -60,18 +60,18 @@ async def status(signals: Signals, whose: str) -> PauseStatus:
 
 
 class Runs(Protocol):
-    """Those that a brake is pulled for."""
+    """The runs that a brake stops."""
 
     async def running(self, now: float) -> set[str]: ...
 
     async def braked(self, run_ids: Collection[str]) -> set[str]:
-        """Those of these runs that the brake ended."""
+        """Those of these runs that the brake stopped."""
         ...
 
 
 @dataclass(frozen=True)
 class RunsOf:
-    """One user's: turns, pipelines, and effects that are being carried out."""
+    """One user's runs: turns, pipelines, and approvals that are being executed."""
 
     user_id: str
     conversations: Conversations
@@ -94,7 +94,7 @@ class RunsOf:
 
 
 async def engage(signals: Signals, whose: str, runs: Runs, clock: Clock) -> PauseStatus:
-    """Brake these runs (a user's or `EVERYBODY`'s), wait until none runs, and keep the receipt."""
+    """Turn the brake on (`whose`: a user id or `EVERYBODY`), wait until none of `runs` runs, and store the receipt."""
     caught = await runs.running(clock())
     await signals.brake_on(whose, clock())
     pulled = await signals.brake(whose)
@@ -108,7 +108,7 @@ async def engage(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Paus
     over = caught - left
     stopped = await runs.braked(over) if over else set[str]()
     if pulled:
-        # A second pull of the same brake adds to what the first one ended.
+        # Engaging again adds to the receipt of the first time.
         earlier = Receipt.model_validate(pulled.receipt) if pulled.receipt else Receipt()
         stopped |= set(earlier.stopped)
         finished = (over | set(earlier.finished)) - stopped
@@ -118,13 +118,13 @@ async def engage(signals: Signals, whose: str, runs: Runs, clock: Clock) -> Paus
 
 
 async def check(signals: Signals, user_id: str) -> None:
-    """A fresh look. Raises `Braked`, and what keeps everybody from knowing."""
+    """Read the brake now. Raises `Braked`, and errors of the database."""
     await asyncio.gather(signals.check_brake(user_id), signals.check_brake(EVERYBODY))
 
 
 async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
-    """What the work answers. It does not begin, or is cancelled, where the brake is on or nobody can tell: then that is
-    raised."""
+    """Return the result of `work`. If the brake is on or cannot be read, `work` does not start or is cancelled, and the
+    error is raised."""
     try:
         await check(signals, user_id)
     except BaseException:
@@ -135,7 +135,7 @@ async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, A
         await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return working.result()
-        return await watching  # which ends by raising
+        return await watching  # it only ends by raising
     finally:
         for task in (working, watching):
             task.cancel()

@@ -1,4 +1,4 @@
-"""Hand in what a tool proposes. The gate says whether it waits, is done or is refused."""
+"""Submit a tool's proposal. The gate decides whether it becomes pending, is executed or is refused."""
 
 from dataclasses import dataclass
 
@@ -6,20 +6,20 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Asker, Proposal, ask, id_of_call, parse
 from qwestly_agent.approvals.end import withdraw, without_forgotten
 from qwestly_agent.approvals.execute import ExecuteServices, execute
-from qwestly_agent.approvals.gate import Decision, gate
+from qwestly_agent.approvals.gate import GateDecision, gate
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import Approval, canonical_json
 
 REMEMBERED = 50
 MOST_WAITING = 20
-"""Questions of a user at a time: each is mailed, and somebody must read it."""
-SAYING_WHAT = ("field", "name", "card_id")
-"""The arguments that say what an action is about, and not how it shall be."""
+"""Limit of a user's pending approvals: each is mailed, and a person must read it."""
+SUBJECT_ARGUMENTS = ("field", "name", "card_id")
+"""Arguments that identify an action's subject."""
 
 
 @dataclass(frozen=True)
 class Proposer:
-    """Of one run, on behalf of its user."""
+    """Submits the proposals of one run."""
 
     services: ExecuteServices
     user_id: str
@@ -28,8 +28,8 @@ class Proposer:
 
     async def submit(
         self, proposal: Proposal, call_id: str, *, untrusted_content: bool
-    ) -> tuple[Decision, Approval | None]:
-        """What the gate says now, by a fresh look at level and brake, and the record; none where it refuses.
+    ) -> tuple[GateDecision, Approval | None]:
+        """The gate's decision, with level and brake read now, and the record; None if it refuses.
 
         Raises `Braked`, `Invalid`, `NotFound` and `Unavailable`.
         """
@@ -39,7 +39,7 @@ class Proposer:
         if decision.answer == "refuse":
             return decision, None
         if decision.answer != "run":
-            await self._bounded(proposal)
+            await self._check_limits(proposal)
         asker = Asker(
             user_id=self.user_id,
             run_id=self.run_id,
@@ -51,8 +51,8 @@ class Proposer:
         approval = await ask(self.services, approval_id, proposal, asker, decision.answer)
         if decision.answer == "run":
             approval = await execute(self.services, self.user_id, approval.id)
-            await self.services.approvals.told(approval)  # the call's result says it
-        # Looked for after writing: either we see that it is gone, or whoever deletes it sees what we wrote.
+            await self.services.approvals.told(approval)  # the tool's result tells the model
+        # Check after writing: either we see that the conversation is gone, or its deletion sees our record.
         elif not await self.services.conversations.exists(self.user_id, self.conversation_id):
             await withdraw(self.services, self.user_id, self.conversation_id)
             raise NotFound("The conversation was deleted meanwhile.")
@@ -60,8 +60,8 @@ class Proposer:
             approval = await without_forgotten(self.services, approval)
         return decision, approval
 
-    async def _bounded(self, proposal: Proposal) -> None:
-        """Raises `Invalid` for what this conversation asks already, and where too much waits."""
+    async def _check_limits(self, proposal: Proposal) -> None:
+        """Raises `Invalid` if this conversation has the same proposal pending, or if too many are."""
         waiting = await self.services.approvals.waiting(self.user_id, MOST_WAITING)
         args = canonical_json(parse(proposal.action, proposal.args).model_dump(mode="json", exclude_none=True))
         for each in waiting:
@@ -71,7 +71,7 @@ class Proposer:
             raise Invalid("Too much waits for the user's decision already. Ask them to decide on it first.")
 
     async def _revised(self, proposal: Proposal) -> str | None:
-        """The record of the same that its user wanted otherwise, and that nothing took the place of yet."""
+        """Id of the record on the same subject for which the user asked for changes, unless it was replaced already."""
         asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         revised = [each for each in asked if (each.tool, each.status) == (proposal.action.tool, "revised")]
         about = [each.id for each in revised if each.revised_by is None and _is_about(each, proposal)]
@@ -79,4 +79,4 @@ class Proposer:
 
 
 def _is_about(approval: Approval, proposal: Proposal) -> bool:
-    return all(approval.arguments.get(name) == proposal.args.get(name) for name in SAYING_WHAT)
+    return all(approval.arguments.get(name) == proposal.args.get(name) for name in SUBJECT_ARGUMENTS)

@@ -1,4 +1,4 @@
-"""A person's answer and all that can follow it at once: the execution is told, or what was allowed is done."""
+"""Decide an approval and do what follows at once: notify the execution, or execute the action."""
 
 from typing import Protocol
 
@@ -19,9 +19,9 @@ class SettleServices(ExecuteServices, HasLogger, Protocol): ...
 async def settle(
     services: SettleServices, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> Approval:
-    """The record after this decision and what could follow it at once. Raises what `decide` raises.
+    """The record after this decision and its follow-up. Raises what `decide` raises.
 
-    Only the decision that counted is followed up. Where that fails, the decision stands and the sweep goes on.
+    Only the decision that counted is followed up. If the follow-up fails, the decision stands and the sweep retries.
     """
     approval, counted = await decide(services, user_id, approval_id, decision, by=by, where=where)
     return await _follow_up(services, approval) if counted else approval
@@ -31,7 +31,7 @@ async def _follow_up(services: SettleServices, approval: Approval) -> Approval:
     try:
         if approval.waits_for_execution:
             approval = await tell_execution(services, approval)
-        if approval.task_token:  # its execution goes on
+        if approval.task_token:  # an execution waits for it
             return approval
         return await finish(services, await execute(services, approval.user_id, approval.id))
     except (AgentError, PyMongoError) as error:

@@ -1,4 +1,4 @@
-"""An approval as its user may see it: neither the task token nor a link's hash is among its fields."""
+"""An approval as its user sees it, without task token and link hashes."""
 
 from typing import Any
 
@@ -19,11 +19,11 @@ class ApprovalView(BaseModel):
     preview: Preview
     args: dict[str, Any]
     args_digest: str
-    """To be sent with a decision: it names what was seen."""
+    """Send it with a decision: it identifies what was seen."""
     editable: list[str]
-    """The arguments that may be changed with a yes."""
+    """Arguments that may be edited when approving."""
     revisable: bool
-    """Whether it may be wanted otherwise."""
+    """True if changes may be asked for."""
     rationale: str
     alternatives: list[str]
     conversation_id: str | None
@@ -40,7 +40,7 @@ class ApprovalView(BaseModel):
 class ApprovalList(BaseModel):
     items: list[ApprovalView]
     next: float | None
-    """Pass it as `after` for what follows; null at the end."""
+    """Cursor: pass it as `after`; null at the end."""
 
 
 def view_of(approval: Approval) -> ApprovalView:
@@ -56,7 +56,7 @@ def view_of(approval: Approval) -> ApprovalView:
 
 
 def list_of(found: list[Approval], limit: int) -> ApprovalList:
-    """Of approvals read with one more than `limit`, which tells whether there are more."""
+    """A page of approvals. `found` was read with `limit` + 1, to tell whether there are more."""
     items = found[:limit]
     more = len(found) > limit
     return ApprovalList(items=[view_of(each) for each in items], next=items[-1].created_at if more else None)

@@ -1,1 +1,1 @@
-"""Career cards and texts for a profile: what they are made of, and how they are written."""
+"""Career cards and profile texts: gather evidence, draft, check, publish."""

@@ -1,4 +1,4 @@
-"""Everything that may be said of a user, with where it comes from, and which sections it speaks for."""
+"""Gather the evidence for a user's card: each piece with its source and the sections that it supports."""
 
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,12 +28,12 @@ from qwestly_agent.text.clean import quoted, visible
 
 MOST_MEMORIES, MOST_PASSAGES = 60, 20
 MOST_CHARACTERS = 24_000
-"""About 6,000 tokens, read by every section: what is told first stays when there is more."""
+"""About 6,000 tokens, in the prompt of every section; evidence beyond it is dropped from the end."""
 MOST_SKILLS = 60
 
 _NEXT = frozenset({PREFERENCES})
 _DONE = frozenset({SUMMARY, EXPERIENCE, ACHIEVEMENTS, SKILLS})
-_SPEAKS_FOR: Mapping[str, frozenset[str]] = {
+_SECTIONS_BY_TYPE: Mapping[str, frozenset[str]] = {
     "skill": frozenset({SKILLS}),
     "experience": _DONE,
     "fact": frozenset({SUMMARY, EXPERIENCE}),
@@ -42,26 +42,26 @@ _SPEAKS_FOR: Mapping[str, frozenset[str]] = {
     "constraint": _NEXT,
     "decision": _NEXT,
 }
-"""By a memory's type."""
+"""Sections supported by a memory, by its type."""
 _OF_DOCUMENTS = frozenset({HEADLINE, EDUCATION}) | _DONE
 _THEMES = """
 experience work employment role responsible led managed built achievements projects skills languages education degree
 university certificate berufserfahrung ausbildung kenntnisse expérience formation compétences experiencia educación
 experiência formação esperienza istruzione
 """
-"""As the headings of résumés have them."""
+"""Search words: the usual headings of résumés."""
 
 
 @dataclass(frozen=True)
-class Found:
+class GatheredEvidence:
     evidence: Evidence
     speaks_for: frozenset[str]
     is_preference: bool = False
-    """Whether it may say how they want to be written of."""
+    """True if it may say how the user wants to be described."""
 
 
-async def gather(profiles: Profiles, memories: Memories, knowledge: Knowledge, user_id: str) -> list[Found]:
-    """The best first, and no more than a prompt may hold."""
+async def gather(profiles: Profiles, memories: Memories, knowledge: Knowledge, user_id: str) -> list[GatheredEvidence]:
+    """The evidence, best first, cut to what a prompt may hold."""
     profile, remembered = await asyncio.gather(profiles.full(user_id), memories.most_salient(user_id, MOST_MEMORIES))
     # Without a vector: no model is called here. The names in a profile stand in its résumé too, in any language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
@@ -69,19 +69,19 @@ async def gather(profiles: Profiles, memories: Memories, knowledge: Knowledge, u
     return list(_bounded([*_of_profile(profile), *map(_of_memory, remembered), *map(_of_passage, passages)]))
 
 
-def sections_for(found: Sequence[Found]) -> tuple[str, ...]:
-    """Those for which something may be said."""
+def sections_for(found: Sequence[GatheredEvidence]) -> tuple[str, ...]:
+    """The sections that have evidence."""
     spoken_for = frozenset[str]().union(*(each.speaks_for for each in found if each.evidence.publishable))
     return tuple(kind for kind in CARD if kind in spoken_for)
 
 
 def wish(number: int, words: str) -> Evidence:
-    """What a person wrote of the document that they want: their own words, so evidence as well."""
+    """A person's instructions for the document as evidence: they are the user's own words."""
     return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=visible(words), source="your note")
 
 
 def sources_of(evidence: EvidenceById) -> dict[str, Source]:
-    """As grounding reads them. What was inferred, and what came from outside, supports nothing and is left out."""
+    """Evidence as sources for grounding. Inferred and external evidence is left out: it supports no claim."""
     return {each.id: _source(each) for each in evidence.values() if each.publishable}
 
 
@@ -97,7 +97,7 @@ def _source(item: Evidence) -> Source:
     }
     return Source(
         id=item.id,
-        text=quoted(item.text),  # as a prompt shows it, so that what is copied is found
+        text=quoted(item.text),  # as in the prompt, so that copied quotes are found
         trust=item.trust,
         language=language_of(item.text),
         fields={name: value for name, value in known.items() if value},
@@ -113,19 +113,23 @@ def _names_in(profile: Mapping[str, Any]) -> Iterator[str]:
 # --- profile ----------------------------------------------------------------------------------------------------------
 
 
-def _of_profile(profile: Mapping[str, Any]) -> Iterator[Found]:
+def _of_profile(profile: Mapping[str, Any]) -> Iterator[GatheredEvidence]:
     if text := "\n".join(_lines(profile)):
-        yield Found(_evidence("profile", "profile", text, "your profile"), frozenset({HEADLINE, SUMMARY, SKILLS}))
+        yield GatheredEvidence(
+            _evidence("profile", "profile", text, "your profile"), frozenset({HEADLINE, SUMMARY, SKILLS})
+        )
     if skills := _texts(profile.get("skills")):
         fields = Fields(skills=tuple(skills[:MOST_SKILLS]))
         text = f"Skills: {', '.join(fields.skills)}"
-        yield Found(_evidence("skills", "profile", text, "your profile: skills", fields=fields), frozenset({SKILLS}))
+        yield GatheredEvidence(
+            _evidence("skills", "profile", text, "your profile: skills", fields=fields), frozenset({SKILLS})
+        )
     for number, stint in enumerate(_dicts(profile.get("employment")), 1):
         yield _of_stint(number, stint)
     for number, each in enumerate(_dicts(profile.get("education")), 1):
         yield _of_education(number, each)
     if text := "\n".join(_wishes(profile.get("preferences", {}))):
-        yield Found(_evidence("preferences", "profile", text, "your preferences"), _NEXT)
+        yield GatheredEvidence(_evidence("preferences", "profile", text, "your preferences"), _NEXT)
 
 
 def _lines(profile: Mapping[str, Any]) -> Iterator[str]:
@@ -138,7 +142,7 @@ def _lines(profile: Mapping[str, Any]) -> Iterator[str]:
         yield f"Languages: {', '.join(languages)}"
 
 
-def _of_stint(number: int, stint: Mapping[str, Any]) -> Found:
+def _of_stint(number: int, stint: Mapping[str, Any]) -> GatheredEvidence:
     company, title = str(stint.get("company", "")), str(stint.get("title", ""))
     end = "present" if stint.get("is_current") in (True, 1) else _date(stint.get("end_date"))
     fields = Fields(company=company, title=title, start=_date(stint.get("start_date")), end=end)
@@ -147,17 +151,17 @@ def _of_stint(number: int, stint: Mapping[str, Any]) -> Found:
     text = "\n".join(filter(None, (role, time, str(stint.get("description", "")))))
     source = f"your profile: {company or title}"
     evidence = _evidence(f"employment:{number}", "employment", text, source, fields=fields)
-    return Found(
+    return GatheredEvidence(
         evidence, _DONE | {HEADLINE} if stint.get("description") else frozenset({HEADLINE, SUMMARY, EXPERIENCE})
     )
 
 
-def _of_education(number: int, each: Mapping[str, Any]) -> Found:
+def _of_education(number: int, each: Mapping[str, Any]) -> GatheredEvidence:
     degree, school, year = (str(each.get(name) or "") for name in ("degree", "school", "year"))
     text = ", ".join(filter(None, (degree, school, year)))
     fields = Fields(degree=degree, school=school, end=year)
     evidence = _evidence(f"education:{number}", "education", text, "your profile: education", fields=fields)
-    return Found(evidence, frozenset({EDUCATION}))
+    return GatheredEvidence(evidence, frozenset({EDUCATION}))
 
 
 def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
@@ -177,21 +181,21 @@ def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
 # --- memories and documents -------------------------------------------------------------------------------------------
 
 
-def _of_memory(memory: Memory) -> Found:
+def _of_memory(memory: Memory) -> GatheredEvidence:
     trust: Trust = memory.trust if memory.trust in get_args(Trust) else "inferred"  # type: ignore[assignment]
     day = f" of {memory.valid_from.day} {memory.valid_from:%B %Y}" if memory.valid_from else ""
     source = "your document" if trust == "user_document" else f"your message{day}"
     evidence = _evidence(evidence_id(memory.id), "memory", words_of_memory(memory), source, trust)
     theirs = memory.type == "preference" and evidence.publishable
-    return Found(evidence, _SPEAKS_FOR.get(memory.type, frozenset({SUMMARY})), is_preference=theirs)
+    return GatheredEvidence(evidence, _SECTIONS_BY_TYPE.get(memory.type, frozenset({SUMMARY})), is_preference=theirs)
 
 
-def _of_passage(passage: Passage) -> Found:
+def _of_passage(passage: Passage) -> GatheredEvidence:
     source = passage.title or "your document"
     talked = passage.kind == "transcript"
     kind = "interview" if talked else "document"
     evidence = _evidence(f"document:{passage.id}", kind, passage.text, source, "user_document")
-    return Found(evidence, _OF_DOCUMENTS | _NEXT if talked else _OF_DOCUMENTS)
+    return GatheredEvidence(evidence, _OF_DOCUMENTS | _NEXT if talked else _OF_DOCUMENTS)
 
 
 def _evidence(
@@ -207,7 +211,7 @@ def _evidence(
     )
 
 
-def _bounded(found: Sequence[Found]) -> Iterator[Found]:
+def _bounded(found: Sequence[GatheredEvidence]) -> Iterator[GatheredEvidence]:
     left = MOST_CHARACTERS
     for each in found:
         left -= len(each.evidence.text)

@@ -1,4 +1,4 @@
-"""What a card is made of, section by section, and what is asked of whoever writes each."""
+"""The outline of a card: its sections, and the writer's instructions for each."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Outlined:
     kind: str
     heading: str
     ask: str
-    """For the model, after the evidence."""
+    """The instruction, placed after the evidence."""
     most_claims: int
 
 
@@ -46,7 +46,7 @@ CARD: Mapping[str, Outlined] = {
         ),
     )
 }
-"""In the order in which they are read."""
+"""In the order of the card."""
 
 LINKEDIN_ABOUT = Outlined(
     ABOUT, "About", "The About section of their LinkedIn profile, in the first person: up to eight claims in a row.", 8

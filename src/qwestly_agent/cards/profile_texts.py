@@ -1,4 +1,4 @@
-"""Texts for a profile, an About section or headlines: each one section, written within one call of a tool."""
+"""Profile texts (an About section, headlines): each is one section, written within one tool call."""
 
 from collections.abc import Sequence
 from typing import Protocol, cast
@@ -23,8 +23,8 @@ async def write_profile_text(
     wishes: Sequence[str],
     before: Section | None = None,
 ) -> CheckedCard:
-    """What of it is supported, kept as that draft. Raises `NothingToTell`, `NothingSupported` and what
-    `structured_output` raises."""
+    """Write the text, keep only its supported claims, and store it in the draft. Raises `NothingToTell`,
+    `NothingSupported` and what `structured_output` raises."""
     style = cast(Style, draft.style)
     gathered = await gather(services.profiles, services.memories, services.knowledge, draft.user_id)
     found = {each.evidence.id: each.evidence for each in gathered}
@@ -45,4 +45,4 @@ async def write_profile_text(
 
 
 async def _keep_nothing(_: SectionDraft) -> None:
-    """A call of a tool is not delivered again."""
+    """A tool call is not retried, so there is no progress to store."""

@@ -1,10 +1,10 @@
-"""A draft as a proposal: what would be published, and all that a person needs to judge it."""
+"""The proposal to publish a draft: what would be published, with its evidence."""
 
 from collections.abc import Iterator, Mapping
 
 from qwestly_agent.approvals.actions import PUBLISH_CARD
 from qwestly_agent.approvals.decide import Proposal
-from qwestly_agent.approvals.forget_in_drafts import standing
+from qwestly_agent.approvals.forget_in_drafts import keep_claims
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.draft_parts import evidence_of
 from qwestly_agent.cards.evidence import sources_of
@@ -16,16 +16,16 @@ from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.stores.drafts import Draft
 
 LONGEST_LINE, LONGEST_TEXT, MOST_CLAIMS, MOST_SECTIONS = 300, 5_000, 60, 20
-"""As docs/candidate-app-api.yaml takes them."""
+"""Limits in docs/candidate-app-api.yaml."""
 
 
 def publication_of(draft: Draft) -> Proposal:
-    """The card of a draft that was kept, for exactly that version. Raises `NotFound` where there is none."""
+    """The proposal to publish exactly the stored card of a draft. Raises `NotFound` if there is none."""
     if draft.kind != "card" or "card" not in draft.parts:
         raise NotFound("There is no finished card in this draft.")
     evidence = evidence_of(draft)
     checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
-    checked = standing(checked, lambda claim: evidence.keys() >= set(claim.evidence))
+    checked = keep_claims(checked, lambda claim: evidence.keys() >= set(claim.evidence))
     if not checked.card.sections:
         raise NotFound("Nothing in this draft is supported.")
     content = _text_of(checked.card)
@@ -96,7 +96,7 @@ def _preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
 
 
 def quotes_of(claim: Claim, evidence: EvidenceById, sources: Mapping[str, Source]) -> Iterator[ShownQuote]:
-    """Those whose source is still there: what was forgotten meanwhile is not shown again."""
+    """A claim's quotes whose source still exists: forgotten ones are not shown."""
     for quote in claim.quotes:
         if found := find_quote(quote, sources):
             before, after = found.around

@@ -1,4 +1,4 @@
-"""What a run's tools may do about cards: have one made, and have texts for a profile written."""
+"""Start making a card, and write profile texts, for the tools of a run."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,9 +20,9 @@ class CardStartServices(ProfileTextServices, HasWorkflows, Protocol): ...
 
 MOST_UNDER_WAY = 50
 MOST_WAITING = 5
-"""Cards of one user that wait for their decision, or are being made."""
+"""Limit of a user's cards that are being made or wait for a decision."""
 ALIVE_SECONDS = 900.0
-"""A card that was not heard of for so long is not being made any more, whatever its draft says."""
+"""A draft without an update for so long counts as dead, whatever its status."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,12 @@ class ProfileText:
     draft_id: str
     checked: CheckedCard
     unchanged: bool
-    """Whether it says what the version before said, word for word."""
+    """True if it is word for word the previous version."""
 
 
 @dataclass(frozen=True)
 class Cards:
-    """Of one run, on behalf of its user."""
+    """The cards and texts of one run's user."""
 
     services: CardStartServices
     user_id: str
@@ -43,7 +43,8 @@ class Cards:
     conversation_id: str
 
     async def start(self, style: Style, wish: str) -> Draft:
-        """The draft of a card that is being made from now on, or is already. Raises `Invalid` and `Unavailable`."""
+        """Start making a card, or find the one that is being made; return its draft. Raises `Invalid` and
+        `Unavailable`."""
         drafts = await self.services.drafts.under_way(self.user_id, MOST_UNDER_WAY)
         if not wish and (making := self._being_made(drafts, style)):
             return making
@@ -61,13 +62,13 @@ class Cards:
         return draft
 
     async def about(self, style: Style, wish: str, revises: str = "") -> ProfileText:
-        """An About section; another version of the draft `revises` where that is given. Raises `NotFound` and what
+        """Write an About section; `revises` is the id of a draft to make a new version of. Raises `NotFound` and what
         `write_profile_text` raises."""
         before = await self._about_before(revises) if revises else None
         return await self._profile_text("about", LINKEDIN_ABOUT, style, wish, before, revises)
 
     async def headlines(self, wish: str) -> ProfileText:
-        """Raises what `write_profile_text` raises."""
+        """Write headlines. Raises what `write_profile_text` raises."""
         return await self._profile_text("headlines", HEADLINES, "concise", wish)
 
     async def _profile_text(
@@ -79,11 +80,11 @@ class Cards:
         before: Section | None = None,
         revises: str = "",
     ) -> ProfileText:
-        # Here and not above: what reads figures takes long to compile, and few turns write such a text.
+        # Lazy: its regular expressions for figures compile slowly, and few turns write such a text.
         from qwestly_agent.cards.profile_texts import write_profile_text
 
         draft = self._draft(kind, style, "Drafted", wish, revises)
-        with suppress(NotFound):  # asked for twice in one turn, it is what was shown first
+        with suppress(NotFound):  # asked for twice in one turn: return the first
             kept = await self.services.drafts.get(self.user_id, draft.id)
             return ProfileText(draft.id, CheckedCard.model_validate(kept.parts["card"]["checked"]), False)
         work = write_profile_text(self.services, draft, outlined, [wish] if wish else [], before)
@@ -111,7 +112,7 @@ class Cards:
 
     def _draft(self, kind: DraftKind, style: Style, label: str, wish: str, revises: str = "") -> Draft:
         now = self.services.clock()
-        # The same for the same wish of the same run, should it be made twice.
+        # Deterministic: the same wish in the same run gives the same draft.
         name = sha256_hex(self.user_id, self.conversation_id, self.run_id, kind, style, wish, revises)[:32]
         return Draft(
             id=f"{kind}_{name}",

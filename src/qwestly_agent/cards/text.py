@@ -1,4 +1,4 @@
-"""What a draft says, for people and for models: its text and what was left out, without the evidence."""
+"""A draft's text for people and models: the text and what was left out, without the evidence."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -7,7 +7,7 @@ from qwestly_agent.domain.card import CheckedCard, Claim
 from qwestly_agent.stores.drafts import Draft
 
 LONGEST_CHARACTERS, LONGEST_HEADLINE = 2_600, 220
-"""LinkedIn's own limits."""
+"""LinkedIn's limits."""
 
 
 class _Frozen(BaseModel):
@@ -21,19 +21,19 @@ class DraftSection(_Frozen):
 
 class DraftText(_Frozen):
     left_out: tuple[ShownLeftOut, ...]
-    """What nothing supports, with the reasons."""
+    """Claims without support, with the reasons."""
     unchecked: tuple[str, ...] = ()
-    """Claims that no second reader could be asked about."""
+    """Claims for which the judge was unavailable."""
     headline: str | None = None
-    """Of a card; null where it was left out."""
+    """A card's headline; null if it was left out."""
     sections: tuple[DraftSection, ...] = ()
-    """Of a card."""
+    """A card's sections."""
     text: str | None = None
-    """Of an About section: all of it, in one piece. Of headlines: a line each."""
+    """The whole About section; or the headlines, one a line."""
 
 
 def text_of_draft(draft: Draft) -> DraftText | None:
-    """The text that was checked last; None where there is none, and while another one is being made."""
+    """The text checked last; None if there is none, or while a new one is being made."""
     if draft.status == "running" or "card" not in draft.parts:
         return None
     checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
@@ -58,12 +58,12 @@ def text_of_draft(draft: Draft) -> DraftText | None:
 
 
 def headlines_of(checked: CheckedCard) -> list[Claim]:
-    """Those that LinkedIn takes."""
+    """The headlines within LinkedIn's limit."""
     return [claim for claim in checked.card.claims if len(claim.text) <= LONGEST_HEADLINE]
 
 
 def text_of(checked: CheckedCard) -> str:
-    """The claims in a row, as many as LinkedIn takes."""
+    """The claims joined, as many as fit LinkedIn's limit."""
     text = ""
     for claim in (claim for section in checked.card.sections for claim in section.claims):
         longer = f"{text} {claim.text}".strip()

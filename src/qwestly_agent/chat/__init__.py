@@ -1,2 +1,2 @@
-"""One turn: what was asked (`request`), how it begins (`prepare_turn`), what the model sees (`context`, `window`), the
-run (`run`, `turn_registry`), the wire (`stream`), what is kept (`record`) and how it is shown (`view`)."""
+"""A chat turn: parsing (`request`), preparation (`prepare_turn`), the prompt (`context`, `window`), the run (`run`,
+`turn_registry`), the wire protocols (`stream`), the record (`record`) and the API's views (`view`)."""

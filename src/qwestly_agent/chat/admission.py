@@ -1,4 +1,4 @@
-"""Whether one more turn of this user may begin, before anything is spent on it."""
+"""Admission of a turn: check rate and budget before anything is spent on it."""
 
 import math
 
@@ -31,7 +31,7 @@ async def admit(
 
 
 async def _alive(conversations: Conversations, usage: Usage, user_id: str, load: Load, now: float) -> int:
-    """How many of these runs still run. Those of processes that died are let go of: nobody else will."""
+    """The number of these runs that still run. Release those whose process died: nothing else does."""
     holding = await conversations.running(user_id, now)
     dead = [run for run, began in load.running.items() if run not in holding and now - began > LEASE_SECONDS]
     if dead:

@@ -1,4 +1,4 @@
-"""The OpenAPI document as a page that needs nothing from elsewhere."""
+"""The OpenAPI document as a self-contained HTML page."""
 
 import re
 from html import escape
@@ -23,7 +23,7 @@ pre{background:#eef1f5;padding:1rem;overflow:auto;border-radius:8px}
 
 
 def render(document: dict[str, Any]) -> str:
-    """HTML of an OpenAPI document: its operations, each with its parameters and what its body may be."""
+    """HTML of an OpenAPI document: its operations with their parameters and bodies."""
     operations = "".join(
         _operation(method, path, operation)
         for path, methods in document["paths"].items()

@@ -1,4 +1,4 @@
-"""Approvals in a turn: what its user decided with it, and what the model is told of decisions, once."""
+"""Approvals in a turn: decisions that the user posted with it, and outcomes that the model is told, once each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from pydantic_ai.framing import wrap
 from pydantic_ai.messages import CapabilityEvent
 
 from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.approvals.messages import news_of
+from qwestly_agent.approvals.messages import outcome_line
 from qwestly_agent.approvals.settle import SettleServices, settle
 from qwestly_agent.base.errors import Changed, NotFound
 from qwestly_agent.chat.draft_view import DraftView
-from qwestly_agent.chat.request import Decided
+from qwestly_agent.chat.request import PostedDecision
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text.clean import quoted
@@ -20,36 +20,37 @@ from qwestly_agent.text.prompt_tags import APPROVAL_NEWS
 
 @dataclass(frozen=True)
 class Settled:
-    """A decision of this turn, with the record after it."""
+    """A decision posted with this turn, and the record after it."""
 
-    decided: Decided
+    decided: PostedDecision
     approval: Approval
 
 
 @dataclass(frozen=True)
-class Approvals:
-    """Of a turn."""
+class TurnApprovals:
+    """Approvals and failed drafts that concern a turn."""
 
     settled: tuple[Settled, ...]
     news: Sequence[Approval]
-    """What its model is told."""
+    """Outcomes that the model is told."""
     failed: Sequence[Draft] = ()
-    """What was drafted beside the conversation and failed: its user and its model are told."""
+    """Failed drafts that user and model are told of."""
 
 
 async def settle_all(
     services: SettleServices,
     user_id: str,
     conversation_id: str,
-    decisions: Sequence[Decided],
+    decisions: Sequence[PostedDecision],
     *,
     ours_alone: bool,
     where: str,
 ) -> tuple[Settled, ...]:
-    """Those of these decisions that are about records of this conversation.
+    """Settle those of these decisions that are about records of this conversation.
 
-    `ours_alone`: one that is about no such record is an error, where the client cannot have it from an old message.
-    Raises `NotFound`, `Braked`, `Changed` and `Invalid`; what was decided before stays decided.
+    With `ours_alone`, a decision about any other record is an error; otherwise it is skipped, as a client may repeat it
+    from an old message. Raises `NotFound`, `Braked`, `Changed` and `Invalid`; earlier decisions in the list stay
+    decided.
     """
     settled: list[Settled] = []
     for decided in decisions:
@@ -77,8 +78,8 @@ class DraftFailed(CapabilityEvent, namespace="qwestly"):
     draft: DraftView
 
 
-def note_of(approvals: Approvals) -> str:
-    lines = [news_of(each) for each in approvals.news]
+def note_of(approvals: TurnApprovals) -> str:
+    lines = [outcome_line(each) for each in approvals.news]
     lines += [
         f"The {each.kind} that was being drafted ({each.id}) failed: “{each.label}”." for each in approvals.failed
     ]
@@ -86,6 +87,6 @@ def note_of(approvals: Approvals) -> str:
 
 
 def nothing_new(settled: Sequence[Settled]) -> Changed:
-    """Where all that a client decided was decided, and told, before."""
+    """The error for decisions that were all made, and told to the model, before."""
     outcomes = " ".join(filter(None, (each.approval.outcome for each in settled)))
     return Changed(f"That was answered already. {outcomes}".strip())

@@ -1,4 +1,4 @@
-"""Who is speaking: the candidate app's token, verified. A `user_id` comes from here and from nowhere else."""
+"""Verification of the candidate app's token: the only source of a `user_id`."""
 
 import re
 
@@ -11,14 +11,14 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import EVERYBODY
 
 OUR_ISSUER = "qwestly-agent"
-"""Issues our own tokens towards the candidate app; never accepted here, even where the secrets were mixed up."""
+"""Issuer of our own tokens for the candidate app; never accepted here, even if both secrets are the same."""
 LONGEST_LIFE_SECONDS = 15 * 60
 CLOCK_SKEW_SECONDS = 30
-"""How far the candidate app's clock may run ahead of ours."""
+"""How far the candidate app's clock may be ahead of ours."""
 LONGEST_TOKEN_CHARACTERS = 4096
 
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+", re.ASCII)
-"""Without the padding that PyJWT takes and RFC 7515 (2) does not: one token has one form."""
+"""Without base64 padding, which PyJWT accepts and RFC 7515 (section 2) forbids: a token has only one form."""
 
 
 class _Claims(BaseModel):
@@ -31,7 +31,7 @@ class _Claims(BaseModel):
 
 
 def verify_token(token: str, settings: Settings, clock: Clock) -> str:
-    """The `user_id` of an HS256 token that expires within 15 minutes; raises `Unauthorized` for everything else."""
+    """The `user_id` of an HS256 token that expires within 15 minutes. Raises `Unauthorized` for any other token."""
     if len(token) <= LONGEST_TOKEN_CHARACTERS and _COMPACT.fullmatch(token):
         for secret in settings.shared_secrets:
             try:
@@ -54,7 +54,7 @@ def _decode(token: str, secret: str, settings: Settings) -> dict[str, object]:
         options={
             "require": ["exp", "user_id", *(["aud"] if audience else []), *(["iss"] if issuer else [])],
             "verify_aud": audience is not None,
-            # The library asks the system's clock; ours is an argument, so `_user_id` compares the times.
+            # The library uses the system clock; ours is an argument, so `_user_id` compares the times.
             "verify_exp": False,
             "verify_nbf": False,
             "verify_iat": False,

@@ -1,7 +1,7 @@
-"""The first-turn context: who the user is and what matters to them, kept on the conversation byte for byte.
+"""The first-turn context: the user's profile and most salient memories, stored on the conversation byte for byte.
 
-It stands in the instructions, before everything that was said, so any change of it makes the provider read the whole
-prompt anew at fifty times the price. It is therefore made once, and again only where it would be wrong or a day old.
+It is part of the instructions, before all messages, so any change of it invalidates the provider's prompt cache and
+makes the prompt fifty times as expensive. It is therefore made once, and again only if it is wrong or a day old.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ from qwestly_agent.text.prompt_tags import MEMORIES, PROFILE
 
 OLDEST_SECONDS = 86_400
 SETTLED_SECONDS = 10.0
-"""After something was withdrawn; by then whoever makes a context does not read it any more."""
+"""Time after a memory was withdrawn, by which no new context can contain it."""
 LONGEST_FIELD_CHARACTERS = 2_000
 
 
@@ -28,10 +28,10 @@ MAY: Mapping[Level, str] = {
     "L2": "You may look things up and draft. Whatever changes data or is seen by others goes to the user's queue.",
     "L3": "You may look things up, draft and change the user's data. What others see waits for the user's yes.",
 }
-"""What the model is told of its level. It decides nothing: the gate does."""
+"""Tells the model its autonomy level. Only the gate enforces it."""
 
 
-class Context(BaseModel):
+class FirstTurnContext(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     profile: str
@@ -41,35 +41,35 @@ class Context(BaseModel):
     made_at: float
     """Seconds since the epoch."""
     memory_ids: tuple[str, ...]
-    """Of the memories in it."""
+    """Ids of the memories in it."""
 
     @property
     def text(self) -> str:
         return f"{self.profile}\n\n{self.memories}\n\n{MAY[self.level]}"
 
-    def still_holds(self, fresh: "Context", last_withdrawn: float | None) -> bool:
-        """Whether this one can go on, given what a context made now would say.
+    def still_holds(self, fresh: "FirstTurnContext", last_withdrawn: float | None) -> bool:
+        """True if this context can still be used instead of `fresh`, one made now.
 
-        Memories that were added or strengthened since can wait until tomorrow; one that was withdrawn cannot.
+        Memories added or reinforced since can wait until tomorrow; a withdrawn memory cannot.
         """
         return (
             self.prompt_version == fresh.prompt_version
             and self.level == fresh.level
             and self.profile == fresh.profile
             and fresh.made_at - self.made_at < OLDEST_SECONDS
-            # One that was read while something was withdrawn may hold it, and clocks differ.
+            # A context made while a memory was being withdrawn may contain it, and clocks differ.
             and (last_withdrawn is None or last_withdrawn < self.made_at - SETTLED_SECONDS)
         )
 
 
 def make_context(
     profile: dict[str, Any], memories: Sequence[Memory], level: Level, prompt_version: str, now: float
-) -> Context:
-    """From the profile's summary and the most salient memories, best first."""
+) -> FirstTurnContext:
+    """`profile` is the profile's summary; `memories` are the most salient, best first."""
     fields = [f"{name}: {_plain(value)[:LONGEST_FIELD_CHARACTERS]}" for name, value in profile.items()]
     about = "\n".join(fields) or "No profile yet."
     remembered = "\n".join(_line(memory) for memory in memories) or "Nothing is remembered yet."
-    return Context(
+    return FirstTurnContext(
         profile=wrap(PROFILE, quoted(about)),
         memories=wrap(MEMORIES, quoted(remembered)),
         level=level,

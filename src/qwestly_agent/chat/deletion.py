@@ -1,4 +1,4 @@
-"""The end of a conversation, for good."""
+"""Permanent deletion of a conversation."""
 
 from typing import Protocol
 
@@ -10,11 +10,11 @@ class DeletionServices(EndServices, HasConversations, HasExtractions, HasToolCal
 
 
 async def delete(services: DeletionServices, user_id: str, conversation_id: str) -> None:
-    """With its messages and the audit of its calls. What was decided, and what is drafted, belongs to no conversation
-    from now on. Raises `NotFound`.
+    """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals and its
+    drafts. Raises `NotFound`.
 
-    The conversation goes first: a turn under way then sees that it is gone, and takes back what it asks. The rest is
-    done also where there is no conversation any more, so that a second try ends what the first one left.
+    The conversation is deleted first: a turn that runs then sees that it is gone, and withdraws its approvals. The
+    other steps run even if the conversation is gone already, so that a retry completes them.
     """
     try:
         await services.conversations.delete(user_id, conversation_id)

@@ -1,4 +1,4 @@
-"""A draft as the API shows it: what it is, how far it is, why it failed, and what it says."""
+"""A draft in the API: kind, progress, failure and text."""
 
 from pydantic import BaseModel
 
@@ -12,11 +12,11 @@ class DraftView(BaseModel):
     style: str
     status: DraftStatus
     label: str
-    """What people read of it, as "Drafting 3 of 6 sections"; of one that failed, why."""
+    """Progress for the user, such as "Drafting 3 of 6 sections"; the reason if it failed."""
     conversation_id: str | None
     approval_id: str | None
     flagged: bool
-    """Whether it rests on something that its user had forgotten since."""
+    """True if it rests on something that the user had forgotten since."""
 
 
 def view_of(draft: Draft) -> DraftView:
@@ -25,7 +25,7 @@ def view_of(draft: Draft) -> DraftView:
 
 class DraftDetail(DraftView):
     content: DraftText | None
-    """Null where there is no text, or not yet."""
+    """Null if there is no text, or not yet."""
 
 
 def detail_of(draft: Draft) -> DraftDetail:

@@ -1,4 +1,4 @@
-"""How a turn begins: one round trip that claims the conversation and brings all that the prompt needs."""
+"""Prepare a turn: in one round trip, claim the conversation and read all that the prompt needs."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -28,15 +28,15 @@ from qwestly_agent.base.errors import (
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.admission import admit
-from qwestly_agent.chat.approval_updates import Approvals, nothing_new, settle_all
-from qwestly_agent.chat.context import Context, make_context
+from qwestly_agent.chat.approval_updates import TurnApprovals, nothing_new, settle_all
+from qwestly_agent.chat.context import FirstTurnContext, make_context
 from qwestly_agent.chat.request import TurnRequest
 from qwestly_agent.chat.run import LAST_TRY_SECONDS, Turn, TurnServices
 from qwestly_agent.chat.window import READ_LIMIT
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.memory import Found, Memory
 from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
-from qwestly_agent.stores.conversations import Claim, Conversations, Message, NewTurn
+from qwestly_agent.stores.conversations import ClaimedConversation, Conversations, Message, NewTurn
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.usage import Load, Usage
@@ -45,8 +45,8 @@ MOST_DRAFTS_TOLD = 5
 
 
 @dataclass(frozen=True)
-class _Said:
-    """The newest messages, and the turn of the posted message id where it was posted before."""
+class _Messages:
+    """The newest messages, and the earlier turn of the posted message id if there is one."""
 
     recent: list[Message]
     exchange: list[Message]
@@ -54,24 +54,24 @@ class _Said:
 
 @dataclass(frozen=True)
 class _Known:
-    """What a context made now would be made of."""
+    """Data for a context made now."""
 
     profile: dict[str, Any]
     memories: list[Memory]
-    """The most salient, and one more where there are more."""
+    """The most salient ones, plus one if there are more."""
     by_words: list[Found] | None
-    """The best for the first message; None where the conversation is probably not new."""
+    """The best for the first message; None if the conversation is probably not new."""
     last_withdrawn: float | None
     level: Level
     news: list[Approval]
-    """Of approvals, what the model was not told."""
+    """Approvals whose outcome the model was not told yet."""
     failed: list[Draft]
-    """Of drafts, those that failed, which it was not told either."""
+    """Failed drafts that the model was not told of yet."""
 
 
 async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
-    """Raises what a client must hear before the first byte: `ConversationBusy`, `NotFound`, `Changed`, `Invalid`,
-    `TooManyTurns`, `OverBudget`, `Braked`. `where` is what the audit of decisions shall know of their origin."""
+    """Raises errors that need an HTTP status, before the first byte: `ConversationBusy`, `NotFound`, `Changed`,
+    `Invalid`, `TooManyTurns`, `OverBudget`, `Braked`. `where` is the origin of decisions, for their audit."""
     turn = NewTurn(
         run_id=services.new_id(),
         message_id=request.message_id or f"msg_{services.new_id()}",
@@ -88,8 +88,8 @@ async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, 
     try:
         claim = await _claim(services.conversations, services.settings, user_id, conversation_id, turn, request)
     except BaseException:
-        # Not cancelled: a read that waits for a server could leave the driver's lock behind, and a live one loses its
-        # connection. The driver's own timeout bounds them.
+        # Not cancelled: a cancelled read could leave the driver's lock held, or lose its connection. The driver's own
+        # timeout bounds the reads.
         await asyncio.gather(reading, return_exceptions=True)
         with pymongo.timeout(LAST_TRY_SECONDS):
             await _tried(services.logger, _leave(services.usage, user_id, turn, entering))
@@ -99,7 +99,7 @@ async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, 
         await admit(services.conversations, services.usage, services.settings, user_id, load, turn.started_at)
         read_at = turn.started_at
         approvals = replace(await _approvals(services, claim, request, known.news, where), failed=known.failed)
-        if approvals.settled:  # what was decided may have changed what was read beside it
+        if approvals.settled:  # the decisions may have changed what was read in parallel
             read_at = services.clock()
             said, known = await asyncio.gather(
                 _read_said(services.conversations, user_id, conversation_id, request),
@@ -110,7 +110,7 @@ async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, 
         await asyncio.gather(services.conversations.withdraw(claim), _leave(services.usage, user_id, turn, entering))
         raise
     except BaseException:
-        # The user's message stays in the claim, and the next turn finds it there.
+        # The user's message stays in the conversation, and the next turn recovers it.
         with pymongo.timeout(LAST_TRY_SECONDS):
             abandoning = services.conversations.abandon(claim)
             await _tried(services.logger, abandoning, _leave(services.usage, user_id, turn, entering))
@@ -124,7 +124,7 @@ async def _tried(logger: Logger, *what: Coroutine[Any, Any, None]) -> None:
 
 
 async def _leave(usage: Usage, user_id: str, turn: NewTurn, entering: asyncio.Future[Load]) -> None:
-    await asyncio.wait([entering])  # which could otherwise come after it, and stay
+    await asyncio.wait([entering])  # otherwise it could be written after the removal, and stay
     await usage.leave(user_id, turn.run_id, turn.started_at)
 
 
@@ -135,7 +135,7 @@ async def _claim(
     conversation_id: str,
     turn: NewTurn,
     request: TurnRequest,
-) -> Claim:
+) -> ClaimedConversation:
     design = settings.agent_design
     if request.likely_new:
         created = await conversations.create(user_id, conversation_id, turn, design)
@@ -143,20 +143,24 @@ async def _claim(
     try:
         return await conversations.claim(user_id, conversation_id, turn)
     except NotFound:
-        # Ids that the AI SDK mints create a conversation; a plain client only knows those that we gave it.
+        # The AI SDK creates conversation ids itself; a plain client only knows ids that we gave it.
         if request.protocol == "plain" or request.text is None:
             raise
         created = await conversations.create(user_id, conversation_id, turn, design)
-        if created is None:  # somebody else has, this very moment
+        if created is None:  # another turn created it at the same moment
             raise ConversationBusy(retry_after=1) from None
         return created
 
 
-async def _read_said(conversations: Conversations, user_id: str, conversation_id: str, request: TurnRequest) -> _Said:
+async def _read_said(
+    conversations: Conversations, user_id: str, conversation_id: str, request: TurnRequest
+) -> _Messages:
     recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
     if request.message_id is None:
-        return _Said(await recent, [])
-    return _Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
+        return _Messages(await recent, [])
+    return _Messages(
+        *await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id))
+    )
 
 
 async def _read_known(services: TurnServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:
@@ -185,11 +189,11 @@ async def _read_memories(
 
 
 async def _approvals(
-    services: TurnServices, claim: Claim, request: TurnRequest, news: list[Approval], where: str
-) -> Approvals:
-    """What the user decides with this turn, and what the model is told of decisions by it."""
+    services: TurnServices, claim: ClaimedConversation, request: TurnRequest, news: list[Approval], where: str
+) -> TurnApprovals:
+    """Settle the decisions posted with this turn, and collect the outcomes that the model is told."""
     if not request.decisions:
-        return Approvals((), news)
+        return TurnApprovals((), news)
     settled = await settle_all(
         services,
         claim.user_id,
@@ -201,17 +205,17 @@ async def _approvals(
     news = await services.approvals.news(claim.user_id, claim.conversation_id)
     if request.text is None and not news:
         raise nothing_new(settled)
-    return Approvals(settled, news)
+    return TurnApprovals(settled, news)
 
 
 async def _prepare(
     services: TurnServices,
-    claim: Claim,
+    claim: ClaimedConversation,
     request: TurnRequest,
-    said: _Said,
+    said: _Messages,
     known: _Known,
     load: Load,
-    approvals: Approvals,
+    approvals: TurnApprovals,
     read_at: float,
     deadline: float,
 ) -> Turn:
@@ -240,9 +244,10 @@ async def _prepare(
 
 
 async def _up_to_date(
-    conversations: Conversations, logger: Logger, claim: Claim, request: TurnRequest, said: _Said
-) -> tuple[Claim, _Said]:
-    """The reads ran beside the claim: read again where they saw a moment before it, or a killed turn left something."""
+    conversations: Conversations, logger: Logger, claim: ClaimedConversation, request: TurnRequest, said: _Messages
+) -> tuple[ClaimedConversation, _Messages]:
+    """Read again if the reads, which ran in parallel to the claim, saw an older state, or if a killed turn was
+    recovered."""
     last_seq = claim.last_seq
     if claim.abandoned:
         logger.warning(
@@ -256,8 +261,8 @@ async def _up_to_date(
     return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
 
 
-def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
-    """The turn that answered this message before, or tried to; empty for a new message."""
+def _earlier(request: TurnRequest, said: _Messages) -> list[Message]:
+    """The earlier turn with this message, answered or not; empty for a new message."""
     last = [message for message in said.recent if message.run_id == said.recent[-1].run_id]
     if request.text is None and not request.regenerate:
         return []
@@ -266,13 +271,13 @@ def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
             raise Changed("Only the last message can be written anew.")
         return said.exchange
     if request.text is not None and not said.exchange:
-        return []  # it never reached us
+        return []  # we never received it
     if not last:
         raise Invalid("There is no answer to make again.")
     if any(message.withheld for message in last if message.role == "user"):
         raise Changed("This tells something that you had forgotten. Please write it anew.")
     named = {name for message in last for name in (message.id, message.continues)}
-    # An answer that goes on after a decision is one message to the client, and named by what its user wrote.
+    # An answer continued after a decision is one message to the client, which names it by the user's message.
     asked = said.exchange == last or any(message.id in named for message in said.exchange)
     if (said.exchange and not asked) or (request.regenerates or last[0].id) not in named:
         raise Changed("Only the last answer can be made again.")
@@ -280,25 +285,27 @@ def _earlier(request: TurnRequest, said: _Said) -> list[Message]:
 
 
 def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
-    """What the same message was answered already."""
+    """The complete answer to this message, if it was answered before."""
     if not earlier or request.regenerate or request.text != earlier[0].content:
         return None
     return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
 
 
-async def _context(services: TurnServices, claim: Claim, design: Design, known: _Known, message: str) -> Context:
-    def made(memories: list[Memory]) -> Context:
+async def _context(
+    services: TurnServices, claim: ClaimedConversation, design: Design, known: _Known, message: str
+) -> FirstTurnContext:
+    def made(memories: list[Memory]) -> FirstTurnContext:
         return make_context(known.profile, memories, known.level, design.prompt_version, claim.turn.started_at)
 
-    # None yet, or one of an earlier version, is not valid.
+    # Invalid if there is none yet, or if it is from an earlier version.
     with suppress(ValidationError):
-        kept = Context.model_validate(claim.context)
+        kept = FirstTurnContext.model_validate(claim.context)
         if kept.still_holds(made(known.memories), known.last_withdrawn):
             return kept
     return made(await first_memories(services, claim.user_id, message, known.memories, known.by_words))
 
 
-def _design_of(claim: Claim) -> Design:
+def _design_of(claim: ClaimedConversation) -> Design:
     try:
         return find_design(claim.design)
     except InvalidSettings as error:

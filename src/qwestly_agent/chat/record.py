@@ -1,4 +1,4 @@
-"""What is kept of a turn: what was said, the steps, what it cost, and what made it."""
+"""The record of a turn: its messages, steps, cost, and the model and prompt that made it."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -28,23 +28,23 @@ from qwestly_agent.stores.tool_calls import ToolCallEntry
 from qwestly_agent.text.clean import masked, visible, well_formed
 
 AUDITED_CHARACTERS = 4_000
-"""Of a call's arguments and of its result: enough to see what was asked and answered."""
+"""Limit of the arguments and of the result of a tool call in the audit."""
 
 
 @dataclass
 class Record:
-    """Filled while the events of a run pass by, so that it is right at whatever point the run breaks off."""
+    """Filled from the run's events as they pass, so that it is correct wherever the run breaks off."""
 
     started_at: float
     texts: list[str] = field(default_factory=list)
-    """One entry a text part: an answer may speak, look something up and speak on."""
+    """One entry per text part: an answer may have text before and after a tool call."""
     calls: Calls = field(default_factory=Calls)
     first_text_at: float | None = None
     status: Status = "complete"
     error: AgentError | None = None
     messages: Sequence[ModelMessage] = ()
     estimated: bool = False
-    """Whether tokens and cost are partly ours to guess."""
+    """True if tokens and cost are partly estimated."""
 
     @property
     def content(self) -> str:
@@ -67,13 +67,13 @@ class Record:
         return [_entry(call) for call in self.calls.made.values()]
 
     def keep(self, messages: Sequence[ModelMessage], prompt_characters: Callable[[], int]) -> None:
-        """The run's messages; an answer that broke off before its provider counted it is estimated."""
+        """Store the run's messages; estimate the usage of an answer that broke off before the provider reported it."""
         messages = self._answered(messages)
         self.estimated = any(_is_uncounted(message) for message in messages)
         self.messages = [_counted(message, prompt_characters()) for message in messages] if self.estimated else messages
 
     def _answered(self, messages: Sequence[ModelMessage]) -> Sequence[ModelMessage]:
-        """With what the next prompt says of the calls that wait for their user: a call needs an answer in it."""
+        """Add results for the calls that wait for approval: in the next prompt, each call needs a result."""
         waits = [call for call in self.calls.made.values() if call.outcome == "waiting"]
         returned = {
             part.tool_call_id
@@ -89,7 +89,7 @@ class Record:
         return [*messages, ModelRequest(parts=parts)] if parts else messages
 
     def tokens(self) -> dict[str, int]:
-        """Of all of the run's model calls."""
+        """Sums over the run's model calls."""
         usages = [response.usage for response in self._responses()]
         return {
             "input_tokens": sum(usage.input_tokens for usage in usages),
@@ -98,7 +98,7 @@ class Record:
         }
 
     def usage(self) -> dict[str, Any]:
-        """Tokens and cost in US dollars, as of when the turn began; no cost where one of the models has no price."""
+        """Tokens, and cost in US dollars at prices of the turn's start; no cost if one of the models has no price."""
         prices = [
             price_of(response.model_id, response.model_name, response.usage, self.started_at)
             for response in self._responses()
@@ -107,7 +107,7 @@ class Record:
         return {**self.tokens(), "cost_usd": cost}
 
     def ceiling_usd(self) -> float:
-        """What it counts towards the ceilings."""
+        """The cost that counts towards the ceilings."""
         return float(
             sum(
                 ceiling_price_of(response.model_id, response.model_name, response.usage, self.started_at)
@@ -129,13 +129,13 @@ class Record:
         }
 
     def model_messages(self) -> str:
-        """Without the user's own message, which stands in a document of its own, and without the instructions, which
-        the next prompt brings itself."""
+        """JSON of the messages, without the user's message, which has a document of its own, and without the
+        instructions, which each prompt adds."""
         kept = [_without_instructions(message) for message in self.messages[1:]]
         return ModelMessagesTypeAdapter.dump_json(kept).decode()
 
     def words_alone(self) -> str:
-        """In place of `model_messages`, where those cannot be written down."""
+        """Replaces `model_messages` if those cannot be serialized."""
         return ModelMessagesTypeAdapter.dump_json([spoken(self.content)]).decode()
 
     def _responses(self) -> list[ModelResponse]:
@@ -159,7 +159,7 @@ def step_of(call: Call) -> Step:
         effect=call.contract.effect if call.contract else None,
         outside=call.is_outside,
         users_own=call.is_users_own,
-        arguments=_written(call.arguments),
+        arguments=_json_start(call.arguments),
         ok=None if call.outcome in ("running", "waiting", "cancelled") else call.outcome == "succeeded",
         problem=call.problem,
         ms=call.milliseconds,
@@ -173,22 +173,22 @@ def _entry(call: Call) -> ToolCallEntry:
         tool=well_formed(call.tool)[:AUDITED_CHARACTERS],
         effect=call.contract.effect if call.contract else None,
         outcome=call.outcome,
-        arguments=_written(call.arguments, masked),
-        result=_written(call.result, masked) if call.outcome in ("succeeded", "waiting") else None,
+        arguments=_json_start(call.arguments, masked),
+        result=_json_start(call.result, masked) if call.outcome in ("succeeded", "waiting") else None,
         error=masked(call.problem) if call.problem else None,
         ms=call.milliseconds,
         at=call.started_at,
     )
 
 
-def _written(value: Any, mask: Callable[[str], str] = str) -> str:
-    """The beginning of a value's JSON; text that a model wrote in place of an object stays what it is."""
+def _json_start(value: Any, mask: Callable[[str], str] = str) -> str:
+    """The beginning of a value's JSON; a string (invalid arguments of a model) stays as it is."""
     text = mask(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))
     return well_formed(visible(text[:AUDITED_CHARACTERS])) + ("…" if len(text) > AUDITED_CHARACTERS else "")
 
 
 def spoken(words: str) -> ModelResponse:
-    """An answer that is only its words."""
+    """An answer that is only text."""
     return ModelResponse(parts=[TextPart(words)])
 
 

@@ -1,4 +1,4 @@
-"""What an answer remembered at once, as the chat shows it beside the answer, with how long it can be undone."""
+"""Memories that an answer stored at once, as the chat shows them beside it, with the time until which undo works."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,9 +17,9 @@ class RememberedView(BaseModel):
     id: str
     content: str
     status: MemoryStatus
-    """`unchecked`: kept, and used once it could be checked."""
+    """`unchecked`: stored, and used once it could be checked."""
     undo_until: datetime | None
-    """Null where it cannot be undone."""
+    """Null if it cannot be undone."""
 
 
 def view_of(memory: Memory) -> RememberedView:
@@ -32,7 +32,7 @@ def view_of(memory: Memory) -> RememberedView:
 
 
 def ids_of(message: Message) -> list[str]:
-    """Of what this answer remembered or corrected."""
+    """Ids of the memories that this answer stored or corrected."""
     if not any(step.effect == "memory" and step.ok for step in message.steps):
         return []
     parts = [part for each in as_model_saw(message) for part in each.parts]
@@ -40,7 +40,7 @@ def ids_of(message: Message) -> list[str]:
     return [each for each in ids if each]
 
 
-def standing(message: Message, memories: Sequence[Memory]) -> list[Memory]:
-    """Of what this answer remembered, what was not replaced or taken back since."""
+def current_memories(message: Message, memories: Sequence[Memory]) -> list[Memory]:
+    """This answer's memories that were not replaced or undone since."""
     ids = ids_of(message)
     return [each for each in memories if each.id in ids and each.status in ("active", "unchecked")]

@@ -1,6 +1,6 @@
-"""What a client asks for, in either of the two languages that the body may speak.
+"""Parsing of a posted turn, in either of two protocols: plain, or the AI SDK's.
 
-Of a posted history only the newest message is read, for what the user wrote or decided: the conversation is ours.
+Of a posted history only the newest message is read, for the user's text and decisions: our stored conversation counts.
 """
 
 from dataclasses import dataclass
@@ -17,22 +17,23 @@ LONGEST_MESSAGE_CHARACTERS = 20_000
 MOST_DECISIONS = 20
 
 ClientId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_\-]{1,128}$")]
-"""An id that a client minted. No `.` or `$`, which mean something to the database, and no `:`, which separates keys."""
+"""An id created by a client. Without `.` and `$`, which MongoDB interprets, and `:`, which separates parts of our
+keys."""
 Protocol = Literal["ai_sdk", "plain"]
 
 
 @dataclass(frozen=True)
-class Decided:
+class PostedDecision:
     """A decision on an approval, as a client posts it."""
 
     approval_id: str
     verb: Verb
     args_digest: str | None = None
-    """None where the protocol cannot carry it: what a pending record asks never changes, so its id names it."""
+    """None if the protocol cannot carry it: a pending record's arguments never change, so its id is enough."""
     args: dict[str, Any] | None = None
     reason: str | None = None
     call_id: str | None = None
-    """Of the tool part that the client shows it at."""
+    """Id of the tool call at which the client shows it."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +41,18 @@ class TurnRequest:
     protocol: Protocol
     conversation_id: str | None
     text: str | None
-    """The newest user message; None where only decisions were posted, and where an answer is to be made again and the
-    client does not say to what."""
+    """The newest user message; None if only decisions were posted, or if an answer is to be regenerated and the client
+    does not name its message."""
     message_id: str | None
     likely_new: bool
-    """Whether the conversation is probably not there yet. A wrong guess costs a round trip, nothing else."""
+    """True if the conversation probably does not exist yet. A wrong guess only costs a round trip."""
     regenerate: bool = False
-    """Make the last answer again. A message that never reached us is answered for the first time."""
+    """Regenerate the last answer. A message that we never received is answered for the first time."""
     regenerates: str | None = None
-    """The answer that is to be made again, where the client names it."""
-    decisions: tuple[Decided, ...] = ()
+    """Id of the answer to regenerate, if the client names it."""
+    decisions: tuple[PostedDecision, ...] = ()
     continues: str | None = None
-    """The answer that the client goes on building."""
+    """Id of the answer that the client goes on building."""
 
 
 class _Decision(Decision):
@@ -103,9 +104,9 @@ class _AISDK(BaseModel):
 
 _FORMS = [form.model_json_schema(ref_template="#/components/schemas/{model}") for form in (_Plain, _AISDK)]
 POSTED_DEFINITIONS = {name: schema for form in _FORMS for name, schema in form.pop("$defs", {}).items()}
-"""Components of the OpenAPI document, which `POSTED_SCHEMA` refers to."""
+"""Components of the OpenAPI document that `POSTED_SCHEMA` refers to."""
 POSTED_SCHEMA = {"requestBody": {"required": True, "content": {"application/json": {"schema": {"anyOf": _FORMS}}}}}
-"""For the OpenAPI document: the body is read by `parse_turn`, in either form."""
+"""The body's schema in the OpenAPI document; `parse_turn` reads it, not FastAPI."""
 
 
 def parse_turn(body: bytes) -> TurnRequest:
@@ -118,7 +119,7 @@ def parse_turn(body: bytes) -> TurnRequest:
 
 
 def parse_json(body: bytes) -> dict[str, Any]:
-    """Raises `Invalid` for what is not a JSON object."""
+    """Raises `Invalid` if the body is not a JSON object."""
     try:
         posted = from_json(body)
     except ValueError:
@@ -141,7 +142,7 @@ def _parse_plain(posted: dict[str, Any]) -> TurnRequest:
         message_id=plain.message_id,
         likely_new=plain.conversation_id is None,
         decisions=tuple(
-            Decided(each.approval_id, each.decision, each.args_digest, each.args, each.reason)
+            PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason)
             for each in plain.decisions
         ),
     )
@@ -169,13 +170,13 @@ def _parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
     )
 
 
-def _decisions_of(message: _UIMessage) -> tuple[Decided, ...]:
+def _decisions_of(message: _UIMessage) -> tuple[PostedDecision, ...]:
     parts = [part for part in message.parts if isinstance(part, dict) and part.get("state") == "approval-responded"]
     if len(parts) > MOST_DECISIONS:
         raise Invalid(f"So many decisions at once are not possible; at most {MOST_DECISIONS} are.")
     answered = [_AnsweredPart.model_validate(part) for part in parts]
     return tuple(
-        Decided(
+        PostedDecision(
             each.approval.id,
             "approve" if each.approval.approved else "reject",
             reason=each.approval.reason,

@@ -1,4 +1,4 @@
-"""A turn of a claimed conversation: run the agent, record what happened, let go."""
+"""A turn of a claimed conversation: run the agent, record the turn, release the conversation."""
 
 import asyncio
 from collections import Counter
@@ -22,13 +22,13 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, OverBudget, Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_turn
 from qwestly_agent.cards.start import Cards
-from qwestly_agent.chat.approval_updates import Approvals, DraftFailed, note_of
-from qwestly_agent.chat.context import Context
+from qwestly_agent.chat.approval_updates import DraftFailed, TurnApprovals, note_of
+from qwestly_agent.chat.context import FirstTurnContext
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.record import Record
-from qwestly_agent.chat.sanitize_events import shown, shown_message
+from qwestly_agent.chat.sanitize_events import sanitized, sanitized_message
 from qwestly_agent.chat.services import HasAgents, HasRunning
-from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE, Watched
+from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE, RunningTurn
 from qwestly_agent.chat.window import model_history, prompt_of, window_start
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.llm.query_vectors import QueryVectors
@@ -59,7 +59,7 @@ from qwestly_agent.services import (
     HasUsage,
     HasWorkflows,
 )
-from qwestly_agent.stores.conversations import Claim, Message, Problem, user_message
+from qwestly_agent.stores.conversations import ClaimedConversation, Message, Problem, user_message
 from qwestly_agent.stores.usage import Load
 from qwestly_agent.text.clean import is_pasted
 
@@ -98,32 +98,33 @@ TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask
 
 @dataclass
 class Turn:
-    """A claimed conversation with everything that its answer needs. `events` must be read to its end: it lets go."""
+    """A claimed conversation with everything that its answer needs. Read `events` to its end: that releases the
+    claim."""
 
     services: TurnServices
-    claim: Claim
+    claim: ClaimedConversation
     design: Design
     text: str
     message_id: str
-    """Of the user's message."""
+    """Id of the user's message."""
     history: list[Message]
-    """Without the turn that this one replaces."""
-    context: Context
+    """Messages without the turn that this one replaces."""
+    context: FirstTurnContext
     load: Load
-    """What else the user has asked of us."""
+    """The user's load before this turn."""
     level: Level
-    """How far its user lets the agent go."""
+    """The user's autonomy level."""
     deadline: float
-    """Seconds since the epoch at which the answer must be over."""
-    approvals: Approvals
+    """Time by which the answer must end, in seconds since the epoch."""
+    approvals: TurnApprovals
     read_at: float
-    """Seconds since the epoch. What is forgotten from then on may stand in the prompt."""
+    """When the prompt's data was read, in seconds since the epoch. What is forgotten later may be in the prompt."""
     continues: str | None = None
-    """The answer that the client goes on building."""
+    """Id of the answer that the client goes on building."""
     replaced: list[Message] = field(default_factory=list)
-    """The turn whose place this one takes."""
+    """Messages of the turn that this one replaces."""
     answered: Message | None = None
-    """What was answered before, where this message was answered already."""
+    """The earlier answer, if this message was answered already."""
 
     def __post_init__(self) -> None:
         started_at = self.claim.turn.started_at
@@ -146,7 +147,7 @@ class Turn:
         self.answer_run_id = self.answered.run_id if self.answered else self.run_id
         self.answer_id = f"msg_{self.answer_run_id}"
         earlier = self.replaced[0].note if self.replaced else ""
-        # What a turn that is made again had told stands nowhere else.
+        # The note of the replaced turn is stored nowhere else.
         self.note = "\n\n".join(filter(None, (earlier, note_of(self.approvals))))
 
     @property
@@ -154,9 +155,9 @@ class Turn:
         return self.claim.turn.run_id
 
     async def events(self) -> AsyncIterator[NativeEvent]:
-        """What happens, as it happens; all of it is recorded before the iterator ends.
+        """The events as they occur; the turn is recorded before the iterator ends.
 
-        Raises an `AgentError` when the turn failed and `RunCancelled` when its user stopped it.
+        Raises an `AgentError` if the turn failed, and `RunCancelled` if its user stopped it.
         """
         self.services.logger.thread_safe_append_keys(run_id=self.run_id, conversation_id=self.claim.conversation_id)
         if self.answered:
@@ -187,13 +188,14 @@ class Turn:
             raise RunCancelled("stopped by the user")
 
     def _untrusted_content_before(self) -> bool:
-        """Whether a document, a LinkedIn page or pasted text entered the prompt by this message or the turn before."""
+        """True if a document, a LinkedIn page or pasted text entered the prompt with this message or in the turn
+        before."""
         before = [message for message in self.history if message.run_id == self.history[-1].run_id]
         words = (self.text, *(message.content for message in before if message.role == "user"))
         return any(map(is_pasted, words)) or any(step.outside for message in before for step in message.steps)
 
     def _others_spoke(self) -> bool:
-        """Whether anything in the window holds more than what the user typed."""
+        """True if the window has any text that the user did not type."""
         window = [each for each in self.history if each.seq >= self._window_from() and not each.withheld]
         steps = (step for message in window for step in message.steps)
         words = (self.text, *(message.content for message in window if message.role == "user"))
@@ -232,15 +234,15 @@ class Turn:
             timeout=max(0.0, self.deadline - services.clock()),
         ) as run:
             try:
-                async for event in shown(run, services.settings.allowed_hosts, self.record.calls.made):
+                async for event in sanitized(run, services.settings.allowed_hosts, self.record.calls.made):
                     yield event
             finally:
                 with suppress(UserError):  # cancelled before it began
                     hosts = services.settings.allowed_hosts
-                    messages = [shown_message(message, hosts) for message in run.new_messages()]
+                    messages = [sanitized_message(message, hosts) for message in run.new_messages()]
                     self.record.keep(messages, self.budget.prompt_characters)
 
-    def _note_failure(self, error: Exception, watched: Watched) -> None:
+    def _note_failure(self, error: Exception, watched: RunningTurn) -> None:
         if isinstance(error, RunCancelled) and not isinstance(error, RunTimedOut):
             if watched.stopped:
                 self.record.status = "stopped"
@@ -251,13 +253,12 @@ class Turn:
         self.services.logger.warning(Event.TURN_FAILED, extra={"code": self.record.error.code, **cause_of(error)})
 
     async def _keep(self) -> None:
-        """Record the turn and what it cost, and let go of the conversation: last, for whoever erases its user waits for
-        that."""
+        """Record the turn and its cost, then release the conversation: last, because erasure waits for the release."""
         now = self.services.clock()
         receipt = self.record.receipt(design=self.design.name, prompt_version=self.design.prompt_version, ended_at=now)
         self.services.logger.info(Event.TURN_ENDED, extra={"status": self.record.status, **receipt})
         measure_turn(self.record.status, receipt, Counter(call.outcome for call in self.record.calls.made.values()))
-        # A database that has just failed is asked once more, but not for long: somebody waits for the error.
+        # After a database error try once more, but briefly: the user waits for the error.
         with _briefly(isinstance(self.record.error, Unavailable)):
             written = await asyncio.gather(self._account(now), self._audit())
             with _briefly(not all(written)):
@@ -272,12 +273,12 @@ class Turn:
             return await self._finish(self._messages(now, self.record.model_messages(), receipt), now)
         except PyMongoError:
             raise
-        except Exception as error:  # what a provider sent cannot be written down: the words can
+        except Exception as error:  # the provider's messages cannot be serialized: store the text only
             self.services.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
             return await self._finish(self._messages(now, self.record.words_alone(), {}), now)
 
     async def _account(self, now: float) -> bool:
-        """What it cost; false where that cannot be written. The answer does not fail by it."""
+        """Record the cost; False if that fails, which does not fail the answer."""
         spent = {**self.record.tokens(), "cost_usd": self.record.ceiling_usd()}
         try:
             await self.services.usage.settle(self.claim.user_id, self.run_id, spent, self.load, now)
@@ -287,7 +288,7 @@ class Turn:
         return True
 
     async def _audit(self) -> bool:
-        """Which tools were called; false where that cannot be written."""
+        """Record the tool calls; False if that fails."""
         services, claim = self.services, self.claim
         try:
             await services.tool_calls.add(claim.user_id, claim.conversation_id, self.run_id, self.record.audit())
@@ -297,7 +298,7 @@ class Turn:
         return True
 
     async def _forget_audit(self) -> None:
-        """Of a conversation that was deleted meanwhile nothing is kept."""
+        """Delete the audit of a conversation that was deleted meanwhile."""
         services, claim = self.services, self.claim
         try:
             if not await services.conversations.exists(claim.user_id, claim.conversation_id):
@@ -306,7 +307,7 @@ class Turn:
             services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
 
     async def _finish(self, messages: list[Message], now: float) -> bool:
-        # A second try that brought nothing leaves what the first had brought.
+        # A retry without content keeps the earlier answer.
         nothing_new = self.replaced and not self.record.content and self.record.status != "complete"
         kept = await self.services.conversations.finish(
             self.claim,
@@ -317,26 +318,26 @@ class Turn:
             now=now,
         )
         if kept and messages:
-            await self._withhold_forgotten()
+            await self._exclude_forgotten()
         if kept and not nothing_new:
-            # The note is in the conversation now, and so in every prompt that follows.
+            # The note is stored in the conversation now, and so is part of every later prompt.
             await asyncio.gather(
                 *(self.services.approvals.told(each) for each in self.approvals.news),
                 *(self.services.drafts.told(self.claim.user_id, each.id) for each in self.approvals.failed),
             )
         return kept
 
-    async def _withhold_forgotten(self) -> None:
-        """What its user had forgotten while it ran may stand in it: whoever forgot could not find it here yet."""
+    async def _exclude_forgotten(self) -> None:
+        """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
         if await self.services.memories.forgotten_since(self.claim.user_id, self.read_at):
             await asyncio.gather(
-                self.services.conversations.withhold_run(self.claim.user_id, self.run_id),
+                self.services.conversations.exclude_run_from_prompts(self.claim.user_id, self.run_id),
                 self.services.conversations.drop_contexts(self.claim.user_id),
                 self.services.tool_calls.empty(self.claim.user_id, (), lambda _: False, self.run_id),
             )
 
     def _changes(self) -> dict[str, Any]:
-        """Of the conversation, for the turns that follow."""
+        """Fields of the conversation for the following turns."""
         context = self.context.model_dump(mode="json")
         return {
             **({"context": context} if context != self.claim.context else {}),
@@ -366,7 +367,7 @@ class Turn:
         return [user_message(said, seq, "complete").model_copy(update=asked), answer]
 
     def _saw(self) -> tuple[str, ...]:
-        """Also what the answers in its window had seen: it may say again what they said."""
+        """Ids that this answer saw, including those of the answers in its window, which it may repeat."""
         window = [each for each in self.history if each.seq >= self._window_from() and not each.withheld]
         calls = self.record.calls.made.values()
         saw = (self.context.memory_ids, *(each.saw for each in window), *(sorted(each.saw) for each in calls))

@@ -1,5 +1,5 @@
-"""A run's events as a client may be shown them: no link or image leads out of the allowed hosts, and nothing is in them
-that a person cannot see. What is kept of the run is put the same way, so that a conversation reads again as it was."""
+"""Sanitize a run's events for the client: remove links and images to hosts that are not allowed, and invisible
+characters. The stored messages are sanitized in the same way, so that a conversation reads later as it was shown."""
 
 from collections.abc import AsyncIterator, Collection
 from dataclasses import replace
@@ -26,16 +26,16 @@ from qwestly_agent.text.clean import visible, visible_data, well_formed
 from qwestly_agent.text.sanitize import SafeText, safe_text
 
 
-async def shown(
+async def sanitized(
     events: AsyncIterator[NativeEvent], hosts: Collection[str], made: Collection[str]
 ) -> AsyncIterator[NativeEvent]:
-    """`made` are the ids of the calls that the run has made so far; it grows while the events come.
+    """`made` are the ids of the run's tool calls so far; it grows while events arrive.
 
-    What is held back of a part, because it could become a link, follows at the part's end, or where the run breaks off.
+    Text that could become a link is held back until the end of its part, or until the run breaks off.
     """
     held: dict[int, tuple[TextPart | ThinkingPart, SafeText]] = {}
     calling: dict[int, str] = {}
-    """The ids of the calls in the answer that comes in, as the run will give them once it is there."""
+    """Ids of the calls in the current response, by part, as the run will number them."""
     try:
         async for event in events:
             match event:
@@ -52,7 +52,7 @@ async def shown(
                     yield replace(event, part=replace(part, content=_safe(part.content, hosts)))
                 case PartStartEvent(index=index, part=ToolCallPart() as part):
                     if index in calling or set(calling.values()) & set(made):
-                        calling.clear()  # another answer
+                        calling.clear()  # a new response begins
                     taken = {*made, *calling.values()}
                     calling[index] = id_of(part.tool_call_id, taken, len(made) + len(calling) + 1)
                     yield replace(event, part=replace(_call(part), tool_call_id=calling[index]))
@@ -71,11 +71,11 @@ async def shown(
         raise
 
 
-def shown_message(message: ModelMessage, hosts: Collection[str]) -> ModelMessage:
+def sanitized_message(message: ModelMessage, hosts: Collection[str]) -> ModelMessage:
     if not isinstance(message, ModelResponse):
         return message
     parts = [_part(part, hosts) for part in message.parts]
-    # The attempts that failed before it stay out: they would keep the conversation with the fallback's model for good.
+    # Without failed attempts: with them, the conversation would stay with the fallback model for good.
     return replace(message, parts=parts, failed_attempts=None)
 
 

@@ -1,4 +1,4 @@
-"""What the chat's handler holds: every store and client, the models, the agents, and the turns that run."""
+"""The services of the chat's handler: stores, clients, models, agents, and the registry of running turns."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -21,7 +21,7 @@ class HasRunning(Protocol):
 @dataclass(frozen=True)
 class ChatServices(ModelServices):
     agents: dict[str, ChatAgent]
-    """By the name of their design."""
+    """By the name of the design."""
     running: TurnRegistry
 
     async def close(self) -> None:

@@ -1,6 +1,6 @@
-"""The wire: a turn's events in the language that the client speaks.
+"""Encode a turn's events in the client's protocol.
 
-The turn runs in a task of its own and the response reads from a queue, so a closed connection stops nothing.
+The turn runs in a task of its own and the response reads from a queue, so a closed connection does not stop the turn.
 """
 
 import asyncio
@@ -51,7 +51,7 @@ from qwestly_agent.text.clean import well_formed
 
 SDK_VERSION = 6
 KEEP_ALIVE_SECONDS = 10.0
-"""Below the 15 s that we promise, and far below the 30 s after which a CDN gives a silent stream up."""
+"""Below the 15 s that we promise, and far below the 30 s after which a CDN closes a silent stream."""
 
 _HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
 
@@ -61,11 +61,11 @@ def headers_of(protocol: Protocol) -> dict[str, str]:
 
 
 _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"}
-"""Line ends to some readers of lines, though not of server-sent events; inside JSON they may as well be escapes."""
+"""Some line readers split at these characters, although server-sent events do not; in JSON we can escape them."""
 
 
 def start_stream(turn: Turn, protocol: Protocol, keep_alive_seconds: float) -> AsyncIterator[str]:
-    """Start the turn. What comes back is what the response sends until the turn is over."""
+    """Start the turn and return the chunks of the response, until the turn is over."""
     queue: asyncio.Queue[str | None] = asyncio.Queue()
     turn.services.running.start(_pump(turn, protocol, queue))
     return _drain(queue, keep_alive_seconds)
@@ -76,7 +76,7 @@ async def _pump(turn: Turn, protocol: Protocol, queue: asyncio.Queue[str | None]
         async for event in encode_ai_sdk(turn) if protocol == "ai_sdk" else encode_plain(turn):
             queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
     except Exception as error:
-        # What cannot be encoded: no reader may be left without an end.
+        # An event cannot be encoded: the client must still get an end.
         turn.services.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
         queue.put_nowait(_ai_sdk_error(Internal()) if protocol == "ai_sdk" else _plain_error(Internal()))
     finally:
@@ -114,7 +114,7 @@ async def encode_plain(turn: Turn) -> AsyncIterator[str]:
 def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, Any]]]:
     match event:
         case PartStartEvent(part=TextPart(content=text)):
-            # Where an answer goes on after a look-up, a paragraph begins, as in `done`.
+            # Text after a tool call begins a new paragraph, as in `done`.
             spoken = any(turn.record.texts[:-1])
             return [("text_delta", {"content": ("\n\n" if spoken else "") + text})] if text or spoken else []
         case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
@@ -153,7 +153,7 @@ def _sse(name: str, data: dict[str, Any]) -> str:
 
 @dataclass
 class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
-    """The library's stream with our ending: one terminal chunk, and our sentence in place of the provider's words."""
+    """The library's stream with one terminal chunk, and our error message in place of the provider's."""
 
     async def on_error(self, error: Exception) -> AsyncIterator[BaseChunk]:
         async for chunk in super().on_error(error):
@@ -198,7 +198,7 @@ def _approval(approval: ApprovalView) -> DataChunk:
 
 
 class _ToolApprovalResponseChunk(BaseChunk):
-    """The library has none."""
+    """Missing in the library."""
 
     type: Literal["tool-approval-response"] = "tool-approval-response"
     approval_id: str
@@ -206,9 +206,9 @@ class _ToolApprovalResponseChunk(BaseChunk):
 
 
 def _answer_at(call_id: str, approval: ApprovalView, said_yes: bool) -> Iterator[BaseChunk]:
-    """The end of the tool's part that waited, in the message that the client goes on building."""
+    """Complete the waiting tool part in the message that the client goes on building."""
     denied = approval.status == "rejected"
-    if said_yes == denied:  # it was decided otherwise before, elsewhere: a client refuses a part that says both
+    if said_yes == denied:  # decided otherwise elsewhere before: a client rejects a part with both
         yield _ToolApprovalResponseChunk(approval_id=approval.approval_id, approved=not denied)
     if denied:
         yield ToolOutputDeniedChunk(tool_call_id=call_id)

@@ -1,6 +1,6 @@
-"""The turns that run in this process: kept alive, and stopped when somebody asks.
+"""The turns that run in this process: renew their leases, and stop them when signaled.
 
-One task serves all of them. It lives while any turn runs, so that an idle container asks nothing.
+One watcher task serves all turns. It lives while any turn runs, so that an idle container sends no queries.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Braked, ConversationBusy, DataGone, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.conversations import LEASE_SECONDS, Claim, Conversations
+from qwestly_agent.stores.conversations import LEASE_SECONDS, ClaimedConversation, Conversations
 from qwestly_agent.stores.signals import Signals
 
 POLL_SECONDS = 0.3
@@ -27,10 +27,10 @@ WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
 
 
 @dataclass
-class Watched:
-    """A running turn. Why it was cancelled tells how it ends: by its user (no error), or with an error."""
+class RunningTurn:
+    """A running turn. After a cancellation, `error` is None if its user stopped it."""
 
-    claim: Claim
+    claim: ClaimedConversation
     cancel: Callable[[], None]
     stopped: bool = False
     error: AgentError | None = None
@@ -50,31 +50,32 @@ class TurnRegistry:
     conversations: Conversations
     clock: Clock
     logger: Logger
-    _turns: dict[str, Watched] = field(default_factory=dict)
+    _turns: dict[str, RunningTurn] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _watcher: asyncio.Task[None] | None = None
 
     def start(self, turn: Coroutine[Any, Any, None]) -> None:
-        """Let a turn run on its own: whoever reads its events may go away."""
+        """Run a turn in a task of its own, independent of its reader."""
         task = asyncio.create_task(turn)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     def end_all(self) -> None:
-        """The process is about to end: every turn records what it has, and tells its reader."""
+        """The process is about to end: cancel all turns, each of which then records what it has and tells its
+        reader."""
         for watched in list(self._turns.values()):
             watched.fail(Unavailable("The service is restarting. What I had so far is kept; please try again."))
 
     async def ended(self) -> None:
-        """Once every turn has recorded what it has."""
+        """Wait until every turn has recorded what it has."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     @contextmanager
-    def watching(self, claim: Claim, cancel: Callable[[], None]) -> Iterator[Watched]:
-        """While inside, the lease is renewed, and `cancel` is called when the turn must end early."""
-        watched = self._turns[claim.turn.run_id] = Watched(claim, cancel)
+    def watching(self, claim: ClaimedConversation, cancel: Callable[[], None]) -> Iterator[RunningTurn]:
+        """Within the context, renew the lease, and call `cancel` if the turn must end early."""
+        watched = self._turns[claim.turn.run_id] = RunningTurn(claim, cancel)
         if self._watcher is None or self._watcher.done():
-            # Of no turn: in a context of its own, so that its log lines carry no run's id.
+            # A context of its own, so that its log lines do not carry the run id of the turn that started it.
             self._watcher = asyncio.create_task(self._watch(), context=Context())
         try:
             yield watched
@@ -104,16 +105,16 @@ class TurnRegistry:
         runs_of: dict[str, list[str]] = {}
         for run_id, watched in self._turns.items():
             runs_of.setdefault(watched.claim.user_id, []).append(run_id)
-        everybody = self._heed(partial(self.signals.check_brake, EVERYBODY), list(self._turns))
-        each = (self._heed(partial(self._stop, user, runs), runs) for user, runs in runs_of.items())
+        everybody = self._fail_unless_clear(partial(self.signals.check_brake, EVERYBODY), list(self._turns))
+        each = (self._fail_unless_clear(partial(self._stop, user, runs), runs) for user, runs in runs_of.items())
         await asyncio.gather(everybody, *each)
 
     async def _stop(self, user_id: str, run_ids: list[str]) -> None:
         for run_id in await self.signals.stopped(user_id, run_ids) & self._turns.keys():
             self._turns[run_id].stop()
 
-    async def _heed(self, read: Callable[[], Awaitable[None]], run_ids: list[str]) -> None:
-        """What signals cannot be read for does not run."""
+    async def _fail_unless_clear(self, read: Callable[[], Awaitable[None]], run_ids: list[str]) -> None:
+        """Fail these runs if the brake is on, or if their signals cannot be read."""
         try:
             await read()
         except (Braked, PyMongoError) as error:
@@ -123,10 +124,10 @@ class TurnRegistry:
                 if run_id in self._turns:
                     self._turns[run_id].fail(error if isinstance(error, Braked) else DataGone())
 
-    async def _renew(self, watched: Watched) -> None:
+    async def _renew(self, watched: RunningTurn) -> None:
         claim = watched.claim
         run_id = claim.turn.run_id
         held = await self.conversations.renew(claim.user_id, claim.conversation_id, run_id, self.clock())
-        if not held and run_id in self._turns:  # else it ended, and let go, while we asked
+        if not held and run_id in self._turns:  # else it ended during the renewal
             self.logger.warning(Event.LEASE_LOST, extra={"run_id": run_id})
             watched.fail(ConversationBusy(WENT_ON_ELSEWHERE))

@@ -1,6 +1,6 @@
-"""What happened to a user outside of turns: drafts on their way, approvals and what became of them, the brake.
+"""Updates to a user outside of turns: drafts in progress, approvals and their outcomes, the brake.
 
-Each is told as it stands, not as it changed: an item that comes twice says the same twice.
+Each item is its current state and not a change, so receiving one twice does no harm.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ T = TypeVar("T", Approval, Draft)
 MOST_ITEMS = 100
 FAILED_LATELY_SECONDS = 86_400.0
 OVERLAP_SECONDS = 5.0
-"""Clocks differ, and writes take their time: what is nearly as old as the cursor is told again."""
+"""Clocks differ and writes take time: items slightly older than the cursor are sent again."""
 
 
 class ApprovalUpdate(BaseModel):
@@ -59,13 +59,14 @@ Update = Annotated[ApprovalUpdate | DraftUpdate | BrakeUpdate, Field(discriminat
 class Updates(BaseModel):
     items: list[Update]
     cursor: str
-    """Pass it as `after` next time. An item can come twice; `id` and `at` tell."""
+    """Pass it as `after` next time. An item can come twice, with the same `id` and `at`."""
     active: bool
-    """Whether something runs or waits, so that it is worth asking again soon."""
+    """True if something runs or waits: poll again soon."""
 
 
 async def updates(services: UpdateServices, user_id: str, after: float | None) -> Updates:
-    """Since the cursor; without one, what runs or waits now, and the drafts that failed lately and last."""
+    """Updates since the cursor; without one, what runs or waits now, and each conversation's last draft if it
+    failed."""
     if after is None:
         reading = services.approvals.waiting(user_id, MOST_ITEMS), _drafts_now(services.drafts, services.clock, user_id)
     else:
@@ -83,14 +84,14 @@ async def updates(services: UpdateServices, user_id: str, after: float | None) -
         BrakeUpdate(at=brake.since or 0.0, brake=brake),
     ]
     items.sort(key=lambda item: item.at)
-    # A full page ends before the newest: what follows it must not be skipped.
+    # A full page does not reach the newest item: set the cursor to its end, so that no item is skipped.
     full = [each[-1].updated_at for each in (approvals, drafts) if after is not None and len(each) == MOST_ITEMS]
     cursor = min([*full, max(services.clock(), *(item.at for item in items))])
     return Updates(items=items, cursor=repr(cursor), active=bool(some_wait or some_run))
 
 
 async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]:
-    """Those under way, and of each conversation the one that failed, where none was begun after it."""
+    """Drafts that run or wait, and each conversation's newest draft if it failed."""
     under_way, lately = await asyncio.gather(
         drafts.under_way(user_id, MOST_ITEMS),
         drafts.touched_since(user_id, clock() - FAILED_LATELY_SECONDS, MOST_ITEMS),
@@ -101,6 +102,6 @@ async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]
 
 async def _touched(read: Callable[[str, float, int], Awaitable[list[T]]], user_id: str, after: float) -> list[T]:
     found = await read(user_id, after - OVERLAP_SECONDS, MOST_ITEMS)
-    # A page of nothing but what may have been told before would come for ever.
+    # Otherwise a full page of items within the overlap would be sent for ever.
     stands = len(found) == MOST_ITEMS and found[-1].updated_at <= after
     return await read(user_id, after, MOST_ITEMS) if stands else found

@@ -1,4 +1,4 @@
-"""Conversations as the API shows them."""
+"""Conversations in the API."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
-from qwestly_agent.chat.remembered_view import RememberedView, standing
+from qwestly_agent.chat.remembered_view import RememberedView, current_memories
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.stream import SDK_VERSION
 from qwestly_agent.chat.window import as_model_saw
@@ -43,14 +43,14 @@ class ConversationSummary(BaseModel):
     created_at: datetime
     updated_at: datetime
     running: bool
-    """Whether a turn is under way."""
+    """True while a turn runs."""
     cost_usd: float
 
 
 class ConversationList(BaseModel):
     items: list[ConversationSummary]
     next: str | None
-    """Pass it as `after` for what follows; null at the end."""
+    """Cursor: pass it as `after`; null at the end."""
 
 
 class MessageView(BaseModel):
@@ -64,18 +64,19 @@ class MessageView(BaseModel):
     receipt: dict[str, Any] = {}
     feedback: Feedback | None = None
     approvals: list[ApprovalView] = []
-    """What this answer asked the user for, as it stands now."""
+    """Approvals that this answer asked for, in their current state."""
     drafts: list[DraftView] = []
-    """What this answer began beside the conversation, as it stands now."""
+    """Drafts that this answer started, in their current state."""
     memories: list[RememberedView] = []
-    """What this answer remembered or corrected at once, as it stands now; without what was undone or replaced since."""
+    """Memories that this answer stored or corrected at once, in their current state; without those undone or replaced
+    since."""
 
 
 class ConversationView(ConversationSummary):
     design: str
     messages: list[MessageView]
     next: str | None
-    """Pass it as `before` for what was said earlier; null at the beginning."""
+    """Cursor: pass it as `before` for earlier messages; null at the beginning."""
 
 
 class UIConversation(BaseModel):
@@ -122,7 +123,7 @@ class Failure(BaseModel):
 
 @dataclass(frozen=True)
 class Made:
-    """By a conversation's answers; the newest first."""
+    """Made by a conversation's answers; the newest first."""
 
     approvals: Sequence[Approval]
     drafts: Sequence[Draft]
@@ -130,7 +131,7 @@ class Made:
 
 
 def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
-    """Of conversations read with one more than `limit`, which tells whether there are more."""
+    """A page of conversations. `found` was read with `limit` + 1, to tell whether there are more."""
     items = found[:limit]
     more = len(found) > limit
     return ConversationList(
@@ -147,7 +148,8 @@ def view_of(
     before: int | None,
     now: float,
 ) -> ConversationView:
-    """Of messages read with one more than `limit`, the newest ones before `before`."""
+    """A page of messages, the newest before `before`. `said` was read with `limit` + 1, to tell whether there are
+    more."""
     return ConversationView(
         **_summary(conversation, now),
         design=conversation["design"],
@@ -186,7 +188,7 @@ def _summary(conversation: Document, now: float) -> dict[str, Any]:
 
 
 def _page(conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float) -> list[Message]:
-    """What was said; on the newest page also what stands in turns that run or whose process died."""
+    """The messages; on the newest page also user messages of unrecorded turns (running, or whose process died)."""
     page = list(said[-limit:])
     if before is not None:
         return page
@@ -200,19 +202,19 @@ def _message_view(message: Message, made: Made) -> MessageView:
     shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
     asked = [approval_view_of(each) for each in _of_answer(message, made.approvals)]
     begun = [draft_view_of(each) for each in _of_answer(message, made.drafts)]
-    noted = [remembered_view_of(each) for each in standing(message, made.memories)]
+    noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
     return MessageView(
         **shown, error=message.error, feedback=message.feedback, approvals=asked, drafts=begun, memories=noted
     )
 
 
 def _of_answer(message: Message, made: Sequence[T]) -> list[T]:
-    """Oldest first."""
+    """The items that this answer made, oldest first."""
     return [each for each in reversed(made) if message.role == "assistant" and each.run_id == message.run_id]
 
 
 def _ui_message(message: Message, made: Made) -> dict[str, Any]:
-    """An AI SDK `UIMessage`, with the calls and results of an answer as its parts."""
+    """An AI SDK `UIMessage`, with an answer's calls and results as parts."""
     if message.role == "user":
         parts: list[Any] = [{"type": "text", "text": message.content}]
     else:
@@ -234,13 +236,13 @@ def _ui_message(message: Message, made: Made) -> dict[str, Any]:
         ]
         parts += [
             {"type": "data-memory", "id": each.id, "data": remembered_view_of(each).model_dump(mode="json")}
-            for each in standing(message, made.memories)
+            for each in current_memories(message, made.memories)
         ]
     return {"id": message.id, "role": message.role, "parts": parts}
 
 
 def _make_answerable(parts: list[Any], approval: Approval) -> None:
-    """The part of the call that waits, as it was when it was asked: what the model was told is no output."""
+    """Show the waiting call as a request for approval, without the result that the model was given."""
     for part in parts:
         call_id = part.get("toolCallId", "")
         if id_of_call(approval.conversation_id or "", approval.run_id, call_id) == approval.id:

@@ -1,7 +1,7 @@
-"""How much of a conversation the model sees.
+"""The window: the part of a conversation that the model sees.
 
-The window grows from 15 messages to 45 and is then cut back at once: a window that drops the oldest message on every
-turn changes the prompt's beginning every time, and with it what the provider can bill as cached.
+It grows from 15 messages to 45 and is then cut back at once. A window that drops the oldest message on every turn would
+change the prompt's beginning every time, and so defeat the provider's prompt cache.
 """
 
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ from qwestly_agent.text.clean import quoted
 SMALLEST = 15
 LARGEST = 45
 READ_LIMIT = LARGEST + 5
-"""Messages to read so that a window can be cut: the largest one, and what a turn adds."""
+"""Messages to read: the largest window, and what one turn adds."""
 
 
 def window_start(messages: Sequence[Message], current: int) -> int:
-    """The `seq` at which the window begins, given the newest messages and where it began before.
+    """The `seq` at which the window begins; `current` is where it began before.
 
-    At least the last 15 messages are in it, and it begins with a message of the user.
+    It has at least the last 15 messages, and begins with a user message.
     """
     visible = [message for message in messages if message.seq >= current]
     if len(visible) <= LARGEST:
@@ -32,12 +32,12 @@ def window_start(messages: Sequence[Message], current: int) -> int:
 
 
 def prompt_of(note: str, said: str) -> str:
-    """A user's message as the model sees it: what became of approvals since, then what they wrote."""
+    """A user's message as the model sees it: the note on approvals, then the text."""
     return "\n\n".join(filter(None, (note, quoted(said))))
 
 
 def as_model_saw(answer: Message) -> list[ModelMessage]:
-    """An answer's requests and responses; its words alone where what was kept of them cannot be read."""
+    """An answer's requests and responses; only its text if the stored ones cannot be parsed."""
     try:
         return ModelMessagesTypeAdapter.validate_json(answer.model_messages)
     except ValidationError:
@@ -45,7 +45,7 @@ def as_model_saw(answer: Message) -> list[ModelMessage]:
 
 
 def model_history(messages: Sequence[Message], start: int) -> list[ModelMessage]:
-    """The window as the model saw it before, so that a prompt begins with the bytes of the last one."""
+    """The window exactly as the model saw it before, so that a prompt begins with the bytes of the previous one."""
     history: list[ModelMessage] = []
     for message in messages:
         if message.seq < start or message.withheld:

@@ -1,1 +1,1 @@
-"""What is remembered about a user between conversations."""
+"""Memories about a user, kept between conversations."""

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from qwestly_agent.approvals.actions import MOST_FORGOTTEN
 from qwestly_agent.approvals.decide import Asker, DecideServices, ask
-from qwestly_agent.approvals.memory_approval import outdated_of
+from qwestly_agent.approvals.memory_approval import outdated_proposal
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
@@ -36,7 +36,7 @@ async def _replace(memories: Memories, clock: Clock, run: Run, each: Replacement
     # Its user forgot or corrected it since it was planned: it does not stand for the other one any more. Looked at
     # last, so that whoever forgets it later finds what it took the place of.
     if not await memories.holds(run.user_id, each.by, run.run_id):
-        await memories.part(run.user_id, each.gone, each.by, run.run_id)
+        await memories.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
 
 
 async def _ask_about_outdated(services: ApplyServices, run: Run) -> None:
@@ -52,7 +52,7 @@ async def _ask_about_outdated(services: ApplyServices, run: Run) -> None:
     level = await services.autonomy.level(run.user_id)
     asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
     approval_id = f"ap_{sha256_hex('outdated', run.user_id, run.run_id)[:32]}"
-    await ask(services, approval_id, outdated_of(run.user_id, outdated), asker, "queue")
+    await ask(services, approval_id, outdated_proposal(run.user_id, outdated), asker, "queue")
     await services.memories.note_asked(run.user_id, run.outdated, services.clock())
 
 

@@ -1,4 +1,4 @@
-"""How two memories of one person relate, by a model whose verdict counts where code finds its quote."""
+"""Relate two memories of one person by a model, whose verdict counts only if code finds its quote."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -58,8 +58,8 @@ class Verdicts(BaseModel):
 
 
 async def compare(services: CompareServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
-    """The relation of each pair, in their order: `other` where the model gives none, or quotes what is not there.
-    `seconds` is the time of one request, of which there is one for each 60 pairs.
+    """The relation of each pair, in order: `other` if the model gives none, or if its quote is not found. `seconds` is
+    the timeout of one request; there is one per 60 pairs.
 
     Raises what `structured_output` raises.
     """

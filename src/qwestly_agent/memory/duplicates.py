@@ -1,4 +1,4 @@
-"""Which memories of one user are near each other, and which of them go when it is known how they relate."""
+"""Find memories of one user that are near each other, and decide which are replaced once their relation is known."""
 
 import re
 from collections import defaultdict
@@ -17,15 +17,15 @@ from qwestly_agent.stores.journal import Replacement
 from qwestly_agent.stores.memories import Held
 
 MOST_NEW = 200
-"""New memories that are compared in one night."""
+"""Maximum of new memories compared per run."""
 MOST_PAIRS = 180
-"""Pairs that a model is asked about in one night."""
+"""Maximum of pairs compared by a model per run."""
 NEAREST = 5
-"""Candidates of a memory by meaning, and as many by words."""
+"""Candidates per memory by meaning, and as many by words."""
 LEAST_SHARED = 0.5
-"""Of the words of the shorter one, to be a candidate by words."""
+"""Minimum share of the shorter memory's words for a candidate by words."""
 BLOCK = 64
-"""Memories that are compared with all others at once: of ten thousand 2.5 MB."""
+"""Memories compared with all others at once: 2.5 MB of cosines for ten thousand memories."""
 
 Floats: TypeAlias = NDArray[np.float32]
 Places: TypeAlias = NDArray[np.intp]
@@ -33,7 +33,7 @@ Places: TypeAlias = NDArray[np.intp]
 
 @dataclass(frozen=True)
 class NearPair:
-    """Two memories that may say the same or contradict each other, by their places; the one last said is `newer`."""
+    """Indexes of two memories that may agree or contradict each other; `newer` is the one said last."""
 
     older: int
     newer: int
@@ -42,21 +42,21 @@ class NearPair:
 
 @dataclass(frozen=True)
 class Candidates:
-    """The pairs of one night."""
+    """The pairs of one run."""
 
     equal: tuple[NearPair, ...]
-    """Equal for code."""
+    """Pairs that are equal by code."""
     asked: tuple[NearPair, ...]
-    """To be compared by a model."""
+    """Pairs to be compared by a model."""
     compared: tuple[str, ...]
-    """The new memories whose pairs are all among these; the others are due the next night."""
+    """Ids of the new memories all of whose pairs are included; the others are left for the next run."""
 
 
-# --- which are near ---------------------------------------------------------------------------------------------------
+# --- find near pairs --------------------------------------------------------------------------------------------------
 
 
 def vectors_of(floats: bytearray, rows: int) -> Floats:
-    """Of length 1, or 0 for none; in the place of what is given, which for ten thousand is 60 MB."""
+    """Vectors normalized to length 1 (0 if missing), in place: for ten thousand memories they take 60 MB."""
     vectors = np.frombuffer(floats, np.float32).reshape(rows, -1) if rows else np.zeros((0, 1), np.float32)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     vectors /= np.where(lengths == 0, 1, lengths)
@@ -66,10 +66,10 @@ def vectors_of(floats: bytearray, rows: int) -> Floats:
 def candidates_of(
     held: Sequence[Held], vectors: Floats, grey_from: float, apart: AbstractSet[frozenset[str]] = frozenset()
 ) -> Candidates:
-    """The pairs of new memories with all others, each new one with all of its pairs or none: the one with the nearest
-    pair first, as far as the bounds of a night allow.
+    """Pairs of new memories with all others, within the limits of a run. New memories are taken in the order of their
+    nearest pair, each with all of its pairs or none.
 
-    `apart` are pairs that somebody took apart again.
+    `apart` are pairs whose merge was undone.
     """
     new = sorted((place for place, each in enumerate(held) if each.new), key=lambda place: _age(held[place]))[:MOST_NEW]
     equal, asked, compared = dict[frozenset[int], NearPair](), dict[frozenset[int], NearPair](), list[str]()
@@ -92,7 +92,7 @@ def _near(
     grey_from: float,
     apart: AbstractSet[frozenset[str]],
 ) -> Iterator[tuple[int, dict[int, float]]]:
-    """Each new memory with the places and cosines of those near it."""
+    """For each new memory, its index, and the cosines of those near it by their indexes."""
     words = [frozenset(re.findall(r"\w+", each.content.lower())) for each in held]
     sizes, places_of = np.array([max(1, len(each)) for each in words]), _places_by_word(words)
     open_to_all = np.array([not each.sensitive for each in held], np.bool_)
@@ -126,7 +126,7 @@ def _places_apart(held: Sequence[Held], apart: AbstractSet[frozenset[str]]) -> M
 
 
 def _shared(words: AbstractSet[str], places_of: Mapping[str, Places], size: int) -> NDArray[np.int64]:
-    """How many of these words each memory has."""
+    """For each memory, how many of these words it contains."""
     places = [places_of[word] for word in words]
     return np.bincount(np.concatenate(places), minlength=size) if places else np.zeros(size, np.int64)
 
@@ -151,32 +151,32 @@ def _are_equal(held: Sequence[Held], pair: NearPair) -> bool:
 
 
 def _age(held: Held) -> tuple[float, float, str]:
-    """The one last said last."""
+    """Sort key: oldest first, by when it was last said."""
     return held.said, held.created, held.id
 
 
-# --- which of them go -------------------------------------------------------------------------------------------------
+# --- decide which are replaced ----------------------------------------------------------------------------------------
 
 
 def replacements_of(held: Sequence[Held], related: Iterable[tuple[NearPair, Relation]]) -> list[Replacement]:
-    """All that could be replaced, in the order in which it may be done, before any cap: what is contradicted, the
-    oldest first, then what is said twice, the nearest first.
+    """All possible replacements in order, before the cap: contradicted memories, oldest first, then duplicates, nearest
+    first.
 
-    What goes is the same as what stays, or contradicted by it, by the word of code or model for just these two.
+    A memory is only replaced by one that code or model found equal to it, or contradicting it, for exactly this pair.
     """
     related = list(related)
     contradicted = [pair for pair, relation in related if relation == "contradicts"]
     gone = dict[int, Replacement]()
     for pair in sorted(contradicted, key=lambda pair: (_age(held[pair.newer]), _age(held[pair.older]))):
         older, newer = held[pair.older], held[pair.newer]
-        # Of two that were said at the same moment neither is the newer one.
+        # If both were said at the same time, neither is newer.
         if pair.older not in gone and older.said < newer.said and rank(newer.trust) <= rank(older.trust):
             gone[pair.older] = Replacement(gone=older.id, by=newer.id, status="superseded")
     return [*gone.values(), *_merges(held, [pair for pair, relation in related if relation == "same"], set(gone))]
 
 
 def _merges(held: Sequence[Held], same: Sequence[NearPair], gone: set[int]) -> list[Replacement]:
-    """The best of all that are left takes its own, then the best of what is left takes its own."""
+    """Greedy: the best remaining memory takes in its duplicates, then the next best takes in its own."""
     duplicates = defaultdict[int, dict[int, float]](dict)
     for pair in same:
         duplicates[pair.older][pair.newer] = duplicates[pair.newer][pair.older] = pair.cosine
@@ -196,15 +196,15 @@ def _merges(held: Sequence[Held], same: Sequence[NearPair], gone: set[int]) -> l
 
 
 def cap_of(active: int) -> int:
-    """The most memories that may go in one run: a tenth, one at the least and twenty at the most."""
+    """Maximum of replacements in one run: a tenth of the active memories, between one and twenty."""
     return min(20, max(1, active // 10))
 
 
 def _best_first(held: Held) -> tuple[int, int, float, str]:
-    """The most trusted, then what was confirmed most, then the newest."""
+    """Sort key: most trusted, then most often confirmed, then newest."""
     return rank(held.trust), -held.count, -held.created, held.id
 
 
 def _loses_nothing(survivor: Held, member: Held) -> bool:
-    """Since and until when something holds is told by the memory that stays, or by none."""
+    """True if each date of `member` (start, end) is missing or the same in `survivor`."""
     return member.valid_from in (None, survivor.valid_from) and member.valid_until in (None, survivor.valid_until)

@@ -1,6 +1,6 @@
-"""When two memories are equal for code: but for case, blanks, quotation marks and the point at their end.
+"""Equality of memories by code: ignoring case, whitespace, quotation marks and punctuation at the end.
 
-A sign beside a digit or within a word counts: "C" is not "C++", "-5" not "5", "5'" not "5". Whatever else is near is
+A sign beside a digit or within a word counts: "C" is not "C++", "-5" not "5", "5'" not "5". Other near memories are
 compared by a model (`compare.py`).
 """
 
@@ -17,12 +17,12 @@ _END = re.compile(r"(?:(?<=[^\W\d])[.!?…。！？]+|(?<=\d)\.)\s*$")
 
 
 def folded(content: str) -> str:
-    # NFC: NFKC would read "10²" as "102". Not casefold: it would read "Maße" as "Masse".
+    # NFC, as NFKC turns "10²" into "102"; `lower`, as `casefold` turns "Maße" into "Masse".
     text = unicodedata.normalize("NFC", content).lower()
     text = _APOSTROPHE.sub("'", _AROUND_A_WORD.sub("", text))
     return " ".join(_END.sub("", text.strip()).split())
 
 
 def hash_of(content: str) -> str:
-    """SHA-256, in hex, of what equal memories have in common."""
+    """SHA-256 (hex) of the normalized content: the same for equal memories."""
     return hashlib.sha256(folded(content).encode()).hexdigest()

@@ -15,9 +15,9 @@ from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.ranking import LEAST_IMPORTANCE
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_id_of, must_be_there
-from qwestly_agent.memory.meaning import Refused, ground_notes, make_note_judge
+from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
-from qwestly_agent.memory.said import Said, find_note
+from qwestly_agent.memory.user_messages import UserMessage, find_note
 from qwestly_agent.model_calls.structured import CallServices, structured_output
 from qwestly_agent.services import (
     HasConversations,
@@ -168,7 +168,7 @@ async def _judge(services: ExtractServices, given: ExtractionState, batch: Batch
     together = ground_notes([note for note in notes if not note.tries], judge, today)
     read = [each for some in await asyncio.gather(together, *alone) for each in some]
     kept = [each for each in read if isinstance(each, Note)]
-    refused = [each.note.memory_id for each in read if isinstance(each, Refused)]
+    refused = [each.note.memory_id for each in read if isinstance(each, RefusedNote)]
     dropped = {**batch.dropped, **({Reason.NOT_MEANT.value: len(refused)} if refused else {})}
     # First what waited: once the batch is judged, nothing names it any more.
     await services.memories.drop_unchecked(given.user_id, [each for each in refused if each])
@@ -189,7 +189,7 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
 
 
 async def find_notes(
-    services: FindNotesServices, user_id: str, conversation_id: str, said: Sequence[Said]
+    services: FindNotesServices, user_id: str, conversation_id: str, said: Sequence[UserMessage]
 ) -> tuple[list[Note], Counter[str]]:
     """The notes whose quotes stand there, and how many were dropped for which reason. Raises what `structured_output`
     raises; no model is asked where the user typed nothing."""
@@ -222,7 +222,7 @@ async def find_notes(
     return notes, dropped
 
 
-def _note(candidate: Candidate, said: Said | None, conversation_id: str) -> Note | Reason:
+def _note(candidate: Candidate, said: UserMessage | None, conversation_id: str) -> Note | Reason:
     return find_note(
         said,
         kind=candidate.type,
@@ -237,7 +237,7 @@ def _note(candidate: Candidate, said: Said | None, conversation_id: str) -> Note
     )
 
 
-def said_in(messages: Sequence[Message], after: int) -> list[Said]:
+def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
     """The user's messages with a `seq` above `after`, each with what the agent had said before it. Withheld ones are no
     evidence."""
     before, found = "", []
@@ -245,12 +245,12 @@ def said_in(messages: Sequence[Message], after: int) -> list[Said]:
         if message.role == "assistant":
             before = "" if message.withheld else message.content
         elif message.seq > after and not message.withheld:
-            found.append(Said(message.id, message.content, message.created_at, before))
+            found.append(UserMessage(message.id, message.content, message.created_at, before))
             before = ""
     return found
 
 
-def prompt_of(told: Mapping[str, Said]) -> str:
+def prompt_of(told: Mapping[str, UserMessage]) -> str:
     parts = []
     for name, said in told.items():
         if said.question:

@@ -1,4 +1,4 @@
-"""Searches of what is remembered: by words and by meaning, by words alone where no vector can be had."""
+"""Search memories by words and by meaning; by words alone if no embedding is available."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -25,10 +25,10 @@ class FindServices(HasClock, HasEmbeddings, HasLogger, HasMemories, Protocol): .
 MOST_SALIENT = 15
 BEST_FOR_MESSAGE = 5
 EMBEDDING_SECONDS = 0.15
-"""How long a session's first words wait for a vector of its first message."""
+"""How long a session's start waits for the embedding of its first message."""
 
-_CONSIDERED = MOST_SALIENT + BEST_FOR_MESSAGE
-"""All of the most salient may be among the best."""
+_MOST_RESULTS = MOST_SALIENT + BEST_FOR_MESSAGE
+"""Enough that the best remain even if all of the most salient are among the results."""
 
 FoundBy: TypeAlias = Literal["words_and_meaning", "words", "salience"]
 
@@ -37,12 +37,12 @@ FoundBy: TypeAlias = Literal["words_and_meaning", "words", "salience"]
 class Findings:
     found: list[Found]
     by: FoundBy
-    """`words`: no vector could be had; `salience`: nor has any memory one of the words, and these are the most
-    salient."""
+    """`words`: no embedding was available. `salience`: also, no memory contains one of the words, and these are the
+    most salient ones."""
 
 
 async def find(services: FindServices, user_id: str, query: str, limit: int) -> list[Found]:
-    """What holds, the best first; nothing where no vector can be had and no memory has one of the words."""
+    """Active memories, best first; none if no embedding is available and no memory contains one of the words."""
     return await services.memories.search(
         user_id, query, await vector_or_none(services.embeddings, services.logger, query), limit, services.clock()
     )
@@ -51,7 +51,8 @@ async def find(services: FindServices, user_id: str, query: str, limit: int) -> 
 async def find_something(
     memories: Memories, user_id: str, query: str, vector: Sequence[float] | None, limit: int, now: float
 ) -> Findings:
-    """What holds, the best first; the most salient where no vector could be had and no memory has one of the words."""
+    """Active memories, best first; the most salient ones if there is no vector and no memory contains one of the
+    words."""
     found = await memories.search(user_id, query, vector, limit, now)
     if vector is not None:
         return Findings(found, "words_and_meaning")
@@ -70,25 +71,25 @@ async def first_memories(
     *,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
 ) -> list[Memory]:
-    """The most salient and the best for a session's first message, by meaning too where its vector comes in time.
+    """The most salient memories and the best for a session's first message, by meaning too if its embedding is in time.
 
-    `salient` has one more than `MOST_SALIENT` where there are more; otherwise all are in it and nothing is searched.
-    `by_words` is what `best_by_words` found, None where it was not asked.
+    `salient` has `MOST_SALIENT` + 1 memories if there are more; otherwise it has all, and nothing is searched.
+    `by_words` is the result of `best_by_words`, or None if it was not called.
     """
     first = list(salient[:MOST_SALIENT])
     if len(salient) <= MOST_SALIENT or not message.strip():
         return first
     vector = await _in_time(vector_or_none(services.embeddings, services.logger, message), sleep(EMBEDDING_SECONDS))
     if vector is not None or by_words is None:
-        by_words = await services.memories.search(user_id, message, vector, _CONSIDERED, services.clock())
+        by_words = await services.memories.search(user_id, message, vector, _MOST_RESULTS, services.clock())
     known = {each.id for each in first}
     best = [each.memory for each in by_words if each.memory.id not in known]
     return [*first, *best[:BEST_FOR_MESSAGE]]
 
 
 async def best_by_words(memories: Memories, clock: Clock, user_id: str, message: str) -> list[Found]:
-    """Enough of the best for `first_memories`, in one round trip."""
-    return await memories.search(user_id, message, None, _CONSIDERED, clock())
+    """The best memories by words, enough for `first_memories`, in one round trip."""
+    return await memories.search(user_id, message, None, _MOST_RESULTS, clock())
 
 
 async def vector_or_none(embeddings: "Embeddings", logger: Logger, query: str) -> list[float] | None:

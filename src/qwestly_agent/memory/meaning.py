@@ -1,6 +1,6 @@
-"""Which words of a note are remembered, by a judge: the model's sentence where the quote says it, else the user's own.
+"""Choose a note's sentence by a judge: the model's if the quote supports it, else the user's own.
 
-The user's own sentence needs a yes as well: that it is about themselves, is meant, and holds.
+The user's own sentence must be supported too: it is about themselves, meant, and still true.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -22,15 +22,15 @@ and supports nothing. A quote that is a question put to them says nothing unless
 that begins “Their own words about themselves” is supported if the person says just that of themselves: it is no \
 question, supposition, joke or irony, nobody else's words and nobody else's matter, and they do not take it back."""
 OWN_WORDS = "Their own words about themselves, meant, and not taken back: “{sentence}”"
-"""The statement that a judge decides on."""
+"""The statement that the judge checks."""
 ASKED = "a question that was put to them, and no word of theirs"
 FEWEST_WORDS = 3
-"""Of an answer that may say something by itself."""
+"""Minimum length of an answer that may be understood without its question."""
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A note that nothing of the user's supports."""
+class RefusedNote:
+    """A note that nothing the user typed supports."""
 
     note: Note
     reasons: tuple[str, ...]
@@ -38,12 +38,12 @@ class Refused:
 
 
 def make_note_judge(ask: Callable[..., Awaitable[Judgement]], seconds: float) -> Judge:
-    """`ask` is `structured_output` of the model that judges, `seconds` its time."""
+    """`ask` is `structured_output` of the judge's model, `seconds` its timeout."""
     return make_judge(ask, seconds=seconds, also=ABOUT_NOTES)
 
 
-async def ground_notes(notes: Sequence[Note], judge: Judge | None, today: date) -> list[Note | Refused]:
-    """Each note as it may be remembered, in their order; unchanged and unchecked where no judge has answered."""
+async def ground_notes(notes: Sequence[Note], judge: Judge | None, today: date) -> list[Note | RefusedNote]:
+    """Each note as it may be remembered, in order; unchanged and unchecked if the judge did not answer."""
     sources = {source.id: source for at, note in enumerate(notes) for source in _sources(str(at), note)}
     readings = [_readings(str(at), note) for at, note in enumerate(notes)]
     verdicts = iter(await ground([each.statement for some in readings for each in some], sources, judge, today))
@@ -62,16 +62,16 @@ class _Reading:
 
 
 def _sources(at: str, note: Note) -> list[Source]:
-    """What the user typed, and what they were asked."""
+    """The user's text, and the question that it answers."""
     context = note.context if len(note.context) > len(note.sentence) else ""
     said = Source(id=at, text=note.sentence, trust=note.trust, language=language_of(note.context), context=context)
-    # With the trust of the answer: both are read in one batch.
+    # The trust of the answer, so that both are judged in one batch.
     asked = Source(id=f"{at}?", text=note.question, trust=note.trust, fields={"is": ASKED})
     return [said, asked] if note.question else [said]
 
 
 def _readings(at: str, note: Note) -> list[_Reading]:
-    """The best first: the model's sentence, the same with the question that was answered, the user's own sentence."""
+    """Best first: the model's sentence, the same with the answered question, the user's own sentence."""
     quote, alone = Quote(source=at, text=note.quote), note.model_copy(update={"question": "", "trust": "user_said"})
     statement = Statement(text=note.content, quotes=(quote,), language=language_of(note.content))
     found = [] if folded(note.content) == folded(note.sentence) else [_Reading(alone, statement)]
@@ -98,10 +98,10 @@ def _own_words(at: str, note: Note) -> _Reading:
     )
 
 
-def _grounded(note: Note, read: Sequence[tuple[Note, Verdict]]) -> Note | Refused:
+def _grounded(note: Note, read: Sequence[tuple[Note, Verdict]]) -> Note | RefusedNote:
     for reading, verdict in read:
         if verdict.outcome == "supported":
             return reading.model_copy(update={"is_checked": True})
     if any(verdict.outcome == "unchecked" for _, verdict in read):
         return note
-    return Refused(note, read[0][1].reasons)
+    return RefusedNote(note, read[0][1].reasons)

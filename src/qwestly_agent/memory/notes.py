@@ -1,4 +1,4 @@
-"""A note, something to remember; what becomes of it; and why it may not be remembered."""
+"""Notes (candidate memories), the decision on each, and the reasons to skip one."""
 
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -16,7 +16,7 @@ LONGEST_QUOTE_CHARACTERS = 600
 
 
 class Reason(StrEnum):
-    """Why something is not remembered."""
+    """Why a note is not remembered."""
 
     NOTHING = "nothing"
     TOO_LONG = "too_long"
@@ -32,18 +32,18 @@ class Reason(StrEnum):
 
 
 class Note(BaseModel):
-    """Something to remember whose quote was found."""
+    """A candidate memory whose quote was found."""
 
     model_config = ConfigDict(frozen=True)
 
     type: MemoryType
     content: str
     quote: str
-    """As it stands in what the user typed."""
+    """Verbatim from the user's text."""
     context: str
-    """The quote with what was typed around it."""
+    """The quote with the typed text around it."""
     question: str = ""
-    """What it may answer; a note that needs it is inferred from both."""
+    """The question that the quote may answer; a note that needs it has trust `inferred`."""
     trust: Trust
     importance: float
     confidence: float
@@ -55,11 +55,11 @@ class Note(BaseModel):
     """Seconds since the epoch."""
     source: memory.Source
     is_checked: bool = False
-    """Whether a judge said that the user means it."""
+    """True if a judge found it supported."""
     memory_id: str | None = None
-    """Of the memory that waits unchecked, where there is one."""
+    """Id of the unchecked memory made from it, if there is one."""
     tries: int = 0
-    """How often no judge could be asked about it."""
+    """How often the judge was unavailable for it."""
 
     @property
     def hash(self) -> str:
@@ -67,7 +67,7 @@ class Note(BaseModel):
 
     @property
     def sentence(self) -> str:
-        """The user's own sentence, verbatim; the quote where that is too long to be remembered."""
+        """The user's own sentence, verbatim; the quote if that is too long."""
         found = find_quote(Quote(source="", text=self.quote), {"": Source(id="", text=self.context)})
         sentence = found.sentence if found else ""
         return sentence if 0 < len(sentence) <= LONGEST_CONTENT_CHARACTERS else self.quote
@@ -76,21 +76,21 @@ class Note(BaseModel):
 Verb: TypeAlias = Literal["add", "reinforce", "wait", "skip"]
 
 
-class Decision(BaseModel):
-    """What becomes of a note."""
+class NoteDecision(BaseModel):
+    """What to do with a note."""
 
     model_config = ConfigDict(frozen=True)
 
     verb: Verb
-    """Remember it · what is remembered was said again · keep it unchecked · do nothing."""
+    """Add a memory · reinforce an existing one · add it as unchecked · skip."""
     note: Note
     target: str | None = None
-    """The memory that is reinforced; `#3` is what becomes of the fourth of these decisions."""
+    """Id of the memory to reinforce; `#3` is the memory made by the fourth decision of the batch."""
     supersedes: tuple[str, ...] = ()
-    """The memories that do not hold any more."""
+    """Ids of the memories that it replaces."""
     ask: bool = False
-    """Whether its user must say yes first."""
+    """True if the user must approve it first."""
     retells: tuple[str, ...] = ()
-    """The tombstones of what was forgotten, and this may be."""
+    """Ids of tombstones that it may repeat."""
     reason: str | None = None
     """Why it is skipped."""

@@ -11,7 +11,7 @@ from qwestly_agent.approvals.forget import Retold, retold
 from qwestly_agent.domain.memory import Memory, rank
 from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
-from qwestly_agent.memory.notes import Decision, Note, Reason
+from qwestly_agent.memory.notes import Note, NoteDecision, Reason
 from qwestly_agent.services import HasConversations, HasEmbeddings, HasExtractions, HasMemories, HasSignals
 from qwestly_agent.stores.memories import Near
 from qwestly_agent.workflow_state import state
@@ -46,7 +46,7 @@ async def reconcile(services: ReconcileServices, given: ExtractionState) -> Extr
 
 async def decide_on_notes(
     services: NoteDecisionServices, user_id: str, notes: Sequence[Note], *, may_ask_again: bool = True
-) -> tuple[list[Decision], list[list[float]]]:
+) -> tuple[list[NoteDecision], list[list[float]]]:
     """A decision for each note, the checked ones first, and their vectors. `may_ask_again`: whether the user may be
     asked about what is near to something forgotten.
 
@@ -62,20 +62,20 @@ async def decide_on_notes(
     equal = await services.memories.of_hashes(user_id, [each.hash for each in notes])
     near = await services.memories.near(user_id, asked, NEIGHBOURS)
     alike_from = services.settings.memory_forgotten_from
-    decisions: list[Decision] = []
+    decisions: list[NoteDecision] = []
     alike: dict[int, list[Memory]] = {}
     for at, note in enumerate(notes):
         before = retold(
             tombstones, note.content, note.quote, vectors[at], alike_from, message_ids=note.source.message_ids
         )
         if first[note.hash] != at:
-            decisions.append(Decision(verb="skip", note=note))
+            decisions.append(NoteDecision(verb="skip", note=note))
         elif before and before.is_exact:
-            decisions.append(Decision(verb="skip", note=note, reason=Reason.FORGOTTEN))
+            decisions.append(NoteDecision(verb="skip", note=note, reason=Reason.FORGOTTEN))
         elif not note.is_checked:
-            decisions.append(Decision(verb="wait", note=note))
+            decisions.append(NoteDecision(verb="wait", note=note))
         elif before and not may_ask_again:
-            decisions.append(Decision(verb="skip", note=note, reason=Reason.ASKED_BEFORE))
+            decisions.append(NoteDecision(verb="skip", note=note, reason=Reason.ASKED_BEFORE))
         else:
             decisions.append(_first_decision(note, equal.get(note.hash), before))
             # What the same conversation said before comes first: whoever moved twice lives at the last place.
@@ -84,17 +84,17 @@ async def decide_on_notes(
     return [_decided(each, relations.get(at, ())) for at, each in enumerate(decisions)], vectors
 
 
-def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> Decision:
+def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> NoteDecision:
     """Before anything near was compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()
-        return Decision(verb="add", note=note, ask=note.sensitive or bool(retells), retells=retells)
+        return NoteDecision(verb="add", note=note, ask=note.sensitive or bool(retells), retells=retells)
     if equal.status == "unchecked":  # which this one now says for sure
         return _first_decision(note.model_copy(update={"memory_id": equal.id}), None, before)
-    return Decision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive)
+    return NoteDecision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive)
 
 
-def _said_before(decisions: Sequence[Decision]) -> list[Memory]:
+def _said_before(decisions: Sequence[NoteDecision]) -> list[Memory]:
     """What the same conversation said before, as it would be remembered; the last first, as many as neighbors."""
     new = [(at, each.note) for at, each in enumerate(decisions) if each.verb == "add" and not each.ask]
     return [_as_memory(at, note) for at, note in new[: -NEIGHBOURS - 1 : -1]]
@@ -121,14 +121,14 @@ async def _relations(
     return found
 
 
-def _decided(decision: Decision, relations: Sequence[tuple[Memory, Relation]]) -> Decision:
+def _decided(decision: NoteDecision, relations: Sequence[tuple[Memory, Relation]]) -> NoteDecision:
     note, ended = decision.note, [known for known, relation in relations if relation == "contradicts"]
     if any(rank(note.trust) > rank(known.trust) for known in ended):
-        return Decision(verb="skip", note=note, reason=Reason.LESS_TRUSTED)
+        return NoteDecision(verb="skip", note=note, reason=Reason.LESS_TRUSTED)
     if any(note.said_at < known.last_seen for known in ended):
-        return Decision(verb="skip", note=note, reason=Reason.OLDER)
+        return NoteDecision(verb="skip", note=note, reason=Reason.OLDER)
     supersedes = tuple(known.id for known in ended)
     same = next((known.id for known, relation in relations if relation == "same"), None)
     if decision.verb == "add" and same:
-        return Decision(verb="reinforce", note=note, target=same, supersedes=supersedes, ask=decision.ask)
+        return NoteDecision(verb="reinforce", note=note, target=same, supersedes=supersedes, ask=decision.ask)
     return decision.model_copy(update={"supersedes": supersedes})

@@ -1,6 +1,6 @@
-"""What is asked about before it is remembered, and what is never remembered: by word lists, which err on that side.
+"""Word lists for sensitive content, which needs approval, and for credentials, which are never remembered.
 
-Whether something is sensitive, either these lists or the model's flag may say.
+They err on the side of asking. Content is sensitive if either these lists or the model's flag say so.
 """
 
 import re
@@ -10,25 +10,25 @@ from qwestly_agent.text.clean import masked
 
 
 def is_credential(text: str) -> bool:
-    """Whether it holds what lets somebody in, or reaches somebody: never remembered, whoever wishes it."""
+    """True if it contains credentials, account or phone numbers: never remembered, even on request."""
     return masked(text) != text or bool(_CREDENTIAL.search(text))
 
 
 def is_sensitive(*texts: str) -> bool:
-    """Whether it may concern health, religion, origin, politics, sexuality, union, pay or convictions."""
+    """True if it may concern health, religion, origin, politics, sexuality, union, pay or convictions."""
     text = _folded(" ".join(texts))
     pay = _AMOUNT.search(text) and _PAY.search(text)
     return bool(_SENSITIVE.search(text) or pay or _PER_TIME.search(text) or _MEMBER.search(text))
 
 
 def _folded(text: str) -> str:
-    """Without accents: a word list is matched however somebody's keyboard writes."""
+    """Remove accents, so that the word lists match text typed without them."""
     plain = unicodedata.normalize("NFKD", text)
     return "".join(letter for letter in plain if not unicodedata.combining(letter))
 
 
 def _any_of(text: str) -> re.Pattern[str]:
-    """Each line a word or phrase; one that ends in `*` goes on as it likes. For text that is `_folded`."""
+    """Pattern of a list with one word or phrase a line; `*` at the end matches any continuation. For `_folded` text."""
     lines = [line.strip() for line in _folded(text).replace(",", "\n").splitlines() if line.strip()]
     alternatives = [re.escape(line.removesuffix("*")) + (r"\w*" if line.endswith("*") else "") for line in lines]
     return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
@@ -42,7 +42,7 @@ _CREDENTIAL = re.compile(
     r"|\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){3,}|\+?\d(?:[ /()-]{0,2}\d){9,}",
     re.IGNORECASE,
 )
-"""Passwords, PINs, numbers of accounts, cards and telephones."""
+"""Passwords, PINs, and numbers of accounts, cards and phones."""
 
 _SENSITIVE = _any_of(
     """
@@ -103,7 +103,7 @@ _PAY = re.compile(
     r"|costs?|charge|have|has)\b",
     re.IGNORECASE,
 )
-"""Together with an amount of money."""
+"""Counts only together with an amount of money."""
 _PER_TIME = re.compile(
     r"\b\d[\d.,]*\d\s?(?:k|euros?|dollars?|pounds?|€|\$|£)?\s(?:a|an|per|pro|par|al|por|im)\s"
     r"(?:year|month|day|hour|annum|jahr|monat|tag|stunde|an|mois|jour|heure|a[ñn]o|mes|d[íi]a|hora|ano)\b"

@@ -1,8 +1,8 @@
-"""The user's own hand on what is remembered: remember, correct, undo, explain.
+"""The user's own changes to memories: remember, correct, undo, explain.
 
-In a conversation a model passes on what the user typed in that message: code looks for the quote, a judge reads it, and
-it is done at once with an undo; or asked about first, where it is sensitive, near to something forgotten, or where
-others' text stands in the conversation.
+In a conversation, a model passes on what the user typed in that message: code finds the quote, a judge checks it, and
+it is done at once, with an undo. It needs approval first if it is sensitive, near a tombstone, or if the window has
+untrusted content.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Proposal
 from qwestly_agent.approvals.end import EndServices, end_empty
 from qwestly_agent.approvals.forget import retold
-from qwestly_agent.approvals.memory_approval import keeping_of
+from qwestly_agent.approvals.memory_approval import remember_proposal
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound
 from qwestly_agent.domain.approval import sha256_hex
@@ -25,10 +25,10 @@ from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.compare import CompareServices, Pair, compare
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.find import FindServices, find
-from qwestly_agent.memory.meaning import Refused, ground_notes, make_note_judge
+from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
-from qwestly_agent.memory.said import Said, find_note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
+from qwestly_agent.memory.user_messages import UserMessage, find_note
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import HasConversations, HasJudges, HasNewId, HasSignals
 from qwestly_agent.stores.conversations import Conversations
@@ -46,7 +46,7 @@ JUDGE_SECONDS = 3.0
 UNDO_SECONDS = 86_400.0
 MOST_EXPLAINED = 5
 IMPORTANCE = 0.7
-"""Of what a user takes the trouble to tell us to remember."""
+"""Importance of a memory that the user asked for explicitly."""
 
 _WHY: dict[Reason, str] = {
     Reason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
@@ -70,22 +70,22 @@ _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgo
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why something is known."""
+    """A memory, and where it comes from."""
 
     memory: Memory
     said_on: date | None
     title: str
-    """Of the conversation in which it was said; empty where there is none any more."""
+    """Title of the conversation in which it was said; empty if that was deleted."""
     before: tuple[Memory, ...]
-    """What it replaced."""
+    """The memories that it replaced."""
 
 
-# --- from the page of memories ----------------------------------------------------------------------------------------
+# --- from the memories page -------------------------------------------------------------------------------------------
 
 
 async def correct(services: MemoryServices, user_id: str, memory_id: str, content: str) -> Memory:
-    """What the user wrote takes the place of a memory; the older keeps its text and says by what it was replaced.
-    Raises `NotFound`, `Invalid` and `Unavailable`."""
+    """Replace a memory by what the user wrote; the older one is superseded and keeps its text. Raises `NotFound`,
+    `Invalid` and `Unavailable`."""
     known = await services.memories.get(user_id, memory_id)
     if known.status not in ("active", "proposed", "unchecked"):
         raise Invalid(_HOLDS_NO_MORE)
@@ -109,22 +109,22 @@ async def correct(services: MemoryServices, user_id: str, memory_id: str, conten
 
 
 async def undo(services: MemoryServices, user_id: str, memory_id: str) -> list[Memory]:
-    """Take back that something was remembered or corrected, within a day. What it had replaced holds again, and is
-    returned. The same words are not remembered again unasked. Raises `NotFound` and `Invalid`."""
+    """Undo that something was remembered or corrected, within a day. Memories that it had replaced become active again
+    and are returned. A tombstone prevents that the same words are extracted again. Raises `NotFound` and `Invalid`."""
     try:
         memory = await services.memories.get(user_id, memory_id)
-    except NotFound:  # also of an undo that died before its end
+    except NotFound:  # also when retrying an undo that did not finish
         await services.memories.end_forgetting(user_id, [memory_id], services.clock())
         raise
     if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
         raise Invalid(_NO_UNDO)
     await pause.check(services.signals, user_id)
     replaced = await services.memories.replaced_by(user_id, [memory_id])
-    # First what it replaced: whoever dies in between leaves both, and the undo.
+    # Restore first: if the process dies in between, both are active and the undo can be repeated.
     restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]
     corrected = await services.memories.begin_forgetting(user_id, [memory_id], services.clock())
     await services.memories.end_forgetting(user_id, [memory_id], services.clock())
-    if newer := corrected.get(memory_id):  # by its user, this very moment
+    if newer := corrected.get(memory_id):  # by its user, at the same moment
         for each in restored:
             await services.memories.supersede(user_id, each.id, newer, services.clock())
     await services.conversations.drop_contexts(user_id)
@@ -147,36 +147,36 @@ async def explain(conversations: Conversations, memories: Memories, user_id: str
 
 @dataclass
 class MemoryService:
-    """Of one turn, on behalf of its user."""
+    """Memory changes by the tools of one turn."""
 
     services: MemoryServices
     user_id: str
     conversation_id: str
     message_id: str
     text: str
-    """What the user wrote in this turn."""
+    """The user's message of this turn."""
     others_spoke: bool = False
-    """Whether others' text stands in the prompt's window, the first-turn context left aside."""
+    """True if the window has untrusted content, not counting the first-turn context."""
     is_done: bool = False
-    """Whether something was remembered in it."""
+    """True once something was remembered in this turn."""
 
     async def remember(self, kind: MemoryType, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
-        """Remembered, or kept unchecked where no judge answers in time; or a proposal. `ask`: whether a tool of this
-        turn brought others' text. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
+        """Remember it (unchecked if the judge does not answer in time), or return a proposal. `ask`: a tool of this
+        turn returned untrusted content. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
         return await self._once(self._note(kind, content, quote), None, ask=ask)
 
     async def correct(self, memory_id: str, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
-        """The same in the place of what is known. Raises `NotFound` too."""
+        """Like `remember`, replacing a memory. Raises `NotFound` too."""
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(_HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
         return await self._once(self._note(cast(MemoryType, known.type), content, quote), known, ask=ask)
 
     async def explain(self, about: str) -> list[Explanation]:
-        """Of a memory's id, or of the memories that words find."""
+        """Explain the memory of this id, or the memories found by these words."""
         try:
             found = [await self.services.memories.get(self.user_id, about)]
-            if found[0].status in ("proposed", "unchecked"):  # neither is in a prompt
+            if found[0].status in ("proposed", "unchecked"):  # these statuses are in no prompt
                 raise NotFound
         except NotFound:
             found = [each.memory for each in await find(self.services, self.user_id, about, MOST_EXPLAINED)]
@@ -187,7 +187,7 @@ class MemoryService:
     def _note(self, kind: MemoryType, content: str, quote: str) -> Note:
         if self.is_done:
             raise Invalid(_ONCE)
-        said = Said(self.message_id, self.text, to_datetime(self.services.clock()))
+        said = UserMessage(self.message_id, self.text, to_datetime(self.services.clock()))
         note = find_note(
             said,
             kind=kind,
@@ -201,7 +201,7 @@ class MemoryService:
         return note
 
     async def _once(self, note: Note, known: Memory | None, *, ask: bool) -> Memory | Proposal:
-        self.is_done = True  # before anything is waited for: the calls of one step run at the same time
+        self.is_done = True  # before the first await: the calls of one step run concurrently
         try:
             return await self._write(note, known, ask=ask)
         except BaseException:
@@ -213,10 +213,10 @@ class MemoryService:
         await pause.check(services.signals, user_id)
         note, is_about_it = await asyncio.gather(self._judged(note), self._is_about(known, note))
         equal = (await services.memories.of_hashes(user_id, [note.hash])).get(note.hash)
-        if equal and equal.status == "proposed":  # its question may never have been asked
-            return keeping_of([equal], [equal.id], self.conversation_id)
+        if equal and equal.status == "proposed":  # its approval may never have been created
+            return remember_proposal([equal], [equal.id], self.conversation_id)
         if equal and equal.status == "active":
-            return await self._again(note, equal, known)
+            return await self._reinforce(note, equal, known)
         [vector] = await services.embeddings.embed([note.content])
         tombstones = await services.memories.tombstones(user_id)
         before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
@@ -227,20 +227,21 @@ class MemoryService:
             raise Invalid(_LATER)
         memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
         if not ask:
-            return await self._kept(await _store(services, user_id, memory, vector, known))
+            return await self._checked_after_write(await _store(services, user_id, memory, vector, known))
         if before:
             await services.conversations.note_asked_again(user_id, self.conversation_id, self.message_id)
         memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
         replaces = [known.id] if known else []
-        if equal:  # it waits for a judge, who has read it now
+        if equal:  # it was unchecked, and is judged now
             memory = memory.model_copy(update={"id": equal.id})
             await services.memories.settle(user_id, memory, note.hash, vector, replaces)
         else:
             await services.memories.add(user_id, memory, note.hash, vector, services.clock(), replaces=replaces)
-        return keeping_of([memory], [memory.id], self.conversation_id)
+        return remember_proposal([memory], [memory.id], self.conversation_id)
 
-    async def _kept(self, memory: Memory) -> Memory:
-        """Asked after writing: either we see what was forgotten or deleted meanwhile, or whoever did it saw this."""
+    async def _checked_after_write(self, memory: Memory) -> Memory:
+        """Check after writing: either we see that something was forgotten or deleted meanwhile, or that process saw
+        this memory."""
         services, user_id = self.services, self.user_id
         own = hashes_of(user_id, memory.content, memory.quote)
         if any(own & each.hashes for each in await services.memories.tombstones(user_id)):
@@ -250,8 +251,8 @@ class MemoryService:
             await services.memories.drop_unchecked(user_id, [memory.id])
         return memory
 
-    async def _again(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
-        """What is remembered was said again: nothing new is remembered, and nothing replaced."""
+    async def _reinforce(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
+        """Reinforce an equal memory; nothing is added or replaced."""
         if known and known.id != equal.id:
             raise Invalid(_KNOWN_BESIDE)
         services, user_id = self.services, self.user_id
@@ -262,12 +263,12 @@ class MemoryService:
         ask = partial(structured_output, self.services, self.user_id, self.services.judges[WRITER])
         judge = make_note_judge(ask, JUDGE_SECONDS)
         [read] = await ground_notes([note], judge, to_datetime(self.services.clock()).date())
-        if isinstance(read, Refused):
+        if isinstance(read, RefusedNote):
             raise Invalid(" ".join(("It is not remembered.", *read.reasons)))
         return read
 
     async def _is_about(self, known: Memory | None, note: Note) -> bool:
-        """Whether a correction concerns what it would replace; in doubt its user is asked."""
+        """True if a correction is about the memory that it would replace; in doubt False, and the user is asked."""
         if known is None:
             return True
         try:
@@ -293,13 +294,13 @@ class MemoryService:
         )
 
 
-# --- stored -----------------------------------------------------------------------------------------------------------
+# --- storing ----------------------------------------------------------------------------------------------------------
 
 
 async def _store(
     services: MemoryServices, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
 ) -> Memory:
-    """The memory, or the equal one that is remembered already, in the place of what it replaces."""
+    """Store the memory, or find the equal one that exists, and supersede what it replaces."""
     now, key, new_id = services.clock(), hash_of(memory.content), memory.id
     equal = (await services.memories.of_hashes(user_id, [key])).get(key)
     if equal and equal.status == "unchecked" and memory.status == "active":
@@ -315,8 +316,8 @@ async def _store(
         )
     if replaces and replaces.id != memory.id and memory.status != "unchecked":
         if not await services.memories.supersede(user_id, replaces.id, memory.id, now):
-            if memory.id == new_id:  # what was known before stays
-                await _take_back(
+            if memory.id == new_id:  # not an equal memory that existed before
+                await _remove_new(
                     services.conversations, services.memories, services.clock, user_id, memory.id, replaces.id
                 )
             raise Invalid(_HOLDS_NO_MORE)
@@ -326,10 +327,10 @@ async def _store(
     return await services.memories.get(user_id, memory.id)
 
 
-async def _take_back(
+async def _remove_new(
     conversations: Conversations, memories: Memories, clock: Clock, user_id: str, memory_id: str, replaced_id: str
 ) -> None:
-    """Something else took the place of what this was to replace, or that was forgotten: this never held."""
+    """Remove the new memory, as what it was to replace was forgotten, or replaced by something else."""
     [won, *_] = [each.superseded_by for each in await memories.of_ids(user_id, [replaced_id])] or [None]
     if not (won and await memories.supersede(user_id, memory_id, won, clock())):
         await memories.discard(user_id, [memory_id])

@@ -1,4 +1,4 @@
-"""A conversation that its user ended is read at once; every other one once it fell silent."""
+"""Start memory extraction of a conversation that its user ended; a sweep starts it for silent ones."""
 
 from typing import Protocol
 
@@ -13,11 +13,11 @@ class ReadNowServices(HasClock, HasConversations, HasLogger, HasSettings, HasWor
 
 
 async def read_now(services: ReadNowServices, user_id: str, conversation_id: str) -> None:
-    """Twice within a minute for the same words is once. Raises `NotFound`.
+    """Start extraction now; at most once a minute for the same messages. Raises `NotFound`.
 
-    Where it cannot be begun now, or a turn is under way, a sweep finds it later.
+    If it cannot be started, or a turn runs, a sweep does it later.
     """
-    # Compared with what was kept of it: the laptop's database keeps fifteen digits of a number.
+    # Rounded, as it is compared with its stored value: the laptop's database keeps fifteen digits of a number.
     now, conversations = round(services.clock(), 3), services.conversations
     await conversations.due_now(user_id, conversation_id, now)
     if not await conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS):

@@ -10,7 +10,7 @@ from qwestly_agent.base.observability import measure_extraction
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
-from qwestly_agent.memory.notes import Decision, Note
+from qwestly_agent.memory.notes import Note, NoteDecision
 from qwestly_agent.services import (
     HasClock,
     HasConversations,
@@ -38,7 +38,7 @@ async def store(services: StoreServices, given: ExtractionState) -> ExtractionSt
         return given
     proposed = batch.proposed
     if batch.status == "decided":
-        decisions = [Decision.model_validate(each) for each in batch.decisions]
+        decisions = [NoteDecision.model_validate(each) for each in batch.decisions]
         stored = [
             await _apply(
                 services.memories,
@@ -63,7 +63,7 @@ async def store(services: StoreServices, given: ExtractionState) -> ExtractionSt
     return given.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
 
 
-def _resolved(batch: Batch, decisions: Sequence[Decision], decision: Decision) -> Decision:
+def _resolved(batch: Batch, decisions: Sequence[NoteDecision], decision: NoteDecision) -> NoteDecision:
     """With the memories that earlier decisions of the same batch make, or reinforce, in place of their numbers."""
     target = _memory_of(batch, decisions, decision.target) if decision.target else None
     ended = (_memory_of(batch, decisions, each) for each in decision.supersedes)
@@ -72,7 +72,7 @@ def _resolved(batch: Batch, decisions: Sequence[Decision], decision: Decision) -
     return decision.model_copy(update={"verb": verb, "target": target, "supersedes": supersedes})
 
 
-def _memory_of(batch: Batch, decisions: Sequence[Decision], name: str) -> str | None:
+def _memory_of(batch: Batch, decisions: Sequence[NoteDecision], name: str) -> str | None:
     """None for what is not remembered."""
     if not name.startswith("#"):
         return name
@@ -93,7 +93,7 @@ async def _apply(
     clock: Clock,
     batch: Batch,
     at: int,
-    decision: Decision,
+    decision: NoteDecision,
     vector: tuple[float, ...],
 ) -> Memory | None:
     """The memory that it made, if it made one."""
@@ -122,7 +122,7 @@ async def _add(
     clock: Clock,
     user_id: str,
     new_id: str,
-    decision: Decision,
+    decision: NoteDecision,
     vector: tuple[float, ...],
 ) -> Memory | None:
     note, now = decision.note, clock()
@@ -148,7 +148,7 @@ async def _add(
     return memory
 
 
-def _memory(new_id: str, decision: Decision) -> Memory:
+def _memory(new_id: str, decision: NoteDecision) -> Memory:
     note = decision.note
     kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "source"}
     waits = {"context", "tries"} if decision.verb == "wait" else set[str]()
@@ -167,7 +167,7 @@ async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
     return memory.status in {each.status for each in await memories.of_ids(user_id, [memory.id])}
 
 
-async def _reinforce(memories: Memories, clock: Clock, user_id: str, target: str, decision: Decision) -> None:
+async def _reinforce(memories: Memories, clock: Clock, user_id: str, target: str, decision: NoteDecision) -> None:
     note = decision.note
     await memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
     # What waits for a yes ends nothing before it.
@@ -177,7 +177,7 @@ async def _reinforce(memories: Memories, clock: Clock, user_id: str, target: str
 
 
 async def _is_forgotten(
-    memories: Memories, settings: Settings, user_id: str, note: Note, vector: Sequence[float], decision: Decision
+    memories: Memories, settings: Settings, user_id: str, note: Note, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
     tombstones = await memories.tombstones(user_id)
     before = retold(tombstones, note.content, note.quote, vector, settings.memory_forgotten_from)

@@ -29,4 +29,4 @@ async def undo(memories: Memories, journal: Journal, user_id: str, run_id: str) 
 async def _parted(memories: Memories, run: Run, each: Replacement) -> bool:
     if each.status == "merged" and not await memories.holds(run.user_id, each.by, run.run_id):
         return False  # whatever says the same was forgotten with it, or stopped being true
-    return await memories.part(run.user_id, each.gone, each.by, run.run_id)
+    return await memories.undo_replacement(run.user_id, each.gone, each.by, run.run_id)

@@ -1,4 +1,4 @@
-"""The user's own words in a message: what they typed, apart from what they fenced, quoted or pasted."""
+"""Extract the text that a user typed from a message, without fenced, quoted and pasted text."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from qwestly_agent.text.clean import LONGEST_TYPED_CHARACTERS, visible
 
 QUOTED_WORDS = 3
-"""So many words in quotation marks are somebody else's."""
+"""From this many words, text in quotation marks counts as someone else's."""
 
 
 _ENTITY = {"lt": "<", "60": "<", "3c": "<", "gt": ">", "62": ">", "3e": ">", "quot": '"', "34": '"', "22": '"'}
@@ -21,7 +21,7 @@ _MAIL_FIELD = re.compile(
     r"|da|a|oggetto)\s?[:：]\s*\S",
     re.IGNORECASE,
 )
-"""The fields of a mail's head, as mail programs write them."""
+"""E-mail header fields, as mail programs write them."""
 _TAG = re.compile(
     r"<(?P<close>/?)(?P<tag>[a-zA-Z?][\w-]*)|(?P<comment><!--)|(?P<end>-->)|(?P<data><!)"
     r"|\[(?P<bbclose>/?)(?P<bb>quote|code|pre|spoiler|cite)\b|\\(?P<tex>begin|end)\{",
@@ -52,11 +52,12 @@ _ASKED = re.compile(r"[?？؟]")
 
 
 def typed_parts(text: str) -> Iterator[str]:
-    """What a user typed, without what is fenced, quoted, tagged, headed, set off, or a block over 1,500 characters."""
+    """The typed parts: without text that is fenced, quoted, in tags, after a mail header or a rule, and without blocks
+    over 1,500 characters."""
     text = _ENTITIES.sub(lambda found: _ENTITY[found[1].lower()], visible(text))
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("''", '"')
     pieces = [part for piece in _unfenced(text) for part in _untagged(piece)]
-    # What is left of a paste in paragraphs is no shorter for having blank lines in it.
+    # Count all paragraphs together: blank lines do not make a paste shorter.
     if sum(map(len, pieces)) > LONGEST_TYPED_CHARACTERS:
         return
     for piece in pieces:
@@ -66,14 +67,14 @@ def typed_parts(text: str) -> Iterator[str]:
 
 
 def holds_others_words(text: str) -> bool:
-    """Whether some of a message is not what its user typed: a paste, a quotation, a mail, a document."""
+    """True if a part of the message was not typed by the user: a paste, quotation, mail or document."""
     typed = sum(sum(map(str.isalnum, part)) for part in typed_parts(text))
     return typed < sum(map(str.isalnum, visible(text)))
 
 
 def _unfenced(text: str) -> Iterator[str]:
-    """Line by line, as Markdown has it: without fences, block quotes with their lazy lines, and indented code; up to a
-    rule, a speaker's name, or the head of a mail, after which somebody else may speak."""
+    """Lines outside of Markdown fences, block quotes (with lazy continuation lines) and indented code; up to a rule, a
+    speaker's name or a mail header, after which the text may be someone else's."""
     typed: list[str] = []
     fence, lazy, blank, code, headed = "", False, True, False, False
     for line in text.split("\n"):
@@ -109,13 +110,13 @@ def _unfenced(text: str) -> Iterator[str]:
 
 
 def _untagged(text: str) -> Iterator[str]:
-    """Without what stands between tags of any markup, whatever is in them."""
+    """The text without tags of any markup and their content."""
     start, depth, opened = 0, 0, ""
     for found in _TAG.finditer(text):
         name = (found["tag"] or found["bb"] or ("tex" if found["tex"] else "!")).lower()
         closes = bool(found["close"] or found["bbclose"] or found["end"] or (found["tex"] or "").lower() == "end")
         if not depth and closes and name != "!":
-            start = found.end()  # what it closes began before
+            start = found.end()  # a closing tag without its opening one
         elif not depth and not closes:
             yield text[start : found.start()]
             opened, depth = name, 1
@@ -129,7 +130,8 @@ def _untagged(text: str) -> Iterator[str]:
 
 
 def _unquoted(text: str) -> Iterator[str]:
-    """Without what is in quotation marks of any kind, across lines; what nobody closes goes to the end."""
+    """The text without what is in quotation marks of any kind, across lines; an unclosed quotation extends to the
+    end."""
     start, opened = 0, -1
     for found in _MARKS.finditer(text):
         mark, at = found.group(), found.start()
@@ -165,5 +167,5 @@ def sentences(text: str) -> list[str]:
 
 
 def questions_in(text: str) -> list[str]:
-    """The sentences of a text that end with a question mark."""
+    """The sentences that end with a question mark."""
     return [each for each in sentences(visible(text)) if _ASKED.search(each)]

@@ -1,4 +1,4 @@
-"""Memories as the API shows them, and as the model is told of them."""
+"""Memories as the API and the model's prompts show them."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -23,7 +23,7 @@ Quoted = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUOTE
 """Words of the user, verbatim."""
 
 SURE_FROM = 0.7
-"""Confidence. It is the extractor's own guess, and so it only ever takes away."""
+"""Minimum confidence to count as sure. Confidence is the extractor's own estimate, so it can only lower sureness."""
 FORGOTTEN = "This is forgotten for good, with what it replaced."
 
 _FROM = {
@@ -35,7 +35,7 @@ _FROM = {
 
 
 def sureness(memory: Memory) -> Sureness:
-    """What a person or a model is told in place of numbers."""
+    """The word that people and models see instead of numbers."""
     match memory.trust:
         case "user_said":
             return "sure" if memory.confidence >= SURE_FROM else "fairly sure"
@@ -46,12 +46,12 @@ def sureness(memory: Memory) -> Sureness:
 
 
 def sureness_and_origin(memory: Memory) -> str:
-    """With where it comes from, where that is not the user's own word."""
+    """Sureness, with the origin unless that is the user's own words."""
     origin = _FROM.get(memory.trust)
     return f"{sureness(memory)}: {origin}" if origin else sureness(memory)
 
 
-# --- the API's --------------------------------------------------------------------------------------------------------
+# --- the API ----------------------------------------------------------------------------------------------------------
 
 
 class MemoryView(BaseModel):
@@ -60,47 +60,47 @@ class MemoryView(BaseModel):
     """fact, preference, goal, decision, skill, experience or constraint"""
     content: str
     trust: str
-    """Where it comes from: user_said, user_document, tool, external or inferred."""
+    """Its origin: user_said, user_document, tool, external or inferred."""
     sure: Sureness
     quote: str
-    """The user's own words that it rests on."""
+    """The user's own words, verbatim."""
     question: str
-    """What these words answered, where they do not say it by themselves."""
+    """The question that these words answered, if they are not clear without it."""
     source: Source
     said_at: datetime | None
     since: datetime | None
-    """Since when it holds, where that is known."""
+    """Since when it is true, if known."""
     count: int
-    """In how many messages it was said."""
+    """Number of messages in which it was said."""
     last_seen: datetime | None
     status: MemoryStatus
-    """Holds · waits for the user's yes · not checked yet · another one holds instead · another one says it. Only an
-    active memory is used."""
+    """active · proposed: waits for approval · unchecked: not judged yet · superseded: replaced by another · merged:
+    another one says the same. Only an active memory is used."""
     superseded_by: str | None
     superseded_at: datetime | None
     sensitive: bool
     undo_until: datetime | None
-    """So long it can be undone that it was remembered or corrected; null where it cannot."""
+    """Until when remembering or correcting it can be undone; null if it cannot."""
     score: Score | None = None
-    """Why a search found it."""
+    """The score in a search."""
 
 
 class MemoryList(BaseModel):
     items: list[MemoryView]
     next: str | None
-    """Pass it as `after` for what follows; null at the end."""
+    """Cursor: pass it as `after`; null at the end."""
     found_by: FoundBy | None = None
-    """Of a search: `words` where meaning could not be compared, `salience` where besides no memory has one of the
-    words, and these are the most salient ones. Null where nothing was searched for."""
+    """How a search found them: `words` if meaning could not be compared; `salience` if, in addition, no memory contains
+    one of the words, and these are the most salient ones. Null without a search."""
 
 
 class MemoryDetail(MemoryView):
     said_on: date | None
-    """When these words were written."""
+    """The day on which the quote was written."""
     conversation: str
-    """The title of the conversation in which it was said; empty where there is none any more."""
+    """Title of the conversation in which it was said; empty if that was deleted."""
     before: list[MemoryView]
-    """What it took the place of."""
+    """The memories that it replaced."""
     replaced_by: MemoryView | None
 
 
@@ -114,9 +114,9 @@ class Correction(BaseModel):
 
 class UndoneView(BaseModel):
     undone: str
-    """The memory that is not remembered any more."""
+    """Id of the memory that was removed."""
     restored: list[MemoryView]
-    """What it had replaced, and what holds again."""
+    """The memories that it had replaced, active again."""
 
 
 class PublishedView(BaseModel):
@@ -126,11 +126,11 @@ class PublishedView(BaseModel):
 
 class ForgottenView(BaseModel):
     forgotten: list[str]
-    """Ids: with what was merged into it, or replaced by it."""
+    """Ids, including memories merged into it or replaced by it."""
     published: list[PublishedView]
-    """What rested on it and was carried out before: it is not undone."""
+    """Published items that rest on it; they are not undone."""
     note: str
-    """That, and what stays in the transcripts."""
+    """Sentences for the user on what stays: published items and transcripts."""
 
 
 def view_of(memory: Memory, score: Score | None = None) -> MemoryView:
@@ -153,7 +153,7 @@ def forgotten_view_of(forgotten: "Forgotten") -> ForgottenView:
 
 
 def list_of(found: Sequence[Memory | Found], limit: int, offset: int, found_by: FoundBy | None = None) -> MemoryList:
-    """Of memories read with one more than `limit`, which tells whether there are more."""
+    """A page of memories. `found` was read with `limit` + 1, to tell whether there are more."""
     items = [view_of(each.memory, each.score) if isinstance(each, Found) else view_of(each) for each in found[:limit]]
     return MemoryList(items=items, next=str(offset + limit) if len(found) > limit else None, found_by=found_by)
 

@@ -1,1 +1,1 @@
-"""MongoDB, in the words of the domain. No method works without a user id, except those of documents about Qwestly."""
+"""MongoDB stores, in the words of the domain. Every method takes a user id, except in `docs` and `due`."""

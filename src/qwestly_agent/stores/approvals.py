@@ -1,4 +1,4 @@
-"""`agent_approvals`: what waits for a person, and what became of it. A record changes by compare-and-set alone."""
+"""`agent_approvals`: pending and decided approvals. A record changes by compare-and-set alone."""
 
 import json
 from collections.abc import Callable, Collection
@@ -25,10 +25,10 @@ class Approvals:
     database: AsyncDatabase[Document]
 
     async def add(self, approval: Approval) -> bool:
-        """False where it is there already."""
+        """False if it exists already."""
         kept_until = to_datetime(approval.created_at) + RETENTION
         try:
-            # `kept_until` is the TTL's: `expires_at` is when the person's time is up.
+            # The TTL index uses `kept_until`; `expires_at` is the deadline of the decision.
             await self.database[COLLECTION].insert_one({**_document(approval), "kept_until": kept_until})
         except DuplicateKeyError:
             return False
@@ -42,10 +42,10 @@ class Approvals:
         return _approval(found)
 
     async def change(self, seen: Approval, change: Callable[[Approval], Approval | None]) -> tuple[Approval, bool]:
-        """Change the record as it stands now, by compare-and-set: the record after it, and whether this changed it.
+        """Change the current record by compare-and-set; return the record, and True if this call changed it.
 
-        `change` is handed the record, as `seen` first and as it is read again where somebody else was quicker, and
-        answers what it becomes, or None where it is to stay. What it raises is raised, and nothing is changed.
+        `change` receives the record (`seen` first; after a conflict, as read again) and returns the new one, or None to
+        leave it. If it raises, nothing is changed.
         """
         while after := change(seen):
             if changed := await self._put(seen, after):
@@ -54,7 +54,7 @@ class Approvals:
         return seen, False
 
     async def _put(self, before: Approval, after: Approval) -> Approval | None:
-        """The record with its new revision; None where it is no longer what it was."""
+        """Replace `before` by `after`; return it with its new revision, or None if `before` is no longer current."""
         old, new = _document(before), _document(after.model_copy(update={"revision": before.revision + 1}))
         changes = {name: value for name, value in new.items() if value != old.get(name)}
         changed = await self.database[COLLECTION].update_one(
@@ -63,47 +63,47 @@ class Approvals:
         return after.model_copy(update={"revision": before.revision + 1}) if changed.matched_count == 1 else None
 
     async def waiting(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
-        """The newest first (made before `after`), with those that are being carried out."""
+        """Pending approvals and those being executed, created before `after`; the newest first."""
         return await self._find({"user_id": user_id, "status": {"$in": list(_WAITING)}}, limit, after)
 
     async def all(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
-        """The newest first (made before `after`)."""
+        """All approvals, created before `after`; the newest first."""
         return await self._find({"user_id": user_id}, limit, after)
 
     async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Approval]:
-        """Oldest change first."""
+        """Approvals changed since `moment`, the oldest change first."""
         query = {"user_id": user_id, "updated_at": {"$gte": moment}}
         found = self.database[COLLECTION].find(query).sort("updated_at", 1).limit(limit)
         return [_approval(each) async for each in found]
 
     async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Approval]:
-        """The newest first; no limit is 0."""
+        """The conversation's approvals, the newest first; `limit` 0 means all."""
         return await self._find({"user_id": user_id, "conversation_id": conversation_id}, limit, None)
 
     async def news(self, user_id: str, conversation_id: str) -> list[Approval]:
-        """Of this conversation, what the model was not told yet; oldest first."""
+        """Outcomes in this conversation that the model was not told yet; oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return [_approval(each) async for each in self.database[COLLECTION].find(query).sort("updated_at", 1)]
 
     async def executing(self, user_id: str) -> set[str]:
-        """Ids of those whose effect is under way."""
+        """Ids of the approvals that are being executed."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": "executing"}, {"_id": 1})
         return {each["_id"] async for each in found}
 
     async def told(self, approval: Approval) -> None:
-        """The model knows of it as it is here; what became of it since is news."""
+        """Record that the model was told of it in this state; later changes are news."""
         if approval.news:
             await self._put(approval, approval.model_copy(update={"news": False}))
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
-        """What was decided stays, as the audit of what was done; it belongs to no conversation any more."""
+        """Detach decided approvals from the conversation; they stay as an audit."""
         await self.database[COLLECTION].update_many(
             {"user_id": user_id, "conversation_id": conversation_id},
             {"$set": {"conversation_id": None}, "$inc": {"revision": 1}},
         )
 
     async def scrub_memories(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Of these no question says anything any more, whatever became of it."""
+        """Remove the texts of these memories from all approvals, whatever their status."""
         for found in await self._find({"user_id": user_id, "kind": "memory"}, 0, None):
             await self.change(found, lambda record: _without(record, memory_ids))
 
@@ -115,7 +115,7 @@ class Approvals:
 
 
 def _without(approval: Approval, memory_ids: Collection[str]) -> Approval | None:
-    """None where it shows none of these. What is shown of memories is one change each, in their order."""
+    """None if it shows none of these. The preview has one change per memory, in the same order."""
     if not approval.shown.keys() & set(memory_ids):
         return None
     both = zip(approval.shown.items(), approval.preview.changes, strict=True)
@@ -125,7 +125,7 @@ def _without(approval: Approval, memory_ids: Collection[str]) -> Approval | None
 
 
 def _document(approval: Approval) -> dict[str, Any]:
-    # What is nested is kept as text: nothing in it is asked for, and no key in it may mean something to the database.
+    # Nested data is stored as text: it is never queried, and MongoDB must not interpret its keys.
     flat = approval.model_dump(mode="json", exclude={"id", "preview", "shown", "result"})
     nested = {
         "preview": approval.preview.model_dump_json(),

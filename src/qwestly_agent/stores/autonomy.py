@@ -1,4 +1,4 @@
-"""`agent_autonomy`: how far each user lets the agent go. Nobody but the user writes it: no tool reaches this store."""
+"""`agent_autonomy`: each user's autonomy level. Only the user writes it: no tool reaches this store."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,14 +18,14 @@ class Autonomy:
     database: AsyncDatabase[Document]
 
     async def level(self, user_id: str) -> Level:
-        """L1 for a user who never chose; L0 where what is kept is no level."""
+        """L1 if the user never chose; L0 if the stored value is not a level."""
         document = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"level": 1})
         if document is None:
             return NEW_USERS_LEVEL
         return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
 
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
-        """The last changes are kept with their times."""
+        """Set the level and append it to the history of changes."""
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id},
             {

@@ -1,8 +1,8 @@
 """Okapi BM25 over the texts of one person, and the tokens that it counts.
 
 The formula is Lucene's (`BM25Similarity`: k1 1.2, b 0.75, idf = ln(1 + (N - n + 0.5) / (n + 0.5))), so that a search in
-this process ranks as Atlas Search does. A kept library would build an index for each search, and its fastest form needs
-compiled parts that weigh more than this page.
+this process ranks as Atlas Search does. A BM25 library would build an index for each search, and the fastest ones need
+compiled extensions.
 """
 
 import math
@@ -19,12 +19,12 @@ _NO_WORD = re.compile(r"[\W_]")
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]+"
 )
-"""Runs of scripts that put no blanks between words: Thai, Lao, Tibetan, Burmese, Khmer, kana, Han."""
+"""Runs of scripts without spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, kana, Han."""
 
 
 @dataclass(frozen=True)
 class Tokens:
-    """How often a text has each of its tokens."""
+    """Counts of a text's tokens."""
 
     counts: Mapping[str, int]
     total: int
@@ -36,7 +36,7 @@ class Tokens:
 
 
 def tokens_of(text: str) -> list[str]:
-    """Words in lower case after NFKC, unstemmed, none left out; pairs of characters where a script has no blanks."""
+    """Words in lower case after NFKC, without stemming or stop words; bigrams for scripts without spaces."""
     plain = _NO_WORD.sub(_mark_or_blank, unicodedata.normalize("NFKC", text).lower())
     if plain.isascii():
         return plain.split()
@@ -44,7 +44,7 @@ def tokens_of(text: str) -> list[str]:
 
 
 def _mark_or_blank(found: re.Match[str]) -> str:
-    # A vowel sign of Hindi or Thai is no `\w`, and yet in the middle of a word.
+    # A vowel sign of Hindi or Thai does not match `\w`, but stands in the middle of a word.
     return found[0] if unicodedata.category(found[0]).startswith("M") else " "
 
 
@@ -53,7 +53,7 @@ def _pairs(run: str) -> Iterable[str]:
 
 
 def bm25(query: str, texts: Sequence[Tokens]) -> list[float]:
-    """The score of each text; 0 where it has no word of the query."""
+    """The score of each text; 0 if it contains no word of the query."""
     scores = [0.0] * len(texts)
     average = sum(text.total for text in texts) / len(texts) if texts else 0.0
     for token in set(tokens_of(query)):

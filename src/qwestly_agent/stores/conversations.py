@@ -1,9 +1,9 @@
-"""`agent_conversations` and `agent_messages`: who holds a conversation now, and what was said in it.
+"""`agent_conversations` and `agent_messages`: each conversation with its lease, and its messages.
 
 A turn begins with one conditional write that claims the conversation for a few seconds (the *lease*, renewed while the
-turn runs) and keeps the user's message in it, so that even a killed process loses nothing. It ends by inserting its
-messages and then, in one conditional write, letting go. A document per message; calls and results travel inside the
-answer that made them.
+turn runs) and stores the user's message in it, so that even a killed process loses nothing. It ends by inserting its
+messages and then, in one conditional write, releasing the lease. There is one document per message; tool calls and
+results are part of the answer that made them.
 """
 
 import math
@@ -26,13 +26,13 @@ CONVERSATIONS = "agent_conversations"
 MESSAGES = "agent_messages"
 
 LEASE_SECONDS = 6.0
-"""How long a conversation stays claimed after the last sign of life, and so how long a killed turn blocks the next."""
+"""Lease duration after each renewal, and so the longest time that a killed turn blocks the next one."""
 RETENTION_SECONDS = 365 * 86_400
-"""After its last use a conversation expires with its messages."""
+"""A conversation and its messages expire this long after its last use."""
 SILENCE_SECONDS = 600.0
-"""After which it is read for what to remember."""
+"""A conversation that has been silent for so long is due for memory extraction."""
 RETENTION_SLACK_SECONDS = 30 * 86_400
-"""Messages are given that much more, so that only one turn a month has to touch all of them again."""
+"""Messages live that much longer, so that only one turn a month has to postpone the expiry of all of them."""
 TITLE_CHARACTERS = 80
 
 Status = Literal["complete", "stopped", "failed", "interrupted"]
@@ -49,13 +49,13 @@ class Step(BaseModel):
     effect: str | None = None
     """read, draft, write, outward or destructive; None for a tool that does not exist."""
     outside: bool = False
-    """Whether others than the user may have written what it returned."""
+    """True if others than the user may have written its result."""
     users_own: bool = False
-    """Whether what it returned is what the user typed, and nothing else."""
+    """True if its result is only what the user typed."""
     arguments: str = "{}"
-    """The beginning of their JSON."""
+    """The beginning of the arguments' JSON."""
     ok: bool | None = None
-    """None while it runs, and where the turn ended before it did."""
+    """None while it runs, or if the turn ended before it did."""
     problem: str | None = None
     """Why it failed or was refused."""
     ms: int | None = None
@@ -81,7 +81,7 @@ class Feedback(BaseModel):
 
 
 class Message(BaseModel):
-    """What the user or the agent said."""
+    """A message of the user, or an answer of the agent."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -95,37 +95,37 @@ class Message(BaseModel):
     error: Problem | None = None
     steps: tuple[Step, ...] = ()
     model_messages: str = "[]"
-    """An answer's requests and responses as the model saw them (JSON of pydantic-ai's), without the user's own."""
+    """An answer's requests and responses as the model saw them (pydantic-ai's JSON), without the user's message."""
     receipt: dict[str, Any] = {}
     """Tokens, cost, latency, model, design and prompt version of an answer."""
     feedback: Feedback | None = None
     note: str = ""
-    """What the model was told before the user's words: outcomes of approvals."""
+    """Text put before the user's message in the prompt: outcomes of approvals."""
     continues: str | None = None
-    """The id under which a client goes on building this answer: that of the one before."""
+    """Id of the previous answer, if a client goes on building that one."""
     saw: tuple[str, ...] = ()
-    """Ids of what an answer's prompts held: the context's memories, what tools returned, and what the answers before it
-    had seen."""
+    """Ids of everything in an answer's prompts: the context's memories, tool results, and the `saw` of earlier answers
+    in the window."""
     withheld: bool = False
-    """Whether it tells what its user had forgotten: it stays in the transcript, and in no prompt."""
+    """True if it contains something forgotten: it stays in the transcript, but enters no prompt."""
 
 
 @dataclass(frozen=True)
 class NewTurn:
-    """A turn that asks for a conversation. `text` is None where it answers an earlier message without repeating it, and
-    where its user only decided."""
+    """A turn that claims a conversation. `text` is None if it answers an earlier message again, or if the user only
+    decided an approval."""
 
     run_id: str
     message_id: str
     text: str | None
     started_at: float
     withheld: bool = False
-    """Whether its text tells what its user had forgotten since."""
+    """True if its text contains something that the user had forgotten since."""
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A conversation that is ours until the lease runs out or `finish` lets it go."""
+class ClaimedConversation:
+    """A conversation held by a turn, until the lease runs out or `finish` releases it."""
 
     user_id: str
     conversation_id: str
@@ -137,31 +137,33 @@ class Claim:
     context: Document | None
     messages_expire_at: float
     last_used: float
-    """Before this turn."""
+    """The time before this turn, in seconds since the epoch."""
     abandoned: tuple[NewTurn, ...]
-    """Turns of processes that died; the user's messages in them are not yet among the messages."""
+    """Turns of processes that died; their user messages are not yet in `agent_messages`."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How far a conversation was read for what to remember."""
+    """Progress of memory extraction in a conversation."""
 
     read_to: int
-    """The `seq` of the last message that was."""
+    """`seq` of the last message that was read (the watermark)."""
     last_seq: int
     due_at: float
     attempts: int
-    """That failed since."""
+    """Failed attempts since the last success."""
     running: float
-    """Until when a turn holds it."""
+    """Expiry of the lease, in seconds since the epoch."""
 
 
 @dataclass(frozen=True)
 class Conversations:
     database: AsyncDatabase[Document]
 
-    async def create(self, user_id: str, conversation_id: str, turn: NewTurn, design: str) -> Claim | None:
-        """None where it exists already."""
+    async def create(
+        self, user_id: str, conversation_id: str, turn: NewTurn, design: str
+    ) -> ClaimedConversation | None:
+        """Insert a conversation claimed by this turn; None if it exists already."""
         document = {
             "_id": _key(user_id, conversation_id),
             "user_id": user_id,
@@ -181,8 +183,9 @@ class Conversations:
             return None
         return _claim(document, turn)
 
-    async def claim(self, user_id: str, conversation_id: str, turn: NewTurn) -> Claim:
-        """Raises `ConversationBusy` while another turn holds it, `NotFound` where this user has none of that id."""
+    async def claim(self, user_id: str, conversation_id: str, turn: NewTurn) -> ClaimedConversation:
+        """Raises `ConversationBusy` while another turn holds it, `NotFound` if this user has no conversation of that
+        id."""
         document = await self.database[CONVERSATIONS].find_one_and_update(
             {**_of(user_id, conversation_id), "lease_until": {"$lte": turn.started_at}},
             {"$set": {**_lease(turn), f"turns.{turn.run_id}": _kept(turn)}},
@@ -196,25 +199,25 @@ class Conversations:
         raise ConversationBusy(retry_after=max(1, math.ceil(held["lease_until"] - turn.started_at)))
 
     async def renew(self, user_id: str, conversation_id: str, run_id: str, now: float) -> bool:
-        """False when the lease was lost: the turn must end and record nothing."""
+        """Extend the lease; False if it was lost: the turn must end and record nothing."""
         renewed = await self.database[CONVERSATIONS].update_one(
             _held(user_id, conversation_id, run_id), {"$set": {"lease_until": now + LEASE_SECONDS}}
         )
         return renewed.matched_count == 1
 
-    async def abandon(self, claim: Claim) -> None:
-        """Let go before anything was said. The user's message stays in the conversation for `recover`."""
+    async def abandon(self, claim: ClaimedConversation) -> None:
+        """Release the lease before an answer began. The user's message stays in the conversation for `recover`."""
         await self.database[CONVERSATIONS].update_one(
             _held(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
         )
 
-    async def recover(self, claim: Claim) -> int:
-        """Keep what users wrote in turns whose process died; the new last `seq`."""
+    async def recover(self, claim: ClaimedConversation) -> int:
+        """Insert the user messages of turns whose process died; return the new last `seq`."""
         seq = await self._last_seq(claim.user_id, claim.conversation_id)
         for turn in claim.abandoned:
             known = await self.exchange(claim.user_id, claim.conversation_id, turn.message_id)
             if turn.text is None or (known and known[0].content == turn.text):
-                continue  # nothing new was said in it, or it died after it was recorded
+                continue  # it has no new message, or died after recording
             seq += 1
             await self.database[MESSAGES].insert_one(_document(claim, user_message(turn, seq, "interrupted")))
         await self.database[CONVERSATIONS].update_one(
@@ -225,7 +228,7 @@ class Conversations:
 
     async def finish(
         self,
-        claim: Claim,
+        claim: ClaimedConversation,
         messages: list[Message],
         *,
         replaced_run: str | None,
@@ -233,18 +236,18 @@ class Conversations:
         now: float,
         cost_usd: float = 0.0,
     ) -> bool:
-        """Record a turn and let go of the conversation; False, and no answer recorded, when the lease was lost.
+        """Record a turn and release the lease; False, with no answer recorded, if the lease was lost.
 
-        `changes` are fields of the conversation. The messages of `replaced_run` make room for the new ones.
+        `changes` are fields of the conversation. The messages of `replaced_run` are deleted.
         """
-        # Asked first: what a turn inserts that lost its conversation takes the numbers of the one that has it.
+        # Renew first: a turn without the lease would insert messages with the `seq`s of the turn that has it.
         if messages and not await self.renew(claim.user_id, claim.conversation_id, claim.turn.run_id, now):
             return False
         if messages and not await self._insert(claim, messages):
-            await self._take_back(claim, replaced_run)
+            await self._delete_inserted(claim, replaced_run)
             return False
         if now + RETENTION_SECONDS > claim.messages_expire_at:
-            changes = {**changes, "messages_expire_at": await self._keep_longer(claim, now)}
+            changes = {**changes, "messages_expire_at": await self._postpone_expiry(claim, now)}
         if messages:
             changes = {**changes, "last_seq": messages[-1].seq}
         discard = await self.database[CONVERSATIONS].update_one(
@@ -261,14 +264,14 @@ class Conversations:
             },
         )
         if discard.matched_count != 1:
-            await self._take_back(claim, replaced_run)
+            await self._delete_inserted(claim, replaced_run)
             return False
         if replaced_run:
             await self._delete_run(claim, replaced_run)
         return True
 
-    async def withdraw(self, claim: Claim) -> None:
-        """As if the turn had never asked: a conversation that it began is not there either."""
+    async def withdraw(self, claim: ClaimedConversation) -> None:
+        """Undo the claim; delete the conversation if this turn created it."""
         held = _held(claim.user_id, claim.conversation_id, claim.turn.run_id)
         if not claim.last_seq and not claim.abandoned:
             await self.database[CONVERSATIONS].delete_one(held)
@@ -282,19 +285,19 @@ class Conversations:
         )
 
     async def running(self, user_id: str, now: float) -> set[str]:
-        """The runs that hold a conversation of this user now."""
+        """Ids of the runs that hold a conversation of this user now."""
         query = {"user_id": user_id, "lease_until": {"$gt": now}}
         return {each["holder"] async for each in self.database[CONVERSATIONS].find(query, {"holder": 1})}
 
     async def braked(self, user_id: str, run_ids: Collection[str]) -> set[str]:
-        """Those of these runs that the brake ended."""
+        """Those of these runs that the brake stopped."""
         query = {"user_id": user_id, "run_id": {"$in": list(run_ids)}, "role": "assistant"}
         found = self.database[MESSAGES].find(query, {"run_id": 1, "error": 1})
         return {each["run_id"] async for each in found if (each.get("error") or {}).get("code") == "braked"}
 
     async def give_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
-        """On one of the user's answers; None takes it back. Raises `NotFound`."""
-        # An answer's id is made of its run's, and so is its document's.
+        """Set the feedback on an answer; None removes it. Raises `NotFound`."""
+        # An answer's id and its document's `_id` are both derived from the run's id.
         answer = {"_id": f"{message_id.removeprefix('msg_')}:assistant", "user_id": user_id, "id": message_id}
         change = {"$set": {"feedback": feedback.model_dump()}} if feedback else {"$unset": {"feedback": ""}}
         if not (await self.database[MESSAGES].update_one(answer, change)).matched_count:
@@ -309,7 +312,7 @@ class Conversations:
         return _messages(reversed(found))
 
     async def exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
-        """The user's message with this id and what was answered to it; empty for one that was never posted."""
+        """The user's message with this id and its answer; empty if it was never posted."""
         query = {"user_id": user_id, "conversation_id": conversation_id}
         posted = (
             self.database[MESSAGES].find({**query, "id": message_id, "role": "user"}, {"run_id": 1}).sort("seq", -1)
@@ -321,7 +324,7 @@ class Conversations:
         return _messages(await found.to_list())
 
     async def last_used(self, user_id: str, limit: int, before: float | None = None) -> list[Document]:
-        """The last used first (those last used before `before`, seconds since the epoch)."""
+        """Conversations by last use, the newest first; only those used before `before` (seconds since the epoch)."""
         query: Document = {"user_id": user_id}
         if before is not None:
             query["last_used"] = {"$lt": before}
@@ -339,20 +342,21 @@ class Conversations:
         return document
 
     async def running_turn(self, user_id: str, conversation_id: str, now: float) -> str | None:
-        """The run that holds the conversation, if one does. Raises `NotFound`."""
+        """Id of the run that holds the conversation, or None. Raises `NotFound`."""
         conversation = await self.get(user_id, conversation_id)
         return conversation["holder"] if is_running(conversation, now) else None
 
     async def delete(self, user_id: str, conversation_id: str) -> None:
-        """With its messages; a turn under way records nothing any more. Raises `NotFound`."""
+        """Delete the conversation and its messages; a turn that runs can no longer record anything. Raises
+        `NotFound`."""
         deleted = await self.database[CONVERSATIONS].delete_one(_of(user_id, conversation_id))
         await self.database[MESSAGES].delete_many({"user_id": user_id, "conversation_id": conversation_id})
         if not deleted.deleted_count:
             raise NotFound("There is no such conversation.")
 
     async def recover_abandoned(self, user_id: str, conversation_id: str, reader_id: str, now: float) -> None:
-        """The same where nobody may come back to go on: what was written in turns whose process died becomes messages.
-        Raises `NotFound`."""
+        """`recover` for memory extraction, which has no turn of its own: claim as `reader_id`, recover, release. Raises
+        `NotFound`."""
         document = await self.get(user_id, conversation_id)
         if is_running(document, now) or not unfinished_turns(document):
             return
@@ -368,10 +372,10 @@ class Conversations:
             _held(user_id, conversation_id, reader_id), {"$set": {"lease_until": 0}, "$unset": {"holder": ""}}
         )
 
-    # --- reading it for what to remember ------------------------------------------------------------------------------
+    # --- memory extraction --------------------------------------------------------------------------------------------
 
     async def due_now(self, user_id: str, conversation_id: str, now: float) -> None:
-        """It is over: read it at once. Raises `NotFound`."""
+        """Schedule extraction now, as the conversation is over. Raises `NotFound`."""
         changed = await self.database[CONVERSATIONS].update_one(
             _of(user_id, conversation_id), {"$set": {"extract_at": now}}
         )
@@ -379,22 +383,22 @@ class Conversations:
             raise NotFound("There is no such conversation.")
 
     async def due_later(self, user_id: str, conversation_id: str, due_at: float) -> None:
-        """Read it again at that time, unless it is due before."""
+        """Schedule extraction at `due_at`, unless it is due earlier."""
         query = {**_of(user_id, conversation_id), "extract_at": {"$in": [None, 0, 0.0]}}
         await self.database[CONVERSATIONS].update_one(query, {"$set": {"extract_at": due_at}})
 
     async def may_ask_again(self, user_id: str, conversation_id: str, batch_id: str) -> bool:
-        """Whether no batch before this one asked about something near to what was forgotten."""
+        """True unless an earlier batch asked about something near to a tombstone."""
         query = {**_of(user_id, conversation_id), "asked_again_by": {"$nin": [None, batch_id]}}
         return await self.database[CONVERSATIONS].find_one(query, {"_id": 1}) is None
 
     async def note_asked_again(self, user_id: str, conversation_id: str, batch_id: str) -> None:
-        """This batch asks about something near to what was forgotten: the one question of its conversation."""
+        """Record that this batch asks about something near to a tombstone: one such question per conversation."""
         changes = {"$set": {"asked_again_by": batch_id}}
         await self.database[CONVERSATIONS].update_one(_of(user_id, conversation_id), changes)
 
     async def pick(self, user_id: str, conversation_id: str, now: float, until: float) -> bool:
-        """Read it, and let nobody else do so `until` then; False where it is not due."""
+        """Reserve the conversation for one extraction `until` that time; False if it is not due."""
         query = {**_of(user_id, conversation_id), "extract_at": {"$gt": 0, "$lte": now}, "lease_until": {"$lte": now}}
         picked = await self.database[CONVERSATIONS].update_one(query, {"$set": {"extract_at": until}})
         return picked.matched_count == 1
@@ -419,9 +423,9 @@ class Conversations:
     async def move_watermark(
         self, user_id: str, conversation_id: str, read_from: int, read_to: int, now: float
     ) -> None:
-        """It is read so far. Once more changes nothing; where nothing is left and nobody speaks, it is due no more."""
+        """Advance the watermark (idempotent); unschedule the conversation if it is fully read and idle."""
         here = _of(user_id, conversation_id)
-        # Not with `$or`: beside an `_id` the laptop's database would update another document.
+        # Not `$or`: with an `_id` beside it, the laptop's database updates the wrong document.
         start: Document = {"extracted_seq": read_from or {"$in": [None, 0]}}
         moved = {"$set": {"extracted_seq": read_to, "extract_attempts": 0}, "$unset": {"extract_set_aside": ""}}
         await self.database[CONVERSATIONS].update_one({**here, **start}, moved)
@@ -432,16 +436,16 @@ class Conversations:
             await self.database[CONVERSATIONS].update_one(more, {"$set": {"extract_at": now}})
 
     async def retry_later(
-        self, user_id: str, conversation_id: str, due_at: float, attempts: int, set_aside: Document | None = None
+        self, user_id: str, conversation_id: str, due_at: float, attempts: int, quarantined: Document | None = None
     ) -> None:
-        """Read it later (0: not before somebody says so), after so many attempts that failed. `set_aside` says why."""
+        """Retry at `due_at` (0: not before `read_again`), after so many failures. `quarantined` is the reason."""
         changes: Document = {"extract_at": due_at, "extract_attempts": attempts}
-        if set_aside:
-            changes["extract_set_aside"] = set_aside
+        if quarantined:
+            changes["extract_set_aside"] = quarantined
         await self.database[CONVERSATIONS].update_one(_of(user_id, conversation_id), {"$set": changes})
 
     async def read_again(self, user_id: str, conversation_id: str, now: float) -> None:
-        """One that was set aside, with all its attempts before it. Raises `NotFound`."""
+        """Schedule a quarantined conversation now and reset its attempts. Raises `NotFound`."""
         changed = await self.database[CONVERSATIONS].update_one(
             _of(user_id, conversation_id),
             {"$set": {"extract_at": now, "extract_attempts": 0}, "$unset": {"extract_set_aside": ""}},
@@ -449,12 +453,12 @@ class Conversations:
         if not changed.matched_count:
             raise NotFound("There is no such conversation.")
 
-    async def withhold(
+    async def exclude_from_prompts(
         self, user_id: str, message_ids: Collection[str], ids: Collection[str], tells: Callable[[str], bool]
     ) -> None:
-        """No prompt holds any more the messages of these ids or with a text that `tells`, what was answered to them,
-        what the agent said after them in their conversations, or what it said where it had seen one of `ids`. `tells`
-        reads JSON too."""
+        """Exclude from all later prompts: messages with these ids or with a text that `tells`, their answers, the
+        agent's later answers in the same conversations, and answers whose `saw` has one of `ids`. `tells` is called on
+        text and on JSON."""
         said: dict[str, int] = {}
         gone = set(ids)
         runs, answers, notes = set[str](), list[Document](), list[str]()
@@ -485,7 +489,7 @@ class Conversations:
         for each in answers:
             if steps := [{**step, "arguments": "{}", "problem": None} for step in each.get("steps", ())]:
                 await messages.update_one({**mine, "_id": each["_id"]}, {"$set": {"steps": steps}})
-        # What stands in turns that run, or died, will be messages.
+        # Texts of turns that run, or died, become messages later.
         async for conversation in self.database[CONVERSATIONS].find(mine, {"turns": 1}):
             for turn in unfinished_turns(conversation):
                 if turn.message_id in message_ids or tells(turn.text or ""):
@@ -494,30 +498,29 @@ class Conversations:
                     await self.database[CONVERSATIONS].update_one(held, {"$set": changes})
 
     async def drop_contexts(self, user_id: str) -> None:
-        """What prompts begin with is made anew."""
+        """Drop the stored contexts; each conversation's next turn makes a new one."""
         await self.database[CONVERSATIONS].update_many({"user_id": user_id}, {"$unset": {"context": ""}})
 
-    async def withhold_run(self, user_id: str, run_id: str) -> None:
+    async def exclude_run_from_prompts(self, user_id: str, run_id: str) -> None:
         query: Document = {"user_id": user_id, "run_id": run_id}
         await self.database[MESSAGES].update_many(query, {"$set": {"withheld": True, "note": ""}})
         answer = {**query, "role": "assistant"}
         await self.database[MESSAGES].update_many(answer, {"$set": {"model_messages": "[]"}})
 
-    async def _insert(self, claim: Claim, messages: list[Message]) -> bool:
+    async def _insert(self, claim: ClaimedConversation, messages: list[Message]) -> bool:
         try:
             await self.database[MESSAGES].insert_many([_document(claim, message) for message in messages])
         except (BulkWriteError, DuplicateKeyError):
-            return False  # another turn has the numbers, so it has the conversation
+            return False  # another turn used these `seq`s, so it has the lease
         return True
 
-    async def _take_back(self, claim: Claim, replaced_run: str | None) -> None:
-        """What a turn that lost the conversation had inserted, but for the user's words: those of a new message stay as
-        long as the conversation does."""
+    async def _delete_inserted(self, claim: ClaimedConversation, replaced_run: str | None) -> None:
+        """Delete what a turn that lost its lease inserted; keep a new user message if the conversation still exists."""
         there = await self.exists(claim.user_id, claim.conversation_id)
         only_answer = {"role": "assistant"} if there and not replaced_run else {}
         await self._delete_run(claim, claim.turn.run_id, **only_answer)
 
-    async def _keep_longer(self, claim: Claim, now: float) -> float:
+    async def _postpone_expiry(self, claim: ClaimedConversation, now: float) -> float:
         until = now + RETENTION_SECONDS + RETENTION_SLACK_SECONDS
         await self.database[MESSAGES].update_many(
             {"user_id": claim.user_id, "conversation_id": claim.conversation_id},
@@ -525,7 +528,7 @@ class Conversations:
         )
         return until
 
-    async def _delete_run(self, claim: Claim, run_id: str, **more: str) -> None:
+    async def _delete_run(self, claim: ClaimedConversation, run_id: str, **more: str) -> None:
         await self.database[MESSAGES].delete_many(
             {"user_id": claim.user_id, "conversation_id": claim.conversation_id, "run_id": run_id, **more}
         )
@@ -542,7 +545,7 @@ _TELLING = dict.fromkeys(
 
 
 def _messages(documents: Iterable[Document]) -> list[Message]:
-    """Those that can be read: one that cannot must not cost its user the conversation."""
+    """Parse the documents and skip invalid ones: one bad document must not make the conversation unusable."""
     read = []
     for document in documents:
         with suppress(ValidationError):
@@ -564,7 +567,7 @@ def user_message(turn: NewTurn, seq: int, status: Status) -> Message:
 
 
 def unfinished_turns(conversation: Document) -> list[NewTurn]:
-    """The turns that a conversation is claimed for, oldest first: one that runs, and those whose process died."""
+    """Turns not yet recorded, oldest first: the one that runs, and those whose process died."""
     kept = conversation.get("turns", {}).items()
     turns = [
         NewTurn(run_id, turn["message_id"], turn["text"], turn["started_at"], turn.get("withheld", False))
@@ -578,7 +581,7 @@ def is_running(conversation: Document, now: float) -> bool:
 
 
 def title_of(text: str) -> str:
-    """A conversation's name: the beginning of its first message, cut at a word."""
+    """The beginning of the first message, cut at a word."""
     line = " ".join(text.split())
     if len(line) <= TITLE_CHARACTERS:
         return line
@@ -602,7 +605,7 @@ def _lease(turn: NewTurn) -> Document:
         "lease_until": turn.started_at + LEASE_SECONDS,
         "holder": turn.run_id,
         "last_used": turn.started_at,
-        # Also of a turn whose process dies: what its user wrote is in the conversation.
+        # Set at the start, for a turn whose process dies: the user's message is in the conversation.
         "extract_at": turn.started_at + SILENCE_SECONDS,
         "expires_at": to_datetime(turn.started_at + RETENTION_SECONDS),
     }
@@ -612,8 +615,8 @@ def _kept(turn: NewTurn) -> Document:
     return {"message_id": turn.message_id, "text": turn.text, "started_at": turn.started_at}
 
 
-def _claim(document: Document, turn: NewTurn) -> Claim:
-    return Claim(
+def _claim(document: Document, turn: NewTurn) -> ClaimedConversation:
+    return ClaimedConversation(
         user_id=document["user_id"],
         conversation_id=document["id"],
         turn=turn,
@@ -627,7 +630,7 @@ def _claim(document: Document, turn: NewTurn) -> Claim:
     )
 
 
-def _document(claim: Claim, message: Message) -> Document:
+def _document(claim: ClaimedConversation, message: Message) -> Document:
     return {
         **message.model_dump(),
         "_id": f"{message.run_id}:{message.role}",

@@ -1,4 +1,4 @@
-"""`qwestly_docs`: how Qwestly works. About nobody, so these methods take no user id."""
+"""`qwestly_docs`: pages on how Qwestly works. They hold no user data, so these methods take no user id."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ COLLECTION = "qwestly_docs"
 
 
 @dataclass(frozen=True)
-class Section:
-    """A part of a page under its heading. `id` is made of path, position and content."""
+class DocSection:
+    """A part of a page under its heading. `id` is derived from path, position and content."""
 
     id: str
     path: str
@@ -36,16 +36,16 @@ class Docs:
         )
         return cls(database, searchable)
 
-    async def search(self, words: str, vector: Sequence[float] | None, limit: int) -> list[Section]:
+    async def search(self, words: str, vector: Sequence[float] | None, limit: int) -> list[DocSection]:
         found = await self.searchable.nearest({}, words, vector, limit)
         documents = [match.document for match in found]
-        return [Section(str(d["_id"]), d["path"], d["title"], d["text"]) for d in documents]
+        return [DocSection(str(d["_id"]), d["path"], d["title"], d["text"]) for d in documents]
 
     async def ids(self) -> set[str]:
         return {str(document["_id"]) async for document in self.database[COLLECTION].find({}, {"_id": 1})}
 
-    async def add(self, sections: Sequence[Section], vectors: Sequence[Sequence[float]]) -> None:
-        """In place of those with the same ids."""
+    async def add(self, sections: Sequence[DocSection], vectors: Sequence[Sequence[float]]) -> None:
+        """Insert the sections, replacing those with the same ids."""
         await self.remove([section.id for section in sections])
         await self.database[COLLECTION].insert_many(
             [

@@ -1,4 +1,4 @@
-"""`agent_drafts`: career documents on their way, with the evidence they are made of, and what the user is told."""
+"""`agent_drafts`: career documents in progress, with their evidence and the progress shown to the user."""
 
 import json
 from collections.abc import AsyncIterator, Collection, Mapping
@@ -36,23 +36,23 @@ class Draft(BaseModel):
     style: str
     status: DraftStatus = "running"
     label: str
-    """What the user reads of it, as "Drafting 3 of 6 sections"."""
+    """Progress for the user, such as "Drafting 3 of 6 sections"."""
     round: int = 1
-    """Grows each time a person asks for a change."""
+    """Incremented each time a person asks for changes."""
     approval_id: str | None = None
-    """Of the question that waits, or was answered last."""
+    """The approval that is pending, or was decided last."""
     news: bool = False
-    """Whether it failed, and the conversation that wanted it was not told."""
+    """True if it failed and its conversation was not told yet."""
     flagged: bool = False
-    """Whether it rests on something that its user had forgotten since."""
+    """True if it rests on something that the user had forgotten since."""
     created_at: float
     updated_at: float
     parts: Mapping[str, Any] = {}
-    """By name, whatever the pipeline keeps: evidence, sections, the checked card."""
+    """The pipeline's data by name: evidence, sections, the checked card."""
 
 
 def pipeline(draft_id: str) -> str:
-    """The name of a draft's pipeline, in receipts and as its execution's."""
+    """A draft's pipeline id in receipts, and the name of its execution."""
     return f"card-{draft_id}"
 
 
@@ -61,7 +61,7 @@ class Drafts:
     database: AsyncDatabase[Document]
 
     async def add(self, draft: Draft) -> bool:
-        """False where it is there already."""
+        """False if it exists already."""
         fields = draft.model_dump(mode="json", exclude={"id", "parts"})
         parts = {f"part_{name}": _kept(value) for name, value in draft.parts.items()}
         expires_at = to_datetime(draft.created_at) + RETENTION
@@ -79,20 +79,20 @@ class Drafts:
         return _draft(found)
 
     async def tell(self, user_id: str, draft_id: str, now: float, **fields: Any) -> None:
-        """Change what is known of it: status, label, round, approval_id."""
+        """Update fields: status, label, round, approval_id."""
         await self._set(user_id, draft_id, {**fields, "updated_at": now})
 
     async def keep(self, user_id: str, draft_id: str, **parts: Any) -> None:
-        """Keep parts of it, in place of those of the same names; states that run side by side keep different ones."""
+        """Set these parts and leave the others: states that run in parallel write different parts."""
         await self._set(user_id, draft_id, {f"part_{name}": _kept(value) for name, value in parts.items()})
 
     async def each(self, user_id: str) -> AsyncIterator[Draft]:
-        """With their parts, in no order."""
+        """All drafts with their parts, in no order."""
         async for found in self.database[COLLECTION].find({"user_id": user_id}):
             yield _draft(found)
 
     async def replace_parts(self, before: Draft, parts: Mapping[str, Any]) -> None:
-        """Flag it and put these parts in place of those that stood there; a part that is another by now stays."""
+        """Flag the draft and replace each of these parts that is still as in `before`."""
         here = {"_id": before.id, "user_id": before.user_id}
         await self.database[COLLECTION].update_one(here, {"$set": {"flagged": True}})
         for name, part in parts.items():
@@ -100,45 +100,45 @@ class Drafts:
             await self.database[COLLECTION].update_one(same, {"$set": {f"part_{name}": _kept(part)}})
 
     async def forget_conversation(self, user_id: str, conversation_id: str) -> None:
-        """What is drafted goes on; it belongs to no conversation any more."""
+        """Detach its drafts from the conversation; they go on."""
         await self.database[COLLECTION].update_many(
             {"user_id": user_id, "conversation_id": conversation_id}, {"$set": {"conversation_id": None}}
         )
 
     async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Draft]:
-        """Without their parts; oldest change first."""
+        """Drafts changed since `moment`, without their parts; the oldest change first."""
         return await self._find({"user_id": user_id, "updated_at": {"$gte": moment}}, "updated_at", 1, limit)
 
     async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
-        """Without their parts; the newest first."""
+        """The conversation's drafts, without their parts; the newest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id}
         return await self._find(query, "created_at", -1, limit)
 
     async def news(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
-        """Without their parts; those of this conversation that failed, and that it was not told of; oldest first."""
+        """Failed drafts that this conversation was not told of yet, without their parts; oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return await self._find(query, "updated_at", 1, limit)
 
     async def told(self, user_id: str, draft_id: str) -> None:
-        """Its conversation knows that it failed."""
+        """Record that its conversation was told of the failure."""
         await self.database[COLLECTION].update_one({"_id": draft_id, "user_id": user_id}, {"$set": {"news": False}})
 
     async def under_way(self, user_id: str, limit: int) -> list[Draft]:
-        """Without their parts; those that run or wait, the newest first."""
+        """Drafts that run or wait, without their parts; the newest first."""
         query = {"user_id": user_id, "status": {"$in": ["running", "waiting"]}}
         return await self._find(query, "created_at", -1, limit)
 
     async def all(self, user_id: str, limit: int) -> list[Draft]:
-        """Without their parts; the newest first."""
+        """All drafts, without their parts; the newest first."""
         return await self._find({"user_id": user_id}, "created_at", -1, limit)
 
     async def running(self, user_id: str) -> set[str]:
-        """Names of the pipelines that run now; one that waits for a person does not."""
+        """Ids of the pipelines that run now, without those that wait for a person."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": "running"}, {"_id": 1})
         return {pipeline(each["_id"]) async for each in found}
 
     async def stopped(self, user_id: str, pipelines: Collection[str]) -> set[str]:
-        """Those of these that the brake ended."""
+        """Those of these pipelines that the brake stopped."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": "stopped"}, {"_id": 1})
         return {name async for each in found if (name := pipeline(each["_id"])) in pipelines}
 
@@ -154,7 +154,7 @@ class Drafts:
 
 
 def _kept(part: Any) -> str:
-    # As text: no key in it may mean something to the database.
+    # As text, so that MongoDB does not interpret keys (`$`, dots).
     return json.dumps(part, ensure_ascii=False)
 
 

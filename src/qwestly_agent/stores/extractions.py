@@ -1,7 +1,7 @@
-"""`agent_extractions`: what is found in a part of a conversation, on its way to what is remembered.
+"""`agent_extractions`: what was found in a part of a conversation, until it is stored as memories.
 
-Named by where it begins, so that whoever goes on after a crash finds what was found before, and asks no model again. It
-keeps words only until they are stored.
+A batch's id is derived from where it begins, so that a retry after a crash finds the earlier results and asks no model
+again. It holds the user's words only until they are stored.
 """
 
 import json
@@ -32,20 +32,20 @@ class Batch(BaseModel):
     conversation_id: str
     run_id: str
     read_from: int
-    """The `seq` after which it begins."""
+    """`seq` after which it begins."""
     read_to: int
     status: BatchStatus = "found"
     found: Any = ()
-    """JSON: what passed the checks; empty once it is stored."""
+    """JSON of the notes that passed the checks; empty once stored."""
     decisions: Any = ()
-    """JSON: what becomes of it; empty once it is stored."""
+    """JSON of what to do with each note; empty once stored."""
     vectors: tuple[tuple[float, ...], ...] = ()
     dropped: Mapping[str, int] = {}
-    """What was found and not kept, by reason."""
+    """Counts of discarded notes, by reason."""
     proposed: tuple[str, ...] = ()
-    """Ids of the memories that wait for a yes."""
+    """Ids of the memories that wait for approval."""
     tries: int = 0
-    """How often no judge could be asked about one of its memories; 0 where none waits for a judge."""
+    """How often the judge was unavailable for one of its memories; 0 if none waits for the judge."""
     created_at: float
 
 
@@ -54,7 +54,7 @@ class Extractions:
     database: AsyncDatabase[Document]
 
     async def add(self, batch: Batch) -> Batch:
-        """The one that is there where it was found before."""
+        """Insert the batch; return the stored one if it exists already."""
         expires_at = to_datetime(batch.created_at) + RETENTION
         try:
             await self.database[COLLECTION].insert_one(
@@ -76,7 +76,7 @@ class Extractions:
         return found
 
     async def judged(self, user_id: str, batch_id: str, found: Any, dropped: Mapping[str, int]) -> None:
-        """A judge has read what was found, or could not be asked."""
+        """Store what was found as it is after the judge, or after the judge was unavailable."""
         changes = {"status": "judged", "found": json.dumps(found, ensure_ascii=False), "dropped": dict(dropped)}
         await self._set(user_id, batch_id, "found", changes)
 
@@ -97,7 +97,7 @@ class Extractions:
         await self._set(user_id, batch_id, "judged", changes)
 
     async def stored(self, user_id: str, batch_id: str, proposed: Sequence[str], tries: int) -> None:
-        """From now on it holds nobody's words."""
+        """Mark the batch as stored and remove the user's words from it."""
         empty = json.dumps([])
         changes = {
             "status": "stored",
@@ -110,7 +110,7 @@ class Extractions:
         await self._set(user_id, batch_id, "decided", changes)
 
     async def drop(self, user_id: str, conversation_id: str | None = None) -> None:
-        """What is under way, of one conversation or of all: with its words. What was stored stays."""
+        """Delete unstored batches of one conversation, or of all. Stored ones stay."""
         query: Document = {"user_id": user_id, "status": {"$in": ["found", "judged", "decided"]}}
         if conversation_id is not None:
             query["conversation_id"] = conversation_id

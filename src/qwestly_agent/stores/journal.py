@@ -1,6 +1,6 @@
-"""`agent_memory_journal`: what each consolidation replaced, so that it can be finished, told and undone.
+"""`agent_memory_journal`: what each consolidation replaced, so that it can be resumed, reported and undone.
 
-Ids and numbers, and no words: forgetting has nothing to do here.
+It holds ids and numbers, and none of the user's words: forgetting need not change it.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ RunStatus: TypeAlias = Literal["planned", "applied", "undone"]
 
 
 class Replacement(BaseModel):
-    """A memory that goes, and the one that holds in its place."""
+    """A replaced memory, and the active one that takes its place."""
 
     model_config = ConfigDict(frozen=True)
 
     gone: str
     by: str
     status: Literal["merged", "superseded"]
-    """Of the memory that goes."""
+    """New status of the replaced memory."""
 
 
 class Run(BaseModel):
-    """One night of one user. Moments are seconds since the epoch."""
+    """One consolidation of one user's memories. Times are seconds since the epoch."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -45,15 +45,15 @@ class Run(BaseModel):
     created: float
     replacements: tuple[Replacement, ...] = ()
     left: int = 0
-    """Replacements that the cap left over."""
+    """Number of replacements beyond the cap, left for the next run."""
     compared: tuple[str, ...] = ()
-    """Memories to be marked so at the end; then they are dropped from here."""
+    """Memories to mark as compared at the end of the run; then emptied."""
     outdated: tuple[str, ...] = ()
-    """Memories that may hold no more."""
+    """Memories that may no longer be true."""
 
     @property
     def apart(self) -> frozenset[frozenset[str]]:
-        """Pairs that are never joined again once the run was undone: also those merged into one memory."""
+        """Pairs that are never merged again once the run was undone, including memories merged into the same one."""
         groups: dict[str, list[str]] = {}
         for each in self.replacements:
             if each.status == "merged":
@@ -67,7 +67,7 @@ class Journal:
     database: AsyncDatabase[Document]
 
     async def add(self, run: Run) -> bool:
-        """False where it is there already."""
+        """False if it exists already."""
         expires_at = to_datetime(run.created) + RETENTION
         document = {**run.model_dump(mode="json"), "_id": _id(run.user_id, run.run_id), "expires_at": expires_at}
         try:
@@ -89,19 +89,19 @@ class Journal:
         return [Run.model_validate(each) async for each in found]
 
     async def end(self, user_id: str, run_id: str, status: RunStatus) -> None:
-        """What was undone is kept for good: these are never merged again."""
+        """Set the final status. An undone run never expires, so that its pairs are never merged again."""
         gone = {"compared": "", **({"expires_at": ""} if status == "undone" else {})}
         change = {"$set": {"status": status}, "$unset": gone}
         await self.database[COLLECTION].update_one(_query(user_id, run_id), change)
 
 
 def unfinished(runs: Sequence[Run]) -> Run | None:
-    """One that was planned, and whose end was never reached."""
+    """A run that was planned but did not end, or None."""
     return next((run for run in runs if run.status == "planned"), None)
 
 
 def _id(user_id: str, run_id: str) -> str:
-    # In this order: the laptop's database does not find an id that begins with a date.
+    # The user id first: the laptop's database does not find an `_id` that begins with a date.
     return f"{user_id}:{run_id}"
 
 

@@ -1,4 +1,4 @@
-"""Tier 3: the user's own documents, in chunks. The collection and its index are the candidate app's."""
+"""Tier 3: chunks of the user's own documents. The candidate app owns the collection and its index."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ COLLECTION = "knowledge_chunk"
 
 @dataclass(frozen=True)
 class Passage:
-    """A piece of a document, with what a reader needs to judge it."""
+    """A chunk of a document, with its source."""
 
     id: str
     title: str
     kind: str
-    """As the candidate app calls it: `resume`, `transcript`, `document`."""
+    """The candidate app's value: `resume`, `transcript`, `document`."""
     text: str
 
 

@@ -1,8 +1,8 @@
-"""`user_memories`: what is remembered, each with where it came from.
+"""`user_memories`: memories, each with its source.
 
-A memory is one document. Its `key` is unique among its user's: as long as it holds (or waits for a yes) it is the hash
-of what it says, so that nothing is remembered twice, however often it is stored; afterwards it is its id. What was
-forgotten stays as a tombstone (`domain/tombstone.py`), without text.
+A memory is one document. Its `key` is unique per user: while it is active (or waits for approval or for the judge) the
+key is the hash of its content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory
+stays as a tombstone (`domain/tombstone.py`), without text.
 """
 
 import asyncio
@@ -29,8 +29,8 @@ from qwestly_agent.stores.search import (
     Match,
     Searchable,
     cosines_of,
-    joined,
-    orders_of,
+    fuse_ranks,
+    rank_ids,
     to_binary,
     to_floats,
 )
@@ -38,22 +38,22 @@ from qwestly_agent.stores.search import (
 COLLECTION = "user_memories"
 ACTIVE, PROPOSED, UNCHECKED = "active", "proposed", "unchecked"
 SUPERSEDED, MERGED, FORGOTTEN = "superseded", "merged", "forgotten"
-STANDING = (ACTIVE, PROPOSED, UNCHECKED)
-"""Of these no two are equal."""
-READABLE = (*STANDING, SUPERSEDED, MERGED)
+UNIQUE_STATUSES = (ACTIVE, PROPOSED, UNCHECKED)
+"""Among memories of these statuses, no two have equal content."""
+READABLE = (*UNIQUE_STATUSES, SUPERSEDED, MERGED)
 RECENT = 50
-"""Last writes that are read beside an index, which sees them a moment later."""
+"""Number of latest writes compared in this process, because an index sees a write a moment later."""
 MOST_SEEN = 200
-"""Messages of a memory that are remembered, so that none counts twice."""
+"""Message ids stored per memory, so that no message counts twice."""
 MOST_TAKEN_IN = 200
-"""Memories merged into one whose ids it keeps, so that none counts twice."""
+"""Ids of merged memories stored per memory, so that none counts twice."""
 HELD_AT_ONCE = 1_000
 _WITHOUT_VECTORS = {"content_embedding": 0}
-_OF_A_TOMBSTONE = (
+_TOMBSTONE_FIELDS = (
     *("user_id", "status", "key", "hashes", "signature", "dimensions", "seen"),
     *("forgotten_at", "withdrawn_at"),
 )
-"""The fields of one, and no others."""
+"""All fields of a tombstone."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Near:
 
 @dataclass(frozen=True)
 class Gone:
-    """A memory that is being forgotten: its text stands here until it is gone everywhere else."""
+    """A memory that is being forgotten: its text is kept until it is removed everywhere else."""
 
     id: str
     content: str
@@ -72,12 +72,12 @@ class Gone:
     question: str
     hash: str
     message_ids: tuple[str, ...]
-    """All messages in which it was said."""
+    """Ids of all messages in which it was said."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """An active memory, as far as consolidation compares it. Moments that are numbers are seconds since the epoch."""
+    """The fields of an active memory that consolidation compares. Times as numbers are seconds since the epoch."""
 
     id: str
     content: str
@@ -85,7 +85,7 @@ class Held:
     count: int
     created: float
     said: float
-    """Last."""
+    """When it was last said."""
     importance: float
     valid_from: datetime | None
     valid_until: datetime | None
@@ -93,7 +93,7 @@ class Held:
     """Not yet compared with the others."""
     sensitive: bool = False
     asked: float | None = None
-    """When its user was last asked whether it still holds."""
+    """When the user was last asked whether it is still true."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Memories:
     # --- reading ------------------------------------------------------------------------------------------------------
 
     async def most_salient(self, user_id: str, limit: int) -> list[Memory]:
-        """The best now, best first: one index scan that reads no vectors."""
+        """The active memories of highest salience, best first: one index scan that reads no vectors."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": ACTIVE}, _WITHOUT_VECTORS)
         return _memories(await found.sort("salience", -1).limit(limit).to_list())
 
@@ -128,12 +128,12 @@ class Memories:
         return newest[0]["withdrawn_at"] if newest else None
 
     async def forgotten_since(self, user_id: str, moment: float) -> bool:
-        """Whether anything was, in seconds since the epoch."""
+        """True if anything was forgotten since `moment` (seconds since the epoch)."""
         query = {"user_id": user_id, "withdrawn_at": {"$gte": moment}, "status": FORGOTTEN}
         return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
 
     async def get(self, user_id: str, memory_id: str) -> Memory:
-        """Raises `NotFound`, also for what was forgotten."""
+        """Raises `NotFound`, also if it was forgotten."""
         query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
         found = _memories(await self.database[COLLECTION].find(query, _WITHOUT_VECTORS).to_list())
         if not found:
@@ -141,12 +141,12 @@ class Memories:
         return found[0]
 
     async def of_ids(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
-        """Those of these that can be read."""
+        """The memories of these ids, without forgotten or invalid ones."""
         query = {"_id": {"$in": list(memory_ids)}, "user_id": user_id, "status": {"$in": list(READABLE)}}
         return _memories(await self.database[COLLECTION].find(query, _WITHOUT_VECTORS).to_list())
 
     async def has(self, user_id: str, memory_id: str) -> bool:
-        """Also where it was forgotten."""
+        """True if the memory exists or was forgotten."""
         return await self.database[COLLECTION].find_one({"_id": memory_id, "user_id": user_id}, {"_id": 1}) is not None
 
     async def newest(self, user_id: str, limit: int, skip: int = 0, status: str = ACTIVE) -> list[Memory]:
@@ -155,14 +155,14 @@ class Memories:
         return _memories(await found.sort([("created", -1), ("_id", 1)]).skip(skip).limit(limit).to_list())
 
     async def each(self, user_id: str) -> AsyncIterator[Memory]:
-        """All that can be read, in no order."""
+        """All memories, in no order, without forgotten or invalid ones."""
         query = {"user_id": user_id, "status": {"$in": list(READABLE)}}
         async for document in self.database[COLLECTION].find(query, _WITHOUT_VECTORS):
             for memory in _memories([document]):
                 yield memory
 
     async def replaced_by(self, user_id: str, memory_ids: Collection[str]) -> list[Memory]:
-        """What these took the place of: superseded or merged."""
+        """The memories that these superseded or took in by merging."""
         query = {
             "user_id": user_id,
             "superseded_by": {"$in": list(memory_ids)},
@@ -173,15 +173,16 @@ class Memories:
     async def search(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int, now: float
     ) -> list[Found]:
-        """What holds, the best by words and by meaning first; without a vector, what has one of the words."""
+        """Active memories ranked by words and by meaning; without a vector, only those that contain one of the
+        words."""
         found = await self.searchable.nearest({"user_id": user_id, "status": ACTIVE}, words, vector, limit)
         return [
             Found(memory=memory, score=_score(match, now)) for match in found for memory in _memories([match.document])
         ]
 
     async def near(self, user_id: str, asked: Sequence[tuple[str, Sequence[float]]], limit: int) -> list[list[Near]]:
-        """To each text and its vector, what is remembered or waits for a yes, the best by words and by meaning first.
-        What was written last is compared as well, whether or not an index knows of it."""
+        """For each text and its vector, the nearest active or proposed memories, ranked by words and by meaning. The
+        latest writes are compared too, even if an index does not have them yet."""
         query = {"user_id": user_id, "status": {"$in": [ACTIVE, PROPOSED]}}
         newest = self.database[COLLECTION].find(query).sort("created", -1).limit(RECENT)
         found, recent = await asyncio.gather(self.searchable.nearest_to_each(query, asked, limit), newest.to_list())
@@ -191,20 +192,20 @@ class Memories:
         return [nearest(documents, words, vector, limit) for words, vector in asked]
 
     async def of_hashes(self, user_id: str, hashes: Collection[str]) -> dict[str, Memory]:
-        """What is equal to that, by its hash."""
-        query = {"user_id": user_id, "key": {"$in": list(hashes)}, "status": {"$in": list(STANDING)}}
+        """Active or waiting memories by the hash of their content."""
+        query = {"user_id": user_id, "key": {"$in": list(hashes)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         found = await self.database[COLLECTION].find(query, _WITHOUT_VECTORS).to_list()
         return {document["key"]: memory for document in found for memory in _memories([document])}
 
     async def tombstones(self, user_id: str) -> list[Tombstone]:
-        """Of all that this user had forgotten."""
+        """Tombstones of everything that this user had forgotten."""
         fields = {"hashes": 1, "signature": 1, "dimensions": 1, "seen": 1, "user_id": 1}
         found = self.database[COLLECTION].find({"user_id": user_id, "status": FORGOTTEN}, fields)
         return [_tombstone(document) async for document in found]
 
     async def lineage(self, user_id: str, memory_ids: Collection[str], hashes: Collection[str] = ()) -> list[Memory]:
-        """These, all that was merged into them or superseded by them, what says now what a merged one said, and
-        whatever has the same hash as one of these or of `hashes`, or holds their words."""
+        """These memories, all that were merged into them or superseded by them, the memory that a merged one went into,
+        and all with the same hash as one of these or of `hashes`, or whose content contains their words."""
         found: dict[str, Memory] = {}
         left, known, read = set(memory_ids), set(hashes), set[str]()
         while left or known:
@@ -221,7 +222,7 @@ class Memories:
             left = (survivors | replaced) - read
             known = {each["hash"] for each in documents if each.get("hash")}
         told = Telling(words for each in found.values() for words in (each.quote, each.content))
-        async for each in self.each(user_id):  # the user's own sentence may hold another one's words
+        async for each in self.each(user_id):  # the user's own sentence may contain another memory's words
             if each.id not in found and told.stands_in(each.content):
                 found[each.id] = each
         return list(found.values())
@@ -238,8 +239,8 @@ class Memories:
         seen: Sequence[str] = (),
         replaces: Sequence[str] = (),
     ) -> bool:
-        """False where it is there already, or says what another one says. `replaces` holds what it takes the place of
-        once it was approved."""
+        """Insert a memory; False if it exists already, or an equal one does. `replaces` are the memories that it
+        replaces once it is approved."""
         fields = memory.model_dump(exclude={"id", "created_at", "superseded_by", "superseded_at"})
         document = {
             **fields,
@@ -264,8 +265,8 @@ class Memories:
     async def settle(
         self, user_id: str, memory: Memory, hash: str, vector: Sequence[float], replaces: Sequence[str]
     ) -> bool:
-        """A judge has read what waited unchecked: it is as given from now on. False where it waits no more, or says
-        what another one says."""
+        """Replace an unchecked memory by its judged version. False if it is no longer unchecked, or an equal one
+        exists."""
         fields = memory.model_dump(
             include={
                 *("status", "content", "quote", "question", "trust"),
@@ -290,23 +291,24 @@ class Memories:
         return changed.matched_count == 1
 
     async def unchecked(self, user_id: str, conversation_id: str) -> list[Memory]:
-        """What no judge has read yet of a conversation, oldest first."""
+        """Unchecked memories of a conversation, oldest first."""
         query = {"user_id": user_id, "status": UNCHECKED, "source.conversation_id": conversation_id}
         found = self.database[COLLECTION].find(query, _WITHOUT_VECTORS).sort([("created", 1), ("_id", 1)])
         return _memories(await found.to_list())
 
     async def drop_unchecked(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Nobody means it, or its conversation is gone: as if it had not been found. What was settled since stays."""
+        """Delete those of these memories that are still unchecked: rejected by the judge, or of a deleted
+        conversation."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": UNCHECKED}
         await self.database[COLLECTION].delete_many(query)
 
     async def note_try(self, user_id: str, memory_id: str, tries: int) -> None:
-        """Once more no judge could be asked about it."""
+        """Record the number of failed attempts to have it judged."""
         await self._set(user_id, {"_id": memory_id, "status": UNCHECKED}, {"tries": tries})
 
     async def restore(self, user_id: str, memory_id: str, newer_id: str) -> bool:
-        """What the newer one had taken the place of, or taken in, holds again; False where that is not so any more, or
-        another one says it since."""
+        """Reactivate a memory that the newer one superseded or took in; False if it no longer is replaced by that one,
+        or an equal one exists since."""
         replaced = {"status": {"$in": [SUPERSEDED, MERGED]}, "superseded_by": newer_id}
         query = {"_id": memory_id, "user_id": user_id, **replaced}
         found = await self.database[COLLECTION].find_one(query, {"hash": 1})
@@ -322,7 +324,7 @@ class Memories:
             return False
 
     async def reinforce(self, user_id: str, memory_id: str, message_ids: Sequence[str], now: float) -> bool:
-        """It was said again, in these messages; False where that was counted, or it no longer holds."""
+        """Count that it was said again in these messages; False if they were counted already, or it is not active."""
         changed = await self.database[COLLECTION].update_one(
             {
                 "_id": memory_id,
@@ -339,7 +341,7 @@ class Memories:
         return changed.matched_count == 1
 
     async def supersede(self, user_id: str, older_id: str, newer_id: str, now: float) -> bool:
-        """The older one keeps its text and says by what it was replaced; False where it did not hold any more."""
+        """Mark the older one as replaced by the newer one; it keeps its text. False if it was not active any more."""
         changes = {
             "status": SUPERSEDED,
             "superseded_by": newer_id,
@@ -349,34 +351,34 @@ class Memories:
         }
         if await self._set(user_id, {"_id": older_id, "status": ACTIVE}, changes):
             return True
-        # What never held is not what was before.
+        # A memory that was never active is no earlier version of this one.
         waiting = {"_id": older_id, "user_id": user_id, "status": {"$in": [PROPOSED, UNCHECKED]}}
         return (await self.database[COLLECTION].delete_one(waiting)).deleted_count == 1
 
     async def keep_proposed(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """They were approved. Once more changes nothing."""
+        """Activate approved memories (idempotent)."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}}
         found = await self.database[COLLECTION].find(query, {"status": 1, "replaces": 1, "retells": 1}).to_list()
         for each in found:
-            # Before its status, which says that all was done.
+            # Before the status is set, which marks all of this as done.
             for replaced in each.get("replaces") or ():
                 await self.supersede(user_id, replaced, each["_id"], now)
             await self.unforget(user_id, each.get("retells") or ())
             await self._set(user_id, {"_id": each["_id"], "status": PROPOSED}, {"status": ACTIVE})
 
     async def drop_proposed(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Nobody decided on them: as if they had not been found."""
+        """Delete those of these memories that still wait for approval, as nobody decided on them."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": PROPOSED}
         await self.database[COLLECTION].delete_many(query)
 
     async def forget(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """For good, where these stand nowhere else: only a tombstone is left of each."""
+        """Reduce memories that are used nowhere else to tombstones."""
         await self.begin_forgetting(user_id, memory_ids, now)
         await self.end_forgetting(user_id, memory_ids, now)
 
     async def begin_forgetting(self, user_id: str, memory_ids: Collection[str], now: float) -> dict[str, str]:
-        """From now on nobody reads them; their text stays for whoever forgets it elsewhere. Returns by its id what had
-        taken the place of each by then, where anything had."""
+        """Hide these memories; their text stays until it is removed elsewhere. Returns, by id, what each had been
+        replaced by."""
         replaced: dict[str, str] = {}
         for memory_id in memory_ids:
             readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
@@ -397,30 +399,30 @@ class Memories:
         return replaced
 
     async def being_forgotten(self, user_id: str) -> list[Gone]:
-        """With those that a process that died left behind."""
+        """Memories that are being forgotten, including those left by a process that died."""
         query = {"user_id": user_id, "status": FORGOTTEN, "content": {"$exists": True}}
         found = self.database[COLLECTION].find(query, _WITHOUT_VECTORS)
         return [_gone(document) async for document in found]
 
     async def end_forgetting(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
-        """Only their tombstones are left, and until now a prompt may have been made with them."""
+        """Reduce these memories to tombstones. `now` is recorded: prompts made until then may contain them."""
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
-        async for found in self.database[COLLECTION].find(query, dict.fromkeys(_OF_A_TOMBSTONE, 1)):
+        async for found in self.database[COLLECTION].find(query, dict.fromkeys(_TOMBSTONE_FIELDS, 1)):
             left = {**found, "withdrawn_at": now}
             await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
 
     async def requote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
-        """It rests on less of what was said: the rest tells what was forgotten."""
+        """Replace quote, question and context, from which forgotten parts were removed."""
         query = {"_id": memory_id, "status": {"$in": list(READABLE)}}
         await self._set(user_id, query, {"quote": quote, "question": question, "context": context})
 
     async def discard(self, user_id: str, memory_ids: Collection[str]) -> None:
-        """Just written, and never to have been: what they rest on, or were to take the place of, went meanwhile."""
-        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(STANDING)}}
+        """Delete memories just written, as their sources or what they replace were forgotten meanwhile."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
 
     async def unforget(self, user_id: str, tombstone_ids: Collection[str]) -> None:
-        """Their user wants this remembered again."""
+        """Delete tombstones, as the user wants this remembered again."""
         query = {"user_id": user_id, "_id": {"$in": list(tombstone_ids)}, "status": FORGOTTEN}
         await self.database[COLLECTION].delete_many(query)
 
@@ -428,10 +430,10 @@ class Memories:
         changed = await self.database[COLLECTION].update_one({**query, "user_id": user_id}, {"$set": changes})
         return changed.matched_count
 
-    # --- consolidating ------------------------------------------------------------------------------------------------
+    # --- consolidation ------------------------------------------------------------------------------------------------
 
     async def each_held(self, user_id: str) -> AsyncIterator[tuple[Held, bytes]]:
-        """All active memories in one pass, each with its vector: float32, or nothing where it has none."""
+        """All active memories in one pass, each with its vector: float32 bytes, empty if it has none."""
         query = {"user_id": user_id, "status": ACTIVE}
         async for document in self.database[COLLECTION].find(query, _COMPARED).batch_size(HELD_AT_ONCE):
             for memory in _memories([document]):
@@ -453,7 +455,7 @@ class Memories:
                 yield held, _float32(document.get("content_embedding"))
 
     async def holds(self, user_id: str, memory_id: str, run_id: str) -> bool:
-        """Whether it is active, or was merged into one that is; what this run superseded still counts as active."""
+        """True if it is active or merged into an active one; what this run superseded still counts as active."""
         passed = set[str]()
         while memory_id not in passed:
             passed.add(memory_id)
@@ -469,7 +471,7 @@ class Memories:
         return False
 
     async def replace(self, user_id: str, gone_id: str, by_id: str, status: str, run_id: str, now: float) -> None:
-        """Merge or supersede an active memory, as `status` says. It keeps its text, and names the one that holds."""
+        """Set an active memory to `status` (merged or superseded), replaced by `by_id`. It keeps its text."""
         changes = {
             "status": status,
             "superseded_by": by_id,
@@ -481,8 +483,8 @@ class Memories:
         await self._set(user_id, {"_id": gone_id, "status": ACTIVE}, changes)
 
     async def take_in(self, user_id: str, by_id: str, gone_id: str) -> None:
-        """Add the count of a memory that was merged into this one, once. What is greater of the two, importance or the
-        moment when it was last said, holds for this one too."""
+        """Add the count of a merged memory to this one, once. Importance and the time last said become the greater of
+        the two."""
         ids = {"$in": [by_id, gone_id]}
         found = self.database[COLLECTION].find({"user_id": user_id, "_id": ids}, _WITHOUT_VECTORS)
         both = {document["_id"]: document async for document in found}
@@ -494,7 +496,7 @@ class Memories:
             {"_id": by_id, "user_id": user_id, "status": ACTIVE, "took_in": {"$nin": [gone_id]}},
             {
                 "$inc": {"count": gone.get("count", 1)},
-                # Of one age, the more important is the more salient.
+                # At the same age, the more important memory has the higher salience.
                 "$max": {
                     "last_seen": gone.get("last_seen", 0.0),
                     "importance": importance,
@@ -502,15 +504,15 @@ class Memories:
                 },
                 "$push": {
                     "took_in": {"$each": [gone_id], "$slice": -MOST_TAKEN_IN},
-                    # Before its own, which are the last to go.
+                    # Before its own ids, so that those are cut last.
                     "seen": {"$each": list(gone.get("seen", ())), "$position": 0, "$slice": -MOST_SEEN},
                 },
             },
         )
 
-    async def part(self, user_id: str, gone_id: str, by_id: str, run_id: str) -> bool:
-        """Make a memory what it was before the run replaced it; False where it is not replaced so any more. Where
-        another one says since what it says, it is merged into that one: False as well."""
+    async def undo_replacement(self, user_id: str, gone_id: str, by_id: str, run_id: str) -> bool:
+        """Undo a replacement of this run. False if it is no longer replaced so; also False if an equal memory exists
+        since: then it is merged into that one."""
         query = {"_id": gone_id, "user_id": user_id, "status": {"$in": [MERGED, SUPERSEDED]}}
         query |= {"superseded_by": by_id, "replaced_in": run_id}
         found = await self.database[COLLECTION].find_one(query, {"hash": 1})
@@ -528,11 +530,11 @@ class Memories:
             return False
 
     async def compared(self, user_id: str, memory_ids: Sequence[str]) -> None:
-        """They are new no more."""
+        """Mark these memories as compared."""
         await self._set_each(user_id, memory_ids, {"consolidated": True})
 
     async def note_asked(self, user_id: str, memory_ids: Sequence[str], now: float) -> None:
-        """Their user was asked whether they still hold."""
+        """Record that the user was asked whether these are still true."""
         await self._set_each(user_id, memory_ids, {"asked_at": now})
 
     async def _set_each(self, user_id: str, memory_ids: Sequence[str], changes: Document) -> None:
@@ -589,16 +591,16 @@ def _score(match: Match, now: float) -> Score:
 
 
 def nearest(documents: Sequence[Document], words: str, vector: Sequence[float], limit: int) -> list[Near]:
-    """The best of these by words and by meaning, with their true cosines."""
+    """The best of these documents by words and by meaning, with their exact cosines."""
     known = [Known.of(each.get("content") or "", each.get("content_embedding")) for each in documents]
     cosines = cosines_of([each.get("content_embedding") for each in documents], vector)
-    places = joined(orders_of(range(len(documents)), known, words, vector))
+    places = fuse_ranks(rank_ids(range(len(documents)), known, words, vector))
     best = sorted(places, key=lambda at: -places[at].total)[:limit]
     return [Near(memory, cosines[at] or 0.0) for at in best for memory in _memories([documents[at]])]
 
 
 def _memories(documents: Iterable[Document]) -> list[Memory]:
-    """Those that can be read: one that cannot must not cost its user every turn."""
+    """Parse the documents and skip invalid ones: one bad document must not fail every turn of its user."""
     read = []
     for document in documents:
         fields = {name: value for name, value in document.items() if name in Memory.model_fields}

@@ -1,6 +1,6 @@
-"""Tier 1: what the candidate app keeps about a user, read by an allow-list of fields.
+"""Tier 1: the candidate app's data about a user, read through an allow-list of fields.
 
-The collections are the candidate app's; `qwestly-agent mongo check` tells which of these fields are not in them.
+The candidate app owns the collections; `qwestly-agent mongo check` lists the fields that are missing in them.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ READ_FIELDS: dict[str, tuple[str, ...]] = {
     LINKEDIN_SUGGESTIONS: ("draft_id", "section", "text"),
     CARDS: ("card_id", "style", "headline", "sections", "active"),
 }
-"""The allow-list. What is not here never reaches a prompt: pay, contact details, whatever is added later."""
+"""The allow-list. Other fields never reach a prompt: pay, contact details, fields added later."""
 STINTS_LIMIT = 30
 CARDS_LIMIT = 20
 
@@ -39,11 +39,11 @@ class Profiles:
     database: AsyncDatabase[Document]
 
     async def summary(self, user_id: str) -> Fields:
-        """Who the user is, in one document; empty for a user nobody has heard of."""
+        """The user's basic profile fields; empty for an unknown user."""
         return await self._one(CANDIDATES, user_id)
 
     async def full(self, user_id: str) -> Fields:
-        """The profile with employment (latest first), preferences, LinkedIn and cards; only what is there."""
+        """The profile with employment (latest first), preferences, LinkedIn and cards; absent parts are left out."""
         candidate, employment, preferences, linkedin, cards = await asyncio.gather(
             self._one(CANDIDATES, user_id),
             self._employment(user_id),
@@ -61,17 +61,17 @@ class Profiles:
         return await self._one(LINKEDIN, user_id)
 
     async def linkedin_suggestion(self, user_id: str, draft_id: str) -> Fields:
-        """The text that is kept for the user's LinkedIn profile under this draft; empty where there is none."""
+        """The suggestion stored for the user's LinkedIn profile under this draft; empty if there is none."""
         query = {"user_id": user_id, "draft_id": draft_id}
         return _allowed(await self.database[LINKEDIN_SUGGESTIONS].find_one(query, _projection(LINKEDIN_SUGGESTIONS)))
 
     async def card(self, user_id: str, card_id: str) -> Fields:
-        """A published card; empty where there is none."""
+        """A published card; empty if there is none."""
         found = await self.database[CARDS].find_one({"user_id": user_id, "card_id": card_id}, _projection(CARDS))
         return _allowed(found)
 
     async def address(self, user_id: str) -> str | None:
-        """The user's e-mail address, for mail alone: it reaches no prompt."""
+        """The user's e-mail address, used for mail only; it reaches no prompt."""
         found = await self.database[CANDIDATES].find_one({"user_id": user_id}, {"email": 1})
         return (found or {}).get("email")
 
@@ -83,7 +83,7 @@ class Profiles:
         return [_allowed(stint) async for stint in found.sort("start_date", -1).limit(STINTS_LIMIT)]
 
     async def _cards(self, user_id: str) -> list[Fields]:
-        """Without what they say."""
+        """The user's cards without their sections."""
         fields = {name: shown for name, shown in _projection(CARDS).items() if name != "sections"}
         found = self.database[CARDS].find({"user_id": user_id}, fields)
         return [_allowed(card) async for card in found.limit(CARDS_LIMIT)]
@@ -98,7 +98,7 @@ def _allowed(document: Document | None) -> Fields:
 
 
 def _plain(value: Any) -> Any:
-    """The database's own types as text, for what is told to a model must be JSON; ids and the like are left out."""
+    """Convert BSON types to text, as prompts hold JSON; drop keys that begin with `_`."""
     if isinstance(value, dict):
         return {str(name): _plain(item) for name, item in value.items() if not str(name).startswith("_")}
     if isinstance(value, list):

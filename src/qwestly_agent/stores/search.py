@@ -1,5 +1,5 @@
-"""Search by words and by meaning over all that is one user's, joined: by indexes where the server has them, else by the
-same formula in this process."""
+"""Hybrid search (BM25 and vectors) over one user's documents: by indexes if the server has them, else with the same
+formula in this process."""
 
 import asyncio
 import re
@@ -20,47 +20,47 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 Filter = Mapping[str, Any]
 Query = tuple[str, Sequence[float] | None]
-"""Words, and the vector of their meaning where there is one."""
+"""The text, and its embedding if there is one."""
 
 K = 10
-"""Of reciprocal rank fusion. The usual 60 finds less than words alone do: `python -m evals.finding`."""
+"""The k of reciprocal rank fusion. The usual 60 finds less than words alone: `python -m evals.finding`."""
 
 DEPTH = 100
-"""Places of each order that are joined, at the least."""
+"""Minimum number of ranks of each order that are fused."""
 
 LONGEST_QUERY_CHARACTERS = 1_000
-"""Read by words: `$search` refuses more than 1,024 of them."""
+"""Longer queries are cut: `$search` refuses more than 1,024 clauses, one a word."""
 
 EXACT_LIMIT = 10_000
-"""Documents of one user that are compared at the most: the preferred ones."""
+"""Maximum number of a user's documents compared in this process: the preferred ones."""
 
 CACHE_BYTES = 100_000_000
-"""Of one collection's vectors and tokens, in one process."""
+"""Size limit of one collection's cached vectors and tokens, per process."""
 
 TOKEN_BYTES = 120
-"""What a token of a text costs in memory, about."""
+"""Approximate memory per distinct token."""
 
 MOST_CANDIDATES = 10_000
-"""The most that `$vectorSearch` takes."""
+"""The limit of `$vectorSearch`."""
 
-_CANNOT = re.compile(r"\$vectorSearch|\$search|indexed as (filter|token)")
+_UNSUPPORTED = re.compile(r"\$vectorSearch|\$search|indexed as (filter|token)")
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a document stands in both orders, from 1."""
+    """A document's ranks in both orders, from 1."""
 
     words: int | None
-    """None where it has none of the words."""
+    """None if it contains no word of the query."""
     meaning: int | None
-    """None where it was not compared."""
+    """None if it was not compared by vector."""
     total: float
-    """1 for the first in both."""
+    """The fused score; 1 for a document that is first in both."""
 
 
 @dataclass(frozen=True)
 class Match:
-    """A document that was found, without its vector."""
+    """A found document, without its vector."""
 
     document: Document
     place: Place
@@ -68,30 +68,31 @@ class Match:
 
 @dataclass(frozen=True)
 class Known:
-    """What comparing needs of a document, kept between searches."""
+    """A document's text, tokens and vector, cached between searches."""
 
     text: str
     tokens: Tokens
     vector: "np.ndarray | None" = None
-    """Of length 1; None where it was not needed yet, or there is none."""
+    """Normalized to length 1; None if not loaded yet, or if there is none."""
 
     @classmethod
     def of(cls, text: str, stored: Any = None) -> "Known":
-        """With a vector as it is stored."""
-        return cls(text, Tokens.of(text), _of_length_1(to_floats(stored)) if stored else None)
+        """`stored` is the vector as it is in the database."""
+        return cls(text, Tokens.of(text), _normalized(to_floats(stored)) if stored else None)
 
     @property
     def size(self) -> int:
-        """In bytes, about."""
+        """Approximate size in bytes."""
         vector = 0 if self.vector is None else self.vector.nbytes
         return vector + len(self.text) + TOKEN_BYTES * len(self.tokens.counts)
 
 
 @dataclass
 class Cache:
-    """Tokens and vectors of documents by their ids, the least recently used thrown out first.
+    """LRU cache of documents' tokens and vectors, by id.
 
-    It answers nothing by itself: what was read just now says which documents there are, and with which texts.
+    Each search still reads from the database which documents exist, and their texts; an entry with another text is
+    stale.
     """
 
     largest: int = CACHE_BYTES
@@ -121,8 +122,8 @@ class Cache:
 class Searchable:
     """A collection whose documents carry a text and a vector.
 
-    `filter` must hold what the indexes declare as filter fields: it is applied inside the search, never after it, where
-    a small user among big ones would get too little or nothing.
+    `filter` may use only the filter fields of the indexes: it is applied inside the search. Applied afterwards, it
+    would leave a user with few documents little or nothing.
     """
 
     collection: AsyncCollection[Document]
@@ -130,22 +131,22 @@ class Searchable:
     vector_field: str
     text_field: str
     words_index: str | None = None
-    """None where words are always compared in this process."""
+    """None if words are always compared in this process."""
     preferred_by: str | None = None
-    """The field, a number, whose highest value comes first among equals."""
+    """A numeric field; among equal scores the highest value comes first."""
     cache: Cache = field(default_factory=Cache, repr=False)
-    _cannot: set[str] = field(default_factory=set, init=False)
-    """Stages that this server refuses."""
+    _unsupported: set[str] = field(default_factory=set, init=False)
+    """Aggregation stages that this server refuses."""
     _answering: set[str] = field(default_factory=set, init=False)
-    """Stages whose index has found something since this process began."""
+    """Aggregation stages whose index has found something since this process began."""
 
     async def nearest(self, filter: Filter, words: str, vector: Sequence[float] | None, limit: int) -> list[Match]:
-        """The best first."""
+        """The `limit` best documents, best first."""
         [found] = await self.nearest_to_each(filter, [(words, vector)], limit)
         return found
 
     async def nearest_to_each(self, filter: Filter, queries: Sequence[Query], limit: int) -> list[list[Match]]:
-        """`nearest` of each of several queries. What has to be compared in this process is read once for all."""
+        """`nearest` for several queries. Documents to compare in this process are read once for all of them."""
         depth = min(max(DEPTH, limit), MOST_CANDIDATES)
         queries = [(words[:LONGEST_QUERY_CHARACTERS], vector) for words, vector in queries]
         indexed = await asyncio.gather(
@@ -156,15 +157,16 @@ class Searchable:
         ranks = {key: each.get(self.preferred_by or "") for key, each in documents.items()}
         if any(order is None for each in orders for order in each):
             compare_meaning = any(meaning is None for _, meaning in orders)
-            # Whole documents take twice as long, and by words alone, as a session begins, a second round trip longer.
+            # Reading whole documents takes twice as long; but for words alone (a session's start) it saves a round
+            # trip.
             read = await self._read(filter, whole=not compare_meaning)
             known = await self._known(filter, read, with_vectors=compare_meaning)
             documents |= {} if compare_meaning else {each["_id"]: each for each in read}
             ranks |= {each["_id"]: each.get(self.preferred_by or "") for each in read}
             for each, (words, vector) in zip(orders, queries, strict=True):
-                compared = orders_of([*known], [*known.values()], words, vector)
+                compared = rank_ids([*known], [*known.values()], words, vector)
                 each[:] = [own if order is None else order for order, own in zip(each, compared, strict=True)]
-        places = [joined([(order or [])[:depth] for order in each]) for each in orders]
+        places = [fuse_ranks([(order or [])[:depth] for order in each]) for each in orders]
         best = [sorted(each, key=lambda key, of=each: (-of[key].total, -(ranks[key] or 0)))[:limit] for each in places]
         if missing := {key for each in best for key in each} - documents.keys():
             found = self.collection.find({**filter, "_id": {"$in": list(missing)}}, {self.vector_field: 0})
@@ -174,12 +176,12 @@ class Searchable:
             for each, of in zip(best, places, strict=True)
         ]
 
-    # --- by the server's indexes --------------------------------------------------------------------------------------
+    # --- with the server's indexes ------------------------------------------------------------------------------------
 
     async def _by_indexes(
         self, filter: Filter, words: str, vector: Sequence[float] | None, depth: int
     ) -> list[list[Document] | None]:
-        """By words and by meaning; None for an order that has to be made in this process."""
+        """Documents ordered by words and by meaning; None for an order that must be computed in this process."""
         by_words = self._by_index(filter, "$search", self._words_stage(filter, words), depth)
         if vector is None:
             return [await by_words, []]
@@ -187,7 +189,7 @@ class Searchable:
         return list(await asyncio.gather(by_words, by_meaning))
 
     def _words_stage(self, filter: Filter, words: str) -> Document:
-        # A text of nothing is refused.
+        # `$search` refuses an empty text.
         text = {"text": {"query": words.strip() or "?", "path": self.text_field}}
         clauses = {"filter": [*_clauses(filter)]} if filter else {}
         return {"index": self.words_index, "compound": {"must": [text], **clauses}}
@@ -203,32 +205,32 @@ class Searchable:
         }
 
     async def _by_index(self, filter: Filter, stage: str, details: Document, depth: int) -> list[Document] | None:
-        if stage in self._cannot or details["index"] is None:
+        if stage in self._unsupported or details["index"] is None:
             return None
         try:
             stages = [{stage: details}, {"$limit": depth}, {"$unset": self.vector_field}]
             cursor = await self.collection.aggregate(stages)
             found = await cursor.to_list()
         except OperationFailure as error:
-            # A server without this stage, or an index without a filter field: neither mends itself while this process
-            # lives, and `qwestly-agent mongo check` tells the operator.
-            if _CANNOT.search(str(error)):
-                self._cannot.add(stage)
+            # The server lacks this stage, or the index lacks a filter field: do not try again in this process;
+            # `qwestly-agent mongo check` reports both to the operator.
+            if _UNSUPPORTED.search(str(error)):
+                self._unsupported.add(stage)
             return None
         if found:
             self._answering.add(stage)
-        # One that is missing, or still being built, answers with nothing: then it is worth comparing. But most first
-        # messages have no word of any memory, and where others had, that is the answer.
+        # An index that is missing or still being built finds nothing, so compare in this process. But if this `$search`
+        # has found something before, nothing is the answer: most first messages share no word with any memory.
         elif stage == "$vectorSearch" or stage not in self._answering:
             return None
-        # An index sees a change a moment later: what it gives back may have been forgotten since.
-        return [each for each in found if _fits(each, filter)]
+        # An index lags behind: what it returns may have been forgotten since.
+        return [each for each in found if _matches(each, filter)]
 
     # --- in this process ----------------------------------------------------------------------------------------------
 
     async def _read(self, filter: Filter, *, whole: bool) -> list[Document]:
-        """Without vectors, the preferred ones first; only what is compared unless they are read whole."""
-        # Not `find`: the laptop's server takes three times as long for it.
+        """Documents without vectors, the preferred ones first; only the compared fields unless `whole`."""
+        # Not `find`, which takes the laptop's database three times as long.
         sort = [{"$sort": {self.preferred_by: -1}}] if self.preferred_by else []
         shown = {name: 1 for name in (self.text_field, self.preferred_by) if name}
         stage = {"$unset": self.vector_field} if whole else {"$project": shown}
@@ -239,20 +241,20 @@ class Searchable:
         known = {each["_id"]: self.cache.known(each["_id"], each.get(self.text_field) or "") for each in read}
         without = [key for key, each in known.items() if each.vector is None] if with_vectors else []
         if without:
-            # Thousands of ids take a server longer than the few documents that are read twice.
+            # An `$in` of thousands of ids is slower than reading a few documents twice.
             missing = {**filter, "_id": {"$in": without}} if len(without) < len(known) / 2 else filter
             async for each in self.collection.find(missing, {self.vector_field: 1}).limit(EXACT_LIMIT):
                 if each["_id"] in known and (stored := each.get(self.vector_field)):
-                    vector = _of_length_1(to_floats(stored))
+                    vector = _normalized(to_floats(stored))
                     known[each["_id"]] = replace(known[each["_id"]], vector=vector)
                     self.cache.keep(each["_id"], known[each["_id"]])
         return known
 
 
-def orders_of(
+def rank_ids(
     ids: Sequence[Any], known: Sequence[Known], words: str, vector: Sequence[float] | None
 ) -> tuple[list[Any], list[Any]]:
-    """By words, only those that have one; by meaning, all that can be compared. Equals stay in their order."""
+    """The ids by words (only those that contain one) and by meaning (all with a comparable vector). Stable."""
     scores = bm25(words, [each.tokens for each in known])
     by_words = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: -scores[at])
     by_meaning = [] if vector is None else _by_meaning([each.vector for each in known], vector)
@@ -260,9 +262,9 @@ def orders_of(
 
 
 def _by_meaning(vectors: "Sequence[np.ndarray | None]", query: Sequence[float]) -> list[int]:
-    import numpy as np  # only where vectors are compared: it costs every other cold start 60 ms
+    import numpy as np  # lazy: importing it takes 60 ms of a cold start
 
-    # A vector of other dimensions is another model's, and comparable with nothing.
+    # A vector of other dimensions comes from another model and is not comparable.
     comparable = [at for at, each in enumerate(vectors) if each is not None and len(each) == len(query)]
     if not comparable:
         return []
@@ -270,9 +272,9 @@ def _by_meaning(vectors: "Sequence[np.ndarray | None]", query: Sequence[float]) 
     return [comparable[at] for at in np.argsort(-cosines, kind="stable").tolist()]
 
 
-def joined(orders: Iterable[Sequence[Any]], k: int = K) -> dict[Any, Place]:
-    """Reciprocal rank fusion of the order by words and the order by meaning: the sum of 1 / (k + place), in parts of
-    the most that it can be. (Cormack, Clarke and Büttcher, SIGIR 2009.)"""
+def fuse_ranks(orders: Iterable[Sequence[Any]], k: int = K) -> dict[Any, Place]:
+    """Reciprocal rank fusion of the two orders: the sum of 1 / (k + rank), divided by its maximum (Cormack, Clarke and
+    Büttcher, SIGIR 2009)."""
     words, meaning = ({each: place for place, each in enumerate(order, 1)} for order in orders)
     return {each: _place(words.get(each), meaning.get(each), k) for each in {**words, **meaning}}
 
@@ -282,7 +284,7 @@ def _place(words: int | None, meaning: int | None, k: int) -> Place:
 
 
 def _clauses(filter: Filter) -> Iterable[Document]:
-    """A filter in the words of `$search`."""
+    """Translate a filter into clauses of `$search`."""
     for path, value in filter.items():
         if isinstance(value, Mapping):
             yield {"in": {"path": path, "value": list(value["$in"])}}
@@ -290,14 +292,14 @@ def _clauses(filter: Filter) -> Iterable[Document]:
             yield {"equals": {"path": path, "value": value}}
 
 
-def _fits(document: Document, filter: Filter) -> bool:
+def _matches(document: Document, filter: Filter) -> bool:
     return all(
         document.get(path) in value["$in"] if isinstance(value, Mapping) else document.get(path) == value
         for path, value in filter.items()
     )
 
 
-def _of_length_1(vector: Sequence[float]) -> "np.ndarray":
+def _normalized(vector: Sequence[float]) -> "np.ndarray":
     import numpy as np
 
     floats = np.asarray(vector, dtype=np.float32)
@@ -305,7 +307,7 @@ def _of_length_1(vector: Sequence[float]) -> "np.ndarray":
 
 
 def cosines_of(vectors: Sequence[Any], query: Sequence[float]) -> list[float | None]:
-    """Of stored vectors with the query; None where one is missing, or another model's."""
+    """Cosines of stored vectors with the query; None for a missing vector, or one of other dimensions."""
     import numpy as np
 
     floats = [to_floats(stored) if stored else () for stored in vectors]
@@ -323,12 +325,12 @@ def cosines_of(vectors: Sequence[Any], query: Sequence[float]) -> list[float | N
 
 
 def to_binary(vector: Sequence[float]) -> Binary:
-    """A vector as it is stored: float32, a third of the space of a list."""
+    """Encode a vector as BSON float32: a third of the size of a list."""
     return Binary.from_vector(list(vector), BinaryVectorDtype.FLOAT32)
 
 
 def to_floats(stored: Any) -> Sequence[float]:
-    """A stored vector: a list (the candidate app's) or binary, which some servers give back without its subtype."""
+    """Decode a stored vector: a list (the candidate app's) or binary, which some servers return without its subtype."""
     if isinstance(stored, bytes):
         return cast(Sequence[float], Binary(bytes(stored), 9).as_vector().data)
     return stored

@@ -1,4 +1,4 @@
-"""`agent_signals`: what must reach a run that is under way. One document per user, and one for everybody."""
+"""`agent_signals`: stop and brake signals for runs. One document per user, and one for `EVERYBODY`."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_signals"
 REMEMBERED_STOPS = 50
-"""More than a user can have running; older ones have long been read."""
+"""More than a user can have running; older ones were read long ago."""
 
 
 @dataclass(frozen=True)
 class Brake:
-    """On, since a moment in seconds since the epoch, with the receipt of what it stopped once that is known."""
+    """A brake that is on since `since` (seconds since the epoch); `receipt` is None until it is known what stopped."""
 
     since: float
     receipt: dict[str, Any] | None = None
@@ -32,24 +32,24 @@ class Signals:
         )
 
     async def stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
-        """Which of these runs their user stopped. Raises `Braked` where the user's brake stops all of them."""
+        """Those of these runs that the user stopped. Raises `Braked` if the user's brake is on."""
         document = await self._find(user_id, {"stopped_runs": 1, "brake": 1}) or {}
         if document.get("brake"):
             raise Braked
         return set(run_ids) & set(document.get("stopped_runs", []))
 
     async def check_brake(self, user_id: str) -> None:
-        """Of this user, or of `EVERYBODY`. Raises `Braked`."""
+        """Raises `Braked` if the brake of this user, or of `EVERYBODY`, is on."""
         if await self.brake(user_id):
             raise Braked
 
     async def brake(self, user_id: str) -> Brake | None:
-        """The brake of this user, or of `EVERYBODY`; None where it is off."""
+        """The brake of this user, or of `EVERYBODY`; None if it is off."""
         kept = (await self._find(user_id, {"brake": 1}) or {}).get("brake")
         return Brake(kept["since"], kept.get("receipt")) if kept else None
 
     async def brake_on(self, user_id: str, now: float) -> None:
-        """Once more changes nothing: the first moment counts."""
+        """Turn the brake on (idempotent: `since` stays the first time)."""
         if await self.brake(user_id) is None:
             await self._update(user_id, {"$set": {"brake": {"since": now}}}, upsert=True)
 
@@ -57,7 +57,7 @@ class Signals:
         await self._update(user_id, {"$unset": {"brake": ""}})
 
     async def keep_receipt(self, user_id: str, since: float, receipt: dict[str, Any]) -> None:
-        """Of a brake that is still on: one that was released meanwhile stays so."""
+        """Store the receipt if this brake is still on."""
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id, "brake.since": since}, {"$set": {"brake.receipt": receipt}}
         )

@@ -1,4 +1,4 @@
-"""`agent_tool_calls`: the audit of what models asked for and what came of it. Written once, read by operators."""
+"""`agent_tool_calls`: audit log of tool calls and their results. Written once, read by operators."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ _TEXTS = ("arguments", "result", "error")
 
 
 class ToolCallEntry(BaseModel):
-    """`arguments`, `result` and `error` are text, masked and cut by whoever writes them down."""
+    """`arguments`, `result` and `error` are text, masked and truncated by the caller."""
 
     model_config = ConfigDict(frozen=True)
 
     call_id: str
     number: int
-    """Of the run, from 1."""
+    """Position in the run, from 1."""
     tool: str
     effect: str | None
     """None for a tool that does not exist."""
@@ -45,7 +45,8 @@ class ToolCalls:
     async def empty(
         self, user_id: str, ids: Collection[str], tells: Callable[[str], bool], run_id: str | None = None
     ) -> None:
-        """Take out what was asked and answered wherever it names one of `ids` or `tells`, and in all of a run."""
+        """Clear arguments, result and error of entries that contain one of `ids` or that `tells`, and of all in
+        `run_id`."""
         found = self.database[COLLECTION].find({"user_id": user_id}, {"run_id": 1, **dict.fromkeys(_TEXTS, 1)})
         entries = [
             each["_id"]

@@ -1,4 +1,4 @@
-"""`agent_usage`: how much a user asks of us. One document per user, so that one command admits a turn."""
+"""`agent_usage`: rate and cost per user. One document per user, so that one command admits a turn."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ COLLECTION = "agent_usage"
 MINUTE_SECONDS = 60.0
 DAYS_KEPT = 31
 REMEMBERED_MESSAGES = 1_000
-"""More than a user may send in a minute, and can have under way at once: what comes and is refused must not push out
-what counts."""
+"""More than a user may send in a minute or have running at once: refused messages must not push out those that
+count."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What a user has under way at the moment when one more turn was let in; that turn is not counted."""
+    """A user's load when a new turn asks to enter, without that turn."""
 
     running: Mapping[str, float]
-    """Runs that have not been settled, with when they began. One whose process died stays until it is `release`d."""
+    """Start times of unsettled runs. A run whose process died stays until it is `release`d."""
     last_minute: tuple[float, ...]
-    """When messages were sent, oldest first."""
+    """Times at which messages were sent, oldest first."""
     spent_today_usd: float
     days: tuple[str, ...] = ()
-    """Of which something is kept."""
+    """Days (UTC) with stored usage."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +37,25 @@ class Usage:
     database: AsyncDatabase[Document]
 
     async def enter(self, user_id: str, run_id: str, now: float) -> Load:
-        """Count a turn in. Turns that come at once see each other in one order: each those before it."""
+        """Count a turn. Simultaneous turns are ordered: each sees those before it."""
         document = await self._enter(user_id, run_id, now)
         if document is None:
             try:
                 first = {"recent": [_mark(run_id, now)], "running": {run_id: now}}
                 await self.database[COLLECTION].insert_one({"_id": user_id, "user_id": user_id, **first, **_keep(now)})
-            except DuplicateKeyError:  # another turn of theirs came first, this very moment
+            except DuplicateKeyError:  # a simultaneous turn of this user was first
                 document = await self._enter(user_id, run_id, now)
         return _load(document or {}, run_id, now)
 
     async def leave(self, user_id: str, run_id: str, now: float) -> None:
-        """As if the turn had never come."""
+        """Undo `enter`."""
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id},
             {"$pull": {"recent": _mark(run_id, now)}, "$unset": {f"running.{run_id}": ""}},
         )
 
     async def settle(self, user_id: str, run_id: str, spent: Mapping[str, float], load: Load, now: float) -> None:
-        """A turn is over: add what it spent to its day, and forget days that are long past."""
+        """End a turn: add its amounts to the day, and drop days older than `DAYS_KEPT`."""
         day, oldest = f"days.{_day(now)}", _day(now - DAYS_KEPT * 86_400)
         counted = {f"{day}.{name}": amount for name, amount in spent.items() if amount}
         past = {f"days.{each}": "" for each in load.days if each < oldest}
@@ -69,20 +69,20 @@ class Usage:
         )
 
     async def spent_today(self, user_id: str, now: float) -> float:
-        """US dollars."""
+        """Today's cost in US dollars."""
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"days": 1})
         return _spent(found or {}, now)
 
     async def spend(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
-        """Outside of turns: added to the same day. Only a turn begins a user's document: what ends after its user was
-        erased leaves nothing."""
+        """Add amounts spent outside of turns to the day. It does not create the document (only `enter` does), so that a
+        workflow that ends after its user was erased leaves nothing."""
         counted = {f"days.{_day(now)}.{name}": amount for name, amount in amounts.items()}
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _keep(now)}
         )
 
     async def release(self, user_id: str, run_ids: Collection[str]) -> None:
-        """Runs that no process runs any more."""
+        """Stop counting runs whose process died."""
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$unset": {f"running.{run_id}": "" for run_id in run_ids}}
         )
@@ -120,7 +120,7 @@ def _mark(run_id: str, now: float) -> str:
 
 
 def _day(now: float) -> str:
-    """A day of UTC, as a field's name."""
+    """The day in UTC, as a field name."""
     return f"{to_datetime(now):%Y-%m-%d}"
 
 

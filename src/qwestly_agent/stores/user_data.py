@@ -1,4 +1,4 @@
-"""All that is ours about a user, whatever it is about: to be taken along, and to be erased."""
+"""All of a user's data in our collections, for export and erasure."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from qwestly_agent.stores.search import Document
 
 @dataclass(frozen=True)
 class Expires:
-    """The server deletes a document once the date in this field has passed."""
+    """MongoDB deletes a document once the date in this field has passed."""
 
     field: str = "expires_at"
 
 
 @dataclass(frozen=True)
 class Stays:
-    """Kept until its user erases it, for this reason."""
+    """Kept until the user erases it; `reason` says why."""
 
     reason: str
 
@@ -40,24 +40,24 @@ COLLECTIONS: Mapping[str, Expires | Stays] = {
     tool_calls.COLLECTION: Expires(),
     memories.COLLECTION: Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
     extractions.COLLECTION: Expires(),
-    # What was undone loses its date: it is not done again.
+    # An undone run has no expiry date, so that it is not done again.
     journal.COLLECTION: Expires(),
-    # Here `expires_at` is when a person's time is up.
+    # Here `expires_at` is the deadline of the decision.
     approvals.COLLECTION: Expires("kept_until"),
     drafts.COLLECTION: Expires(),
     usage.COLLECTION: Expires(),
     autonomy.COLLECTION: Stays("One document a user: the level that they chose."),
-    # Last: as long as it stands nothing of theirs begins, and what is erased stays so.
+    # Last: while the brake is on, nothing of this user starts, and so nothing is written again.
     signals.COLLECTION: Stays("One document a user: their brake stays on until they release it."),
 }
-"""Each collection whose documents are of one user, named in `user_id`, and how long they stay. Export, erasing and the
-TTL indexes go by it."""
+"""Every collection with documents of one user (named in `user_id`), and its retention. Export, erasure and the TTL
+indexes are derived from it."""
 
 _SECRETS = ("task_token", "links")
 _NUMBERS = ("content_embedding", "vectors")
-_OF_WHAT_IS_FORGOTTEN = ("hash", "key", "hashes", "signature")
-"""By which it is known again: whoever guesses it could have the guess confirmed."""
-_LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_OF_WHAT_IS_FORGOTTEN), 0)
+_FORGOTTEN_HASHES = ("hash", "key", "hashes", "signature")
+"""Hashes and signatures of forgotten content: a guess could be confirmed with them."""
+_LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_FORGOTTEN_HASHES), 0)
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ class UserData:
     database: AsyncDatabase[Document]
 
     async def counts(self, user_id: str) -> dict[str, int]:
-        """Documents, by collection."""
+        """Number of documents, by collection."""
         return {name: await self.database[name].count_documents({"user_id": user_id}) for name in COLLECTIONS}
 
     async def each(self, user_id: str, collection: str) -> AsyncIterator[Document]:
-        """Without vectors, task tokens and hashes."""
+        """The user's documents, without vectors, task tokens and hashes."""
         async for document in self.database[collection].find({"user_id": user_id}, _LEFT_OUT):
             yield document
 
     async def erase(self, user_id: str, collection: str) -> int:
-        """How many documents were there."""
+        """Return the number of deleted documents."""
         return (await self.database[collection].delete_many({"user_id": user_id})).deleted_count

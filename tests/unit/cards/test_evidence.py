@@ -7,7 +7,14 @@ from typing import Any, cast
 import pytest
 
 from infra.local.demo import person
-from qwestly_agent.cards.evidence import MOST_CHARACTERS, Found, gather, sections_for, sources_of, wish
+from qwestly_agent.cards.evidence import (
+    MOST_CHARACTERS,
+    GatheredEvidence,
+    gather,
+    sections_for,
+    sources_of,
+    wish,
+)
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Statement
@@ -35,7 +42,7 @@ class Known:
         self.searched.append(words)
         return self.passages[:limit]
 
-    async def gathered(self) -> dict[str, Found]:
+    async def gathered(self) -> dict[str, GatheredEvidence]:
         store = cast(Any, self)
         return {each.evidence.id: each for each in await gather(store, store, store, "u1")}
 

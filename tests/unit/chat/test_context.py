@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.chat.context import MAY, OLDEST_SECONDS, Context, make_context
+from qwestly_agent.chat.context import MAY, OLDEST_SECONDS, FirstTurnContext, make_context
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.domain.memory import Memory
 
@@ -23,7 +23,7 @@ def made(
     version: str = "v1",
     now: float = NOW,
     level: Level = "L1",
-) -> Context:
+) -> FirstTurnContext:
     return make_context(profile, memories, level, version, now)
 
 
@@ -68,7 +68,7 @@ def test_a_new_memory_can_wait_until_tomorrow() -> None:
     ],
     ids=["other instructions", "profile written", "profile gone", "another level", "a day old"],
 )
-def test_it_is_made_anew_where_it_would_be_wrong(fresh: Context) -> None:
+def test_it_is_made_anew_where_it_would_be_wrong(fresh: FirstTurnContext) -> None:
     assert not made().still_holds(fresh, last_withdrawn=None)
 
 
@@ -85,4 +85,4 @@ def test_a_memory_that_was_withdrawn_since_takes_it_with_it() -> None:
 
 def test_it_survives_the_conversations_document_byte_for_byte() -> None:
     context = made()
-    assert Context.model_validate(context.model_dump()) == context
+    assert FirstTurnContext.model_validate(context.model_dump()) == context

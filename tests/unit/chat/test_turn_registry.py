@@ -12,7 +12,7 @@ from qwestly_agent.base.observability import make_logger
 from qwestly_agent.chat import turn_registry
 from qwestly_agent.chat.turn_registry import TurnRegistry
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.conversations import Claim, NewTurn
+from qwestly_agent.stores.conversations import ClaimedConversation, NewTurn
 from tests.servers import USER, FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +51,7 @@ async def test_a_turn_ends_as_its_signals_say(
 ) -> None:
     monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0.001)
     clock, cancelled, nothing = FakeClock(), asyncio.Event(), object()
-    claim = Claim(USER, "c", NewTurn("run", "m", "Hi", clock.now), "default", 0, 0, None, 0, 0, ())
+    claim = ClaimedConversation(USER, "c", NewTurn("run", "m", "Hi", clock.now), "default", 0, 0, None, 0, 0, ())
     watcher = TurnRegistry(signals, nothing, clock, make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
     with watcher.watching(claim, cancelled.set) as watched:
         await asyncio.wait_for(cancelled.wait(), 5)
@@ -61,7 +61,7 @@ async def test_a_turn_ends_as_its_signals_say(
 
 async def test_what_watches_can_end_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0)
-    claim = Claim(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
+    claim = ClaimedConversation(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
     for moments in range(10):
         watcher = TurnRegistry(Signals(set()), object(), FakeClock(), make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
         before = asyncio.all_tasks()
@@ -78,7 +78,7 @@ async def test_what_watches_can_end_at_any_moment(monkeypatch: pytest.MonkeyPatc
 
 async def test_where_no_turn_runs_any_more_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0)
-    claim = Claim(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
+    claim = ClaimedConversation(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
     asked: list[str] = []
 
     class Counting(Signals):

@@ -8,15 +8,15 @@ import pytest
 
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.grounding.judge import Judged, Question
-from qwestly_agent.memory.meaning import Refused, ground_notes
+from qwestly_agent.memory.meaning import RefusedNote, ground_notes
 from qwestly_agent.memory.notes import Note, Reason
-from qwestly_agent.memory.said import Said, find_note
+from qwestly_agent.memory.user_messages import UserMessage, find_note
 
 TODAY = date(2026, 11, 22)
 
 
 def note(text: str, quote: str, content: str, *, before: str = "") -> Note:
-    said = Said("msg_1", text, datetime(2026, 11, 22, tzinfo=UTC), before)
+    said = UserMessage("msg_1", text, datetime(2026, 11, 22, tzinfo=UTC), before)
     found = find_note(said, kind="fact", content=content, quote=quote, conversation_id="c1", importance=0.5)
     assert isinstance(found, Note), found
     return found
@@ -42,7 +42,7 @@ class Judge:
         return Judged(id=question.number, why="The quote does not say that.")
 
 
-def grounded(judge: Judge | None, *notes: Note) -> list[Note | Refused]:
+def grounded(judge: Judge | None, *notes: Note) -> list[Note | RefusedNote]:
     return asyncio.run(ground_notes(notes, judge, TODAY))
 
 
@@ -63,7 +63,7 @@ def test_else_the_users_own_sentence_where_it_is_meant() -> None:
 
 def test_what_neither_says_is_refused_with_its_reason() -> None:
     [found] = grounded(Judge(), note(ON_CALL, "out of on-call", "Hates the on-call team"))
-    assert isinstance(found, Refused)
+    assert isinstance(found, RefusedNote)
     assert found.reasons == ("The quote does not say that.",)
 
 
@@ -148,7 +148,7 @@ def test_own_words_that_are_sensitive_are_asked_about() -> None:
     ],
 )
 def test_what_code_refuses_reaches_no_judge(quote: str, reason: Reason) -> None:
-    said = Said(
+    said = UserMessage(
         "m", "I want to move.\nmy password is hunter22\n> You will live in Berlin", datetime(2026, 1, 1, tzinfo=UTC)
     )
     found = find_note(said, kind="fact", content="Moves", quote=quote, conversation_id=None, importance=0.5)
@@ -160,7 +160,7 @@ def test_what_code_refuses_reaches_no_judge(quote: str, reason: Reason) -> None:
     [("2021", "2021-01-01"), ("2021-03", "2021-03-01"), ("2020", None), ("2021-13", None), ("since spring", None)],
 )
 def test_since_when_it_holds_must_stand_in_the_quote(given: str, kept: str | None) -> None:
-    said = Said("m", "I run the ward since March 2021.", datetime(2026, 1, 1, tzinfo=UTC))
+    said = UserMessage("m", "I run the ward since March 2021.", datetime(2026, 1, 1, tzinfo=UTC))
     quote = "I run the ward since March 2021"
     found = find_note(
         said, kind="fact", content="Runs the ward", quote=quote, conversation_id=None, importance=0.5, since=given

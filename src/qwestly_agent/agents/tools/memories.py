@@ -16,7 +16,7 @@ from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import Query, by_words_alone, listed, proposes, tool, vector_of
 from qwestly_agent.approvals.actions import FORGET_MEMORIES, MOST_FORGOTTEN
 from qwestly_agent.approvals.decide import Proposal
-from qwestly_agent.approvals.memory_approval import forgetting_of
+from qwestly_agent.approvals.memory_approval import forget_proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.memory import Found, Memory, MemoryType
@@ -95,7 +95,7 @@ async def forget_memory(ctx: RunContext[AgentDeps], memory_ids: MemoryIds) -> Pr
         raise NotFound(f"There is no such memory: {', '.join(sorted(unknown))}.")
     if len(lineage) > MOST_FORGOTTEN:
         raise Invalid("That is too much at once. Propose fewer of them.")
-    return forgetting_of(ctx.deps.user_id, lineage)
+    return forget_proposal(ctx.deps.user_id, lineage)
 
 
 async def explain_memory(ctx: RunContext[AgentDeps], about: Query) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the user said, and the notes that code finds in it: their quotes stand in what was typed."""
+"""The user's messages, and the notes whose quotes code finds in their typed text."""
 
 from calendar import monthrange
 from collections.abc import Sequence
@@ -17,12 +17,12 @@ from qwestly_agent.memory.user_text import questions_in, typed_parts
 from qwestly_agent.text.clean import visible, well_formed
 
 CONTEXT_CHARACTERS = 300
-"""Of a message, before a quote and behind it: what a judge reads to understand it."""
+"""Length of the message text before and after a quote that the judge reads as context."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """A message of the user, and the assistant's words right before it."""
+class UserMessage:
+    """A user message, and the assistant's message before it."""
 
     id: str
     text: str
@@ -31,18 +31,18 @@ class Said:
 
     @cached_property
     def typed(self) -> tuple[str, ...]:
-        """What the user typed, in pieces: what is fenced, quoted or pasted between them is a document."""
+        """The typed parts of the message; fenced, quoted or pasted text between them counts as a document."""
         return tuple(typed_parts(self.text))
 
     @cached_property
     def question(self) -> str:
-        """The last question before it, which it may answer."""
+        """The assistant's last question before it, which it may answer."""
         asked = questions_in(self.before)
         return asked[-1] if asked else ""
 
 
 def find_note(
-    said: Said | None,
+    said: UserMessage | None,
     *,
     kind: MemoryType,
     content: str,
@@ -54,8 +54,8 @@ def find_note(
     since: str | None = None,
     until: str | None = None,
 ) -> Note | Reason:
-    """A note that no judge has read yet. `said` is the message that it is said to be quoted from; None for one that
-    the user did not write."""
+    """An unchecked note. `said` is the message that the quote is claimed to be from; None if the user did not write
+    that message."""
     content = " ".join(visible(well_formed(content)).split())
     if said is None:
         return Reason.NOT_SAID
@@ -94,13 +94,13 @@ def _find(quote: str, texts: Sequence[str]) -> Found | None:
 
 
 def _around(found: Found) -> str:
-    """The quote's sentences, whole where they are short, with what stands beside them."""
+    """The quote with the text around it."""
     text = found.source.text
     return text[max(0, found.start - CONTEXT_CHARACTERS) : found.end + CONTEXT_CHARACTERS].strip()
 
 
 def _date_in(given: str | None, *quotes: str, last: bool = False) -> str | None:
-    """The first or last day of a year or month that stands in the quotes."""
+    """The first (or last) day of the given year or month, if that is in the quotes."""
     if not given:
         return None
     text = given.strip()
