@@ -3,6 +3,7 @@
 check            what is missing: indexes, filter fields, the fields we assume; changes nothing
 apply            make our indexes; never touches what is not ours
 role             print roles.json as Atlas's API takes it, for the database MONGODB_DATABASE
+role --reader    the same of reader_role.json
 ingest FOLDER    bring FOLDER's Markdown into qwestly_docs, and take out what is gone from it
 
 The agent's own database user (roles.json) may ingest. Check and apply need one that may list and create indexes: they
@@ -30,7 +31,7 @@ from qwestly_agent.bootstrap import make_embeddings, make_mongo_client
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 
-ROLE = Path(__file__).parent / "roles.json"
+ROLE, READER_ROLE = (Path(__file__).parent / f"{name}.json" for name in ("roles", "reader_role"))
 PRODUCTION = "candidate_portal"
 SAMPLE = 200
 """Documents of a collection that is not ours that `check` looks at."""
@@ -128,9 +129,9 @@ def _problems(assumed: Assumed, sample: list[Document]) -> list[str]:
     ]
 
 
-def atlas_role(database: str) -> dict[str, Any]:
-    """roles.json in the words of Atlas's administration API, which does not take `createRole`."""
-    role = json.loads(ROLE.read_text(encoding="utf-8"))
+def atlas_role(database: str, document: Path = ROLE) -> dict[str, Any]:
+    """A `createRole` document in the words of Atlas's administration API, which does not take it as it is."""
+    role = json.loads(document.read_text(encoding="utf-8"))
     places: dict[str, list[dict[str, str]]] = {}
     for privilege in role["privileges"]:
         for action in privilege["actions"]:
@@ -143,11 +144,13 @@ def atlas_role(database: str) -> dict[str, Any]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["check", "apply", "role", "ingest"])
     parser.add_argument("folder", nargs="?", type=Path, help="of Markdown, for `ingest`")
+    parser.add_argument("--reader", action="store_true", help="the readers' role, for `role`")
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if arguments.what == "role":
-        print(json.dumps(atlas_role(environment.get("MONGODB_DATABASE") or PRODUCTION), indent=2))
+        document = READER_ROLE if arguments.reader else ROLE
+        print(json.dumps(atlas_role(environment.get("MONGODB_DATABASE") or PRODUCTION, document), indent=2))
         return 0
     if arguments.what == "ingest" and not (arguments.folder and arguments.folder.is_dir()):
         raise WrongUsage(f"ingest needs a folder that is there, and not {arguments.folder}")

@@ -5,7 +5,7 @@ import json
 import threading
 import uuid
 from collections import defaultdict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import closing
 from contextvars import ContextVar
@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import pytest
 from botocore.client import BaseClient
 from pymongo import MongoClient
+from pymongo.monitoring import CommandStartedEvent
 
 from infra.local.aws import AwsServer, definition_of
 from infra.local.aws_functions import Answer, Context, Function
@@ -23,6 +24,7 @@ from infra.local.candidate_app import CandidateAppServer, schema
 from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, SCHEDULE, Template
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
+from infra.mongo.command import READER_ROLE, ROLE
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.settings import Settings
@@ -35,6 +37,8 @@ from qwestly_agent.services import Services
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from tests import servers
 from tests.functions.approving import event_of
+from tests.infra.test_trust import actions
+from tests.mongo_rule import Watch
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, until
 
 pytestmark = pytest.mark.thorough
@@ -51,6 +55,14 @@ BY_NAME = {TEMPLATE.name(logical_id): logical_id for logical_id in FUNCTIONS}
 CHAT = "ChatFunction"
 CALLER: ContextVar[str] = ContextVar("caller", default="")
 """The function in whose place something is done; empty for the tests, and for moto itself."""
+ACTIONS = {
+    **dict.fromkeys(("find", "aggregate", "count", "distinct"), "find"),
+    "insert": "insert",
+    "update": "update",
+    "findAndModify": "update",
+    "delete": "remove",
+}
+"""What MongoDB checks a command by; an upsert inserts besides."""
 HALF_OF_THE_TIME_SECONDS = 84 * 3_600.0
 """After which somebody is reminded of a card."""
 SENSITIVE = "I was diagnosed with diabetes in 2019."
@@ -87,12 +99,21 @@ class Calls:
     """Of AWS, by the function that made them, as IAM sees them."""
 
     grants: dict[str, set[Grant]] = field(default_factory=lambda: defaultdict(set))
+    of_the_database: dict[str, set[Grant]] = field(default_factory=lambda: defaultdict(set))
+    """An action of MongoDB, and the collection that it is done to."""
     machines: dict[str, str] = field(default_factory=dict)
     """The ARNs of those that wait by a token: a call names the token alone."""
 
     def heard(self, service: str, operation: str, given: dict[str, Any]) -> None:
         if function := CALLER.get():
             self.grants[function] |= set(self._grants(service, operation, given))
+
+    def heard_of_the_database(self, command: Mapping[str, Any]) -> None:
+        name, collection = next(iter(command.items()))
+        if (function := CALLER.get()) and name in ACTIONS:
+            upserts = any(each.get("upsert") for each in (command, *command.get("updates", ())))
+            done = {ACTIONS[name], *(["insert"] if upserts else [])}
+            self.of_the_database[function] |= {(action, collection) for action in done}
 
     def _grants(self, service: str, operation: str, given: dict[str, Any]) -> list[Grant]:
         match service, operation:
@@ -332,7 +353,12 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
 
         return in_place_of_the_function
 
+    def sent(self: Watch, event: CommandStartedEvent) -> None:
+        calls.heard_of_the_database(event.command)
+        started(self, event)
+
     answered, called, made = Function.answer, BaseClient._make_api_call, servers.create_app  # type: ignore[attr-defined]
+    started = Watch.started
     with (
         CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app,
         MongoClient(mongodb_uri) as client,
@@ -346,6 +372,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         patch.setattr(Function, "answer", answer)
         patch.setattr(BaseClient, "_make_api_call", call)
         patch.setattr(servers, "create_app", create_app)
+        patch.setattr(Watch, "started", sent)
         patch.setattr(container, "services", services)
         patch.setattr(container, "model_services", model_services)
         _model_server.reset()
@@ -373,6 +400,15 @@ def test_roles_allow_next_to_nothing_that_is_not_done(calls: Calls) -> None:
     }
     done = {(name, *grant) for name in FUNCTIONS for grant in calls.grants[name]}
     assert len(allowed) / len(done) <= MOST_GRANTED, sorted(allowed - done)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_whatever_a_function_does_in_the_database_its_role_there_allows(calls: Calls, name: str) -> None:
+    is_reader = TEMPLATE.environment(name)["MONGODB_URI"].endswith("/mongodb-reader-uri")
+    allowed = actions(READER_ROLE if is_reader else ROLE)
+    done = calls.of_the_database[name]
+    assert done
+    assert not {(action, collection) for action, collection in done if action not in allowed.get(collection, ())}
 
 
 @pytest.mark.parametrize("machine", TEMPLATE.of_type(MACHINE))

@@ -322,6 +322,8 @@ def test_a_workflow_is_split_by_trust_who_asks_models_has_no_effect_and_the_othe
     assert len(workflows) == 2 * len(resources(MACHINE))
     for name, function in workflows.items():
         assert ("DEEPSEEK_API_KEY" in environment(function)) == name.endswith("ReaderFunction"), name
+        database = environment(function)["MONGODB_URI"]["Fn::Sub"]
+        assert database.endswith("/mongodb-reader-uri") == name.endswith("ReaderFunction"), name
         if name.endswith("ReaderFunction"):
             assert not environment(function).keys() & {"QWESTLY_CANDIDATE_API_SECRET", "TASK_TOKEN_KEY", "MAIL_FROM"}
 

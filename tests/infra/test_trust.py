@@ -1,0 +1,125 @@
+"""What the reader of each workflow may do in the database, against the stores that its states ask for."""
+
+import inspect
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from infra.__main__ import main
+from infra.local.environment import MACHINE, Template
+from infra.mongo.command import READER_ROLE, ROLE
+from qwestly_agent.services import ModelServices
+from qwestly_agent.stores import (
+    approvals,
+    autonomy,
+    conversations,
+    docs,
+    drafts,
+    extractions,
+    journal,
+    knowledge,
+    memories,
+    profiles,
+    signals,
+    tool_calls,
+    usage,
+)
+from tests.statemachines.conftest import states_of
+
+COLLECTIONS: Mapping[str, set[str]] = {
+    "approvals": {approvals.COLLECTION},
+    "autonomy": {autonomy.COLLECTION},
+    "conversations": {conversations.CONVERSATIONS, conversations.MESSAGES},
+    "docs": {docs.COLLECTION},
+    "drafts": {drafts.COLLECTION},
+    "extractions": {extractions.COLLECTION},
+    "journal": {journal.COLLECTION},
+    "knowledge": {knowledge.COLLECTION},
+    "memories": {memories.COLLECTION},
+    "profiles": set(profiles.READ_FIELDS),
+    "signals": {signals.COLLECTION},
+    "tool_calls": {tool_calls.COLLECTION},
+    "usage": {usage.COLLECTION},
+}
+"""Of each store. Two more, of all that is due and of all that a user has, reach every collection."""
+NO_STORES = {
+    "settings",
+    "clock",
+    "new_id",
+    "logger",
+    "candidate_app",
+    "workflows",
+    "mail",
+    "embeddings",
+    "models",
+    "judges",
+}
+EVERYTHING = {"sweeps", "user_data"}
+WORKFLOWS = [
+    str(machine["DefinitionUri"]).rpartition("/")[2].partition(".")[0]
+    for machine in Template.load().of_type(MACHINE).values()
+]
+
+
+def actions(role: Path) -> dict[str, set[str]]:
+    privileges = json.loads(role.read_text(encoding="utf-8"))["privileges"]
+    return {each["resource"]["collection"]: set(each["actions"]) for each in privileges}
+
+
+def asked_for(workflow: str, side: str) -> set[str]:
+    """The names in `Services` that the states of this function ask for."""
+    found = set[str]()
+    for state in states_of(workflow, side).values():
+        services = next(iter(inspect.signature(state.work).parameters))
+        protocol = get_type_hints(state.work)[services]
+        found |= {
+            name for each in protocol.__mro__ for name, value in vars(each).items() if isinstance(value, property)
+        }
+    return found
+
+
+def test_each_name_that_a_state_may_ask_for_is_a_store_or_none() -> None:
+    known = {*COLLECTIONS, *NO_STORES, *EVERYTHING}
+    assert set(ModelServices.__dataclass_fields__) - {"mongo", "http"} == known
+
+
+def test_the_readers_role_has_the_collections_of_the_stores_that_readers_ask_for() -> None:
+    names = set[str]().union(*(asked_for(workflow, "reader") for workflow in WORKFLOWS))
+    assert not names & EVERYTHING
+    assert set().union(*(COLLECTIONS[name] for name in names - NO_STORES)) == actions(READER_ROLE).keys()
+
+
+def test_a_reader_can_write_neither_levels_nor_approvals_nor_signals_and_the_writer_can() -> None:
+    reader, writer = actions(READER_ROLE), actions(ROLE)
+    assert reader[signals.COLLECTION] == {"find"}
+    assert not reader.keys() & {approvals.COLLECTION, autonomy.COLLECTION}
+    for collection in (approvals.COLLECTION, autonomy.COLLECTION, signals.COLLECTION):
+        assert writer[collection] >= {"insert", "update"}
+
+
+def test_a_reader_may_do_nothing_that_the_other_role_may_not() -> None:
+    writer = actions(ROLE)
+    assert all(allowed <= writer[collection] for collection, allowed in actions(READER_ROLE).items())
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+def test_a_reader_is_given_no_way_to_have_an_effect_and_a_writer_no_model(workflow: str) -> None:
+    assert not asked_for(workflow, "reader") & {"approvals", "autonomy", "candidate_app", "mail", "workflows"}
+    assert not asked_for(workflow, "writer") & {"models", "judges", "embeddings"}
+
+
+@pytest.mark.parametrize(("option", "role"), [("", ROLE), ("--reader", READER_ROLE)])
+def test_atlas_is_given_either_role_in_its_own_words(
+    option: str, role: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["qwestly-agent", "mongo", "role", *option.split()])
+    assert main() == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["roleName"] == json.loads(role.read_text(encoding="utf-8"))["createRole"]
+    given = {
+        (each["action"].lower(), place["collection"]) for each in printed["actions"] for place in each["resources"]
+    }
+    assert given == {(action, collection) for collection, allowed in actions(role).items() for action in allowed}
