@@ -155,7 +155,7 @@ async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, v
         assert "diabetes" not in str(await talk.services.approvals.all(talk.user_id, 10)), where
 
 
-async def test_wherever_setting_back_dies_it_is_set_back_at_the_most_once_more(talk: Talk) -> None:
+async def test_wherever_putting_off_dies_it_is_put_off_at_the_most_once_more(talk: Talk) -> None:
     failed = {"error": {"Error": "Internal"}}
     reference = Death()
     await retry_later.retry_later(
