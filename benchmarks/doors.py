@@ -25,7 +25,7 @@ def measure() -> dict[str, Any]:
         packages = build_layer(Path(folder), python, platform.machine())
         costs = import_costs(packages, python, RUNS)
         size = unpacked_size(packages)
-    return {"layer_mb": size / 1e6, "doors": {each.door: asdict(each) for each in costs}}
+    return {"layer_mb": size / 1e6, "doors": {each.handler: asdict(each) for each in costs}}
 
 
 def by_cost(found: Mapping[str, Any]) -> list[tuple[str, float]]:

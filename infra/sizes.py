@@ -1,6 +1,6 @@
 """What the layer and the functions weigh, and what each costs to import: the table at the end of `make build`.
 
-A door is imported as Lambda does at a cold start: by its own Python, from the layer alone, with nothing loaded before.
+A handler is imported as Lambda does at a cold start: by its own Python, from the layer alone, nothing loaded before.
 The layer that `sam build` made is of Lambda's architecture; where that is not this machine's, one is built that is.
 """
 
@@ -31,7 +31,7 @@ CLIENTS = {"ssm": "ssm", "kms": "kms", "ses": "sesv2", "states": "stepfunctions"
 """The client of boto3 that asks for the actions of a service; logs and traces are Lambda's own affair."""
 
 BASE = "pydantic-ai and FastAPI"
-"""What any chat door of this kind imports, by itself."""
+"""What any chat handler of this kind imports, by itself."""
 _IMPORT_BASE = "import fastapi, pydantic_ai, pydantic_ai.models.openai"
 
 IMPORT_ENVIRONMENT = {
@@ -41,7 +41,7 @@ IMPORT_ENVIRONMENT = {
     "AWS_ACCESS_KEY_ID": "none",
     "AWS_SECRET_ACCESS_KEY": "none",
 }
-"""In which a door is imported, and its clients are made; none of them asks anything."""
+"""In which a handler is imported, and its clients are made; none of them asks anything."""
 
 _MEASURE = """
 import re, sys, time
@@ -59,7 +59,7 @@ print(ended - begun, re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status")
 
 
 @dataclass(frozen=True)
-class Door:
+class Handler:
     name: str
     """`approve/pages`"""
     logical_id: str
@@ -91,24 +91,24 @@ def _imports_of_bootstrap(*functions: str) -> list[str]:
 
 @dataclass(frozen=True)
 class ImportCost:
-    door: str
+    handler: str
     cpu_seconds: float
-    """The least of its runs, for whatever disturbs one only adds; with the door's clients of AWS made where it calls no
+    """The least of its runs, as a disturbance only adds; with the handler's clients of AWS made where it calls no
     model."""
     rss_mb: float
     calls_model: bool
 
 
-def doors_of(template: Template) -> list[Door]:
-    return [_door(template, logical_id, each) for logical_id, each in template.of_type(FUNCTION).items()]
+def handlers_of(template: Template) -> list[Handler]:
+    return [_handler(template, logical_id, each) for logical_id, each in template.of_type(FUNCTION).items()]
 
 
-def _door(template: Template, logical_id: str, properties: Any) -> Door:
+def _handler(template: Template, logical_id: str, properties: Any) -> Handler:
     folder, module = Path(properties["CodeUri"]).name, properties["Handler"].partition(".")[0]
     if module == "run":  # a program that Lambda starts: what it starts is said in it
         module = "app"
     calls_model = "DEEPSEEK_API_KEY" in template.environment(logical_id)
-    return Door(f"{folder}/{module}", logical_id, calls_model, tuple(_operations(template, properties["Role"])))
+    return Handler(f"{folder}/{module}", logical_id, calls_model, tuple(_operations(template, properties["Role"])))
 
 
 def _operations(template: Template, role: Any) -> list[str]:
@@ -117,8 +117,8 @@ def _operations(template: Template, role: Any) -> list[str]:
 
 
 def import_costs(packages: Path, python: str, runs: int = RUNS) -> list[ImportCost]:
-    """Of each door, and of `BASE`; on Linux. They take turns, so that a busy moment is nobody's alone."""
-    doors = doors_of(Template.load())
+    """Of each handler, and of `BASE`; on Linux. They take turns, so that a busy moment is nobody's alone."""
+    handlers = handlers_of(Template.load())
     measured: dict[str, list[tuple[float, float]]] = {}
     with tempfile.TemporaryDirectory() as folder:
         bare, functions = Path(folder, "bare"), Path(folder, "functions")
@@ -135,9 +135,9 @@ def import_costs(packages: Path, python: str, runs: int = RUNS) -> list[ImportCo
 
         for _ in range(runs):
             measure(BASE, _IMPORT_BASE, ())
-            for door in doors:
-                measure(door.name, door.imports, () if door.calls_model else door.services)
-    calls_model = {BASE: True} | {door.name: door.calls_model for door in doors}
+            for handler in handlers:
+                measure(handler.name, handler.imports, () if handler.calls_model else handler.services)
+    calls_model = {BASE: True} | {handler.name: handler.calls_model for handler in handlers}
     return [
         ImportCost(name, min(cpu for cpu, _ in each), min(rss for _, rss in each), calls_model[name])
         for name, each in measured.items()
@@ -191,14 +191,14 @@ def main() -> None:
         return
     python = lambda_python()
     with packages_for_here(python) as packages:
-        costs = {each.door: each for each in import_costs(packages, python)}
+        costs = {each.handler: each for each in import_costs(packages, python)}
     print(f"{'function':36}{'size, kB':>10}{'import, CPU s':>15}{'memory, MB':>12}")
-    for door in doors_of(Template.load()):
-        cost, size = costs[door.name], unpacked_size(BUILT / door.logical_id)
-        print(f"{door.name:36}{size / 1e3:10.1f}{cost.cpu_seconds:15.2f}{cost.rss_mb:12.0f}")
+    for handler in handlers_of(Template.load()):
+        cost, size = costs[handler.name], unpacked_size(BUILT / handler.logical_id)
+        print(f"{handler.name:36}{size / 1e3:10.1f}{cost.cpu_seconds:15.2f}{cost.rss_mb:12.0f}")
     base, chat = costs[BASE], costs["chat/app"]
     print(f"{BASE:36}{'':10}{base.cpu_seconds:15.2f}{base.rss_mb:12.0f}")
-    print(f"\nThe chat door takes {chat.cpu_seconds / base.cpu_seconds:.2f} times what {BASE} take.")
+    print(f"\nThe chat handler takes {chat.cpu_seconds / base.cpu_seconds:.2f} times what {BASE} take.")
 
 
 if __name__ == "__main__":

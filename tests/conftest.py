@@ -82,7 +82,7 @@ def _candidate_app_server(mongodb_uri: str) -> Iterator[CandidateAppServer]:
 
 @pytest.fixture
 def app(_candidate_app_server: CandidateAppServer) -> Iterator[CandidateAppServer]:
-    """The candidate app that the chat door asks for changes, over the same database."""
+    """The candidate app that the chat handler asks for changes, over the same database."""
     yield _candidate_app_server
     _candidate_app_server.misbehave()
     _candidate_app_server.api.release()

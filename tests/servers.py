@@ -1,4 +1,4 @@
-"""Real servers at their wires, for the tests: the database, the chat door under uvicorn, and a client of it."""
+"""Real servers at their wires, for the tests: the database, the chat handler under uvicorn, and a client of it."""
 
 import json
 import socket
@@ -106,7 +106,7 @@ def settings_for(mongodb_uri: str, model_url: str, database: str = DEMO_DATABASE
 
 @dataclass
 class ChatServer:
-    """The chat door under uvicorn in a thread, over real sockets."""
+    """The chat handler under uvicorn in a thread, over real sockets."""
 
     settings: Settings
     clock: Clock = system_clock
@@ -170,7 +170,7 @@ def events_of(lines: Iterator[str]) -> Iterator[Event]:
 
 @dataclass
 class Client:
-    """A user of the chat door."""
+    """A user of the chat handler."""
 
     url: str
     user_id: str = USER

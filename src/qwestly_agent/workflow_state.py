@@ -1,4 +1,4 @@
-"""What the states of all workflows share: the brake, safe errors, log fields, and how an event finds its state."""
+"""The parts that states of all workflows share: the brake, safe errors, log fields, and the way from event to state."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class UnknownState(Exception):
 
 
 class WorkflowState(BaseModel):
-    """What a state is handed and hands on."""
+    """The input of a state, and its output."""
 
     # An execution may have begun before the last deployment: it may say more, or less, than this.
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -48,13 +48,13 @@ class UserState(WorkflowState):
 
 
 class TokenAnswer(BaseModel):
-    """What a task token was answered with."""
+    """The answer that a task token was given."""
 
     approval_id: str | None = None
 
 
 class CaughtError(BaseModel):
-    """What a Catch puts beside the input of the state that failed."""
+    """The error that a Catch puts beside the input of the state that failed."""
 
     kind: str = Field(default="", alias="Error")
 
@@ -97,7 +97,7 @@ def state(
 
 
 class Invocation(BaseModel):
-    """What a state machine hands a function."""
+    """The event that a state machine sends a function."""
 
     state: str
     given: dict[str, Any]

@@ -197,7 +197,7 @@ def model_server(port: int) -> Iterator[Process]:
 
 @contextmanager
 def chat_function(port: int, mongodb_uri: str, model_port: int) -> Iterator[Process]:
-    """The chat door as Lambda starts it, with the environment that template.yaml gives it."""
+    """The chat handler as Lambda starts it, with the environment that template.yaml gives it."""
     given = {k: v for k, v in Template.load().environment("ChatFunction").items() if not is_reference(v)}
     model_url = f"http://127.0.0.1:{model_port}/v1"
     environment = {

@@ -1,4 +1,4 @@
-"""A person's approvals as the three functions of the approve door treat them, over real servers at their wires."""
+"""A person's approvals as the three functions of the approve handler treat them, over real servers at their wires."""
 
 import json
 import threading
@@ -171,7 +171,7 @@ class World:
     def release_brake(self) -> None:
         self.run(lambda services: services.signals.brake_off(USER))
 
-    # The doors
+    # The handlers
 
     def sweep(self) -> dict[str, int]:
         return sweep.handler({}, Context("sweep", 512, 55))

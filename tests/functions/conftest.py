@@ -1,4 +1,4 @@
-"""For the doors of approvals: AWS on the laptop, and services of its own for each test."""
+"""For the handlers of approvals: AWS on the laptop, and services of its own for each test."""
 
 from collections.abc import Iterator
 

@@ -274,7 +274,7 @@ def test_no_log_line_holds_what_somebody_said(
 
 @contextmanager
 def log_of(chat: ChatServer) -> Iterator[io.StringIO]:
-    """Each line that the chat door writes, at the most talkative level."""
+    """Each line that the chat handler writes, at the most talkative level."""
     written, logger = io.StringIO(), logging.getLogger("qwestly-agent")
     handler = logging.StreamHandler(written)
     handler.setFormatter(chat.services.logger.registered_formatter)

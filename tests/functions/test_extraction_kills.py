@@ -82,7 +82,7 @@ async def conversation(talk: Talk) -> dict[str, Any]:
 
 
 async def asked(talk: Talk, step: ExtractionState, verb: Verb | None) -> None:
-    """As the request door does; `verb` is how they answered."""
+    """As the request handler does; `verb` is how they answered."""
     approval_id = id_of_question(step.batch_id or "")
     proposed = await talk.services.memories.of_ids(talk.user_id, step.memory_ids)
     proposal = remember_proposal(proposed, step.memory_ids, step.conversation_id)

@@ -1,5 +1,5 @@
-"""Every fault of a model server, through the chat door: the stream ends once, in time and in our words; what was said
-is kept; the next turn is answered. All of them in the AI SDK's protocol, and each kind of ending in the plain one."""
+"""Every fault of a model server, through the chat handler: the stream ends once, in time and in our words; the words
+said are kept; the next turn is answered. All in the AI SDK's protocol, and each kind of ending in the plain one."""
 
 import json
 import socket

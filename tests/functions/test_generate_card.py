@@ -1,4 +1,4 @@
-"""The doors of generate_card, each called as Lambda calls it."""
+"""The handlers of generate_card, each called as Lambda calls it."""
 
 import json
 import uuid

@@ -409,7 +409,7 @@ def own_app(mongodb_uri: str, database_name: str) -> Iterator[CandidateAppServer
 def lavish(
     mongodb_uri: str, model: ModelServer, database_name: str, own_app: CandidateAppServer, hostile_wire: None
 ) -> Iterator[ChatServer]:
-    """A chat door on a database of its own, whose ceilings end no turn before its calls are refused."""
+    """A chat handler on a database of its own, whose ceilings end no turn before its calls are refused."""
     ceilings = {"turn_ceiling_usd": 1e6, "day_ceiling_usd": 1e9}
     settings = settings_for(mongodb_uri, model.base_url, database_name, candidate_api_url=own_app.url, **ceilings)
     with ChatServer(settings) as server:

@@ -55,7 +55,7 @@ A_TAG = re.compile(r"<\s*/?\s*(user_profile|user_memories|tool_result|system)\b"
 
 @pytest.fixture
 def chat(mongodb_uri: str, model: ModelServer, database_name: str) -> Iterator[ChatServer]:
-    """A chat door on a database of its own, which joins no deltas: a model sends what is split as it is split."""
+    """A chat handler on a database of its own, which joins no deltas: a model sends what is split as it is split."""
     with ChatServer(settings_for(mongodb_uri, model.base_url, database_name, join_window_ms=0)) as server:
         yield server
 

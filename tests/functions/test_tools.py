@@ -1,4 +1,4 @@
-"""A tool call through the chat door: bounded, recorded, explained."""
+"""A tool call through the chat handler: bounded, recorded, explained."""
 
 import asyncio
 import json

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from infra.local.environment import Template
-from infra.sizes import IMPORT_ENVIRONMENT, Door, build_layer, doors_of, unpacked_size
+from infra.sizes import IMPORT_ENVIRONMENT, Handler, build_layer, handlers_of, unpacked_size
 from tests.infra.conftest import Layer
 
 pytestmark = pytest.mark.thorough
@@ -113,24 +113,24 @@ def test_whatever_a_role_lets_its_function_ask_of_aws_is_described_in_the_layer(
         for file in (layer.packages / "botocore" / "data").glob("*/*/service-2.json")
         for operation in json.loads(file.read_text())["operations"]
     }
-    asked = {action for door in doors_of(Template.load()) for action in door.actions}
+    asked = {action for handler in handlers_of(Template.load()) for action in handler.actions}
     # SES checks what is sent as MIME against the second. A secret may also be kept in Secrets Manager (settings.py).
     assert described == asked - {"sesv2:SendRawEmail"} | {"secretsmanager:GetSecretValue"}
 
 
 def test_no_door_imports_what_it_does_without(layer: Layer) -> None:
     """With its clients of AWS made. What that takes is printed by `make build`, and measured by the benchmark."""
-    doors = doors_of(Template.load())
-    assert {each.name: dear_imports(layer, each) for each in doors} == {
-        each.name: NEEDED.get(each.name, MODELS if each.calls_model else set()) for each in doors
+    handlers = handlers_of(Template.load())
+    assert {each.name: dear_imports(layer, each) for each in handlers} == {
+        each.name: NEEDED.get(each.name, MODELS if each.calls_model else set()) for each in handlers
     }
 
 
-def dear_imports(layer: Layer, door: Door) -> set[str]:
-    clients = "".join(f"; aws.client({service!r})" for service in door.services)
+def dear_imports(layer: Layer, handler: Handler) -> set[str]:
+    clients = "".join(f"; aws.client({service!r})" for service in handler.services)
     aws = f"from qwestly_agent.bootstrap import AWS; aws = AWS(){clients}"
-    code = f"{door.imports}; {aws}; import sys; print(*sys.modules)"
-    paths = f"{ROOT / 'functions' / door.name.partition('/')[0]}:{layer.packages}"
+    code = f"{handler.imports}; {aws}; import sys; print(*sys.modules)"
+    paths = f"{ROOT / 'functions' / handler.name.partition('/')[0]}:{layer.packages}"
     imported = subprocess.check_output(
         [layer.python, "-S", "-c", code], env=IMPORT_ENVIRONMENT | {"PYTHONPATH": paths}, text=True
     )

@@ -1,4 +1,4 @@
-"""The doors that are no server, each in Lambda's own runtime: awslambdaric behind the emulator that the SAM CLI ships,
+"""The handlers that are no server, each in Lambda's own runtime: awslambdaric behind the emulator of the SAM CLI,
 with the layer and nothing else, told by template.yaml what it is told there, and called by whoever calls it there."""
 
 import json
@@ -42,7 +42,7 @@ from tests.statemachines.conftest import Person, World
 pytestmark = pytest.mark.thorough
 
 TEMPLATE = Template.load()
-DOORS = TEMPLATE.python_functions()
+HANDLERS = TEMPLATE.python_functions()
 APPROVE_URL = "https://approve.test/approve"
 AN_HOUR = 3600.0
 EMULATOR = f"aws-lambda-rie-{ {'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }"
@@ -81,7 +81,7 @@ class Sandbox:
         emulator, *runtime = self.command
         addresses = [f"--runtime-interface-emulator-address=127.0.0.1:{self._port}"]
         addresses += [f"--runtime-api-address=127.0.0.1:{free_port()}"]
-        function = DOORS[self.logical_id]
+        function = HANDLERS[self.logical_id]
         folder = TEMPLATE.folder / function["CodeUri"]
         told = {
             "LAMBDA_TASK_ROOT": str(folder),
@@ -227,7 +227,7 @@ def cloud(mongodb_uri: str, _model_server: ModelServer, runtime: tuple[list[str 
             "MODEL_BASE_URL": _model_server.base_url,
             "EMBEDDINGS_BASE_URL": _model_server.base_url,
         }
-        for logical_id in DOORS:
+        for logical_id in HANDLERS:
             sandboxes[logical_id] = Sandbox(logical_id, runtime[0], {})
             handlers[TEMPLATE.name(logical_id)] = sandboxes[logical_id]
             closing.callback(sandboxes[logical_id].end)
@@ -265,7 +265,7 @@ def ada(cloud: Cloud, model: ModelServer) -> Person:
     return ada
 
 
-@pytest.mark.parametrize("logical_id", DOORS)
+@pytest.mark.parametrize("logical_id", HANDLERS)
 def test_each_door_is_found_by_its_handler_and_answers_what_is_nonsense_by_the_name_of_an_error(
     cloud: Cloud, logical_id: str
 ) -> None:

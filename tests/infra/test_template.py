@@ -163,7 +163,7 @@ def test_machines_and_schedules_call_the_alias_too() -> None:
 
 @pytest.mark.thorough
 def test_who_calls_a_model_has_a_snapshot_with_the_agent_in_it() -> None:
-    """A snapshot holds what importing the door brings; what is imported later is imported at each cold start."""
+    """A snapshot holds what importing the handler brings; what is imported later is imported at each cold start."""
     with_snapshot = {name: each for name, each in FUNCTIONS.items() if each.get("SnapStart") == SNAPSHOT}
     assert with_snapshot.keys() == {name for name, each in FUNCTIONS.items() if "DEEPSEEK_API_KEY" in environment(each)}
     assert not [name for name, each in with_snapshot.items() if agent_comes_with([module_of(each)]) is None]
@@ -181,19 +181,19 @@ def module_of(function: dict[str, Any]) -> str:
     return f"{function['CodeUri']}{'app' if name == 'run' else name}".replace("/", ".")
 
 
-def agent_comes_with(doors: Sequence[str]) -> str | None:
+def agent_comes_with(handlers: Sequence[str]) -> str | None:
     """The first of these that brings it into a fresh interpreter."""
     program = f"""
 import importlib, sys
-for door in {doors}:
-    importlib.import_module(door)
+for handler in {handlers}:
+    importlib.import_module(handler)
     if "pydantic_ai" in sys.modules:
-        sys.exit(door)
+        sys.exit(handler)
 """
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=PATHS, capture_output=True, text=True)
     if ran.returncode == 0:
         return None
-    assert ran.stderr.strip() in doors, ran.stderr
+    assert ran.stderr.strip() in handlers, ran.stderr
     return ran.stderr.strip()
 
 

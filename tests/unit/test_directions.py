@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 SRC = ROOT / "src"
 PACKAGE = sorted((SRC / "qwestly_agent").rglob("*.py"))
-DOORS = sorted((ROOT / "functions").rglob("*.py"))
+HANDLERS = sorted((ROOT / "functions").rglob("*.py"))
 
 CLIENTS = {"AsyncMongoClient", "AsyncOpenAI", "AsyncClient", "DefaultAsyncHttpx2Client", "Session", "client"}
 """What a client of the database, of a provider, of HTTP and of AWS is constructed with."""
@@ -65,9 +65,11 @@ def test_the_package_knows_no_door_and_nothing_of_the_laptop_or_the_tests() -> N
         assert not wrong, name_of(path)
 
 
-def test_a_door_knows_the_package_and_no_other_door() -> None:
-    neighbours = {path.parent.name for path in DOORS} | {path.stem for path in DOORS} | {"functions", "infra", "tests"}
-    for path in DOORS:
+def test_a_handler_knows_the_package_and_no_other_handler() -> None:
+    neighbours = (
+        {path.parent.name for path in HANDLERS} | {path.stem for path in HANDLERS} | {"functions", "infra", "tests"}
+    )
+    for path in HANDLERS:
         assert not {name for name in imports_of(path) if begins_with(name, *neighbours)}, name_of(path)
         assert imports_from_package(path), name_of(path)
 
@@ -93,7 +95,7 @@ def test_the_types_of_the_deps_are_named_and_not_made() -> None:
 
 def test_only_the_settings_read_the_environment() -> None:
     readers = set()
-    for path in [*PACKAGE, *DOORS]:
+    for path in [*PACKAGE, *HANDLERS]:
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case (
@@ -105,7 +107,7 @@ def test_only_the_settings_read_the_environment() -> None:
 
 
 def test_only_bootstrap_and_the_one_way_to_a_provider_build_clients() -> None:
-    builders = {name_of(path) for path in [*PACKAGE, *DOORS] if clients_in(path) & set(calls_in(path))}
+    builders = {name_of(path) for path in [*PACKAGE, *HANDLERS] if clients_in(path) & set(calls_in(path))}
     assert builders == {"bootstrap", "llm.client"}
 
 
@@ -116,12 +118,12 @@ def clients_in(path: Path) -> set[str]:
 
 
 def test_the_one_way_to_a_provider_is_used_by_bootstrap_and_the_models_alone() -> None:
-    callers = {name_of(path) for path in [*PACKAGE, *DOORS] if "make_openai_client" in calls_in(path)}
+    callers = {name_of(path) for path in [*PACKAGE, *HANDLERS] if "make_openai_client" in calls_in(path)}
     assert callers == {"bootstrap", "llm.models"}
 
 
 def test_only_bootstrap_makes_stores() -> None:
-    for path in [*PACKAGE, *DOORS]:
+    for path in [*PACKAGE, *HANDLERS]:
         stores = {name for name in imports_from_package(path) if begins_with(name, "stores", "clients")}
         made = {name.rpartition(".")[2] for name in stores} & set(calls_in(path)) & STORES
         assert not made or name_of(path) == "bootstrap" or name_of(path).startswith("stores."), name_of(path)
@@ -135,12 +137,12 @@ STORES = {"Conversations", "Docs", "Embeddings", "Knowledge", "Memories", "Profi
 }
 
 
-IMPORT_DOORS = """
+IMPORT_HANDLERS = """
 import json, runpy, sys, threading
 
 opened, asked = [], []
-SRC, *doors = sys.argv[1:]
-OURS = (SRC, *(door.rpartition("/")[0] for door in doors))
+SRC, *handlers = sys.argv[1:]
+OURS = (SRC, *(handler.rpartition("/")[0] for handler in handlers))
 CLOCKS = {"time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "now", "utcnow", "today", "sleep"}
 CHANCE = {"urandom", "getrandbits", "uuid4", "token_bytes", "token_urlsafe"}
 
@@ -162,18 +164,18 @@ def ask(frame, event, called):
 
 sys.addaudithook(audit)
 sys.setprofile(ask)
-for door in doors:
-    runpy.run_path(door, run_name="door")
+for handler in handlers:
+    runpy.run_path(handler, run_name="handler")
 sys.setprofile(None)
 print(json.dumps({"opened": opened, "asked": asked, "threads": threading.active_count()}))
 """
 
 
-def import_doors(*doors: Path) -> dict[str, object]:
-    """What happens when Lambda imports a door, in a process that has no setting. What several doors import happens
-    once, and is seen once."""
+def import_handlers(*handlers: Path) -> dict[str, object]:
+    """Import the handlers as Lambda does, in a process that has no setting. What several of them import happens once,
+    and is seen once."""
     done = subprocess.run(
-        [sys.executable, "-c", IMPORT_DOORS, str(SRC), *map(str, doors)],
+        [sys.executable, "-c", IMPORT_HANDLERS, str(SRC), *map(str, handlers)],
         env={"PYTHONPATH": str(SRC), "PYTHONDONTWRITEBYTECODE": "1", "PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
@@ -184,7 +186,7 @@ def import_doors(*doors: Path) -> dict[str, object]:
 
 @pytest.mark.thorough
 def test_importing_the_doors_opens_nothing_and_reads_no_clock() -> None:
-    assert import_doors(*DOORS) == {"opened": [], "asked": [], "threads": 1}
+    assert import_handlers(*HANDLERS) == {"opened": [], "asked": [], "threads": 1}
 
 
 @pytest.mark.parametrize(
@@ -198,6 +200,6 @@ def test_importing_the_doors_opens_nothing_and_reads_no_clock() -> None:
     ],
 )
 def test_a_door_that_opens_something_or_reads_a_clock_is_seen(line: str, seen: str, tmp_path: Path) -> None:
-    door = tmp_path / "app.py"
-    door.write_text(line)
-    assert import_doors(door)[seen]
+    handler = tmp_path / "app.py"
+    handler.write_text(line)
+    assert import_handlers(handler)[seen]

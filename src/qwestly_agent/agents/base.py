@@ -1,4 +1,4 @@
-"""What a design is, and what its tools may reach."""
+"""Designs, and the dependencies that their tools are given."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

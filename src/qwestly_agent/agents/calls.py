@@ -65,7 +65,7 @@ class Call:
 
     @property
     def is_outside(self) -> bool:
-        """Whether others than the user may have written its result."""
+        """Tell whether others than the user may have written its result."""
         return self.contract is not None and self.contract.outside
 
     @property
@@ -79,7 +79,7 @@ class Call:
 
 @dataclass
 class Calls:
-    """Of one turn."""
+    """The tool calls of one turn."""
 
     made: dict[str, Call] = field(default_factory=dict)
     """By the call's id, in the order in which the model made them."""
@@ -116,7 +116,7 @@ class Calls:
         self._end(call, "succeeded", now, result=result)
 
     def failed(self, call: Call, arguments: dict[str, Any] | None, problem: str, now: float) -> str:
-        """What the model is told: the problem, and whether the tool is withdrawn by it."""
+        """The result that the model is given: the problem, and whether the tool is withdrawn by it."""
         if arguments is not None and call.contract and call.contract.effect == "read":
             self._answered.discard(_signature(call.tool, arguments))
         elif arguments is not None:
@@ -146,12 +146,12 @@ class Calls:
 
     @property
     def untrusted_content(self) -> bool:
-        """Whether a call brought text that others than the user may have written."""
+        """Tell whether a call brought text that others than the user may have written."""
         return any(self._outside())
 
     @property
     def others_spoke(self) -> bool:
-        """Whether a call brought more than what the user typed."""
+        """Tell whether a call brought more than what the user typed."""
         return any(not call.is_users_own for call in self._outside())
 
     def _outside(self) -> Iterator[Call]:

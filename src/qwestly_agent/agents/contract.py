@@ -10,7 +10,7 @@ from qwestly_agent.domain.approval import Effect
 
 @dataclass(frozen=True)
 class Contract:
-    """What holds of every call of a tool, whoever wrote its function."""
+    """The rules for every call of a tool, enforced around its function."""
 
     effect: Effect
     label: str

@@ -1,4 +1,4 @@
-"""What holds of every run, whatever its design and whatever its model says: with `spending.BoundedCost` these
+"""The rules of every run, whatever its design is and whatever its model says: with `budget.BoundedCost` these
 capabilities of the agent.
 
 - `BoundedTools`: ten attempts, no call twice, a tool that keeps failing withdrawn, ten seconds, so much of a result,
@@ -217,7 +217,7 @@ def _refused(deps: AgentDeps, contract: Contract) -> str | None:
 
 
 async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contract) -> dict[str, Any]:
-    """What the model is told of a proposal; a call that waits for the user ends the run."""
+    """Tell the model what became of its proposal; a call that waits for the user ends the run."""
     deps, made = ctx.deps, ctx.deps.calls.made[call_id]
     if not isinstance(proposal, Proposal) or proposal.action.effect != contract.effect:
         raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
@@ -236,14 +236,14 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
 
 
 def _of_the_tool(error: Exception) -> Exception:
-    """What the tool raised: pydantic-ai passes a tool's `ToolFailed` or `ModelRetry` on inside another error."""
+    """Unwrap what the tool raised: pydantic-ai passes a tool's `ToolFailed` or `ModelRetry` on inside another error."""
     cause = error.__cause__
     wrapped = isinstance(error, ToolFailedError | ToolRetryError)
     return cause if wrapped and isinstance(cause, ToolFailed | ModelRetry) else error
 
 
 async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:
-    """What the model is told; the user is told too when the tool is withdrawn."""
+    """Tell the model what failed, and the user too when the tool is withdrawn."""
     problem = ctx.deps.calls.failed(call, arguments, problem, ctx.deps.clock())
     if ctx.deps.calls.just_withdrawn(call.tool):
         await ctx.emit(Progress(label=f"Not available for this answer: {call.label.removesuffix('…')}"))

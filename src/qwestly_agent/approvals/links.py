@@ -116,7 +116,7 @@ def decided_by_link(approval: Approval) -> bool:
 
 
 def effect_of(approval: Approval) -> str:
-    """What approving does, in a sentence for the person."""
+    """Say in a sentence for the person what approving does."""
     return EFFECTS[approval.effect]
 
 

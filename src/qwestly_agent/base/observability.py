@@ -46,7 +46,8 @@ class Event(StrEnum):
 
 
 def cause_of(error: BaseException) -> dict[str, Any]:
-    """What went wrong and where, for a log line: kinds and places, but no messages, which quote what people said."""
+    """Describe what went wrong and where, for a log line: kinds and places, but no messages, which quote what people
+    said."""
     kinds, places, seen = [], [], error
     while seen and len(kinds) < CAUSES:
         kinds.append(type(seen).__name__)
@@ -105,7 +106,7 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
 
 
 def measure_extraction(verbs: Sequence[str], superseded: int, proposed: int, dropped: Mapping[str, int]) -> None:
-    """What became of what was found in a conversation; what was dropped also by its reason."""
+    """Count what became of the memories found in a conversation, and those dropped by reason."""
     metrics = _metrics()
     counts = Counter(verbs)
     metrics.add_metric("MemoriesFound", MetricUnit.Count, len(verbs) + sum(dropped.values()) - counts["skip"])
@@ -133,7 +134,7 @@ def measure_consolidation(users: int, planned: int, merged: int, left_over: int,
 
 
 def measure_answer(cost_usd: float) -> None:
-    """What a question to a model cost that is in no turn's own `CostUsd`: their sum is what was spent."""
+    """Add the cost of a question to a model that is in no turn's own `CostUsd`: the sum of both is what was spent."""
     metrics = _metrics()
     metrics.add_metric("CostUsd", MetricUnit.NoUnit, cost_usd)
     metrics.flush_metrics()
@@ -149,7 +150,7 @@ def measure_refusal(model: str, status: int | None) -> None:
 
 
 def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool) -> None:
-    """What waits for somebody, every minute: silence means that nobody looks after it."""
+    """Report what waits for somebody, every minute: no report means that nobody looks after it."""
     metrics = _metrics()
     metrics.add_metric("OldestApproval", MetricUnit.Seconds, oldest_approval_seconds)
     metrics.add_metric("EverybodyBraked", MetricUnit.Count, int(everybody_braked))

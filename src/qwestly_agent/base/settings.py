@@ -139,7 +139,7 @@ def _not_negative(number: float) -> float:
 
 
 def _is_key_file(secret: str) -> bool:
-    import jwt  # late: most doors have no secret, and it takes long to import
+    import jwt  # late: most functions have no secret, and it takes long to import
 
     try:
         jwt.get_algorithm_by_name("HS256").prepare_key(secret)
@@ -149,5 +149,5 @@ def _is_key_file(secret: str) -> bool:
 
 
 def is_reference(value: object) -> TypeGuard[str]:
-    """Whether a value names where the real one is kept, as `ssm:/path` or `secret:name`."""
+    """Tell whether a value names where the real one is kept, as `ssm:/path` or `secret:name`."""
     return isinstance(value, str) and value.startswith(("ssm:", "secret:"))

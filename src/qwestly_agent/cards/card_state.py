@@ -1,4 +1,4 @@
-"""What the states of `generate_card` hand on, raise and tell.
+"""The input and output of the states of `generate_card`, their errors, and what they tell the user.
 
 What passes from state to state are ids and counts; what is written stands in the draft. A state that is delivered again
 finds what it kept, and changes nothing.

@@ -15,7 +15,7 @@ def section_draft(draft: Draft, kind: str) -> SectionDraft | None:
 
 
 def wishes_of(draft: Draft) -> list[str]:
-    """What they remembered of how they want to be written of, and what they said of this card; the newest last."""
+    """The remembered preferences of how to write of them, and what they said of this card; the newest last."""
     preferences = draft.parts.get("preferences", ())
     evidence = evidence_of(draft).values()
     remembered = [each.text for each in evidence if each.id in preferences]

@@ -60,7 +60,7 @@ def _drafted(checked: CheckedCard) -> str:
 
 
 def _checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
-    """Of the sections of this round, in the order in which they are read; those without a claim say nothing."""
+    """Make one card of the sections of this round, in reading order, without those that have no claim."""
     kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
     sources = sources_of(evidence_of(draft))
     sections = [_with_checked_heading(each.standing, sources, today) for each in kept if each.standing.claims]

@@ -22,7 +22,7 @@ class ReadDecisionServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasMemo
 
 @state(CardState, under_brake=True)
 async def read_decision(services: ReadDecisionServices, card: CardState) -> CardState:
-    """What the person decided; nobody waits for them any more. Under the brake it is only noted, and time goes on."""
+    """Read what the person decided, or expire the question. Under the brake it is only noted, and time goes on."""
     draft = await services.drafts.get(card.user_id, card.draft_id)
     approval_id = (card.decided and card.decided.approval_id) or draft.approval_id or ""
     approval = await expire_if_pending(services.approvals, services.clock, card.user_id, approval_id)

@@ -85,14 +85,14 @@ class RewrittenClaim(DraftedClaim):
 
 
 class Replacements(BaseModel):
-    """What is said instead of what was refused."""
+    """What is said instead of what was refused."""  # read by the model, as the description of its answer
 
     claims: Annotated[list[RewrittenClaim], Field(max_length=20)]
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be written."""
+    """The section to write."""
 
     outlined: Outlined
     style: Style
@@ -197,7 +197,7 @@ async def _answer(
     sources: Mapping[str, Source],
     today: date,
 ) -> Answer:
-    """What the writer answered; sent back while some of it has no quotes or other figures than those."""
+    """Ask the writer; its answer is sent back while some of it has no quotes or other figures than those."""
     latest: list[Answer] = []
 
     def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
@@ -232,7 +232,7 @@ async def _answer(
 
 
 def _prompt(order: Order) -> str:
-    """What all sections share comes first, so that it is billed as cached."""
+    """Make the prompt. The part that all sections share comes first, so that it is billed as cached."""
     evidence = [_fenced(item) for item in order.evidence.values() if item.publishable]
     wishes = [wrap(WISH, quoted(each)) for each in order.wishes]
     ask = f"Section “{order.outlined.kind}”. {order.outlined.ask}"

@@ -1,4 +1,4 @@
-"""What we ask the candidate app to change, as `docs/candidate-app-api.yaml` says.
+"""The changes that the candidate app is asked for, as `docs/candidate-app-api.yaml` says.
 
 A write is sent once. Whoever is told `Unknown` asks `outcome_of` later what became of its key; the same write may be
 sent again only under the same key.
@@ -155,7 +155,7 @@ class CandidateApp:
         raise Unavailable("Your profile cannot be reached right now.", retry_after=answer and answer.retry_after)
 
     async def outcome_of(self, user_id: str, act: str, key: str) -> Outcome:
-        """What became of a write; never `Changed`, for what was refused leaves no trace under its key."""
+        """Ask what became of a write; never `Changed`, for what was refused leaves no trace under its key."""
         answer = await self._read(user_id, act, f"operations/{quote(key, safe='')}")
         if not answer:
             return Unknown()
@@ -301,7 +301,7 @@ _Version: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[!#-~]{1,128}$
 _Text: TypeAlias = Annotated[str, StringConstraints(max_length=2000)]
 
 
-# Built when the first answer is read: every door has a candidate app, and most ask it for nothing.
+# Built when the first answer is read: every function has a candidate app, and most ask it for nothing.
 _LATER = ConfigDict(defer_build=True)
 
 

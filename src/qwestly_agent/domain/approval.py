@@ -183,17 +183,17 @@ class Approval(_Frozen):
 
     @property
     def scrubbed(self) -> dict[str, Any]:
-        """What is other in it once its texts are gone; its title and the number of what it was about stay."""
+        """The fields that change once its texts are removed; its title and the number of what it was about stay."""
         return {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": ""}
 
     @property
     def waits_for_execution(self) -> bool:
-        """Whether somebody must still be told what was decided."""
+        """Tell whether somebody must still be told what was decided."""
         return self.task_token is not None and not self.told_execution
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether something must still follow its end."""
+        """Tell whether something must still follow its end."""
         leaves = self.task_token is not None or self.kind in PRIVATE
         return self.status in FINAL and leaves and not self.told_execution
 

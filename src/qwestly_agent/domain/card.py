@@ -40,7 +40,7 @@ class Evidence(_Frozen):
 
     @property
     def publishable(self) -> bool:
-        """Whether it may support what others read: guesses, and what strangers wrote, may not."""
+        """Tell whether it may support what others read: guesses, and what strangers wrote, may not."""
         return self.trust not in ("inferred", "external")
 
     @property

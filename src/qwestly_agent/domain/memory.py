@@ -22,7 +22,7 @@ def rank(trust: str) -> int:
 
 
 def lowest(trusts: Iterable[str]) -> str:
-    """What is made of several may be trusted as far as the least of them."""
+    """The trust of a memory that is made of several: the lowest of theirs."""
     return max(trusts, key=rank)
 
 

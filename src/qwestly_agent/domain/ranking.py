@@ -16,5 +16,5 @@ def salience(importance: float, created_at: float) -> float:
 
 
 def present(stored_salience: float, now: float) -> float:
-    """What is stored of salience as `importance·e^(−age/τ)` of this moment."""
+    """The stored part of salience, as `importance·e^(−age/τ)` of this moment."""
     return math.exp(min(0.0, stored_salience - now / TAU_SECONDS))

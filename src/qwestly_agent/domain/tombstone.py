@@ -1,4 +1,4 @@
-"""What is kept of a forgotten memory: hashes salted by user and a coarse signature of its vector; no text."""
+"""The record of a forgotten memory: hashes salted by user and a coarse signature of its vector; no text."""
 
 import hashlib
 import math
@@ -55,7 +55,7 @@ def folded(text: str) -> str:
 
 
 def is_telling(words: str) -> bool:
-    """Whether words are long enough to be recognized elsewhere: "Yes" and "in Lisbon" stand in many messages."""
+    """Tell whether words are long enough to be recognized elsewhere: "Yes" and "in Lisbon" stand in many messages."""
     unspaced = sum(unicodedata.category(letter) == "Lo" for letter in words)
     return len(words.split()) >= LEAST_WORDS or unspaced >= LEAST_LETTERS
 
@@ -67,7 +67,7 @@ class Telling:
         self.words = {folded(each): each.strip(_ENDS) for each in words if is_telling(each)}
 
     def stands_in(self, text: str) -> bool:
-        """Whether some of the words stand in a text verbatim, also inside of JSON."""
+        """Tell whether some of the words stand in a text verbatim, also inside of JSON."""
         if not self.words or not text:
             return False
         # The fold of a whole text is fast, and finds all that the exact look could.
@@ -77,7 +77,7 @@ class Telling:
 
 
 def hashes_of(user_id: str, content: str, quote: str) -> frozenset[str]:
-    """Of the content, and of the quote where it is long enough to say the same by itself."""
+    """The hashes of the content, and of the quote where it is long enough to say the same by itself."""
     texts = {folded(content), folded(quote) if is_telling(quote) else ""} - {""}
     return frozenset(hashlib.sha256(f"{user_id}\0{text}".encode()).hexdigest()[:32] for text in texts)
 

@@ -19,7 +19,7 @@ class Day:
     """Its first year."""
 
     def says(self, other: "Day") -> bool:
-        """Whether all that the other one tells is told here, too."""
+        """Tell whether all that the other one tells is told here, too."""
         told = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
         mine = self.quarter or (self.month and (self.month + 2) // 3)
         decade = self.decade or (self.year and self.year // 10 * 10)

@@ -112,7 +112,7 @@ def _where(figure: Figure, quotes: Sequence[Found]) -> str:
 
 
 def _pound(found: Sequence[Figure]) -> Unit | None:
-    """What a pound is beside the other figures; None where they do not tell."""
+    """Tell from the other figures whether a pound is money or a weight; None where they do not show it."""
     dimensions = {_dimension(each) for each in found}
     if "GBP" in dimensions:
         return None if "mass" in dimensions else UNITS["gbp"]
@@ -147,7 +147,7 @@ def _same(figure: Figure, known: Figure) -> bool:
 
 
 def _meet(figure: Figure, mine: Iterable[Fraction], theirs: Iterable[Fraction]) -> bool:
-    """Whether two of them are equal, within the figure's leeway."""
+    """Tell whether two of them are equal, within the figure's leeway."""
     if not figure.leeway:
         return not frozenset(mine).isdisjoint(theirs)
     return any(abs(one - other) <= figure.leeway * abs(other) for one in mine for other in theirs)
@@ -157,7 +157,7 @@ def _meet(figure: Figure, mine: Iterable[Fraction], theirs: Iterable[Fraction]) 
 
 
 def _may_be(figure: Figure, known: Figure) -> bool:
-    """Whether that is a figure which code cannot read, and the judge may find to be this one."""
+    """Tell whether that is a figure which code cannot read, and the judge may find to be this one."""
     one, other = figure.unit, known.unit
     if one is None and _dimension(known) == PERCENT and figure.values & known.values:
         return True  # "by 30" for "by 30 %", or thirty of something else
@@ -170,7 +170,7 @@ def _may_be(figure: Figure, known: Figure) -> bool:
 
 
 def _is_about(figure: Figure, known: Sequence[Figure], today: date) -> bool:
-    """Whether it is near a known one: as near as its words say, or as a number that is rounded like it may be."""
+    """Tell whether it is near a known one: as near as its words say, or as a number that is rounded like it may be."""
     if figure.days or (figure.year and figure.text.strip().isdigit()):
         return False
     if figure.leeway and (any(_same(figure, each) for each in known) or _step(figure, known[:MOST_FIGURES], today)):
@@ -323,7 +323,8 @@ def _has_no_unit_there(figure: Figure, known: Sequence[Figure], today: date) -> 
 
 
 def _is_by_more_than_a_step(figure: Figure, known: Sequence[Figure]) -> bool:
-    """What is left of a hundred, so much in each, the share of a sum: more than one step, or a bold one."""
+    """Tell whether the figure follows by more than one step, or by a bold one: the rest of a hundred, so much in each,
+    the share of a sum."""
     if _dimension(figure) == PERCENT:
         if any(
             _dimension(each) == PERCENT and v > 100 and v - 100 in figure.values for each in known for v in each.values
@@ -414,7 +415,7 @@ def _comparisons(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
 
 
 def _rounded(figure: Figure, exact: Fraction) -> bool:
-    """Whether the figure is that number, rounded to as many places as it gives."""
+    """Tell whether the figure is that number, rounded to as many places as it gives."""
     return any(
         abs(value - exact) <= max(Fraction(1, 2 if value.denominator == 1 else 20), figure.leeway * exact)
         for value in figure.values
@@ -422,7 +423,7 @@ def _rounded(figure: Figure, exact: Fraction) -> bool:
 
 
 def _is_fall(figure: Figure, text: str) -> bool:
-    """Whether the words of a percentage say that it went: "fell by 38 %", and not "to 38 %" or "38 % of it"."""
+    """Tell whether the words of a percentage say that it went: "fell by 38 %", and not "to 38 %" or "38 % of it"."""
     if _dimension(figure) != PERCENT:
         return False
     sentence = re.split(r"[.!?;]\s|\n", text[: figure.start])[-1]
@@ -467,7 +468,7 @@ def _pairs(known: Sequence[Figure]) -> Iterator[tuple[Figure, Figure, Fraction, 
 
 
 def _amounts_like(figure: Figure, one: Figure, other: Figure) -> frozenset[Fraction]:
-    """Of the figure, in what those two are counted in; none where it is of another dimension."""
+    """The amounts of the figure, in the unit of those two; none where it is of another dimension."""
     unit = one.unit or other.unit
     if figure.unit is None:  # "six points", "60 in all"
         return frozenset(value * (unit.factor if unit else 1) for value in figure.values)

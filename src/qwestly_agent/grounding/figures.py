@@ -60,7 +60,7 @@ class Figure:
 
     @property
     def year(self) -> int | None:
-        """Where it is a bare number that can be one."""
+        """The year, where it is a bare number that can be one."""
         [value] = self.values if len(self.values) == 1 else [Fraction(0)]
         return int(value) if self.unit is None and value.denominator == 1 and 1900 <= value <= 2100 else None
 
@@ -145,7 +145,7 @@ class _Reader:
             self.take(Figure(start, end, self.text[start:unit_end], unit=unit, unread=True), start, unit_end)
 
     def _touches(self, figure: Figure, start: int) -> bool:
-        """Whether it stands right before, with its unit or without: "2 and a half", "dos años y medio"."""
+        """Tell whether it stands right before, with its unit or without: "2 and a half", "dos años y medio"."""
         ends = (figure.end, figure.start + len(figure.text))
         return any(end < start and GLUE.fullmatch(self.text, end, start) for end in ends)
 
@@ -268,7 +268,7 @@ def _factor(scale: str, is_money: bool, language: str) -> int | None:
 
 
 def _values(digits: str) -> Iterator[Fraction]:
-    """What the digits may mean: "1.200" is 1200 here and 1.2 there, "1,200.50" is one thing only."""
+    """The values that the digits may have: "1.200" is 1200 here and 1.2 there, "1,200.50" is one thing only."""
     plain = re.sub(r"['’ \u00a0\u202f\u2009]", "", digits)
     signs = re.findall(r"[.,]", plain)
     whole = re.sub(r"[.,]", "", plain)
@@ -390,7 +390,7 @@ _ABOUT_BEHIND = re.compile(rf"(?:{ABOUT_BEHIND})(?![\w%])", re.IGNORECASE)
 
 
 def _is_about(figure: Figure, text: str, behind: int) -> bool:
-    """Whether a word of approximation stands right before it, or right behind; a telephone number has none."""
+    """Tell whether a word of approximation stands right before it, or right behind; a telephone number has none."""
     if _PHONE.match(text, figure.start):
         return False
     start = figure.start

@@ -1,4 +1,4 @@
-"""Whether statements are true of the sources that they quote: the one place that decides it.
+"""The one place that decides whether statements are true of the sources that they quote.
 
 1. `quotes.py`: the quoted words exist.
 2. `facts.py`: numbers, dates and units stand in the quotes, or follow from them by one step of arithmetic.

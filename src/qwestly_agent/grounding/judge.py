@@ -104,7 +104,7 @@ def make_judge(ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SEC
 
 
 def _each_once(verdicts: Sequence[Judged]) -> Iterator[tuple[int, Judged]]:
-    """Of two verdicts on one statement, a no."""
+    """Keep one verdict a statement: of two, the no."""
     for each in sorted(verdicts, key=lambda judged: bool(judged.why) or not judged.span):
         yield each.id, each.model_copy(update={"why": _sentence(each.why)})
 

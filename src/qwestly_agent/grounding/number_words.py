@@ -60,7 +60,8 @@ def _join(
 
 
 def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]:
-    """Where in it a number stands: "twenty-one" whole, "three" of "three-year", "zwölf" of "zwölfköpfig"."""
+    """The spans of the word in which a number stands: "twenty-one" whole, "three" of "three-year", "zwölf" of
+    "zwölfköpfig"."""
     if is_number_word(word[0], language):
         yield word.span()
         return
@@ -76,7 +77,7 @@ def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]
 
 
 def value_inside(words: str, language: str) -> bool:
-    """Whether some number word stands in what is left unread: then it is a figure, with a unit or without."""
+    """Tell whether some number word stands in what is left unread: then it is a figure, with a unit or without."""
     return any(is_number_word(word[0], language) for word in WORD.finditer(words))
 
 

@@ -39,7 +39,7 @@ class Found:
 
     @property
     def around(self) -> tuple[str, str]:
-        """What stands in its sentences before the quote, and behind it."""
+        """The text of its sentences before the quote, and after it."""
         ends = [0, *(end for mark in _SENTENCE_END.finditer(self.source.text) for end in mark.span())]
         ends.append(len(self.source.text))
         first = max((end for end in ends if end <= self.start), default=0)
@@ -49,7 +49,7 @@ class Found:
 
 
 def find_quote(quote: Quote, sources: Mapping[str, Source]) -> Found | None:
-    """Where the quote stands in the source that it names; None where it does not."""
+    """The span of the quote in the source that it names; None where it is not found."""
     source = sources.get(quote.source)
     span = find_span(quote.text, source.text) if source else None
     return Found(source, *span) if source and span else None

@@ -93,7 +93,7 @@ SATURDAY = 5
 
 
 def ceiling_price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal:
-    """What a request counts towards a ceiling: where it has no price, that of the dearest of our models."""
+    """The price of a request as it counts towards a ceiling: the dearest of our models where it has none."""
     price = price_of(model_id, answered, usage, at)
     if price is not None:
         return price
@@ -106,13 +106,13 @@ MOST_TOKENS = 100_000_000
 
 
 def is_counted(usage: RequestUsage) -> bool:
-    """Whether its provider said what it counted, in numbers that can be true."""
+    """Tell whether its provider said what it counted, in numbers that can be true."""
     counts = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
     return any(counts) and all(0 <= count <= MOST_TOKENS for count in counts)
 
 
 def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUsage:
-    """Of an answer whose provider did not come to say what it counted, or cannot mean it: nothing cached."""
+    """Estimate the usage of an answer whose provider reported none, or none that can be true: nothing cached."""
     return RequestUsage(
         input_tokens=-(-prompt_characters // CHARACTERS_A_TOKEN),
         output_tokens=-(-answer_characters // CHARACTERS_A_TOKEN),
@@ -181,12 +181,12 @@ class Refusals(AbstractCapability[Any]):
 
 
 def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
-    """What an agent needs to ask this model. The last one is told first of a request that failed."""
+    """The capabilities that an agent needs to ask this model. The last one hears first of a request that failed."""
     return [*([Fallback(model.fallback)] if model.fallback else []), Refusals()]
 
 
 def refuses_everybody(error: BaseException) -> bool:
-    """Whether a provider refuses whatever we ask: our key, our bill, the model's name, the shape of our requests.
+    """Tell whether a provider refuses whatever we ask: our key, our bill, the model's name, the shape of our requests.
 
     What it refuses because of what one conversation says is told apart by the code and the words of its error alone:
     the status is 400 for either, and DeepSeek's code is the same for a model that does not exist.

@@ -1,4 +1,4 @@
-"""What the states of `consolidate` hand on.
+"""The input and output of the states of `consolidate`.
 
 Of memories that say the same one stays, and of those that contradict each other the newer: the others name it as what
 holds in their place. Nothing is invented or averaged, and nothing is deleted. What passes from state to state are ids
@@ -30,7 +30,7 @@ class ConsolidationState(UserState):
 
 
 class ConsolidationPage(WorkflowState):
-    """What the states that concern many users hand on.
+    """The input and output of the states that concern many users.
 
     The run is the night: one that is started twice is one run; without an id it is one of its own.
     """

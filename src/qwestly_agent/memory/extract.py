@@ -118,7 +118,7 @@ async def extract(services: ExtractServices, given: ExtractionState) -> Extracti
 async def _found(
     services: ExtractServices, given: ExtractionState, batch_id: str, read_from: int, waiting: Sequence[Memory]
 ) -> Batch | None:
-    """What was said since, and what waits unchecked; None where there is nothing."""
+    """Find what was said since, and the memories that wait unchecked; None where there is nothing."""
     # With the message before the first: a short answer is understood by what was asked.
     messages = await services.conversations.since(
         given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES

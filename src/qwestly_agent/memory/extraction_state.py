@@ -1,4 +1,4 @@
-"""What the states of `extract_memories` hand on.
+"""The input and output of the states of `extract_memories`.
 
 What passes from state to state are ids; what was found stands in the batch. A state that is delivered again finds what
 it did, and changes nothing: a batch is named by where it begins, a memory by its place in its batch.
@@ -52,7 +52,7 @@ def memory_id(batch: Batch, at: int) -> str:
 async def must_be_there(
     conversations: Conversations, memories: Memories, extractions: Extractions, batch: Batch
 ) -> None:
-    """Of a conversation that was deleted meanwhile, or whose user left, nothing is kept: asked after writing, so that
+    """Keep nothing of a conversation that was deleted meanwhile, or whose user left: asked after writing, so that
     either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
     if not await conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]

@@ -95,7 +95,7 @@ def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> 
 
 
 def _said_before(decisions: Sequence[NoteDecision]) -> list[Memory]:
-    """What the same conversation said before, as it would be remembered; the last first, as many as neighbors."""
+    """The notes of the same conversation before this one, as memories; the last first, as many as neighbors."""
     new = [(at, each.note) for at, each in enumerate(decisions) if each.verb == "add" and not each.ask]
     return [_as_memory(at, note) for at, note in new[: -NEIGHBOURS - 1 : -1]]
 
@@ -105,7 +105,7 @@ def _as_memory(at: int, note: Note) -> Memory:
 
 
 def _is_known(note: Note, near: Near) -> bool:
-    """What waits for a yes is in no prompt, and nothing but its user's word ends that."""
+    """Tell whether prompts have it already. What waits for a yes is in none, and only its user's word ends that."""
     return near.memory.status == "active" and near.memory.id != note.memory_id
 
 

@@ -1,4 +1,4 @@
-"""What a run has cost so far, against what it may."""
+"""The cost of a run so far, and its limit."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -27,7 +27,7 @@ class Budget:
         return self.spent_usd >= self.ceiling_usd
 
     def prompt_characters(self) -> int:
-        """Of the last request: what it cost is estimated by them where the provider did not come to say so."""
+        """The characters of the last request, by which its cost is estimated where the provider did not report it."""
         if self.last_request is None:
             return 0
         instructions = self.last_request.model_request_parameters.instruction_parts or ()

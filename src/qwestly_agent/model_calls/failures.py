@@ -1,4 +1,4 @@
-"""What a person is told of a failure, by its cause. The cause itself goes to the log and nowhere else."""
+"""The sentence that a person is told of a failure, by its cause. The cause itself goes to the log and nowhere else."""
 
 import math
 from collections.abc import Sequence
@@ -93,7 +93,8 @@ def _of_the_model(error: Exception, spoke: bool) -> ModelUnavailable:
 
 
 def cut_answer(messages: Sequence[ModelMessage]) -> AgentError | None:
-    """What is wrong with an answer that the library takes for a whole one, because it has words."""
+    """The error of an answer that was cut off, though the library takes it for a whole one because it has words; None
+    where it is whole."""
     last = messages[-1] if messages else None
     match last.finish_reason if isinstance(last, ModelResponse) else None:
         case "length":

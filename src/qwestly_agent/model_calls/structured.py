@@ -49,7 +49,7 @@ async def structured_output(
     retries: int,
     validate: Callable[[RunContext[Any], T], T] | None = None,
 ) -> T:
-    """What the model answered, as `validate` lets it pass. What it cost counts, also where it failed.
+    """Ask the model for one typed answer, checked by `validate`. Its cost counts also where it failed.
 
     `retries` are for an answer of another shape, and for one that `validate` sends back by `ModelRetry`. Raises
     `OverBudget`, `ModelUnavailable` and `DeadlineExceeded` where it may help to ask again, `ModelRefused` where a

@@ -145,5 +145,5 @@ _FENCED = re.compile(r"^\s*(?:```|~~~|>)", re.MULTILINE)
 
 
 def is_pasted(text: str) -> bool:
-    """Whether others may have written what stands in a message: it is fenced, quoted, or longer than people type."""
+    """Tell whether others may have written the text of a message: it is fenced, quoted, or longer than people type."""
     return len(text) > LONGEST_TYPED_CHARACTERS or bool(_FENCED.search(text))

@@ -59,7 +59,7 @@ class SafeText:
         return self._show(undecided.start() if undecided else len(self._text))
 
     def end(self) -> str:
-        """What was held back."""
+        """Return the text that was held back."""
         return self._show(len(self._text))
 
     def _show(self, until: int) -> str:
@@ -96,7 +96,8 @@ def _put(begin: re.Match[str]) -> str:
 
 @lru_cache(maxsize=8)
 def _patterns(hosts: frozenset[str]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What begins, and what the next piece could yet make begin; their bounds are how much is held back at most."""
+    """The patterns of what begins here, and of what the next piece could still make begin; their bounds are how much is
+    held back at most."""
     names = "|".join(re.escape(host) for host in sorted(hosts) if host) or "(?!)"
     host = rf"(?ai:(?:{_LABEL}[.]){{0,3}}(?:{names}))"
     host_so_far = "(?ai:[a-z0-9.-]{0,253})"

@@ -1,1 +1,1 @@
-"""What an agent may call, one module per subject. A tool's docstring is a prompt."""
+"""The tools that an agent may call, one module per subject. A tool's docstring is a prompt."""

@@ -50,7 +50,7 @@ def proposes(function: Callable[..., Awaitable[Proposal]], action: Action[Any], 
 
 
 def listed(name: str, found: Sequence[Any], nothing: str, *notes: str) -> dict[str, Any]:
-    """What was found under its name, and what is to be said of it; where nothing was found, a note says so, lest a
+    """Put the results under `name`, with notes; where nothing was found, a note says so, lest a
     model take it for a failure."""
     said = " ".join([*([] if found else [nothing]), *notes])
     return {name: found, "note": said} if said else {name: found}

@@ -1,4 +1,4 @@
-"""What the agent can do, made from the tools themselves so that it cannot go stale."""
+"""The list of what the agent can do, made from the tools themselves so that it cannot go stale."""
 
 from collections.abc import Sequence
 from typing import Any

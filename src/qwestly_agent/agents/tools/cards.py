@@ -75,7 +75,7 @@ async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
 
 
 def _judged(written: ProfileText) -> dict[str, Any]:
-    """What was left out, and what nobody checked."""
+    """Describe what was left out, and what nobody checked."""
     checked = written.checked
     return {
         "left_out": [{"text": each.claim.text, "why": list(each.why)} for each in checked.left_out],

@@ -1,4 +1,4 @@
-"""What the user keeps at Qwestly, changed as they want it: each call is a proposal."""
+"""Changes to what the user keeps at Qwestly: each call is a proposal."""
 
 import re
 from typing import Annotated

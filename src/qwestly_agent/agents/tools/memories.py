@@ -111,14 +111,14 @@ async def explain_memory(ctx: RunContext[AgentDeps], about: Query) -> dict[str, 
 
 
 def _note_origin(ctx: RunContext[AgentDeps], memories: Sequence[Memory]) -> None:
-    """What the user typed is no outside text, though a tool brings it."""
+    """Mark the result as no outside text where the user typed it themselves, though a tool brings it."""
     if ctx.tool_call_id:
         own = all(each.trust in ("user_said", "inferred") for each in memories)
         ctx.deps.calls.made[ctx.tool_call_id].is_users_own = own
 
 
 def remembered_id(result: Any) -> str | None:
-    """Of the memory that a result of `remember` or `correct_memory` tells of; None for any other result."""
+    """The id of the memory that a result of `remember` or `correct_memory` made; None for any other result."""
     match result:
         case {"remembered": {"id": str(memory_id)}}:
             return memory_id

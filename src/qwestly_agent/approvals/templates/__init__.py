@@ -1,4 +1,4 @@
-"""What people read on the page behind a link and in mail, from the templates beside this file.
+"""The page behind a link and the mails, from the templates beside this file.
 
 What goes in is plain text: HTML escapes it, and what nobody sees stays out.
 """

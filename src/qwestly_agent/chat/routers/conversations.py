@@ -8,13 +8,12 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.prepare_turn import open_turn
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
-from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import headers_of, start_stream
 from qwestly_agent.chat.updates import Updates, updates
 from qwestly_agent.chat.view import (
@@ -60,7 +59,7 @@ async def chat(request: Request, services: TheServices, user_id: TheUser) -> Str
     Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
     posted = parse_turn(await request.body())
-    turn = await open_turn(services, user_id, posted, deadline_of(request, services), where_from(request))
+    turn = await open_turn(services, user_id, posted, deadline_of(request, services.clock), where_from(request))
     events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
 
@@ -139,9 +138,9 @@ async def read_updates(services: TheServices, user_id: TheUser, after: float | N
     return await updates(services, user_id, after)
 
 
-def deadline_of(request: Request, services: ChatServices) -> float:
+def deadline_of(request: Request, clock: Clock) -> float:
     """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
-    latest = services.clock() + FUNCTION_TIMEOUT_SECONDS
+    latest = clock() + FUNCTION_TIMEOUT_SECONDS
     try:
         ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
     except (KeyError, ValueError, TypeError):

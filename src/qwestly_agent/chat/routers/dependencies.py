@@ -1,4 +1,4 @@
-"""What routes are handed: the services, the user whose token was verified, and where a request came from."""
+"""The dependencies of routes: the services, the user of the verified token, and where a request came from."""
 
 from typing import Annotated
 
