@@ -1,8 +1,8 @@
 """Which model does what, with its settings and its price. No other module names a model."""
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -25,9 +25,8 @@ from pydantic_ai.exceptions import (
     RetryModelRequest,
     UnexpectedModelBehavior,
 )
-from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, ModelResponseStreamEvent
+from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model, ModelRequestContext
-from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -38,6 +37,7 @@ from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import measure_refusal
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.llm.client import PROVIDER_ADDRESSES, make_openai_client
+from qwestly_agent.llm.vendor_patches import PatchedChatModel
 
 Tier: TypeAlias = Literal["fast", "pro"]
 """`fast` routes, extracts and answers; `pro` writes what people read and judge."""
@@ -260,7 +260,7 @@ def _make_model(
         silence_seconds=SILENCE_SECONDS[tier],
     )
     provider = _PROVIDERS[provider_name](client)
-    return _ChatModel(
+    return PatchedChatModel(
         model_name, provider=provider, profile=_PROFILES[provider_name], settings=its or TIER_SETTINGS[tier]
     )
 
@@ -278,49 +278,3 @@ _PROFILES: dict[str, OpenAIModelProfile] = {
     "deepseek": {**_WHOLE_STREAMS, "openai_chat_thinking_false_body": {"thinking": {"type": "disabled"}}},
     "openai": _WHOLE_STREAMS,
 }
-
-
-class _ChatModel(OpenAIChatModel):
-    """Takes JSON of another shape for the provider's fault that it is: the library trusts the shape and trips."""
-
-    def _note_lookalike_frames(
-        self,
-        authored: list[ModelMessage],  # noqa: ARG002
-        messages: list[ModelMessage],
-        *,
-        announce: bool,  # noqa: ARG002
-    ) -> tuple[list[ModelMessage], bool]:
-        # What imitates a frame is quoted already (`text.quoted`). The library's note on it would tell a model, in front
-        # of the cached prefix, that such blocks do have authority.
-        return messages, False
-
-    async def _process_streamed_response(self, *args: Any, **kwargs: Any) -> OpenAIStreamedResponse:
-        with _its_shape_trusted():
-            return await super()._process_streamed_response(*args, **kwargs)
-
-    def _process_response(self, *args: Any, **kwargs: Any) -> ModelResponse:
-        with _its_shape_trusted():
-            return super()._process_response(*args, **kwargs)
-
-    @property
-    def _streamed_response_cls(self) -> type[OpenAIStreamedResponse]:
-        return _StreamedResponse
-
-
-class _StreamedResponse(OpenAIStreamedResponse):
-    async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
-        with _its_shape_trusted():
-            async for event in super()._get_event_iterator():
-                yield event
-
-    def _map_finish_reason(self, key: Any) -> FinishReason | None:
-        # DeepSeek's own, api-docs.deepseek.com/api/create-chat-completion: it ran out of machines in the middle.
-        return "error" if key == "insufficient_system_resource" else super()._map_finish_reason(key)
-
-
-@contextmanager
-def _its_shape_trusted() -> Iterator[None]:
-    try:
-        yield
-    except (AttributeError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise UnexpectedModelBehavior(f"The answer has no shape that we know: {type(error).__name__}") from error

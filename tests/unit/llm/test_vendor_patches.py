@@ -1,0 +1,28 @@
+"""Private methods have no promise to stay: another version of their library is read before it is installed."""
+
+from importlib.metadata import version
+
+import pytest
+from openai import AsyncOpenAI
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
+
+from qwestly_agent.llm import vendor_patches
+
+
+@pytest.mark.parametrize(("library", "read"), [("openai", "3.52.0"), ("pydantic-ai-slim", "2.68.0")])
+def test_the_version_is_the_one_whose_private_methods_were_read(library: str, read: str) -> None:
+    assert version(library) == read
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        (vendor_patches.PatchedClient, AsyncOpenAI),
+        (vendor_patches.PatchedChatModel, OpenAIChatModel),
+        (vendor_patches.PatchedStreamedResponse, OpenAIStreamedResponse),
+    ],
+)
+def test_each_method_that_is_overridden_is_still_there(ours: type, theirs: type) -> None:
+    overridden = {name for name in vars(ours) if name.startswith("_") and not name.startswith("__")} - {"_abc_impl"}
+    assert overridden
+    assert not {name for name in overridden if not hasattr(theirs, name)}
