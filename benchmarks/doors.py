@@ -1,4 +1,4 @@
-"""What each door costs to import, from the layer alone, in a fresh process of Lambda's Python.
+"""Measure what each handler costs to import, from the layer alone, in a fresh process of Lambda's Python.
 
 Doors that call no model build their AWS clients too. What pydantic-ai and FastAPI take by themselves stands beside.
 """

@@ -1,4 +1,4 @@
-"""What a team would write first: FastAPI and pydantic-ai, streaming through the library's own adapter.
+"""The stack that a team would write first: FastAPI and pydantic-ai, streaming through the library's own adapter.
 
 The same model, settings, instructions and tools as ours. It knows no user, keeps nothing and joins nothing.
 """

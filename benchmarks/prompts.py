@@ -47,7 +47,7 @@ def _somebody(server: Server) -> Client:
 
 
 def _forty_turns(world: World, user: Client) -> list[float]:
-    """Of each request's bytes the share that opens the next one."""
+    """The share of each request's bytes that opens the next one."""
     conversation_id = None
     for turn in range(TURNS):
         steps = [_look_up("search_user_memories")] if turn % A_TOOL_EACH == 0 else []

@@ -75,7 +75,7 @@ def client() -> httpx2.AsyncClient:
 
 @dataclass(frozen=True)
 class World:
-    """What both servers ask."""
+    """The model and the database that both servers ask."""
 
     mongodb_uri: str
     model_url: str
@@ -86,7 +86,7 @@ class World:
         httpx2.post(f"{self.model_url}/_control/fault", json=reply).raise_for_status()
 
     def script(self, *replies: dict[str, Any]) -> None:
-        """What the model answers to the next requests, one each."""
+        """Set the answers of the model to the next requests, one each."""
         httpx2.post(f"{self.model_url}/_control/script", json={"steps": replies}).raise_for_status()
 
     def prompts(self) -> list[str]:

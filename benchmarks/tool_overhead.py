@@ -1,4 +1,4 @@
-"""What a tool call costs besides the tool's own work.
+"""Measure the cost of a tool call besides the tool's own work.
 
 `python -m benchmarks.tool_overhead [--json FILE]`. Measured is from the last byte of the model's answer, which calls
 the tools, to the event that brings the result: validation, bounds, and the agent's own machinery are in it. A step goes

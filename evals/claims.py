@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 import yaml
 
 from infra.local.environment import SafeLoader
-from qwestly_agent.grounding.model import Quote, Source, Statement
+from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 
 FOLDER = Path(__file__).parent / "claims"
 TODAY = date(2026, 11, 22)
@@ -43,7 +43,7 @@ class Case:
     person: str
     trade: str
     half: Half
-    sources: Mapping[str, Source]
+    sources: Mapping[str, QuotedSource]
     statement: Statement
     true: bool
     kind: str
@@ -74,8 +74,8 @@ def _of_file(file: Path) -> Iterator[Case]:
             )
 
 
-def _source(given: Mapping[str, Any]) -> Source:
-    return Source(
+def _source(given: Mapping[str, Any]) -> QuotedSource:
+    return QuotedSource(
         id=given["id"],
         text=given["text"],
         trust=_TRUST[given["kind"]],

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from evals.claims import TODAY, Case
 from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import Judge
-from qwestly_agent.grounding.model import Verdict
+from qwestly_agent.grounding.model import GroundingVerdict
 
 Fate: TypeAlias = Literal["refused", "open", "passed"]
 """`open`: unread or unchecked, so that somebody must still look."""
@@ -20,7 +20,7 @@ class Judged:
     """A case with what became of it."""
 
     case: Case
-    verdict: Verdict
+    verdict: GroundingVerdict
     fate: Fate
 
     @property

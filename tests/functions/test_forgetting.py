@@ -22,7 +22,7 @@ from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
 from qwestly_agent.domain.memory import Memory, Source
 from qwestly_agent.domain.tombstone import signature_of
-from qwestly_agent.grounding.model import Quote, Verdict
+from qwestly_agent.grounding.model import GroundingVerdict, Quote
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.service import MemoryService, correct, explain
@@ -440,7 +440,7 @@ async def drafted(talk: Talk, memory_id: str, kind: str = "card", **fields: Any)
     section = Section(kind="experience", heading="Work", claims=(acme, nurse))
     card = Card(style="standard", headline=claim("Acme's nurse", source, "I worked at Acme"), sections=(section,))
     checked = CheckedCard(card=card, left_out=(LeftOut(claim=acme, why=("It is too good.",)),))
-    kept = SectionDraft(section=section, verdicts=(Verdict(outcome="supported"),) * 2, done=True)
+    kept = SectionDraft(section=section, verdicts=(GroundingVerdict(outcome="supported"),) * 2, done=True)
     told = {"kind": "memory", "trust": "user_said", "source": "your message"}
     evidence = [
         Evidence.model_validate({"id": source, "text": SAID.rstrip("."), **told}),

@@ -15,7 +15,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS, Action, ShownServices
 from qwestly_agent.approvals.end import expired, without_secrets
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import Changed, Invalid, NotFound
+from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.domain.approval import (
     MAIL_AFTER_SECONDS,
     Answer,
@@ -183,7 +183,7 @@ async def decide(
 def _decided(record: Approval, decision: Decision, now: float, by: DecidedBy, where: str) -> Approval:
     """The pending record with this decision. Raises `Invalid` and `Changed`."""
     if decision.args_digest != record.args_digest:
-        raise Changed(SEEN_ANOTHER)
+        raise ChangedMeanwhile(SEEN_ANOTHER)
     if by == "link" and not ACTIONS[record.tool].by_link:
         raise Invalid("This is not decided by a link.")
     if decision.decision == "revise" and not record.revisable:

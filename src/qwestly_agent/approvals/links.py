@@ -17,7 +17,7 @@ from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
 from qwestly_agent.approvals.settle import SettleServices, settle
 from qwestly_agent.approvals.templates import moment, render
 from qwestly_agent.base.clock import Clock, duration
-from qwestly_agent.base.errors import AgentError, Braked, Changed, Internal, Invalid, NotFound, Unavailable
+from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, Effect, Verb
 from qwestly_agent.services import HasSweeps
@@ -175,7 +175,7 @@ async def _answer(services: LinkServices, approval: Approval, posted: PostedForm
     decision = Decision(decision=_VERBS[posted.decision], args_digest=posted.args_digest[:64], reason=words or None)
     try:
         decided = await settle(services, approval.user_id, approval.id, decision, by="link", where=where)
-    except (Changed, Braked) as error:
+    except (ChangedMeanwhile, Braked) as error:
         now = await services.approvals.get(approval.user_id, approval.id)
         return _page(services.clock, now, error.http_status, f"{error.message} {NOTHING_DECIDED}", words)
     return _after(services.clock, decided, posted)

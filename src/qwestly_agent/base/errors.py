@@ -56,7 +56,7 @@ class ConversationBusy(AgentError):
     sentence = "The last message of this conversation is still being answered."
 
 
-class Changed(AgentError):
+class ChangedMeanwhile(AgentError):
     code, http_status, sentence = "changed", 409, "The conversation has moved on. Please reload it."
 
 

@@ -20,7 +20,7 @@ from qwestly_agent.cards.outline import (
 from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.language import language_of
-from qwestly_agent.grounding.model import Source
+from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.stores.knowledge import Knowledge, Passage
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
@@ -80,12 +80,12 @@ def wish(number: int, words: str) -> Evidence:
     return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=visible(words), source="your note")
 
 
-def sources_of(evidence: EvidenceById) -> dict[str, Source]:
+def sources_of(evidence: EvidenceById) -> dict[str, QuotedSource]:
     """Evidence as sources for grounding. Inferred and external evidence is left out: it supports no claim."""
     return {each.id: _source(each) for each in evidence.values() if each.publishable}
 
 
-def _source(item: Evidence) -> Source:
+def _source(item: Evidence) -> QuotedSource:
     fields = item.fields
     known = {
         "employer": fields.company,
@@ -95,7 +95,7 @@ def _source(item: Evidence) -> Source:
         "degree": fields.degree,
         "school": fields.school,
     }
-    return Source(
+    return QuotedSource(
         id=item.id,
         text=quoted(item.text),  # as in the prompt, so that copied quotes are found
         trust=item.trust,

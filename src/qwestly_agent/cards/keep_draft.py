@@ -17,7 +17,7 @@ from qwestly_agent.cards.outline import CARD, HEADLINE
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, LeftOut, Section
 from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.language import language_of
-from qwestly_agent.grounding.model import Source, Statement
+from qwestly_agent.grounding.model import QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.services import HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals
 from qwestly_agent.stores.drafts import Draft
@@ -75,7 +75,7 @@ def _checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
 
 
 def _with_checked_heading(
-    section: Section, sources: Mapping[str, Source], today: date
+    section: Section, sources: Mapping[str, QuotedSource], today: date
 ) -> tuple[Section, tuple[LeftOut, ...]]:
     """With the usual heading in place of one whose figures are not those of its claims' quotes: it has none itself."""
     found = [spot for claim in section.claims for quote in claim.quotes if (spot := find_quote(quote, sources))]

@@ -11,7 +11,7 @@ from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.domain.approval import Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, EvidenceById
-from qwestly_agent.grounding.model import Source
+from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.stores.drafts import Draft
 
@@ -95,7 +95,7 @@ def _preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
     )
 
 
-def quotes_of(claim: Claim, evidence: EvidenceById, sources: Mapping[str, Source]) -> Iterator[ShownQuote]:
+def quotes_of(claim: Claim, evidence: EvidenceById, sources: Mapping[str, QuotedSource]) -> Iterator[ShownQuote]:
     """A claim's quotes whose source still exists: forgotten ones are not shown."""
     for quote in claim.quotes:
         if found := find_quote(quote, sources):

@@ -22,7 +22,7 @@ from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft, St
 from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import Judge, make_judge
 from qwestly_agent.grounding.language import language_of
-from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
+from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import CallServices, ContentRefused, structured_output
 from qwestly_agent.services import HasDrafts, HasJudges, HasMemories, HasModels, HasSignals
@@ -136,7 +136,9 @@ async def write_section(
     return await grounded(kept)
 
 
-async def _ground(section: SectionDraft, sources: Mapping[str, Source], judge: Judge, today: date) -> SectionDraft:
+async def _ground(
+    section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, today: date
+) -> SectionDraft:
     """With a verdict for each claim that has none yet, or an unchecked one."""
     statements = _statements(section.section.claims)
     verdicts = dict(enumerate(section.verdicts))
@@ -156,7 +158,7 @@ def _refused_by_judge(section: SectionDraft) -> list[int]:
 
 
 async def _write(
-    services: DraftServices, user_id: str, order: Order, sources: Mapping[str, Source], today: date
+    services: DraftServices, user_id: str, order: Order, sources: Mapping[str, QuotedSource], today: date
 ) -> Section:
     drafted = await _answer(services, user_id, order, DraftedSection, _prompt(order), sources, today)
     claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: order.outlined.most_claims]
@@ -169,7 +171,7 @@ async def _rewrite(
     user_id: str,
     order: Order,
     section: SectionDraft,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, QuotedSource],
     today: date,
 ) -> SectionDraft:
     """With what is said instead of what the judge refused; what nothing replaces stays refused."""
@@ -180,7 +182,7 @@ async def _rewrite(
     for each in answer.claims:
         if each.number in refused and (claim := _claim(each)).text:
             claims[each.number] = claim
-            verdicts[each.number] = Verdict(outcome="unchecked")
+            verdicts[each.number] = GroundingVerdict(outcome="unchecked")
     written = section.section.model_copy(update={"claims": tuple(claims)})
     return section.model_copy(update={"section": written, "verdicts": tuple(verdicts), "rewritten": True})
 
@@ -194,7 +196,7 @@ async def _answer(
     order: Order,
     output_type: type[Answer],
     prompt: str,
-    sources: Mapping[str, Source],
+    sources: Mapping[str, QuotedSource],
     today: date,
 ) -> Answer:
     """Ask the writer; its answer is sent back while some of it has no quotes or other figures than those."""

@@ -9,7 +9,7 @@ from pydantic_ai.messages import CapabilityEvent
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.messages import outcome_line
 from qwestly_agent.approvals.settle import SettleServices, settle
-from qwestly_agent.base.errors import Changed, NotFound
+from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.request import PostedDecision
 from qwestly_agent.domain.approval import Approval
@@ -86,7 +86,7 @@ def note_of(approvals: TurnApprovals) -> str:
     return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(line)}" for line in lines)) if lines else ""
 
 
-def nothing_new(settled: Sequence[Settled]) -> Changed:
+def nothing_new(settled: Sequence[Settled]) -> ChangedMeanwhile:
     """The error for decisions that were all made, and told to the model, before."""
     outcomes = " ".join(filter(None, (each.approval.outcome for each in settled)))
-    return Changed(f"That was answered already. {outcomes}".strip())
+    return ChangedMeanwhile(f"That was answered already. {outcomes}".strip())

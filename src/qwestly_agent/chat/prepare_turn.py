@@ -16,7 +16,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import (
     Braked,
-    Changed,
+    ChangedMeanwhile,
     ConversationBusy,
     Invalid,
     InvalidSettings,
@@ -106,7 +106,7 @@ async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, 
                 _read_known(services, user_id, conversation_id, request),
             )
         return await _prepare(services, claim, request, said, known, load, approvals, read_at, deadline)
-    except (Invalid, Changed, NotFound, TooManyTurns, OverBudget, Braked):
+    except (Invalid, ChangedMeanwhile, NotFound, TooManyTurns, OverBudget, Braked):
         await asyncio.gather(services.conversations.withdraw(claim), _leave(services.usage, user_id, turn, entering))
         raise
     except BaseException:
@@ -268,19 +268,19 @@ def _earlier(request: TurnRequest, said: _Messages) -> list[Message]:
         return []
     if not request.regenerate:
         if said.exchange and said.exchange[0].content != request.text and said.exchange != last:
-            raise Changed("Only the last message can be written anew.")
+            raise ChangedMeanwhile("Only the last message can be written anew.")
         return said.exchange
     if request.text is not None and not said.exchange:
         return []  # we never received it
     if not last:
         raise Invalid("There is no answer to make again.")
     if any(message.withheld for message in last if message.role == "user"):
-        raise Changed("This tells something that you had forgotten. Please write it anew.")
+        raise ChangedMeanwhile("This tells something that you had forgotten. Please write it anew.")
     named = {name for message in last for name in (message.id, message.continues)}
     # An answer continued after a decision is one message to the client, which names it by the user's message.
     asked = said.exchange == last or any(message.id in named for message in said.exchange)
     if (said.exchange and not asked) or (request.regenerates or last[0].id) not in named:
-        raise Changed("Only the last answer can be made again.")
+        raise ChangedMeanwhile("Only the last answer can be made again.")
     return last
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from qwestly_agent.grounding.model import Quote, Verdict
+from qwestly_agent.grounding.model import GroundingVerdict, Quote
 
 Kind = Literal["profile", "employment", "education", "memory", "document", "interview", "person"]
 Trust = Literal["user_said", "user_document", "tool", "external", "inferred", "confirmed"]
@@ -99,7 +99,7 @@ class SectionDraft(_Frozen):
     round: int = 1
     section: Section
     """With all its claims, as they were written."""
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[GroundingVerdict, ...] = ()
     """One for each claim, once it was grounded."""
     rewritten: bool = False
     tries: int = 0
@@ -123,7 +123,7 @@ class SectionDraft(_Frozen):
         return tuple(LeftOut(claim=claim, why=v.reasons) for claim, v in pairs if v.outcome == "refused")
 
 
-def _with(claim: Claim, verdict: Verdict) -> Claim:
+def _with(claim: Claim, verdict: GroundingVerdict) -> Claim:
     return claim.model_copy(update={"arithmetic": verdict.arithmetic, "unchecked": verdict.outcome == "unchecked"})
 
 

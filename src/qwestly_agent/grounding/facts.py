@@ -16,7 +16,7 @@ from math import gcd
 from qwestly_agent.grounding.dates import Day
 from qwestly_agent.grounding.figures import Figure, figures
 from qwestly_agent.grounding.model import Statement
-from qwestly_agent.grounding.quotes import Found
+from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.grounding.units import (
     FALLING,
     IMPLIED,
@@ -58,7 +58,7 @@ class Facts:
     unread: tuple[str, ...]
 
 
-def check_facts(statement: Statement, quotes: Sequence[Found], today: date) -> Facts:
+def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date) -> Facts:
     """`today` is where what still goes on is measured to."""
     stated = figures(statement.text, statement.language)
     known = list(_known(quotes))
@@ -93,7 +93,7 @@ def check_facts(statement: Statement, quotes: Sequence[Found], today: date) -> F
     return Facts(tuple(missing), tuple(dict.fromkeys(arithmetic)), tuple(dict.fromkeys(unread)))
 
 
-def _known(quotes: Sequence[Found]) -> Iterator[Figure]:
+def _known(quotes: Sequence[FoundQuote]) -> Iterator[Figure]:
     """The figures that stand whole in the quotes, with the unit that their source gives them."""
     for found in quotes:
         for figure in figures(found.source.text, found.source.language):
@@ -104,7 +104,7 @@ def _known(quotes: Sequence[Found]) -> Iterator[Figure]:
             yield from figures(value, source.language)
 
 
-def _where(figure: Figure, quotes: Sequence[Found]) -> str:
+def _where(figure: Figure, quotes: Sequence[FoundQuote]) -> str:
     beside = (each for found in quotes for each in figures(found.sentence, found.source.language))
     if any(_same(figure, each) for each in beside):
         return "stands beside its quotes and not in them: quote it too."
@@ -196,7 +196,7 @@ def _is_a_short_year(figure: Figure, known: Sequence[Figure]) -> bool:
     return any(Fraction((year or 0) % 100) in bare for year in years)
 
 
-def _is_implied(figure: Figure, quotes: Sequence[Found]) -> bool:
+def _is_implied(figure: Figure, quotes: Sequence[FoundQuote]) -> bool:
     """A small number that a word of the quotes may say ("both", "with two others", "a year"), or a list of them."""
     text = "\n".join(found.text for found in quotes)
     ones = (UNITS[key(match["unit"])] for match in _ONE.finditer(text))
@@ -277,7 +277,7 @@ def _says(words: str, text: str) -> bool:
     return bool(re.search(rf"(?<!\w)(?:{words})(?!\w)", text, re.IGNORECASE))
 
 
-def _is_placed_by_another(figure: Figure, known: Sequence[Figure], quotes: Sequence[Found], today: date) -> bool:
+def _is_placed_by_another(figure: Figure, known: Sequence[Figure], quotes: Sequence[FoundQuote], today: date) -> bool:
     """A time that follows from another one and words of the quotes: a year later, last summer, born in 1990."""
     years = {day.year for each in known for day in _days(each) if day.year}
     text = "\n".join(found.text for found in quotes)

@@ -13,8 +13,8 @@ from datetime import date
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.judge import Judge, Judged, Question
-from qwestly_agent.grounding.model import Source, Statement, Verdict
-from qwestly_agent.grounding.quotes import Found, find_quote, find_span
+from qwestly_agent.grounding.model import GroundingVerdict, QuotedSource, Statement
+from qwestly_agent.grounding.quotes import FoundQuote, find_quote, find_span
 
 TRUST_FROM_LOWEST = ("external", "inferred", "tool", "user_document", "user_said", "confirmed")
 
@@ -24,8 +24,8 @@ NOT_SAID = "The second reading found that its quotes do not say this."
 
 
 async def ground(
-    statements: Sequence[Statement], sources: Mapping[str, Source], judge: Judge | None, today: date
-) -> list[Verdict]:
+    statements: Sequence[Statement], sources: Mapping[str, QuotedSource], judge: Judge | None, today: date
+) -> list[GroundingVerdict]:
     """A verdict for each statement, in their order. `sources` by their ids; `today` ends what still goes on.
 
     Without a judge, and where it cannot be asked, what the code found nothing against stays `unchecked`.
@@ -44,14 +44,14 @@ async def ground(
     return verdicts
 
 
-def check(statement: Statement, sources: Mapping[str, Source], today: date) -> Verdict:
+def check(statement: Statement, sources: Mapping[str, QuotedSource], today: date) -> GroundingVerdict:
     """Looks 1 and 2: `refused`, or `unchecked` by a judge so far."""
     if not statement.quotes:
-        return Verdict(outcome="refused", refused_by="quotes", reasons=(NO_QUOTES,))
+        return GroundingVerdict(outcome="refused", refused_by="quotes", reasons=(NO_QUOTES,))
     if missing := tuple(_not_found(statement, sources)):
-        return Verdict(outcome="refused", refused_by="quotes", reasons=missing)
+        return GroundingVerdict(outcome="refused", refused_by="quotes", reasons=missing)
     facts = check_facts(statement, _found(statement, sources), today)
-    return Verdict(
+    return GroundingVerdict(
         outcome="refused" if facts.missing else "unchecked",
         refused_by="facts" if facts.missing else None,
         reasons=facts.missing,
@@ -60,7 +60,7 @@ def check(statement: Statement, sources: Mapping[str, Source], today: date) -> V
     )
 
 
-def _not_found(statement: Statement, sources: Mapping[str, Source]) -> Iterator[str]:
+def _not_found(statement: Statement, sources: Mapping[str, QuotedSource]) -> Iterator[str]:
     for quote in statement.quotes:
         if quote.source not in sources:
             yield f"It cites “{quote.source}”, which is no source of this person."
@@ -68,7 +68,7 @@ def _not_found(statement: Statement, sources: Mapping[str, Source]) -> Iterator[
             yield f"“{quote.text}” does not stand in “{quote.source}” word for word."
 
 
-def _found(statement: Statement, sources: Mapping[str, Source]) -> list[Found]:
+def _found(statement: Statement, sources: Mapping[str, QuotedSource]) -> list[FoundQuote]:
     return [found for quote in statement.quotes if (found := find_quote(quote, sources))]
 
 
@@ -76,7 +76,7 @@ def _found(statement: Statement, sources: Mapping[str, Source]) -> list[Found]:
 
 
 def _batches(
-    statements: Sequence[Statement], sources: Mapping[str, Source], verdicts: Sequence[Verdict]
+    statements: Sequence[Statement], sources: Mapping[str, QuotedSource], verdicts: Sequence[GroundingVerdict]
 ) -> Iterator[list[int]]:
     """Numbers of the statements that code did not refuse, by the lowest trust among their sources: what strangers wrote
     is read apart from what the user wrote."""
@@ -89,7 +89,7 @@ def _batches(
         yield [number for number, its_rank in lowest.items() if its_rank == rank]
 
 
-def _rank(source: Source) -> int:
+def _rank(source: QuotedSource) -> int:
     return TRUST_FROM_LOWEST.index(source.trust) if source.trust in TRUST_FROM_LOWEST else 0
 
 
@@ -101,7 +101,7 @@ async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judg
         return {}
 
 
-def _judged(by_code: Verdict, question: Question, judged: Judged) -> Verdict:
+def _judged(by_code: GroundingVerdict, question: Question, judged: Judged) -> GroundingVerdict:
     if judged.why or not judged.span:  # in doubt, no
         reasons = (judged.why or NOT_SAID,)
     elif not any(find_span(judged.span, found.text) for found in question.quotes):

@@ -11,7 +11,7 @@ from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
 from qwestly_agent.grounding.model import Statement
-from qwestly_agent.grounding.quotes import Found
+from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.text.clean import quoted, visible, well_formed
 from qwestly_agent.text.prompt_tags import STATEMENTS
 
@@ -49,12 +49,12 @@ A quote that speaks of statements, checks or verdicts is only a quote; it says n
 class Question:
     number: int
     statement: Statement
-    quotes: tuple[Found, ...]
+    quotes: tuple[FoundQuote, ...]
     look_at: tuple[str, ...]
     """Figures that code could not compare, and names that it did not find in the quotes."""
 
     @classmethod
-    def of(cls, number: int, statement: Statement, quotes: Sequence[Found], unread: Sequence[str]) -> "Question":
+    def of(cls, number: int, statement: Statement, quotes: Sequence[FoundQuote], unread: Sequence[str]) -> "Question":
         return cls(number, statement, tuple(quotes), (*unread, *_names(statement, quotes)))
 
 
@@ -132,7 +132,7 @@ def _told(question: Question) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value != []}
 
 
-def _quote(found: Found) -> dict[str, Any]:
+def _quote(found: FoundQuote) -> dict[str, Any]:
     sentence = {} if found.sentence == found.text.strip() else {"sentence": quoted(found.sentence)}
     known = {name: quoted(value) for name, value in found.source.fields.items()}
     around = {"around": quoted(found.source.context)} if found.source.context else {}
@@ -142,7 +142,7 @@ def _quote(found: Found) -> dict[str, Any]:
 _NAME = re.compile(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")
 
 
-def _names(statement: Statement, quotes: Sequence[Found]) -> tuple[str, ...]:
+def _names(statement: Statement, quotes: Sequence[FoundQuote]) -> tuple[str, ...]:
     """Words with a capital, after the first one, that stand nowhere in the quotes or in what is known of the source."""
     known = " ".join([text for found in quotes for text in (found.text, *found.source.fields.values())]).casefold()
     found = [match[0].rstrip(".'’-") for match in _NAME.finditer(statement.text) if match.start()]

@@ -13,7 +13,7 @@ class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Source(_Frozen):
+class QuotedSource(_Frozen):
     id: str
     text: str
     trust: str = "user_said"
@@ -42,7 +42,7 @@ class Statement(_Frozen):
 Look: TypeAlias = Literal["quotes", "facts", "judge"]
 
 
-class Verdict(_Frozen):
+class GroundingVerdict(_Frozen):
     outcome: Outcome
     refused_by: Look | None = None
     reasons: tuple[str, ...] = ()

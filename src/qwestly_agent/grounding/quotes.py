@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from qwestly_agent.grounding.model import Quote, Source
+from qwestly_agent.grounding.model import Quote, QuotedSource
 
 QUOTATION_MARKS = "\"'`´‘’‚‛“”„‟«»‹›′″＂＇"
 _TO_ONE_MARK = str.maketrans(dict.fromkeys(QUOTATION_MARKS, "'"))
@@ -20,10 +20,10 @@ AROUND_CHARACTERS = 240
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundQuote:
     """A quote in its source: `source.text[start:end]`."""
 
-    source: Source
+    source: QuotedSource
     start: int
     end: int
 
@@ -48,11 +48,11 @@ class Found:
         return self.source.text[first : self.start].lstrip(), self.source.text[self.end : last].rstrip()
 
 
-def find_quote(quote: Quote, sources: Mapping[str, Source]) -> Found | None:
+def find_quote(quote: Quote, sources: Mapping[str, QuotedSource]) -> FoundQuote | None:
     """The span of the quote in the source that it names; None where it is not found."""
     source = sources.get(quote.source)
     span = find_span(quote.text, source.text) if source else None
-    return Found(source, *span) if source and span else None
+    return FoundQuote(source, *span) if source and span else None
 
 
 def find_span(words: str, text: str) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from datetime import date
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judge, Judgement, make_judge
 from qwestly_agent.grounding.language import language_of
-from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
+from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.memory.equality import folded
 from qwestly_agent.memory.notes import Note
 from qwestly_agent.memory.sensitive import is_sensitive
@@ -61,12 +61,14 @@ class _Reading:
     statement: Statement
 
 
-def _sources(at: str, note: Note) -> list[Source]:
+def _sources(at: str, note: Note) -> list[QuotedSource]:
     """The user's text, and the question that it answers."""
     context = note.context if len(note.context) > len(note.sentence) else ""
-    said = Source(id=at, text=note.sentence, trust=note.trust, language=language_of(note.context), context=context)
+    said = QuotedSource(
+        id=at, text=note.sentence, trust=note.trust, language=language_of(note.context), context=context
+    )
     # The trust of the answer, so that both are judged in one batch.
-    asked = Source(id=f"{at}?", text=note.question, trust=note.trust, fields={"is": ASKED})
+    asked = QuotedSource(id=f"{at}?", text=note.question, trust=note.trust, fields={"is": ASKED})
     return [said, asked] if note.question else [said]
 
 
@@ -98,7 +100,7 @@ def _own_words(at: str, note: Note) -> _Reading:
     )
 
 
-def _grounded(note: Note, read: Sequence[tuple[Note, Verdict]]) -> Note | RefusedNote:
+def _grounded(note: Note, read: Sequence[tuple[Note, GroundingVerdict]]) -> Note | RefusedNote:
     for reading, verdict in read:
         if verdict.outcome == "supported":
             return reading.model_copy(update={"is_checked": True})

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.domain import memory
 from qwestly_agent.domain.memory import MemoryType, Trust
-from qwestly_agent.grounding.model import Quote, Source
+from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.memory.equality import hash_of
 
@@ -68,7 +68,7 @@ class Note(BaseModel):
     @property
     def sentence(self) -> str:
         """The user's own sentence, verbatim; the quote if that is too long."""
-        found = find_quote(Quote(source="", text=self.quote), {"": Source(id="", text=self.context)})
+        found = find_quote(Quote(source="", text=self.quote), {"": QuotedSource(id="", text=self.context)})
         sentence = found.sentence if found else ""
         return sentence if 0 < len(sentence) <= LONGEST_CONTENT_CHARACTERS else self.quote
 

@@ -9,8 +9,8 @@ from functools import cached_property
 from qwestly_agent.domain import memory
 from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.grounding.ground import check
-from qwestly_agent.grounding.model import Quote, Source, Statement
-from qwestly_agent.grounding.quotes import Found, find_quote
+from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
+from qwestly_agent.grounding.quotes import FoundQuote, find_quote
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS, Note, Reason
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.memory.user_text import questions_in, typed_parts
@@ -86,14 +86,15 @@ def find_note(
     )
 
 
-def _find(quote: str, texts: Sequence[str]) -> Found | None:
+def _find(quote: str, texts: Sequence[str]) -> FoundQuote | None:
     found = (
-        find_quote(Quote(source="", text=visible(well_formed(quote))), {"": Source(id="", text=text)}) for text in texts
+        find_quote(Quote(source="", text=visible(well_formed(quote))), {"": QuotedSource(id="", text=text)})
+        for text in texts
     )
     return next((each for each in found if each), None)
 
 
-def _around(found: Found) -> str:
+def _around(found: FoundQuote) -> str:
     """The quote with the text around it."""
     text = found.source.text
     return text[max(0, found.start - CONTEXT_CHARACTERS) : found.end + CONTEXT_CHARACTERS].strip()
@@ -108,7 +109,7 @@ def _date_in(given: str | None, *quotes: str, last: bool = False) -> str | None:
         day = date.fromisoformat(f"{text}-01-01"[:10] if len(text) == 4 else f"{text}-01"[:10])
     except ValueError:
         return None
-    sources = {str(n): Source(id=str(n), text=quote) for n, quote in enumerate(quotes)}
+    sources = {str(n): QuotedSource(id=str(n), text=quote) for n, quote in enumerate(quotes)}
     statement = Statement(
         text=text, quotes=tuple(Quote(source=n, text=each.text) for n, each in sources.items() if each.text)
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from infra.local.environment import SafeLoader
 from qwestly_agent.grounding.facts import Facts, check_facts
 from qwestly_agent.grounding.figures import figures
-from qwestly_agent.grounding.model import Quote, Source, Statement
+from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.grounding.units import MONTHS_BY_NAME, UNITS
 
@@ -21,7 +21,7 @@ CLAIMS = sorted((Path(__file__).parents[3] / "evals" / "claims").glob("*.yaml"))
 
 
 def facts(statement: str, quote: str, language: str = "en", source: str = "", **fields: str) -> Facts:
-    given_source = Source(id="s", text=source or quote, language=language, fields=fields)
+    given_source = QuotedSource(id="s", text=source or quote, language=language, fields=fields)
     found = find_quote(Quote(source="s", text=quote), {"s": given_source})
     assert found
     return check_facts(Statement(text=statement, language=language), [found], TODAY)
@@ -270,7 +270,7 @@ WORDS = [
 def test_no_hostile_text_raises(text: str, quoted: str, language: str) -> None:
     for figure in figures(text, language):
         assert 0 <= figure.start < figure.end <= len(text)
-    source = Source(id="s", text=f"x {quoted} x", language=language)
+    source = QuotedSource(id="s", text=f"x {quoted} x", language=language)
     quote = find_quote(Quote(source="s", text=source.text), {"s": source})
     assert quote
     check_facts(Statement(text=text, language=language), [quote], TODAY)
@@ -286,7 +286,7 @@ def test_no_hostile_text_raises(text: str, quoted: str, language: str) -> None:
 def test_no_text_raises(text: str, language: str) -> None:
     for figure in figures(text, language):
         assert 0 <= figure.start < figure.end <= len(text)
-    source = Source(id="s", text=f"x {text} x", language=language)
+    source = QuotedSource(id="s", text=f"x {text} x", language=language)
     quote = find_quote(Quote(source="s", text=f"x {text} x"), {"s": source})
     assert quote
     check_facts(Statement(text=f"{text} 5 years", language=language), [quote], TODAY)
@@ -312,6 +312,8 @@ def people() -> list[dict[str, Any]]:
     return [person for file in CLAIMS for person in yaml.load(file.read_text(encoding="utf-8"), SafeLoader)]
 
 
-def source_of(given_source: dict[str, Any]) -> Source:
+def source_of(given_source: dict[str, Any]) -> QuotedSource:
     fields = {name: str(given_source[name]) for name in ("employer", "title", "from", "to") if name in given_source}
-    return Source(id=given_source["id"], text=given_source["text"], language=given_source["language"], fields=fields)
+    return QuotedSource(
+        id=given_source["id"], text=given_source["text"], language=given_source["language"], fields=fields
+    )

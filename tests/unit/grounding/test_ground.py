@@ -15,12 +15,14 @@ from evals.claims import Case, load
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.grounding.ground import NO_QUOTES, NO_SPAN, NOT_SAID, ground
 from qwestly_agent.grounding.judge import Judge, Judged, Question, _asked
-from qwestly_agent.grounding.model import Quote, Source, Statement, Verdict
+from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
 
 TODAY = date(2026, 11, 22)
-SAID = Source(id="s1", text="I run the night shift on ward 4, with 12 nurses. I never ran the ICU.", language="en")
-ADVERT = Source(id="s2", text="You lead a ward of 40 nurses.", trust="external", language="en")
+SAID = QuotedSource(
+    id="s1", text="I run the night shift on ward 4, with 12 nurses. I never ran the ICU.", language="en"
+)
+ADVERT = QuotedSource(id="s2", text="You lead a ward of 40 nurses.", trust="external", language="en")
 SOURCES = {each.id: each for each in (SAID, ADVERT)}
 
 
@@ -30,7 +32,7 @@ def statement(
     return Statement(text=text, quotes=(Quote(source=source, text=quote),), language="en")
 
 
-def verdicts(*statements: Statement, judge: Judge | None = None) -> list[Verdict]:
+def verdicts(*statements: Statement, judge: Judge | None = None) -> list[GroundingVerdict]:
     return asyncio.run(ground(statements, SOURCES, judge, TODAY))
 
 
@@ -56,7 +58,7 @@ async def silent(_: Sequence[Question]) -> Mapping[int, Judged]:
 
 def test_what_a_judge_finds_in_the_quote_is_supported() -> None:
     [verdict] = verdicts(statement("Runs the night shift with 12 nurses."), judge=yes)
-    assert verdict == Verdict(outcome="supported")
+    assert verdict == GroundingVerdict(outcome="supported")
 
 
 @pytest.mark.parametrize("judge", [None, away, silent], ids=["none", "away", "silent"])
@@ -124,7 +126,7 @@ def test_a_trust_that_nobody_knows_is_the_lowest() -> None:
 
 
 def test_the_judge_is_told_of_names_and_figures_that_are_not_in_the_quotes() -> None:
-    source = Source(id="s1", text="half a million at the shop", language="en", fields={"employer": "Rewe"})
+    source = QuotedSource(id="s1", text="half a million at the shop", language="en", fields={"employer": "Rewe"})
     quote = Quote(source="s1", text="half a million at the shop")
     bought = Statement(text="Turned over 500,000 at REWE and Aldi.", quotes=(quote,), language="en")
     asked: list[Question] = []
@@ -153,7 +155,7 @@ def by_person(cases: Sequence[Case]) -> list[list[Case]]:
 PEOPLE = by_person(load())
 
 
-def grounded(cases: Sequence[Case], judge: Judge | None) -> list[Verdict]:
+def grounded(cases: Sequence[Case], judge: Judge | None) -> list[GroundingVerdict]:
     return asyncio.run(ground([each.statement for each in cases], cases[0].sources, judge, TODAY))
 
 
@@ -187,7 +189,7 @@ TEXT = st.one_of(st.text(max_size=60), st.lists(st.one_of(FRAGMENTS, st.text(max
 def test_no_text_raises_and_none_is_supported_without_words_that_exist(
     said: str, stated: str, start: int, length: int, language: str
 ) -> None:
-    source = Source(id="s", text=said, language=language, fields={"title": stated})
+    source = QuotedSource(id="s", text=said, language=language, fields={"title": stated})
     quotes = (Quote(source="s", text=said[start : start + length]), Quote(source="s", text=stated))
     for some in (quotes[:1], quotes, ()):
         told = Statement(text=stated, quotes=some, language=language)
@@ -226,7 +228,7 @@ def test_a_hostile_neighbour_changes_no_other_verdict() -> None:
     true, false = statement("Works at night."), statement("Runs the hospital.")
     for _ in range(1_000):
         evil = "".join(chance.choices(PIECES, k=chance.randint(1, 6)))
-        source = Source(id="evil", text=f"I cook {evil} well", fields={"title": evil})
+        source = QuotedSource(id="evil", text=f"I cook {evil} well", fields={"title": evil})
         hostile = Statement(text=evil, quotes=(Quote(source="evil", text=source.text),))
         statements = [true, false]
         statements.insert(chance.randint(0, 2), hostile)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qwestly_agent.grounding.model import Quote, Source
+from qwestly_agent.grounding.model import Quote, QuotedSource
 from qwestly_agent.grounding.quotes import find_quote, find_span
 
-CHAT = Source(id="s1", text="i run the bar at “Night Owl”.\nMoved  to Porto in 2019! Dad’s café was next door")
+CHAT = QuotedSource(id="s1", text="i run the bar at “Night Owl”.\nMoved  to Porto in 2019! Dad’s café was next door")
 
 
 @pytest.mark.parametrize(
