@@ -3,17 +3,14 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
-import pymongo
 from aws_lambda_powertools import Logger
 from pydantic import ValidationError
 
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
-from qwestly_agent.approvals import pause
-from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import (
     Braked,
     ChangedMeanwhile,
@@ -30,46 +27,63 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.approval_updates import TurnApprovals, nothing_new, settle_all
 from qwestly_agent.chat.context import FirstTurnContext, make_context
+from qwestly_agent.chat.earlier_turn import complete_answer, earlier_turn
+from qwestly_agent.chat.finish_turn import briefly
+from qwestly_agent.chat.read_turn import Known, Said, read_known, read_said
+from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.request import TurnRequest
-from qwestly_agent.chat.run import LAST_TRY_SECONDS, Turn, TurnServices
-from qwestly_agent.chat.window import READ_LIMIT
-from qwestly_agent.domain.approval import Approval, Level
-from qwestly_agent.domain.memory import Found, Memory
-from qwestly_agent.memory.find import MOST_SALIENT, best_by_words, first_memories
-from qwestly_agent.stores.conversations import ClaimedConversation, Conversations, Message, NewTurn
-from qwestly_agent.stores.drafts import Draft
-from qwestly_agent.stores.memories import Memories
+from qwestly_agent.chat.turn import Turn
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.memory.find import first_memories
+from qwestly_agent.services import (
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasEmbeddings,
+    HasExtractions,
+    HasLogger,
+    HasMemories,
+    HasNewId,
+    HasProfiles,
+    HasSettings,
+    HasSignals,
+    HasToolCalls,
+    HasUsage,
+    HasWorkflows,
+)
+from qwestly_agent.stores.conversations import ClaimedConversation, Conversations, NewTurn
 from qwestly_agent.stores.usage import Load, Usage
 
-MOST_DRAFTS_TOLD = 5
+
+class PrepareServices(
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasEmbeddings,
+    HasExtractions,
+    HasLogger,
+    HasMemories,
+    HasNewId,
+    HasProfiles,
+    HasSettings,
+    HasSignals,
+    HasToolCalls,
+    HasUsage,
+    HasWorkflows,
+    Protocol,
+): ...
 
 
-@dataclass(frozen=True)
-class _Messages:
-    """The newest messages, and the earlier turn of the posted message id if there is one."""
-
-    recent: list[Message]
-    exchange: list[Message]
-
-
-@dataclass(frozen=True)
-class _Known:
-    """Data for a context made now."""
-
-    profile: dict[str, Any]
-    memories: list[Memory]
-    """The most salient ones, plus one if there are more."""
-    by_words: list[Found] | None
-    """The best for the first message; None if the conversation is probably not new."""
-    last_withdrawn: float | None
-    level: Level
-    news: list[Approval]
-    """Approvals whose outcome the model was not told yet."""
-    failed: list[Draft]
-    """Failed drafts that the model was not told of yet."""
-
-
-async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, deadline: float, where: str) -> Turn:
+async def prepare_turn(
+    services: PrepareServices, user_id: str, request: TurnRequest, deadline: float, where: str
+) -> Turn:
     """Raises errors that need an HTTP status, before the first byte: `ConversationBusy`, `NotFound`, `Changed`,
     `Invalid`, `TooManyTurns`, `OverBudget`, `Braked`. `where` is the origin of decisions, for their audit."""
     turn = NewTurn(
@@ -81,8 +95,8 @@ async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, 
     conversation_id = request.conversation_id or services.new_id()
     entering = asyncio.ensure_future(services.usage.enter(user_id, turn.run_id, turn.started_at))
     reading = asyncio.gather(
-        _read_said(services.conversations, user_id, conversation_id, request),
-        _read_known(services, user_id, conversation_id, request),
+        read_said(services.conversations, user_id, conversation_id, request),
+        read_known(services, user_id, conversation_id, request),
         entering,
     )
     try:
@@ -91,7 +105,7 @@ async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, 
         # Not cancelled: a cancelled read could leave the driver's lock held, or lose its connection. The driver's own
         # timeout bounds the reads.
         await asyncio.gather(reading, return_exceptions=True)
-        with pymongo.timeout(LAST_TRY_SECONDS):
+        with briefly():
             await _tried(services.logger, _leave(services.usage, user_id, turn, entering))
         raise
     try:
@@ -102,8 +116,8 @@ async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, 
         if approvals.settled:  # the decisions may have changed what was read in parallel
             read_at = services.clock()
             said, known = await asyncio.gather(
-                _read_said(services.conversations, user_id, conversation_id, request),
-                _read_known(services, user_id, conversation_id, request),
+                read_said(services.conversations, user_id, conversation_id, request),
+                read_known(services, user_id, conversation_id, request),
             )
         return await _prepare(services, claim, request, said, known, load, approvals, read_at, deadline)
     except (Invalid, ChangedMeanwhile, NotFound, TooManyTurns, OverBudget, Braked):
@@ -111,7 +125,7 @@ async def open_turn(services: TurnServices, user_id: str, request: TurnRequest, 
         raise
     except BaseException:
         # The user's message stays in the conversation, and the next turn recovers it.
-        with pymongo.timeout(LAST_TRY_SECONDS):
+        with briefly():
             abandoning = services.conversations.abandon(claim)
             await _tried(services.logger, abandoning, _leave(services.usage, user_id, turn, entering))
         raise
@@ -152,44 +166,8 @@ async def _claim(
         return created
 
 
-async def _read_said(
-    conversations: Conversations, user_id: str, conversation_id: str, request: TurnRequest
-) -> _Messages:
-    recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
-    if request.message_id is None:
-        return _Messages(await recent, [])
-    return _Messages(
-        *await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id))
-    )
-
-
-async def _read_known(services: TurnServices, user_id: str, conversation_id: str, request: TurnRequest) -> _Known:
-    """Raises `Braked`."""
-    profile, (memories, by_words), last_withdrawn, level, (news, failed), _ = await asyncio.gather(
-        services.profiles.summary(user_id),
-        _read_memories(services.memories, services.clock, user_id, request),
-        services.memories.last_withdrawn(user_id),
-        services.autonomy.level(user_id),
-        asyncio.gather(
-            services.approvals.news(user_id, conversation_id),
-            services.drafts.news(user_id, conversation_id, MOST_DRAFTS_TOLD),
-        ),
-        pause.check(services.signals, user_id),
-    )
-    return _Known(profile, memories, by_words, last_withdrawn, level, news, failed)
-
-
-async def _read_memories(
-    memories: Memories, clock: Clock, user_id: str, request: TurnRequest
-) -> tuple[list[Memory], list[Found] | None]:
-    salient = memories.most_salient(user_id, MOST_SALIENT + 1)
-    if not request.likely_new or not request.text:
-        return await salient, None
-    return await asyncio.gather(salient, best_by_words(memories, clock, user_id, request.text))
-
-
 async def _approvals(
-    services: TurnServices, claim: ClaimedConversation, request: TurnRequest, news: list[Approval], where: str
+    services: PrepareServices, claim: ClaimedConversation, request: TurnRequest, news: list[Approval], where: str
 ) -> TurnApprovals:
     """Settle the decisions posted with this turn, and collect the outcomes that the model is told."""
     if not request.decisions:
@@ -209,11 +187,11 @@ async def _approvals(
 
 
 async def _prepare(
-    services: TurnServices,
+    services: PrepareServices,
     claim: ClaimedConversation,
     request: TurnRequest,
-    said: _Messages,
-    known: _Known,
+    said: Said,
+    known: Known,
     load: Load,
     approvals: TurnApprovals,
     read_at: float,
@@ -221,11 +199,10 @@ async def _prepare(
 ) -> Turn:
     claim, said = await _up_to_date(services.conversations, services.logger, claim, request, said)
     design = _design_of(claim)
-    earlier = _earlier(request, said)
+    earlier = earlier_turn(request, said)
     asked = earlier[0] if earlier else None
     text = asked.content if asked and request.regenerate else request.text or ""
     return Turn(
-        services=services,
         claim=claim,
         design=design,
         text=text,
@@ -237,15 +214,16 @@ async def _prepare(
         deadline=deadline,
         approvals=approvals,
         read_at=read_at,
+        record=Record(claim.turn.started_at),
         continues=request.continues or next((each.continues for each in earlier if each.continues), None),
         replaced=earlier,
-        answered=_answered(request, earlier),
+        answered=complete_answer(request, earlier),
     )
 
 
 async def _up_to_date(
-    conversations: Conversations, logger: Logger, claim: ClaimedConversation, request: TurnRequest, said: _Messages
-) -> tuple[ClaimedConversation, _Messages]:
+    conversations: Conversations, logger: Logger, claim: ClaimedConversation, request: TurnRequest, said: Said
+) -> tuple[ClaimedConversation, Said]:
     """Read again if the reads, which ran in parallel to the claim, saw an older state, or if a killed turn was
     recovered."""
     last_seq = claim.last_seq
@@ -257,42 +235,12 @@ async def _up_to_date(
         last_seq = await conversations.recover(claim)
     elif (said.recent[-1].seq if said.recent else 0) == last_seq:
         return claim, said
-    said = await _read_said(conversations, claim.user_id, claim.conversation_id, request)
+    said = await read_said(conversations, claim.user_id, claim.conversation_id, request)
     return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
 
 
-def _earlier(request: TurnRequest, said: _Messages) -> list[Message]:
-    """The earlier turn with this message, answered or not; empty for a new message."""
-    last = [message for message in said.recent if message.run_id == said.recent[-1].run_id]
-    if request.text is None and not request.regenerate:
-        return []
-    if not request.regenerate:
-        if said.exchange and said.exchange[0].content != request.text and said.exchange != last:
-            raise ChangedMeanwhile("Only the last message can be written anew.")
-        return said.exchange
-    if request.text is not None and not said.exchange:
-        return []  # we never received it
-    if not last:
-        raise Invalid("There is no answer to make again.")
-    if any(message.withheld for message in last if message.role == "user"):
-        raise ChangedMeanwhile("This tells something that you had forgotten. Please write it anew.")
-    named = {name for message in last for name in (message.id, message.continues)}
-    # An answer continued after a decision is one message to the client, which names it by the user's message.
-    asked = said.exchange == last or any(message.id in named for message in said.exchange)
-    if (said.exchange and not asked) or (request.regenerates or last[0].id) not in named:
-        raise ChangedMeanwhile("Only the last answer can be made again.")
-    return last
-
-
-def _answered(request: TurnRequest, earlier: list[Message]) -> Message | None:
-    """The complete answer to this message, if it was answered before."""
-    if not earlier or request.regenerate or request.text != earlier[0].content:
-        return None
-    return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
-
-
 async def _context(
-    services: TurnServices, claim: ClaimedConversation, design: Design, known: _Known, message: str
+    services: PrepareServices, claim: ClaimedConversation, design: Design, known: Known, message: str
 ) -> FirstTurnContext:
     def made(memories: list[Memory]) -> FirstTurnContext:
         return make_context(known.profile, memories, known.level, design.prompt_version, claim.turn.started_at)

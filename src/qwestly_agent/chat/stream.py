@@ -45,7 +45,8 @@ from qwestly_agent.chat.approval_updates import DraftFailed
 from qwestly_agent.chat.record import step_of
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.request import Protocol
-from qwestly_agent.chat.run import Turn
+from qwestly_agent.chat.run_turn import RunServices, run_turn
+from qwestly_agent.chat.turn import Turn
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.text.clean import well_formed
 
@@ -64,20 +65,22 @@ _LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\u0085\u2028\u2029"}
 """Some line readers split at these characters, although server-sent events do not; in JSON we can escape them."""
 
 
-def start_stream(turn: Turn, protocol: Protocol, keep_alive_seconds: float) -> AsyncIterator[str]:
+def start_stream(
+    services: RunServices, turn: Turn, protocol: Protocol, keep_alive_seconds: float
+) -> AsyncIterator[str]:
     """Start the turn and return the chunks of the response, until the turn is over."""
     queue: asyncio.Queue[str | None] = asyncio.Queue()
-    turn.services.running.start(_pump(turn, protocol, queue))
+    services.running.start(_pump(services, turn, protocol, queue))
     return _drain(queue, keep_alive_seconds)
 
 
-async def _pump(turn: Turn, protocol: Protocol, queue: asyncio.Queue[str | None]) -> None:
+async def _pump(services: RunServices, turn: Turn, protocol: Protocol, queue: asyncio.Queue[str | None]) -> None:
     try:
-        async for event in encode_ai_sdk(turn) if protocol == "ai_sdk" else encode_plain(turn):
+        async for event in encode_ai_sdk(services, turn) if protocol == "ai_sdk" else encode_plain(services, turn):
             queue.put_nowait(well_formed(event).translate(_LINE_ENDS))
     except Exception as error:
         # An event cannot be encoded: the client must still get an end.
-        turn.services.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
+        services.logger.error(Event.STREAM_FAILED, extra=cause_of(error))
         queue.put_nowait(_ai_sdk_error(Internal()) if protocol == "ai_sdk" else _plain_error(Internal()))
     finally:
         queue.put_nowait(None)
@@ -95,12 +98,12 @@ async def _drain(queue: asyncio.Queue[str | None], keep_alive_seconds: float) ->
         yield event
 
 
-async def encode_plain(turn: Turn) -> AsyncIterator[str]:
+async def encode_plain(services: RunServices, turn: Turn) -> AsyncIterator[str]:
     """Named SSE events, each with one JSON object; the last one is `done` or `error`."""
     yield _sse("conversation", {"conversation_id": turn.claim.conversation_id, "run_id": turn.answer_run_id})
     end: dict[str, Any] = {}
     try:
-        async for event in turn.events():
+        async for event in run_turn(services, turn):
             for name, data in _plain_events(event, turn):
                 yield _sse(name, data)
     except RunCancelled:
@@ -217,7 +220,7 @@ def _answer_at(call_id: str, approval: ApprovalView, said_yes: bool) -> Iterator
         yield ToolOutputAvailableChunk(tool_call_id=call_id, output=output)
 
 
-def encode_ai_sdk(turn: Turn) -> AsyncIterator[str]:
+def encode_ai_sdk(services: RunServices, turn: Turn) -> AsyncIterator[str]:
     """UI message stream v1; the last chunk before `[DONE]` is `finish`, `abort` or `error`."""
     chunks = _AISDKStream(sdk_version=SDK_VERSION, server_message_id=turn.continues or turn.answer_id)
-    return chunks.encode_stream(chunks.transform_stream(turn.events()))
+    return chunks.encode_stream(chunks.transform_stream(run_turn(services, turn)))

@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.chat.deletion import delete
-from qwestly_agent.chat.prepare_turn import open_turn
+from qwestly_agent.chat.prepare_turn import prepare_turn
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
@@ -59,8 +59,8 @@ async def chat(request: Request, services: TheServices, user_id: TheUser) -> Str
     Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
     posted = parse_turn(await request.body())
-    turn = await open_turn(services, user_id, posted, deadline_of(request, services.clock), where_from(request))
-    events = start_stream(turn, posted.protocol, request.app.state.keep_alive_seconds)
+    turn = await prepare_turn(services, user_id, posted, deadline_of(request, services.clock), where_from(request))
+    events = start_stream(services, turn, posted.protocol, request.app.state.keep_alive_seconds)
     return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
 
 

@@ -1,0 +1,169 @@
+"""Finish a turn: record its messages, cost and tool calls, then release the conversation."""
+
+import asyncio
+from collections import Counter
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from typing import Any, Protocol
+
+import pymongo
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import ConversationBusy, Unavailable
+from qwestly_agent.base.observability import Event, cause_of, measure_turn
+from qwestly_agent.chat.turn import Turn
+from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
+from qwestly_agent.services import (
+    HasApprovals,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasLogger,
+    HasMemories,
+    HasToolCalls,
+    HasUsage,
+)
+from qwestly_agent.stores.conversations import Message, Problem, user_message
+
+LAST_TRY_SECONDS = 1.0
+
+
+class FinishServices(
+    HasApprovals, HasClock, HasConversations, HasDrafts, HasLogger, HasMemories, HasToolCalls, HasUsage, Protocol
+): ...
+
+
+async def finish_turn(services: FinishServices, turn: Turn) -> None:
+    """Release the conversation last, because erasure waits for the release. If another turn has taken over, the
+    record's error says so."""
+    now, record = services.clock(), turn.record
+    receipt = record.receipt(design=turn.design.name, prompt_version=turn.design.prompt_version, ended_at=now)
+    services.logger.info(Event.TURN_ENDED, extra={"status": record.status, **receipt})
+    measure_turn(record.status, receipt, Counter(call.outcome for call in record.calls.made.values()))
+    # After a database error try once more, but briefly: the user waits for the error.
+    with briefly(isinstance(record.error, Unavailable)):
+        written = await asyncio.gather(_account(services, turn, now), _audit(services, turn))
+        with briefly(not all(written)):
+            kept = await _record(services, turn, now, receipt)
+    if not kept:
+        await _forget_audit(services, turn)
+        services.logger.warning(Event.LEASE_LOST)
+        record.error = record.error or ConversationBusy(WENT_ON_ELSEWHERE)
+
+
+def briefly(it_failed: bool = True) -> AbstractContextManager[object]:
+    return pymongo.timeout(LAST_TRY_SECONDS) if it_failed else nullcontext()
+
+
+async def _account(services: FinishServices, turn: Turn, now: float) -> bool:
+    """Record the cost; False if that fails, which does not fail the answer."""
+    spent = {**turn.record.tokens(), "cost_usd": turn.record.ceiling_usd()}
+    try:
+        await services.usage.settle(turn.claim.user_id, turn.run_id, spent, turn.load, now)
+    except PyMongoError as error:
+        services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+        return False
+    return True
+
+
+async def _audit(services: FinishServices, turn: Turn) -> bool:
+    """Record the tool calls; False if that fails."""
+    claim = turn.claim
+    try:
+        await services.tool_calls.add(claim.user_id, claim.conversation_id, turn.run_id, turn.record.audit())
+    except PyMongoError as error:
+        services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+        return False
+    return True
+
+
+async def _forget_audit(services: FinishServices, turn: Turn) -> None:
+    """Delete the audit of a conversation that was deleted meanwhile."""
+    claim = turn.claim
+    try:
+        if not await services.conversations.exists(claim.user_id, claim.conversation_id):
+            await services.tool_calls.forget(claim.user_id, claim.conversation_id)
+    except PyMongoError as error:
+        services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+
+
+async def _record(services: FinishServices, turn: Turn, now: float, receipt: dict[str, Any]) -> bool:
+    try:
+        return await _store(services, turn, _messages(turn, now, turn.record.model_messages(), receipt), now)
+    except PyMongoError:
+        raise
+    except Exception as error:  # the provider's messages cannot be serialized: store the text only
+        services.logger.error(Event.RECORD_FAILED, extra=cause_of(error))
+        return await _store(services, turn, _messages(turn, now, turn.record.words_alone(), {}), now)
+
+
+async def _store(services: FinishServices, turn: Turn, messages: list[Message], now: float) -> bool:
+    """False if the conversation is no longer this turn's."""
+    # A retry without content keeps the earlier answer.
+    nothing_new = turn.replaced and not turn.record.content and turn.record.status != "complete"
+    kept = await services.conversations.finish(
+        turn.claim,
+        [] if nothing_new else messages,
+        replaced_run=turn.replaced[0].run_id if turn.replaced and not nothing_new else None,
+        changes=_changes(turn),
+        cost_usd=turn.record.ceiling_usd(),
+        now=now,
+    )
+    if kept and messages:
+        await _exclude_forgotten(services, turn)
+    if kept and not nothing_new:
+        # The note is stored in the conversation now, and so is part of every later prompt.
+        await asyncio.gather(
+            *(services.approvals.told(each) for each in turn.approvals.news),
+            *(services.drafts.told(turn.claim.user_id, each.id) for each in turn.approvals.failed),
+        )
+    return kept
+
+
+async def _exclude_forgotten(services: FinishServices, turn: Turn) -> None:
+    """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
+    user_id = turn.claim.user_id
+    if await services.memories.forgotten_since(user_id, turn.read_at):
+        await asyncio.gather(
+            services.conversations.exclude_run_from_prompts(user_id, turn.run_id),
+            services.conversations.drop_contexts(user_id),
+            services.tool_calls.empty(user_id, (), lambda _: False, turn.run_id),
+        )
+
+
+def _changes(turn: Turn) -> dict[str, Any]:
+    """Fields of the conversation for the following turns."""
+    context = turn.context.model_dump(mode="json")
+    return {**({"context": context} if context != turn.claim.context else {}), "window_from": turn.window_from}
+
+
+def _messages(turn: Turn, now: float, model_messages: str, receipt: dict[str, Any]) -> list[Message]:
+    seq, record = turn.claim.last_seq + 1, turn.record
+    withheld = any(message.withheld for message in turn.replaced if message.role == "user")
+    said = replace(turn.claim.turn, message_id=turn.message_id, text=turn.text)
+    answer = Message(
+        id=turn.answer_id,
+        run_id=turn.run_id,
+        seq=seq + 1,
+        role="assistant",
+        content=record.content,
+        created_at=to_datetime(now),
+        status=record.status,
+        error=Problem(code=error.code, message=error.message) if (error := record.error) else None,
+        steps=record.steps(),
+        model_messages=model_messages,
+        receipt=receipt,
+        continues=turn.continues,
+        saw=_saw(turn),
+        withheld=withheld,
+    )
+    asked = {"note": turn.note, "withheld": withheld}
+    return [user_message(said, seq, "complete").model_copy(update=asked), answer]
+
+
+def _saw(turn: Turn) -> tuple[str, ...]:
+    """Ids that this answer saw, including those of the answers in its window, which it may repeat."""
+    calls = turn.record.calls.made.values()
+    saw = (turn.context.memory_ids, *(each.saw for each in turn.window), *(sorted(each.saw) for each in calls))
+    return tuple(dict.fromkeys(each for ids in saw for each in ids))

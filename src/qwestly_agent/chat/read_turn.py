@@ -1,0 +1,88 @@
+"""Read what a turn's prompt needs: what was said, and what is known of the user."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.chat.request import TurnRequest
+from qwestly_agent.chat.window import READ_LIMIT
+from qwestly_agent.domain.approval import Approval, Level
+from qwestly_agent.domain.memory import Found, Memory
+from qwestly_agent.memory.find import MOST_SALIENT, best_by_words
+from qwestly_agent.services import (
+    HasApprovals,
+    HasAutonomy,
+    HasClock,
+    HasDrafts,
+    HasMemories,
+    HasProfiles,
+    HasSignals,
+)
+from qwestly_agent.stores.conversations import Conversations, Message
+from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.memories import Memories
+
+MOST_DRAFTS_TOLD = 5
+
+
+class ReadServices(HasApprovals, HasAutonomy, HasClock, HasDrafts, HasMemories, HasProfiles, HasSignals, Protocol): ...
+
+
+@dataclass(frozen=True)
+class Said:
+    """The newest messages, and the earlier turn of the posted message id if there is one."""
+
+    recent: Sequence[Message]
+    exchange: Sequence[Message]
+
+
+@dataclass(frozen=True)
+class Known:
+    """Data for a context made now."""
+
+    profile: dict[str, Any]
+    memories: list[Memory]
+    """The most salient ones, plus one if there are more."""
+    by_words: list[Found] | None
+    """The best for the first message; None if the conversation is probably not new."""
+    last_withdrawn: float | None
+    level: Level
+    news: list[Approval]
+    """Approvals whose outcome the model was not told yet."""
+    failed: list[Draft]
+    """Failed drafts that the model was not told of yet."""
+
+
+async def read_said(conversations: Conversations, user_id: str, conversation_id: str, request: TurnRequest) -> Said:
+    recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
+    if request.message_id is None:
+        return Said(await recent, [])
+    return Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
+
+
+async def read_known(services: ReadServices, user_id: str, conversation_id: str, request: TurnRequest) -> Known:
+    """Raises `Braked`."""
+    profile, (memories, by_words), last_withdrawn, level, (news, failed), _ = await asyncio.gather(
+        services.profiles.summary(user_id),
+        _read_memories(services.memories, services.clock, user_id, request),
+        services.memories.last_withdrawn(user_id),
+        services.autonomy.level(user_id),
+        asyncio.gather(
+            services.approvals.news(user_id, conversation_id),
+            services.drafts.news(user_id, conversation_id, MOST_DRAFTS_TOLD),
+        ),
+        pause.check(services.signals, user_id),
+    )
+    return Known(profile, memories, by_words, last_withdrawn, level, news, failed)
+
+
+async def _read_memories(
+    memories: Memories, clock: Clock, user_id: str, request: TurnRequest
+) -> tuple[list[Memory], list[Found] | None]:
+    salient = memories.most_salient(user_id, MOST_SALIENT + 1)
+    if not request.likely_new or not request.text:
+        return await salient, None
+    return await asyncio.gather(salient, best_by_words(memories, clock, user_id, request.text))
