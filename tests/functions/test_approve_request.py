@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from functions.approve import request
 from infra.local.aws import AwsServer
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Level, Verb
+from qwestly_agent.memory.ask_to_keep import ask_to_keep
 from qwestly_agent.services import Services
 from tests.functions.approving import TEMPLATE, World, a_world, local_aws
 from tests.servers import USER, until
@@ -261,7 +261,7 @@ def test_what_is_forgotten_while_it_is_being_asked_about_is_not_in_the_record(wo
                 return await seal(*given)
 
         between: Any = Between()
-        await request.request(replace(services, workflows=between), {**given, "task_token": "t"})
+        await ask_to_keep(replace(services, workflows=between), {**given, "task_token": "t"})
 
     world.run(forgetful)
     assert kept_texts(world) == [SECRETS[1]]

@@ -1,0 +1,89 @@
+"""Ask a user on behalf of a waiting execution: keep the record with the execution's sealed token, and mail what is due.
+
+Asked twice, as when it is delivered again, there is one record.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from qwestly_agent.approvals.decide import Asker, Proposal, ask
+from qwestly_agent.approvals.end import tell, without_forgotten
+from qwestly_agent.approvals.mail import mail_if_due
+from qwestly_agent.domain.approval import Answer, Approval, Level
+from qwestly_agent.services import (
+    HasApprovals,
+    HasCandidateApp,
+    HasClock,
+    HasDrafts,
+    HasLogger,
+    HasMail,
+    HasMemories,
+    HasProfiles,
+    HasSettings,
+    HasSignals,
+    HasWorkflows,
+)
+from qwestly_agent.stores.approvals import Approvals
+
+WAITING = "Waiting for your approval"
+
+
+class AskServices(
+    HasApprovals,
+    HasCandidateApp,
+    HasClock,
+    HasDrafts,
+    HasLogger,
+    HasMail,
+    HasMemories,
+    HasProfiles,
+    HasSettings,
+    HasSignals,
+    HasWorkflows,
+    Protocol,
+): ...
+
+
+@dataclass(frozen=True)
+class Question:
+    id: str
+    """The same however often it is delivered."""
+    proposal: Proposal
+    answer: Answer
+    conversation_id: str | None
+    draft_id: str | None = None
+
+
+async def ask_for_workflow(services: AskServices, given: dict[str, Any], level: Level, question: Question) -> Approval:
+    """Ask `question` for the execution that gave `user_id`, `run_id`, `task_token` and perhaps `revises`, the record
+    whose round this one follows. A record that was decided meanwhile is told to the execution at once."""
+    user_id, task_token = given["user_id"], given["task_token"]
+    asker = Asker(
+        user_id=user_id,
+        run_id=given["run_id"],
+        level=level,
+        conversation_id=question.conversation_id,
+        draft_id=question.draft_id,
+        task_token=await services.workflows.seal(task_token, question.id),
+        revises=given.get("revises"),
+    )
+    approval = await ask(services, question.id, question.proposal, asker, question.answer)
+    approval = await _kept_newest(services.approvals, approval, asker)
+    approval = await without_forgotten(services, approval)
+    if approval.status != "pending":  # decided while this was delivered again
+        return await tell(services, approval, task_token)
+    if approval.draft_id:
+        told = {"status": "waiting", "label": WAITING, "approval_id": approval.id}
+        await services.drafts.tell(user_id, approval.draft_id, services.clock(), **told)
+    return await mail_if_due(services, approval)
+
+
+async def _kept_newest(approvals: Approvals, approval: Approval, asker: Asker) -> Approval:
+    """With the token of this delivery: an execution that repeats its state waits by the new one alone."""
+
+    def renewed(record: Approval) -> Approval | None:
+        if record.status != "pending" or record.task_token == asker.task_token:
+            return None
+        return record.model_copy(update={"task_token": asker.task_token, "told_execution": False})
+
+    return (await approvals.change(approval, renewed))[0]

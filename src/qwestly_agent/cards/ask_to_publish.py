@@ -1,0 +1,48 @@
+"""Ask whether a drafted card may be published."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any, Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.ask_for_workflow import AskServices, Question, ask_for_workflow
+from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.gate import gate
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.cards.card_state import MOST_ROUNDS
+from qwestly_agent.cards.publication import publication_of
+from qwestly_agent.domain.approval import Approval, sha256_hex
+from qwestly_agent.services import HasAutonomy
+from qwestly_agent.stores.drafts import Draft
+
+LAST_ROUND = "It was drafted as often as it can be in one go: publish it like this, or ask for another card."
+
+
+class NotAllowed(AgentError):
+    code, http_status, sentence = "not_allowed", 403, "The user lets the agent suggest, and change nothing."
+
+
+class PublishServices(AskServices, HasAutonomy, Protocol): ...
+
+
+async def ask_to_publish(services: PublishServices, given: dict[str, Any]) -> Approval:
+    """Raises `NotAllowed` if the user's level lets the agent only suggest, and `Braked`."""
+    user_id = given["user_id"]
+    level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
+    draft = await drop_forgotten(services.memories, services.drafts, user_id, given["draft_id"])
+    proposal = publication_of(draft)
+    if draft.round >= MOST_ROUNDS:
+        proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
+    allowed = gate(proposal.action.effect, level).answer
+    if allowed == "refuse":
+        raise NotAllowed
+    # There is no inverse of what others have seen: at no level does this run by itself.
+    answer = "queue" if allowed == "queue" else "ask"
+    approval_id = _id_of_round(draft, given.get("revises"))
+    question = Question(approval_id, proposal, answer, draft.conversation_id, draft.id)
+    return await ask_for_workflow(services, given, level, question)
+
+
+def _id_of_round(draft: Draft, revises: str | None) -> str:
+    """The same for the same round of the same draft."""
+    return f"ap_{sha256_hex(draft.id, str(draft.round), revises or '')[:32]}"
