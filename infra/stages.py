@@ -11,6 +11,8 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up
 
 SAMCONFIG = ROOT / "samconfig.toml"
+READER_URI = "READER_MONGODB_URI"
+"""The readers' MONGODB_URI, beside that of all other functions."""
 
 
 class WrongUsage(Exception):
@@ -42,10 +44,13 @@ class Stage:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of all functions together, the chat's where several differ; without ARNs, for the account is
-        known to AWS alone."""
+        """The variables of all functions together, the chat's where several differ, and the readers' database user;
+        without ARNs, for the account is known to AWS alone."""
         functions = [*(each for each in self.template.of_type(FUNCTION) if each != CHAT), CHAT]
-        variables = {name: value for each in functions for name, value in self.template.environment(each).items()}
+        environments = [self.template.environment(each) for each in functions]
+        variables = {name: value for each in environments for name, value in each.items()}
+        [reader_uri] = {each["MONGODB_URI"] for each in environments} - {variables["MONGODB_URI"]}
+        variables[READER_URI] = reader_uri
         return {name: value for name, value in variables.items() if ACCOUNT not in value}
 
 

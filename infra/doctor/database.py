@@ -1,9 +1,10 @@
-"""The database, as the functions' own user sees it."""
+"""The database, as the functions' own users see it."""
 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from pymongo.asynchronous.database import AsyncDatabase
@@ -11,7 +12,16 @@ from pymongo.errors import OperationFailure
 
 from infra.doctor.results import Result, Results, note, right, run_check, wrong
 from infra.doctor.target import Target
-from infra.mongo.command import NOT_ALLOWED, ROLE, bearable, missing_fields, missing_indexes, missing_search_indexes
+from infra.mongo.command import (
+    NOT_ALLOWED,
+    READER_ROLE,
+    ROLE,
+    bearable,
+    missing_fields,
+    missing_indexes,
+    missing_search_indexes,
+)
+from infra.stages import READER_URI
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
@@ -40,7 +50,8 @@ async def check_database(target: Target) -> Results:
             "database": check_reachable(own),
             "indexes": check_indexes(admin),
             "assumed fields": check_assumed_fields(own),
-            "role": check_role(own),
+            "role": check_role("role", own, ROLE),
+            "readers' role": check_reader_role(target),
             "brake": check_brake(own),
         }
         for results in await asyncio.gather(*(run_check(about, found) for about, found in checks.items())):
@@ -86,18 +97,29 @@ def _told(about: str, problems: list[str]) -> list[Result]:
     return [(note if bearable(problem) else wrong)(about, problem) for problem in problems]
 
 
-async def check_role(database: Database) -> Results:
-    """What the functions' user may do, against infra/mongo/roles.json: too little, and too much."""
+async def check_role(about: str, database: Database, role: Path) -> Results:
+    """Compare what this client's user may do with the role: too little, and too much."""
     status = await database.client.admin.command("connectionStatus", showPrivileges=True)
     info = status.get("authInfo", {})
     if not info.get("authenticatedUsers"):
-        yield note("role", "this server asks nobody who they are")
+        yield note(about, "this server asks nobody who they are")
         return
-    problems = list(_problems_of(rights(info["authenticatedUserPrivileges"]), wanted_rights(database.name)))
+    problems = list(_problems_of(rights(info["authenticatedUserPrivileges"]), wanted_rights(database.name, role)))
     for problem in problems:
-        yield wrong("role", problem)
+        yield wrong(about, problem)
     if not problems:
-        yield right("role", "may do what infra/mongo/roles.json says, and nothing else")
+        yield right(about, f"may do what infra/mongo/{role.name} says, and nothing else")
+
+
+async def check_reader_role(target: Target) -> Results:
+    """The workflows' readers have a user of their own, who can write no approval and no level."""
+    about = "readers' role"
+    if not (uri := target.variables.get(READER_URI)):
+        yield note(about, f"not looked at: set {READER_URI}")
+        return
+    async with _opened(target.settings, uri) as database:
+        async for result in check_role(about, database, READER_ROLE):
+            yield result
 
 
 def _problems_of(given: set[Right], wanted: set[Right]) -> Iterator[str]:
@@ -111,9 +133,9 @@ def rights(privileges: Iterable[dict[str, Any]]) -> set[Right]:
     return {(_place(each["resource"]), action) for each in privileges for action in each["actions"]}
 
 
-def wanted_rights(database: str) -> set[Right]:
+def wanted_rights(database: str, role: Path = ROLE) -> set[Right]:
     """The role is written for production's database; another one has the same in its own."""
-    privileges = json.loads(ROLE.read_text(encoding="utf-8"))["privileges"]
+    privileges = json.loads(role.read_text(encoding="utf-8"))["privileges"]
     return {(f"{database}.{what.partition('.')[2]}", action) for what, action in rights(privileges)}
 
 

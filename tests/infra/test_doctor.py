@@ -50,7 +50,7 @@ SECRETS = {
     "OPENAI_API_KEY": "sk-openai",
 }
 UNUSABLE = "candidate app: gives no answer of use: is CANDIDATE_API_URL right, and the secret the same there?"
-OF_THE_DATABASE = {"database", "indexes", "search indexes", "assumed fields", "role", "brake"}
+OF_THE_DATABASE = {"database", "indexes", "search indexes", "assumed fields", "role", "readers' role", "brake"}
 SAMCONFIG = """
 [dev.deploy.parameters]
 stack_name = "qwestly-agent-dev"
@@ -214,7 +214,7 @@ def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_look
     assert told(results, "WRONG") == []
     assert {each.about for each in results} == {*EVERYWHERE, *OF_A_STAGE, *OF_THE_DATABASE}
     # The laptop's server has neither, and says so.
-    assert {each.about for each in results if each.mark == "note"} == {"search indexes", "role"}
+    assert {each.about for each in results if each.mark == "note"} == {"search indexes", "role", "readers' role"}
 
 
 @pytest.mark.thorough
@@ -558,6 +558,9 @@ def test_of_a_few_documents_none_needs_to_have_every_field(deployed: Deployed) -
 ROLE = json.loads((ROOT / "infra/mongo/roles.json").read_text())["privileges"]
 
 
+READER_ROLE = json.loads((ROOT / "infra/mongo/reader_role.json").read_text())["privileges"]
+
+
 def privilege(collection: str, *actions: str, db: str = DATABASE) -> dict[str, Any]:
     return {"resource": {"db": db, "collection": collection}, "actions": list(actions)}
 
@@ -596,6 +599,24 @@ def test_a_role_that_may_too_little_or_too_much_is_told(
     assert ("role: may do what infra/mongo/roles.json says, and nothing else" in told(results, "right")) == (
         not sentences
     )
+
+
+def test_readers_who_may_decide_approvals_are_told(deployed: Deployed) -> None:
+    may = {"agent": ROLE, "reader": READER_ROLE}
+
+    async def command(self: Any, name: str, **_: Any) -> Any:
+        user = "reader" if (await self.client.address)[0] == "localhost" else "agent"
+        connected = {"authenticatedUsers": [{"user": user}], "authenticatedUserPrivileges": may[user]}
+        return {"ok": 1, "authInfo": connected} if name == "connectionStatus" else {"ok": 1}
+
+    deployed.changed["READER_MONGODB_URI"] = deployed.uri.replace("127.0.0.1", "localhost")
+    with patch.object(AsyncDatabase, "command", command):
+        results = deployed.examined()
+        may["reader"] = [*READER_ROLE, privilege("agent_approvals", "update")]
+        too_much = deployed.examined()
+    del deployed.changed["READER_MONGODB_URI"]
+    assert "readers' role: may do what infra/mongo/reader_role.json says, and nothing else" in told(results, "right")
+    assert told(too_much, "WRONG") == ["readers' role: may update candidate_portal.agent_approvals, and need not"]
 
 
 @pytest.mark.parametrize("code", [13, 8000])
