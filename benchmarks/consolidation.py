@@ -32,8 +32,9 @@ from qwestly_agent.memory.duplicates import Candidates, Floats, candidates_of, v
 from qwestly_agent.memory.plan import plan
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import journal, memories
-from qwestly_agent.stores.memories import Held
-from qwestly_agent.stores.search import Document, to_binary
+from qwestly_agent.stores.merges import Held
+from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import Document
 from tests.comparing import Judge
 from tests.servers import mongo_server, settings_for
 
@@ -128,7 +129,7 @@ async def consolidated(services: ModelServices, told: Told, database_pid: int) -
         await collection.insert_many(documents[at : at + 500])
     del documents
     watch = Stopwatch(database_pid)
-    async for _ in services.memories.each_held(user_id):
+    async for _ in services.merges.each_held(user_id):
         pass
     reading, _, _ = watch.seconds()
     watch = Stopwatch(database_pid)

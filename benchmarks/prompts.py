@@ -20,7 +20,7 @@ from infra.local.environment import DEMO_DATABASE
 from infra.local.model_embedding import embedding
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores.knowledge import COLLECTION
-from qwestly_agent.stores.search import to_binary
+from qwestly_agent.stores.ranks import to_binary
 from tests.servers import Client
 
 TURNS, A_TOOL_EACH = 40, 3

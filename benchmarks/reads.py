@@ -18,7 +18,9 @@ from infra.mongo.indexes import INDEXES
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.ranking import salience
 from qwestly_agent.stores.memories import COLLECTION, Memories
-from qwestly_agent.stores.search import Document, to_binary
+from qwestly_agent.stores.merges import Merges
+from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import Document
 from tests.servers import mongo_server
 from tests.stores.conftest import Replies
 
@@ -88,7 +90,7 @@ async def _reads(sent: Replies, memories: Memories, user_id: str) -> dict[str, A
         assert await memories.search(user_id, "train", [1.0] * DIMENSIONS, 10, NOW)
 
     async def consolidation() -> None:
-        assert [held async for held, _ in memories.each_held(user_id)]
+        assert [held async for held, _ in Merges(memories.database).each_held(user_id)]
 
     works = {"session start": session_start, "search": search, "consolidation": consolidation}
     return {name: await _counted(sent, work) for name, work in works.items()}

@@ -25,7 +25,8 @@ from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.stores.search import DEPTH, K, Known, fuse_ranks, rank_ids
+from qwestly_agent.stores.ranks import K, Known, fuse_ranks, rank_ids
+from qwestly_agent.stores.search import DEPTH
 
 AT = 10
 AT_ONCE = 200

@@ -19,6 +19,7 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.signals import Signals
 
 
@@ -29,7 +30,7 @@ async def run(what: str, user_id: str, settings: Settings) -> PauseStatus:
         if what == "off":
             await signals.brake_off(user_id)
         if what == "on":
-            one = RunsOf(user_id, Conversations(database), Drafts(database), Approvals(database))
+            one = RunsOf(user_id, Conversations(database), Messages(database), Drafts(database), Approvals(database))
             runs = Sweeps(database) if user_id == EVERYBODY else one
             return await pause.engage(signals, user_id, runs, system_clock)
         return await pause.status(signals, user_id)

@@ -14,8 +14,8 @@ from infra.stages import WrongUsage, database_settings
 from qwestly_agent.base.clock import system_clock, to_datetime
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
-from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.watermarks import Watermarks
 
 MOST_LISTED = 1_000
 
@@ -32,7 +32,7 @@ async def listed(settings: Settings) -> list[str]:
 async def again(settings: Settings, user_id: str, conversation_id: str) -> None:
     """Raises `NotFound`."""
     async with make_mongo_client(settings.mongodb_uri) as mongo:
-        await Conversations(mongo[settings.mongodb_database]).read_again(user_id, conversation_id, system_clock())
+        await Watermarks(mongo[settings.mongodb_database]).read_again(user_id, conversation_id, system_clock())
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

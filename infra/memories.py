@@ -22,7 +22,7 @@ async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
     services = await bootstrap(settings)
     try:
         if what == "undo":
-            return (await undo(services.memories, services.journal, user_id, run_id)).model_dump(mode="json")
+            return (await undo(services.merges, services.journal, user_id, run_id)).model_dump(mode="json")
         return [shown(each) for each in await services.journal.all(user_id)]
     finally:
         await services.close()

@@ -16,6 +16,7 @@ from qwestly_agent.stores import (
     journal,
     knowledge,
     memories,
+    messages,
     profiles,
     tool_calls,
 )
@@ -23,12 +24,12 @@ from qwestly_agent.stores.user_data import COLLECTIONS, Expires
 
 _QUERIES: dict[str, list[IndexModel]] = {
     # By `_id`, which is made of user and conversation, a turn claims its conversation.
-    conversations.CONVERSATIONS: [
+    conversations.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("last_used", DESCENDING)], name="user_last_used"),
         # Of what is due to be read for what to remember.
         IndexModel([("extract_at", ASCENDING)], name="extract_at"),
     ],
-    conversations.MESSAGES: [
+    messages.COLLECTION: [
         # Unique: of two turns that both believe to hold a conversation only one can record its messages.
         IndexModel(
             [("user_id", ASCENDING), ("conversation_id", ASCENDING), ("seq", ASCENDING)], name="order", unique=True

@@ -13,12 +13,12 @@ from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasConversations, HasLogger, HasSignals, HasUserData
+from qwestly_agent.services import HasConversations, HasLogger, HasMessages, HasSignals, HasUserData
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.user_data import COLLECTIONS, UserData
 
 
-class AccountServices(EndServices, HasConversations, HasLogger, HasSignals, HasUserData, Protocol): ...
+class AccountServices(EndServices, HasConversations, HasLogger, HasMessages, HasSignals, HasUserData, Protocol): ...
 
 
 ELSEWHERE = (
@@ -64,7 +64,7 @@ def _named(document: Document) -> Document:
 
 async def erase(services: AccountServices, user_id: str) -> dict[str, int]:
     """Stop the user's runs, notify waiting executions, and delete; return the number of documents by collection."""
-    runs = RunsOf(user_id, services.conversations, services.drafts, services.approvals)
+    runs = RunsOf(user_id, services.conversations, services.messages, services.drafts, services.approvals)
     await pause.engage(services.signals, user_id, runs, services.clock)
     try:
         for approval in await services.approvals.all(user_id, MOST_WAITING):

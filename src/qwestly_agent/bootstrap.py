@@ -29,12 +29,17 @@ from qwestly_agent.stores.extractions import Extractions
 from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.merges import Merges
+from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData
+from qwestly_agent.stores.watermarks import Watermarks
 
 if TYPE_CHECKING:
     from qwestly_agent.chat.services import ChatServices
@@ -100,10 +105,15 @@ def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: C
         mongo=mongo,
         http=http,
         conversations=Conversations(database),
+        messages=Messages(database),
+        watermarks=Watermarks(database),
         signals=Signals(database),
         autonomy=Autonomy(database),
         profiles=Profiles(database),
         memories=Memories.of(database),
+        unchecked=Unchecked(database),
+        tombstones=Tombstones(database),
+        merges=Merges(database),
         journal=Journal(database),
         knowledge=Knowledge.of(database),
         approvals=Approvals(database),

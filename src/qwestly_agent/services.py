@@ -23,12 +23,17 @@ from qwestly_agent.stores.extractions import Extractions
 from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.merges import Merges
+from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData
+from qwestly_agent.stores.watermarks import Watermarks
 
 if TYPE_CHECKING:  # slow imports, which handlers without models do not need
     from qwestly_agent.llm.embeddings import Embeddings
@@ -75,9 +80,34 @@ class HasProfiles(Protocol):
     def profiles(self) -> Profiles: ...
 
 
+class HasMessages(Protocol):
+    @property
+    def messages(self) -> Messages: ...
+
+
+class HasWatermarks(Protocol):
+    @property
+    def watermarks(self) -> Watermarks: ...
+
+
 class HasMemories(Protocol):
     @property
     def memories(self) -> Memories: ...
+
+
+class HasUnchecked(Protocol):
+    @property
+    def unchecked(self) -> Unchecked: ...
+
+
+class HasTombstones(Protocol):
+    @property
+    def tombstones(self) -> Tombstones: ...
+
+
+class HasMerges(Protocol):
+    @property
+    def merges(self) -> Merges: ...
 
 
 class HasJournal(Protocol):
@@ -172,10 +202,15 @@ class Services:
     http: httpx2.AsyncClient
     """Shared by all clients: creating a TLS context for each would dominate a cold start."""
     conversations: Conversations
+    messages: Messages
+    watermarks: Watermarks
     signals: Signals
     autonomy: Autonomy
     profiles: Profiles
     memories: Memories
+    unchecked: Unchecked
+    tombstones: Tombstones
+    merges: Merges
     journal: Journal
     knowledge: Knowledge
     approvals: Approvals

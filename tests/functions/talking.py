@@ -19,8 +19,10 @@ from qwestly_agent.memory.reconcile import reconcile
 from qwestly_agent.memory.store import store
 from qwestly_agent.memory.sweep import Picked, sweep
 from qwestly_agent.services import ModelServices
-from qwestly_agent.stores.conversations import SILENCE_SECONDS, Message, NewTurn, user_message
+from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import COLLECTION
+from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.turns import NewTurn, user_message
 from tests.servers import USER, FakeClock, settings_for
 
 Said = str | tuple[str, str]

@@ -18,9 +18,10 @@ from pymongo.errors import ServerSelectionTimeoutError
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
 from qwestly_agent.stores import docs
-from qwestly_agent.stores.conversations import ClaimedConversation, Conversations
-from qwestly_agent.stores.search import to_binary
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.turns import ClaimedConversation
 from qwestly_agent.stores.usage import Load, Usage
 from tests.functions.approving import ONE, TWO, World
 from tests.mongo_rule import ACTIONS

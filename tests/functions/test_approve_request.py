@@ -233,7 +233,7 @@ def test_what_is_forgotten_before_the_decision_is_shown_no_more_and_not_kept(wor
     token = world.link(approval_id)
 
     async def forget(services: Services) -> None:
-        await services.memories.forget(USER, ids[:1], services.clock())
+        await services.tombstones.forget(USER, ids[:1], services.clock())
         await services.approvals.scrub_memories(USER, ids[:1])
 
     world.run(forget)
@@ -256,7 +256,7 @@ def test_what_is_forgotten_while_it_is_being_asked_about_is_not_in_the_record(wo
             """After the memories were read, and before the record is there."""
 
             async def seal(self, *given: str) -> str:
-                await services.memories.forget(USER, ids[:1], services.clock())
+                await services.tombstones.forget(USER, ids[:1], services.clock())
                 await services.approvals.scrub_memories(USER, ids[:1])
                 return await seal(*given)
 
@@ -271,7 +271,7 @@ def test_where_all_was_forgotten_a_yes_says_so_and_nothing_is_asked(world: World
     ids = world.proposed(SECRETS[0])
     approval_id = world.request_memories(ids)["approval_id"]
     token = world.link(approval_id)
-    world.run(lambda services: services.memories.forget(USER, ids, services.clock()))
+    world.run(lambda services: services.tombstones.forget(USER, ids, services.clock()))
     world.decide(token)
     world.clock.advance(LEFT_BEHIND_SECONDS)
     world.sweep()

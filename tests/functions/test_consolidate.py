@@ -109,10 +109,10 @@ class Someone:
 
     async def takes_back(self, run_id: str = "night1", services: ModelServices | None = None) -> Undone:
         services = services or self.services
-        return await undo(services.memories, services.journal, self.user_id, run_id)
+        return await undo(services.merges, services.journal, self.user_id, run_id)
 
     async def forgets(self, name: str) -> None:
-        await self.services.memories.forget(self.user_id, [self.id_of(name)], self.clock())
+        await self.services.tombstones.forget(self.user_id, [self.id_of(name)], self.clock())
 
     async def says_again(self, name: str) -> None:
         self.clock.advance(100)
@@ -544,9 +544,9 @@ async def test_what_ended_or_is_little_and_long_unsaid_may_be_outdated(somebody:
     await ada.remembers("goes", SAME[0], importance=0.1)
     await ada.remembers("asked", "Has a dog", importance=0.1)
     await ada.remembers("asked long ago", "Has a cat", importance=0.1)
-    await ada.services.memories.note_asked(ada.user_id, [ada.id_of("asked long ago")], ada.clock())
+    await ada.services.merges.note_asked(ada.user_id, [ada.id_of("asked long ago")], ada.clock())
     ada.clock.advance(1)
-    await ada.services.memories.note_asked(ada.user_id, [ada.id_of("asked")], ada.clock())
+    await ada.services.merges.note_asked(ada.user_id, [ada.id_of("asked")], ada.clock())
     await ada.says_again("said again")
     ada.clock.now = now.timestamp()
     await ada.remembers("ended", OTHERS[4], importance=0.9, valid_until=now)

@@ -67,9 +67,9 @@ from qwestly_agent.domain.approval import (
 )
 from qwestly_agent.services import Services
 from qwestly_agent.stores.autonomy import Autonomy
-from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.turns import NewTurn
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until
 
 pytestmark = pytest.mark.anyio
@@ -765,7 +765,7 @@ async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, ser
     receipts: list[pause.PauseStatus] = []
 
     async def pull() -> None:
-        runs = pause.RunsOf(user_id, services.conversations, services.drafts, services.approvals)
+        runs = pause.RunsOf(user_id, services.conversations, services.messages, services.drafts, services.approvals)
         receipts.append(await pause.engage(services.signals, user_id, runs, services.clock))
 
     racing: Any = Between(services.autonomy, "level", pull)

@@ -15,7 +15,7 @@ from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.sweep import Picked
 from qwestly_agent.memory.user_messages import UserMessage
-from qwestly_agent.stores.conversations import NewTurn
+from qwestly_agent.stores.turns import NewTurn
 from qwestly_agent.workflow_state import CaughtError
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
 
@@ -101,7 +101,7 @@ async def test_one_conversation_is_read_by_one_sweep_alone(talk: Talk) -> None:
 
 async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
-    await talk.services.conversations.due_now(talk.user_id, "c1", talk.clock())
+    await talk.services.watermarks.due_now(talk.user_id, "c1", talk.clock())
     talk.clock.advance(6)
     assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
 
@@ -444,7 +444,7 @@ async def test_an_operator_finds_what_was_set_aside_and_has_it_read_again(talk: 
         await retry_later.retry_later(talk.services, broken)
     [line] = await extractions.listed(talk.services.settings)
     assert {"user": talk.user_id, "conversation": "c1", "cause": "Internal"}.items() <= json.loads(line).items()
-    await talk.services.conversations.read_again(talk.user_id, "c1", talk.clock())
+    await talk.services.watermarks.read_again(talk.user_id, "c1", talk.clock())
     assert await extractions.listed(talk.services.settings) == []
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon."]

@@ -166,6 +166,6 @@ async def test_wherever_putting_off_dies_it_is_put_off_at_the_most_once_more(tal
         step = ExtractionState.model_validate({**(await anybody(talk)).out, **failed})
         await dies(talk.services, death, retry_later.retry_later, step)
         await retry_later.retry_later(talk.services, step)
-        reading = await talk.services.conversations.reading(talk.user_id, "c1")
+        reading = await talk.services.watermarks.reading(talk.user_id, "c1")
         assert reading.attempts == 1 + death.after
         assert reading.due_at > talk.clock()

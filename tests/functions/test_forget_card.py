@@ -23,7 +23,7 @@ from qwestly_agent.approvals.memory_approval import forget_proposal, remember_pr
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
 from qwestly_agent.services import Services
-from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.messages import Messages
 from tests.functions.approving import World
 from tests.functions.talking import Talk, talking
 from tests.functions.test_forgetting import KNOWN, SAID, chatting, dump, kept_beside_the_transcript, last_prompt, put
@@ -155,7 +155,7 @@ async def test_what_is_not_as_it_was_shown_is_not_forgotten(talk: Talk, mongodb_
                 await talk.services.memories.supersede(talk.user_id, older, memory_id, talk.clock())
             case _:
                 merged = await put(talk, "Was a nurse at Acme until 2019.")
-                await talk.services.memories.replace(talk.user_id, memory_id, merged, "merged", "n1", talk.clock())
+                await talk.services.merges.replace(talk.user_id, memory_id, merged, "merged", "n1", talk.clock())
         done = answers(client, card).json()
         assert (done["status"], "not what you were shown" in done["outcome"]) == ("changed", True)
         assert await talk.raw(status="forgotten") == []
@@ -196,7 +196,7 @@ async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
         async def dies(*_: Any) -> None:
             raise RuntimeError
 
-        patch.setattr(Conversations, "exclude_from_prompts", dies)
+        patch.setattr(Messages, "exclude_from_prompts", dies)
         with pytest.raises(RuntimeError):
             await execute(talk.services, talk.user_id, "ap_1")
     talk.clock.advance(LEFT_BEHIND_SECONDS)

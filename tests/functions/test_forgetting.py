@@ -26,8 +26,8 @@ from qwestly_agent.grounding.model import GroundingVerdict, Quote
 from qwestly_agent.grounding.quotes import find_span
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.service import MemoryService, correct, explain
-from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.messages import Messages
 from tests.functions.talking import Talk, finds, note, talking
 from tests.servers import ChatServer, Client, settings_for
 
@@ -155,7 +155,7 @@ async def test_what_says_exactly_the_same_goes_with_it_and_what_sounds_alike_sta
 
 async def test_what_was_merged_goes_with_what_says_it_now(talk: Talk) -> None:
     one, other = await put(talk, "Lives in Berlin."), await put(talk, "Is based in Berlin.")
-    await talk.services.memories.replace(talk.user_id, one, other, "merged", "night1", talk.clock())
+    await talk.services.merges.replace(talk.user_id, one, other, "merged", "night1", talk.clock())
     assert set((await forgets(talk, one)).ids) == {one, other}
 
 
@@ -173,7 +173,7 @@ async def test_forgotten_twice_is_forgotten_once(talk: Talk) -> None:
 async def test_what_a_process_that_died_began_is_ended_by_the_next(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     memory_id, other = await was_said(talk), await put(talk, "Likes trains.")
     with monkeypatch.context() as patch:
-        patch.setattr(Conversations, "exclude_from_prompts", _dies)
+        patch.setattr(Messages, "exclude_from_prompts", _dies)
         with pytest.raises(RuntimeError):
             await forgets(talk, memory_id)
     assert await talk.remembered() == ["Likes trains."]
@@ -187,7 +187,7 @@ async def _dies(*_: Any) -> None:
 
 async def test_what_it_is_corrected_to_meanwhile_goes_with_it(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     known = await put(talk, "Lives in Berlin.")
-    beginning = talk.services.memories.begin_forgetting
+    beginning = talk.services.tombstones.begin
     corrected: list[Memory] = []
 
     async def begin(self: Any, *asked: Any) -> dict[str, str]:
@@ -195,22 +195,22 @@ async def test_what_it_is_corrected_to_meanwhile_goes_with_it(talk: Talk, monkey
             corrected.append(await correct(talk.services, talk.user_id, known, "Lives near the zoo."))
         return await beginning(*asked)
 
-    monkeypatch.setattr(type(talk.services.memories), "begin_forgetting", begin)
+    monkeypatch.setattr(type(talk.services.tombstones), "begin", begin)
     assert set((await forgets(talk, known)).ids) == {known, corrected[0].id}
     assert await talk.remembered() == []
 
 
 async def test_whoever_corrects_what_is_being_forgotten_is_told_so(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     known = await put(talk, "Lives in Berlin.")
-    exclude = Conversations.exclude_from_prompts
+    exclude = Messages.exclude_from_prompts
 
-    async def exclude_from_prompts(self: Conversations, *asked: Any) -> None:
+    async def exclude_from_prompts(self: Messages, *asked: Any) -> None:
         with pytest.raises(NotFound):
             await correct(talk.services, talk.user_id, known, "Lives near the zoo.")
         talk.clock.advance(60)
         await exclude(self, *asked)
 
-    monkeypatch.setattr(Conversations, "exclude_from_prompts", exclude_from_prompts)
+    monkeypatch.setattr(Messages, "exclude_from_prompts", exclude_from_prompts)
     await forgets(talk, known)
     assert await talk.remembered() == []
     # Until after the last write: what was made of it meanwhile is made anew.
@@ -369,7 +369,7 @@ async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
     talk: Talk, content: str, quote: str, expected: str | None
 ) -> None:
     await forgets(talk, await was_said(talk), await put(talk, "Likes walking long distances.", "Yes"))
-    tombstones = await talk.services.memories.tombstones(talk.user_id)
+    tombstones = await talk.services.tombstones.all(talk.user_id)
     [vector] = await talk.services.embeddings.embed([content])
     near_from = talk.services.settings.memory_forgotten_from
     found = retold(tombstones, content, quote, vector, near_from)
@@ -378,7 +378,7 @@ async def test_new_words_are_what_was_forgotten_exactly_or_nearly_or_not_at_all(
 
 async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk) -> None:
     await forgets(talk, await was_said(talk))
-    [tombstone] = await talk.services.memories.tombstones(talk.user_id)
+    [tombstone] = await talk.services.tombstones.all(talk.user_id)
     [vector] = await talk.services.embeddings.embed(["Worked at Acme as a nurse up to 2019."])
     for message_ids, is_exact in ((tombstone.message_ids, True), (("msg99",), False)):
         found = retold([tombstone], "Worked at Acme up to 2019.", "", vector, 0.6, message_ids)
@@ -388,7 +388,7 @@ async def test_near_words_of_the_same_message_are_what_was_forgotten(talk: Talk)
 
 async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> None:
     await forgets(talk, await put(talk, KNOWN))
-    await talk.services.memories.forget("auth0|other", [], talk.clock())
+    await talk.services.tombstones.forget("auth0|other", [], talk.clock())
     [mine] = await talk.raw()
     other = Talk(talk.services, talk.clock, talk.model, "auth0|other")
     await forgets(other, await put(other, KNOWN))
@@ -400,7 +400,7 @@ async def test_hashes_are_salted_by_user_and_no_vector_is_kept(talk: Talk) -> No
 
 async def test_a_vector_of_another_model_is_near_nothing(talk: Talk) -> None:
     await forgets(talk, await put(talk, KNOWN))
-    [tombstone] = await talk.services.memories.tombstones(talk.user_id)
+    [tombstone] = await talk.services.tombstones.all(talk.user_id)
     assert tombstone.cosine([1.0, 0.0]) == 0.0
     assert signature_of([]) == b""
 
@@ -593,7 +593,7 @@ async def test_no_collection_prompt_search_or_queue_holds_what_was_forgotten(tal
         await asked(talk, publication_of(draft))
         await asked(talk, headline(memory.id, "Nurse at Acme"), "ap_2", status="done", outcome="Done.")
         await talk.says("I led a team.", SAID, conversation_id="c3")
-        await talk.services.conversations.due_now(talk.user_id, "c3", talk.clock())
+        await talk.services.watermarks.due_now(talk.user_id, "c3", talk.clock())
         assert await kept_of(talk, "Acme") >= {"user_memories", "agent_tool_calls", "agent_drafts", "agent_approvals"}
         answer = client.request("DELETE", f"/api/memories/{memory.id}").json()
         assert answer["forgotten"] == [memory.id]

@@ -47,12 +47,13 @@ from qwestly_agent.stores import (
     drafts,
     knowledge,
     memories,
+    messages,
     profiles,
     signals,
     tool_calls,
     usage,
 )
-from qwestly_agent.stores.search import to_binary
+from qwestly_agent.stores.ranks import to_binary
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, Event, settings_for, user_says
 
 CALLS = int(os.environ.get("HOSTILE_CALLS", "500"))
@@ -63,8 +64,8 @@ LARGEST_STORED_BYTES = 200_000
 MOST_MEMORY_BYTES = 1_000_000_000
 LONG = "x" * 1_000_000
 GROWS = {
-    conversations.CONVERSATIONS,
-    conversations.MESSAGES,
+    conversations.COLLECTION,
+    messages.COLLECTION,
     tool_calls.COLLECTION,
     usage.COLLECTION,
     approvals.COLLECTION,
@@ -687,7 +688,7 @@ class Effects:
     def _stranger_spoke(self, record: Mapping[str, Any]) -> bool:
         """Before the call, in its turn or the one before."""
         chat = {"user_id": record["user_id"], "conversation_id": record["conversation_id"]}
-        said = self.database[conversations.MESSAGES].find({**chat, "role": "user"}).sort("seq", 1)
+        said = self.database[messages.COLLECTION].find({**chat, "role": "user"}).sort("seq", 1)
         runs = [each["run_id"] for each in said]
         calls = list(self.database[tool_calls.COLLECTION].find(chat))
         [own] = [

@@ -32,6 +32,7 @@ from qwestly_agent.stores import (
     journal,
     knowledge,
     memories,
+    messages,
     profiles,
     signals,
     tool_calls,
@@ -364,8 +365,8 @@ FOREIGN = {*profiles.READ_FIELDS, knowledge.COLLECTION}
 OURS = {
     approvals.COLLECTION,
     autonomy.COLLECTION,
-    conversations.CONVERSATIONS,
-    conversations.MESSAGES,
+    conversations.COLLECTION,
+    messages.COLLECTION,
     docs.COLLECTION,
     drafts.COLLECTION,
     extractions.COLLECTION,
@@ -398,6 +399,7 @@ def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> N
         journal,
         knowledge,
         memories,
+        messages,
         profiles,
         signals,
         tool_calls,
@@ -407,8 +409,7 @@ def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> N
         value
         for module in modules
         for name, value in vars(module).items()
-        if name in ("COLLECTION", "CONVERSATIONS", "MESSAGES")
-        or (module is profiles and name.isupper() and isinstance(value, str))
+        if name == "COLLECTION" or (module is profiles and name.isupper() and isinstance(value, str))
     }
     assert named == FOREIGN | OURS
 

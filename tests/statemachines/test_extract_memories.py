@@ -313,7 +313,7 @@ def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
             answer = own(event, context)
             if event["user_id"] == ada.user_id:
                 found = ExtractionState.model_validate(answer).memory_ids
-                world.run(lambda services: services.memories.forget(ada.user_id, found, services.clock()))
+                world.run(lambda services: services.tombstones.forget(ada.user_id, found, services.clock()))
             return answer
 
         return handler

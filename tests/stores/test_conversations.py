@@ -11,21 +11,20 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, NotFound
+from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.conversations import (
-    CONVERSATIONS,
     LEASE_SECONDS,
-    MESSAGES,
     RETENTION_SECONDS,
     RETENTION_SLACK_SECONDS,
-    ClaimedConversation,
     Conversations,
-    Message,
-    NewTurn,
     is_running,
     title_of,
-    user_message,
 )
+from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import COLLECTION as MESSAGES
+from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, user_message
 from tests.servers import USER, FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -41,6 +40,10 @@ class Person:
     clock: FakeClock = field(default_factory=FakeClock)
     user_id: str = USER
     turns: int = 0
+
+    @property
+    def messages(self) -> Messages:
+        return self.conversations.messages
 
     def turn(self, text: str | None = None, message_id: str = "") -> NewTurn:
         self.turns += 1
@@ -61,7 +64,7 @@ class Person:
         )
 
     async def said(self) -> list[tuple[str, str]]:
-        messages = await self.conversations.recent(self.user_id, CHAT, 100)
+        messages = await self.messages.recent(self.user_id, CHAT, 100)
         return [(message.role, message.content) for message in messages]
 
     async def document(self) -> Document:
@@ -84,7 +87,7 @@ async def test_a_turn_claims_is_recorded_and_lets_go(person: Person) -> None:
     claim = await person.go_on()
     assert (claim.last_seq, claim.window_from, claim.design, claim.abandoned) == (2, 3, "default", ())
     assert await person.finish(claim)
-    assert [(m.seq, m.role) for m in await person.conversations.recent(USER, CHAT, 9)] == [
+    assert [(m.seq, m.role) for m in await person.messages.recent(USER, CHAT, 9)] == [
         (1, "user"),
         (2, "assistant"),
         (3, "user"),
@@ -150,7 +153,7 @@ async def test_a_lease_that_is_not_renewed_runs_out_and_the_words_of_the_dead_tu
     assert claim.abandoned == (dead.turn,)
     assert await person.conversations.recover(claim) == 1
     assert await person.conversations.recover(claim) == 1
-    [kept] = await person.conversations.recent(USER, CHAT, 9)
+    [kept] = await person.messages.recent(USER, CHAT, 9)
     assert (kept.content, kept.status, kept.id, kept.created_at) == (
         "I was here",
         "interrupted",
@@ -270,7 +273,7 @@ async def test_a_turn_takes_the_place_of_the_one_that_it_replaces(person: Person
     claim = await person.go_on(person.turn("second try", "mine"))
     assert await person.finish(claim, replaced_run="run1")
     assert await person.said() == [("user", "second try"), ("assistant", "Yes.")]
-    asked, answered = await person.conversations.exchange(USER, CHAT, "mine")
+    asked, answered = await person.messages.exchange(USER, CHAT, "mine")
     assert (asked.content, answered.run_id) == ("second try", "run2")
 
 
@@ -287,8 +290,8 @@ async def test_a_turn_that_failed_to_answer_again_leaves_what_was_and_is_in_nobo
 
 async def test_an_answer_is_not_found_by_its_own_id_nor_by_one_that_was_never_posted(person: Person) -> None:
     await person.finish(await person.begin())
-    assert await person.conversations.exchange(USER, CHAT, "a-run1") == []
-    assert await person.conversations.exchange(USER, CHAT, "never") == []
+    assert await person.messages.exchange(USER, CHAT, "a-run1") == []
+    assert await person.messages.exchange(USER, CHAT, "never") == []
 
 
 async def test_a_conversation_that_is_deleted_meanwhile_stays_deleted(
@@ -315,7 +318,7 @@ async def test_what_is_not_there_or_somebody_elses_is_not_found(person: Person) 
         with pytest.raises(NotFound):
             await ask
     assert await stranger.said() == []
-    assert await stranger.conversations.exchange(stranger.user_id, CHAT, "m1") == []
+    assert await stranger.messages.exchange(stranger.user_id, CHAT, "m1") == []
     assert await stranger.conversations.last_used(stranger.user_id, 9) == []
     assert len(await person.said()) == 2
 
@@ -360,8 +363,8 @@ async def test_messages_are_read_in_pages_the_newest_first_each_in_order(person:
     await person.finish(await person.begin())
     for _ in range(2):
         await person.finish(await person.go_on())
-    newest = await person.conversations.recent(USER, CHAT, 4)
-    older = await person.conversations.recent(USER, CHAT, 4, before=newest[0].seq)
+    newest = await person.messages.recent(USER, CHAT, 4)
+    older = await person.messages.recent(USER, CHAT, 4, before=newest[0].seq)
     assert [message.seq for message in [*older, *newest]] == [1, 2, 3, 4, 5, 6]
 
 
@@ -369,7 +372,7 @@ async def test_a_message_comes_back_as_it_was_kept(person: Person) -> None:
     claim = await person.begin(person.turn("Ünïcode \0 \U0001f44b\n  two"))
     kept = exchange_of(claim)
     await person.finish(claim)
-    assert await person.conversations.recent(USER, CHAT, 9) == kept
+    assert await person.messages.recent(USER, CHAT, 9) == kept
 
 
 @pytest.mark.parametrize(

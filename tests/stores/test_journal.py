@@ -13,6 +13,7 @@ from qwestly_agent.stores import memories as memories_
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.journal import COLLECTION, RETENTION, Journal, Replacement, Run, unfinished
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.search import Document
 from tests.servers import USER
 from tests.stores.conftest import Sent
@@ -39,6 +40,11 @@ def journal(database: AsyncDatabase[Document]) -> Journal:
 @pytest.fixture
 def memories(database: AsyncDatabase[Document]) -> Memories:
     return Memories.of(database)
+
+
+@pytest.fixture
+def merges(database: AsyncDatabase[Document]) -> Merges:
+    return Merges(database)
 
 
 async def remember(memories: Memories, id: str, content: str = "", user_id: str = USER, **more: Any) -> None:
@@ -96,36 +102,38 @@ async def test_a_run_is_kept_for_a_year_and_what_was_undone_for_good(
 # --- memories that are consolidated -----------------------------------------------------------------------------------
 
 
-async def test_what_holds_is_read_in_one_pass_with_its_vector(memories: Memories, sent: Sent) -> None:
+async def test_what_holds_is_read_in_one_pass_with_its_vector(memories: Memories, sent: Sent, merges: Merges) -> None:
     await remember(memories, "one", "likes trains", importance=0.4, sensitive=True)
     await remember(memories, "of-another", user_id="auth0|stranger")
     await remember(memories, "waits", status="proposed")
-    await memories.compared(USER, ["waits"])
+    await merges.compared(USER, ["waits"])
     sent.commands.clear()
-    [(held, vector)] = [each async for each in memories.each_held(USER)]
+    [(held, vector)] = [each async for each in merges.each_held(USER)]
     assert (held.id, held.content, held.new, held.sensitive, held.created) == ("one", "likes trains", True, True, NOW)
     assert memoryview(vector).cast("f").tolist() == [1.0, 0.5]
     assert len(sent.named("find")) == 1
-    await memories.compared(USER, ["one"])
-    assert [each.new async for each, _ in memories.each_held(USER)] == [False]
+    await merges.compared(USER, ["one"])
+    assert [each.new async for each, _ in merges.each_held(USER)] == [False]
 
 
 async def test_vectors_of_the_old_kind_and_none_at_all_are_read_too(
-    memories: Memories, database: AsyncDatabase[Document]
+    memories: Memories, database: AsyncDatabase[Document], merges: Merges
 ) -> None:
     old = {"user_id": USER, "type": "fact", "content": "x", "status": "active", "created_at": to_datetime(NOW)}
     await database[memories_.COLLECTION].insert_one({**old, "_id": "list", "content_embedding": [0.5, 0.25]})
     await database[memories_.COLLECTION].insert_one({**old, "_id": "none"})
-    found = {held.id: (held, vector) async for held, vector in memories.each_held(USER)}
+    found = {held.id: (held, vector) async for held, vector in merges.each_held(USER)}
     assert memoryview(found["list"][1]).cast("f").tolist() == [0.5, 0.25]
     assert found["none"][1] == b""
     assert (found["none"][0].created, found["none"][0].new) == (NOW, False)
 
 
-async def test_a_memory_that_is_merged_says_by_what_and_leaves_its_words_free(memories: Memories) -> None:
+async def test_a_memory_that_is_merged_says_by_what_and_leaves_its_words_free(
+    memories: Memories, merges: Merges
+) -> None:
     await remember(memories, "stays", "likes trains a lot")
     await remember(memories, "goes", "likes trains")
-    await memories.replace(USER, "goes", "stays", "merged", "night1", NOW + 60)
+    await merges.replace(USER, "goes", "stays", "merged", "night1", NOW + 60)
     gone = await memories.get(USER, "goes")
     assert (gone.status, gone.superseded_by, gone.superseded_at) == ("merged", "stays", NOW + 60)
     assert gone.content == "likes trains"
@@ -134,83 +142,83 @@ async def test_a_memory_that_is_merged_says_by_what_and_leaves_its_words_free(me
     await remember(memories, "told-again", "likes trains")
 
 
-async def test_what_does_not_hold_is_not_merged(memories: Memories) -> None:
+async def test_what_does_not_hold_is_not_merged(memories: Memories, merges: Merges) -> None:
     await remember(memories, "goes")
     await memories.supersede(USER, "goes", "newer", NOW)
-    await memories.replace(USER, "goes", "stays", "merged", "night1", NOW)
+    await merges.replace(USER, "goes", "stays", "merged", "night1", NOW)
     assert (await memories.get(USER, "goes")).superseded_by == "newer"
 
 
 @pytest.mark.parametrize("status", ["merged", "superseded"])
 async def test_what_was_replaced_holds_again_as_it_was(
-    memories: Memories, database: AsyncDatabase[Document], status: str
+    memories: Memories, database: AsyncDatabase[Document], status: str, merges: Merges
 ) -> None:
     await remember(memories, "goes")
     before = await database[memories_.COLLECTION].find_one({"_id": "goes"})
-    await memories.replace(USER, "goes", "stays", status, "night1", NOW)
-    assert not await memories.undo_replacement(USER, "goes", "stays", "night2")
-    assert not await memories.undo_replacement(USER, "goes", "another", "night1")
-    assert await memories.undo_replacement(USER, "goes", "stays", "night1")
+    await merges.replace(USER, "goes", "stays", status, "night1", NOW)
+    assert not await merges.undo_replacement(USER, "goes", "stays", "night2")
+    assert not await merges.undo_replacement(USER, "goes", "another", "night1")
+    assert await merges.undo_replacement(USER, "goes", "stays", "night1")
     assert await database[memories_.COLLECTION].find_one({"_id": "goes"}) == before
-    assert not await memories.undo_replacement(USER, "goes", "stays", "night1")
+    assert not await merges.undo_replacement(USER, "goes", "stays", "night1")
 
 
-async def test_what_was_told_anew_since_is_not_there_twice(memories: Memories) -> None:
+async def test_what_was_told_anew_since_is_not_there_twice(memories: Memories, merges: Merges) -> None:
     await remember(memories, "goes", "likes trains")
-    await memories.replace(USER, "goes", "stays", "merged", "night1", NOW)
+    await merges.replace(USER, "goes", "stays", "merged", "night1", NOW)
     await remember(memories, "told-again", "likes trains")
-    assert not await memories.undo_replacement(USER, "goes", "stays", "night1")
+    assert not await merges.undo_replacement(USER, "goes", "stays", "night1")
     gone = await memories.get(USER, "goes")
     assert (gone.status, gone.superseded_by) == ("merged", "told-again")
 
 
 async def test_a_count_is_taken_in_once_and_beside_a_reinforcement(
-    memories: Memories, database: AsyncDatabase[Document]
+    memories: Memories, database: AsyncDatabase[Document], merges: Merges
 ) -> None:
     await remember(memories, "stays", importance=0.2, count=2, last_seen=NOW)
     await remember(memories, "goes", importance=0.7, count=3, last_seen=NOW - 9)
-    await memories.take_in(USER, "stays", "goes")
+    await merges.take_in(USER, "stays", "goes")
     assert (await memories.get(USER, "stays")).count == 2, "nothing was merged into it"
-    await memories.replace(USER, "goes", "stays", "merged", "night1", NOW)
+    await merges.replace(USER, "goes", "stays", "merged", "night1", NOW)
     for _ in range(2):
-        await memories.take_in(USER, "stays", "goes")
+        await merges.take_in(USER, "stays", "goes")
     await memories.reinforce(USER, "stays", ["c2:1"], NOW + 5)
-    await memories.take_in(USER, "stays", "goes")
+    await merges.take_in(USER, "stays", "goes")
     stays = await memories.get(USER, "stays")
     assert (stays.count, stays.importance, stays.last_seen) == (6, 0.7, NOW + 5)
     document = await database[memories_.COLLECTION].find_one({"_id": "stays"}) or {}
     assert document["salience"] == pytest.approx(salience(0.7, NOW))
 
 
-async def test_what_is_merged_into_another_holds_as_long_as_that_one(memories: Memories) -> None:
+async def test_what_is_merged_into_another_holds_as_long_as_that_one(memories: Memories, merges: Merges) -> None:
     for name in ("first", "second", "third"):
         await remember(memories, name)
-    await memories.replace(USER, "first", "second", "merged", "night1", NOW)
-    await memories.replace(USER, "second", "third", "merged", "night2", NOW)
-    assert await memories.holds(USER, "first", "night3")
-    await memories.replace(USER, "third", "newer", "superseded", "night3", NOW)
-    assert await memories.holds(USER, "first", "night3"), "as far as this run goes"
-    assert not await memories.holds(USER, "first", "night4")
-    assert not await memories.holds("auth0|stranger", "first", "night3")
+    await merges.replace(USER, "first", "second", "merged", "night1", NOW)
+    await merges.replace(USER, "second", "third", "merged", "night2", NOW)
+    assert await merges.holds(USER, "first", "night3")
+    await merges.replace(USER, "third", "newer", "superseded", "night3", NOW)
+    assert await merges.holds(USER, "first", "night3"), "as far as this run goes"
+    assert not await merges.holds(USER, "first", "night4")
+    assert not await merges.holds("auth0|stranger", "first", "night3")
 
 
 async def test_whether_something_holds_was_asked_of_its_user_alone(
-    memories: Memories, database: AsyncDatabase[Document]
+    memories: Memories, database: AsyncDatabase[Document], merges: Merges
 ) -> None:
     await remember(memories, "mine")
     await remember(memories, "of-another", user_id="auth0|stranger")
-    await memories.note_asked(USER, ["mine", "of-another"], NOW)
-    assert [held.asked async for held, _ in memories.each_held(USER)] == [NOW]
-    assert [held.asked async for held, _ in memories.each_held("auth0|stranger")] == [None]
+    await merges.note_asked(USER, ["mine", "of-another"], NOW)
+    assert [held.asked async for held, _ in merges.each_held(USER)] == [NOW]
+    assert [held.asked async for held, _ in merges.each_held("auth0|stranger")] == [None]
 
 
 async def test_who_has_something_new_is_found_by_id_a_page_at_a_time(
-    memories: Memories, database: AsyncDatabase[Document]
+    memories: Memories, database: AsyncDatabase[Document], merges: Merges
 ) -> None:
     for user in ("u3", "u1", "u2", "u5", "u4"):
         await remember(memories, f"{user}-a", user_id=user)
         await remember(memories, f"{user}-b", user_id=user)
-    await memories.compared("u2", ["u2-a", "u2-b"])
+    await merges.compared("u2", ["u2-a", "u2-b"])
     await memories.supersede("u4", "u4-a", "newer", NOW)
     await memories.supersede("u4", "u4-b", "newer", NOW)
     sweeps = Sweeps(database)

@@ -11,7 +11,8 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.ranking import salience
 from qwestly_agent.stores.memories import COLLECTION, Memories
-from qwestly_agent.stores.search import Document, to_binary
+from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import Document
 from tests.servers import USER
 from tests.stores.conftest import Replies, Sent
 

@@ -19,6 +19,7 @@ from qwestly_agent.stores import (
     conversations,
     docs,
     memories,
+    messages,
     signals,
     tool_calls,
     usage,
@@ -30,8 +31,8 @@ from tests.servers import ChatServer, Client
 ROOT = Path(__file__).parents[2]
 CANDIDATE_APPS = {name for name, actions in ACTIONS.items() if actions == {"find"}}
 LEFT_BY_A_CHAT = {
-    conversations.CONVERSATIONS,
-    conversations.MESSAGES,
+    conversations.COLLECTION,
+    messages.COLLECTION,
     tool_calls.COLLECTION,
     usage.COLLECTION,
     memories.COLLECTION,

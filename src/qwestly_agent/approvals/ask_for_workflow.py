@@ -21,6 +21,7 @@ from qwestly_agent.services import (
     HasProfiles,
     HasSettings,
     HasSignals,
+    HasTombstones,
     HasWorkflows,
 )
 from qwestly_agent.stores.approvals import Approvals
@@ -39,6 +40,7 @@ class AskServices(
     HasProfiles,
     HasSettings,
     HasSignals,
+    HasTombstones,
     HasWorkflows,
     Protocol,
 ): ...

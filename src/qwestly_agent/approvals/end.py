@@ -13,12 +13,13 @@ from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, KEEPS_MEMORIES, PRIVATE, Approval, Preview
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasMemories, HasWorkflows
+from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasMemories, HasTombstones, HasWorkflows
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.tombstones import Tombstones
 
 
-class EndServices(HasApprovals, HasClock, HasDrafts, HasMemories, HasWorkflows, Protocol): ...
+class EndServices(HasApprovals, HasClock, HasDrafts, HasMemories, HasTombstones, HasWorkflows, Protocol): ...
 
 
 MOST_WAITING = 100
@@ -174,11 +175,11 @@ async def give_up(services: EndServices, approval: Approval) -> Approval:
             await services.drafts.tell(
                 approval.user_id, approval.draft_id, services.clock(), status=status, label=label
             )
-    await discard(services.memories, services.clock, approval)
+    await discard(services.memories, services.tombstones, services.clock, approval)
     return await _note_told(services.approvals, approval, task_token=None)
 
 
-async def discard(memories: Memories, clock: Clock, approval: Approval) -> None:
+async def discard(memories: Memories, tombstones: Tombstones, clock: Clock, approval: Approval) -> None:
     """Remove memories that were not approved. After a rejection they become tombstones, so that they are not proposed
     again; after expiry they are deleted, as if they had not been found."""
     if approval.tool != KEEPS_MEMORIES:
@@ -188,9 +189,9 @@ async def discard(memories: Memories, clock: Clock, approval: Approval) -> None:
             # Keep memories that the user asked to remember since.
             asked = approval.arguments["memory_ids"]
             proposed = await still_proposed(memories, approval.user_id, asked)
-            await memories.begin_forgetting(approval.user_id, [each.id for each in proposed], clock())
+            await tombstones.begin(approval.user_id, [each.id for each in proposed], clock())
             # Include those that a process which died had begun to forget.
-            await memories.end_forgetting(approval.user_id, asked, clock())
+            await tombstones.end(approval.user_id, asked, clock())
         case "expired" | "revised" | "failed" | "changed":
             await memories.drop_proposed(approval.user_id, approval.arguments["memory_ids"])
         case _:  # approved, or not yet decided

@@ -35,9 +35,12 @@ from qwestly_agent.services import (
     HasDrafts,
     HasExtractions,
     HasMemories,
+    HasMessages,
     HasProfiles,
     HasSignals,
+    HasTombstones,
     HasToolCalls,
+    HasUnchecked,
     HasWorkflows,
 )
 from qwestly_agent.stores.approvals import Approvals
@@ -55,9 +58,12 @@ class ExecuteServices(
     HasDrafts,
     HasExtractions,
     HasMemories,
+    HasMessages,
     HasProfiles,
     HasSignals,
+    HasTombstones,
     HasToolCalls,
+    HasUnchecked,
     HasWorkflows,
     Protocol,
 ): ...

@@ -14,13 +14,22 @@ from qwestly_agent.approvals.forget_in_drafts import evidence_id, forget_in_draf
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.approval import PRIVATE, Approval
 from qwestly_agent.domain.tombstone import Telling, Tombstone, hashes_of
-from qwestly_agent.services import HasConversations, HasExtractions, HasToolCalls
+from qwestly_agent.services import (
+    HasConversations,
+    HasExtractions,
+    HasMessages,
+    HasTombstones,
+    HasToolCalls,
+    HasUnchecked,
+)
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.memories import Gone, Memories
+from qwestly_agent.stores.tombstones import Gone
 from qwestly_agent.text.clean import strings_in
 
 
-class ForgetServices(EndServices, HasConversations, HasExtractions, HasToolCalls, Protocol): ...
+class ForgetServices(
+    EndServices, HasConversations, HasExtractions, HasMessages, HasTombstones, HasToolCalls, HasUnchecked, Protocol
+): ...
 
 
 STAYS = (
@@ -113,13 +122,13 @@ class _Done:
 
 
 async def _forget(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> _Done:
-    replaced = await services.memories.begin_forgetting(user_id, memory_ids, services.clock())
-    going = await services.memories.being_forgotten(user_id)
+    replaced = await services.tombstones.begin(user_id, memory_ids, services.clock())
+    going = await services.tombstones.begun(user_id)
     if not going:
         return _Done()
     published = await _forget_elsewhere(services, user_id, going)
     ids = [each.id for each in going]
-    await services.memories.end_forgetting(user_id, ids, services.clock())
+    await services.tombstones.end(user_id, ids, services.clock())
     return _Done(ids, published, replaced, {each.hash for each in going if each.hash})
 
 
@@ -142,13 +151,14 @@ class _Told:
 async def _forget_elsewhere(services: ForgetServices, user_id: str, going: Sequence[Gone]) -> list[Published]:
     """Remove them from everything else; return what was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
-    requoted = await _requote(services.memories, user_id, told.tells)
+    requoted = await _requote(services, user_id, told.tells)
     evidence = [evidence_id(each) for each in (*told.ids, *requoted)]
     drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.tells)
     # A run that read such a draft has seen its sources.
     seen = {*told.ids, *drafts}
     said_in = {each for one in going for each in one.message_ids}
-    await services.conversations.exclude_from_prompts(user_id, said_in, seen, told.tells)
+    await services.messages.exclude_from_prompts(user_id, said_in, seen, told.tells)
+    await services.conversations.exclude_unfinished_turns(user_id, said_in, told.tells)
     await services.conversations.drop_contexts(user_id)
     await services.tool_calls.empty(user_id, told.ids, told.tells)
     # Extractions that are not stored yet are repeated, without the excluded messages.
@@ -172,18 +182,18 @@ async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Pu
     ]
 
 
-async def _requote(memories: Memories, user_id: str, tells: Callable[[str], bool]) -> list[str]:
+async def _requote(services: ForgetServices, user_id: str, tells: Callable[[str], bool]) -> list[str]:
     """Remove quotes that contain it from other memories, which keep their content; return their ids. An unchecked
     memory without a quote left is deleted."""
     requoted: list[str] = []
-    async for each in memories.each(user_id):
+    async for each in services.memories.each(user_id):
         quote, question = ("" if tells(text) else text for text in (each.quote, each.question))
         context = quote if tells(each.context) else each.context
         if (quote, question, context) != (each.quote, each.question, each.context):
-            await memories.requote(user_id, each.id, quote, question, context)
+            await services.tombstones.requote(user_id, each.id, quote, question, context)
             requoted.append(each.id)
         if not quote:
-            await memories.drop_unchecked(user_id, [each.id])
+            await services.unchecked.drop(user_id, [each.id])
     return requoted
 
 

@@ -13,6 +13,7 @@ from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.signals import Signals
 
 PATIENCE_SECONDS = 30.0
@@ -75,6 +76,7 @@ class RunsOf:
 
     user_id: str
     conversations: Conversations
+    messages: Messages
     drafts: Drafts
     approvals: Approvals
 
@@ -88,7 +90,7 @@ class RunsOf:
 
     async def braked(self, run_ids: Collection[str]) -> set[str]:
         stopped = await asyncio.gather(
-            self.conversations.braked(self.user_id, run_ids), self.drafts.stopped(self.user_id, run_ids)
+            self.messages.braked(self.user_id, run_ids), self.drafts.stopped(self.user_id, run_ids)
         )
         return set().union(*stopped)
 

@@ -3,10 +3,10 @@
 from typing import Protocol
 
 from qwestly_agent.approvals.end import EndServices, withdraw
-from qwestly_agent.services import HasConversations, HasExtractions, HasToolCalls
+from qwestly_agent.services import HasConversations, HasExtractions, HasToolCalls, HasUnchecked
 
 
-class DeletionServices(EndServices, HasConversations, HasExtractions, HasToolCalls, Protocol): ...
+class DeletionServices(EndServices, HasConversations, HasExtractions, HasToolCalls, HasUnchecked, Protocol): ...
 
 
 async def delete(services: DeletionServices, user_id: str, conversation_id: str) -> None:
@@ -23,7 +23,7 @@ async def delete(services: DeletionServices, user_id: str, conversation_id: str)
         await services.approvals.forget_conversation(user_id, conversation_id)
         await services.drafts.forget_conversation(user_id, conversation_id)
         await services.extractions.drop(user_id, conversation_id)
-        await services.memories.drop_unchecked(
-            user_id, [each.id for each in await services.memories.unchecked(user_id, conversation_id)]
+        await services.unchecked.drop(
+            user_id, [each.id for each in await services.unchecked.of_conversation(user_id, conversation_id)]
         )
         await services.tool_calls.forget(user_id, conversation_id)

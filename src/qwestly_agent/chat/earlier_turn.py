@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid
 from qwestly_agent.chat.read_turn import Said
 from qwestly_agent.chat.request import TurnRequest
-from qwestly_agent.stores.conversations import Message
+from qwestly_agent.stores.message import Message
 
 
 def earlier_turn(request: TurnRequest, said: Said) -> Sequence[Message]:

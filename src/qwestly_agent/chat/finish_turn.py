@@ -21,16 +21,29 @@ from qwestly_agent.services import (
     HasDrafts,
     HasLogger,
     HasMemories,
+    HasMessages,
+    HasTombstones,
     HasToolCalls,
     HasUsage,
 )
-from qwestly_agent.stores.conversations import Message, Problem, user_message
+from qwestly_agent.stores.message import Message, Problem
+from qwestly_agent.stores.turns import user_message
 
 LAST_TRY_SECONDS = 1.0
 
 
 class FinishServices(
-    HasApprovals, HasClock, HasConversations, HasDrafts, HasLogger, HasMemories, HasToolCalls, HasUsage, Protocol
+    HasApprovals,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasLogger,
+    HasMemories,
+    HasMessages,
+    HasTombstones,
+    HasToolCalls,
+    HasUsage,
+    Protocol,
 ): ...
 
 
@@ -124,9 +137,9 @@ async def _store(services: FinishServices, turn: Turn, messages: list[Message], 
 async def _exclude_forgotten(services: FinishServices, turn: Turn) -> None:
     """Exclude this turn if something was forgotten while it ran, which the forgetting could not find in it."""
     user_id = turn.claim.user_id
-    if await services.memories.forgotten_since(user_id, turn.read_at):
+    if await services.tombstones.forgotten_since(user_id, turn.read_at):
         await asyncio.gather(
-            services.conversations.exclude_run_from_prompts(user_id, turn.run_id),
+            services.messages.exclude_run_from_prompts(user_id, turn.run_id),
             services.conversations.drop_contexts(user_id),
             services.tool_calls.empty(user_id, (), lambda _: False, turn.run_id),
         )

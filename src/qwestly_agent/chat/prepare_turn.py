@@ -47,15 +47,19 @@ from qwestly_agent.services import (
     HasExtractions,
     HasLogger,
     HasMemories,
+    HasMessages,
     HasNewId,
     HasProfiles,
     HasSettings,
     HasSignals,
+    HasTombstones,
     HasToolCalls,
+    HasUnchecked,
     HasUsage,
     HasWorkflows,
 )
-from qwestly_agent.stores.conversations import ClaimedConversation, Conversations, NewTurn
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.turns import ClaimedConversation, NewTurn
 from qwestly_agent.stores.usage import Load, Usage
 
 
@@ -70,11 +74,14 @@ class PrepareServices(
     HasExtractions,
     HasLogger,
     HasMemories,
+    HasMessages,
     HasNewId,
     HasProfiles,
     HasSettings,
     HasSignals,
+    HasTombstones,
     HasToolCalls,
+    HasUnchecked,
     HasUsage,
     HasWorkflows,
     Protocol,
@@ -95,7 +102,7 @@ async def prepare_turn(
     conversation_id = request.conversation_id or services.new_id()
     entering = asyncio.ensure_future(services.usage.enter(user_id, turn.run_id, turn.started_at))
     reading = asyncio.gather(
-        read_said(services.conversations, user_id, conversation_id, request),
+        read_said(services.messages, user_id, conversation_id, request),
         read_known(services, user_id, conversation_id, request),
         entering,
     )
@@ -116,7 +123,7 @@ async def prepare_turn(
         if approvals.settled:  # the decisions may have changed what was read in parallel
             read_at = services.clock()
             said, known = await asyncio.gather(
-                read_said(services.conversations, user_id, conversation_id, request),
+                read_said(services.messages, user_id, conversation_id, request),
                 read_known(services, user_id, conversation_id, request),
             )
         return await _prepare(services, claim, request, said, known, load, approvals, read_at, deadline)
@@ -197,7 +204,7 @@ async def _prepare(
     read_at: float,
     deadline: float,
 ) -> Turn:
-    claim, said = await _up_to_date(services.conversations, services.logger, claim, request, said)
+    claim, said = await _up_to_date(services, claim, request, said)
     design = _design_of(claim)
     earlier = earlier_turn(request, said)
     asked = earlier[0] if earlier else None
@@ -222,20 +229,20 @@ async def _prepare(
 
 
 async def _up_to_date(
-    conversations: Conversations, logger: Logger, claim: ClaimedConversation, request: TurnRequest, said: Said
+    services: PrepareServices, claim: ClaimedConversation, request: TurnRequest, said: Said
 ) -> tuple[ClaimedConversation, Said]:
     """Read again if the reads, which ran in parallel to the claim, saw an older state, or if a killed turn was
     recovered."""
     last_seq = claim.last_seq
     if claim.abandoned:
-        logger.warning(
+        services.logger.warning(
             Event.TURN_RECOVERED,
             extra={"run_id": claim.turn.run_id, "killed": [turn.run_id for turn in claim.abandoned]},
         )
-        last_seq = await conversations.recover(claim)
+        last_seq = await services.conversations.recover(claim)
     elif (said.recent[-1].seq if said.recent else 0) == last_seq:
         return claim, said
-    said = await read_said(conversations, claim.user_id, claim.conversation_id, request)
+    said = await read_said(services.messages, claim.user_id, claim.conversation_id, request)
     return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
 
 

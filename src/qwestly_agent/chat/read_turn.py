@@ -21,9 +21,10 @@ from qwestly_agent.services import (
     HasProfiles,
     HasSignals,
 )
-from qwestly_agent.stores.conversations import Conversations, Message
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.messages import Messages
 
 MOST_DRAFTS_TOLD = 5
 
@@ -56,11 +57,11 @@ class Known:
     """Failed drafts that the model was not told of yet."""
 
 
-async def read_said(conversations: Conversations, user_id: str, conversation_id: str, request: TurnRequest) -> Said:
-    recent = conversations.recent(user_id, conversation_id, READ_LIMIT)
+async def read_said(messages: Messages, user_id: str, conversation_id: str, request: TurnRequest) -> Said:
+    recent = messages.recent(user_id, conversation_id, READ_LIMIT)
     if request.message_id is None:
         return Said(await recent, [])
-    return Said(*await asyncio.gather(recent, conversations.exchange(user_id, conversation_id, request.message_id)))
+    return Said(*await asyncio.gather(recent, messages.exchange(user_id, conversation_id, request.message_id)))
 
 
 async def read_known(services: ReadServices, user_id: str, conversation_id: str, request: TurnRequest) -> Known:

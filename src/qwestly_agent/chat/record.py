@@ -23,7 +23,7 @@ from pydantic_ai.ui import NativeEvent
 from qwestly_agent.agents.calls import Call, Calls
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_counted, price_of
-from qwestly_agent.stores.conversations import Status, Step
+from qwestly_agent.stores.message import Status, Step
 from qwestly_agent.stores.tool_calls import ToolCallEntry
 from qwestly_agent.text.clean import masked, visible, well_formed
 

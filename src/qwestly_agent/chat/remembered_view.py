@@ -10,7 +10,7 @@ from qwestly_agent.agents.tools.memories import remembered_id
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.domain.memory import Memory, MemoryStatus
-from qwestly_agent.stores.conversations import Message
+from qwestly_agent.stores.message import Message
 
 
 class RememberedView(BaseModel):

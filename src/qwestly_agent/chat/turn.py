@@ -9,7 +9,8 @@ from qwestly_agent.chat.context import FirstTurnContext
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.window import window_start
 from qwestly_agent.domain.approval import Level
-from qwestly_agent.stores.conversations import ClaimedConversation, Message
+from qwestly_agent.stores.message import Message
+from qwestly_agent.stores.turns import ClaimedConversation
 from qwestly_agent.stores.usage import Load
 
 

@@ -18,8 +18,9 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Braked, ConversationBusy, DataGone, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.conversations import LEASE_SECONDS, ClaimedConversation, Conversations
+from qwestly_agent.stores.conversations import LEASE_SECONDS, Conversations
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.turns import ClaimedConversation
 
 POLL_SECONDS = 0.3
 RENEW_SECONDS = LEASE_SECONDS / 3

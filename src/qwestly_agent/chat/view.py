@@ -20,18 +20,11 @@ from qwestly_agent.chat.stream import SDK_VERSION
 from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.stores.conversations import (
-    Feedback,
-    Message,
-    Problem,
-    Status,
-    Step,
-    is_running,
-    unfinished_turns,
-    user_message,
-)
+from qwestly_agent.stores.conversations import is_running
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.message import Feedback, Message, Problem, Status, Step
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.turns import unfinished_turns, user_message
 from qwestly_agent.text.clean import well_formed
 
 T = TypeVar("T", Approval, Draft)

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, UserPromptPart
 
 from qwestly_agent.chat.record import spoken
-from qwestly_agent.stores.conversations import Message
+from qwestly_agent.stores.message import Message
 from qwestly_agent.text.clean import quoted
 
 SMALLEST = 15

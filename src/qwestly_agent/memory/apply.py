@@ -9,13 +9,13 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
-from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger
+from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger, HasMerges
 from qwestly_agent.stores.journal import Replacement, Run
-from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.merges import Merges
 from qwestly_agent.workflow_state import state
 
 
-class ApplyServices(DecideServices, HasAutonomy, HasJournal, HasLogger, Protocol): ...
+class ApplyServices(DecideServices, HasAutonomy, HasJournal, HasLogger, HasMerges, Protocol): ...
 
 
 @state(ConsolidationState)
@@ -23,20 +23,20 @@ async def apply(services: ApplyServices, given: ConsolidationState) -> Consolida
     run = await services.journal.get(given.user_id, given.run_id)
     if run.status == "planned":
         for each in run.replacements:
-            await _replace(services.memories, services.clock, run, each)
+            await _replace(services.merges, services.clock, run, each)
         await _ask_about_outdated(services, run)
-        await end(services.memories, services.journal, run)
+        await end(services.merges, services.journal, run)
     return given.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
 
 
-async def _replace(memories: Memories, clock: Clock, run: Run, each: Replacement) -> None:
-    await memories.replace(run.user_id, each.gone, each.by, each.status, run.run_id, clock())
+async def _replace(merges: Merges, clock: Clock, run: Run, each: Replacement) -> None:
+    await merges.replace(run.user_id, each.gone, each.by, each.status, run.run_id, clock())
     # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
-    await memories.take_in(run.user_id, each.by, each.gone)
+    await merges.take_in(run.user_id, each.by, each.gone)
     # Its user forgot or corrected it since it was planned: it does not stand for the other one any more. Looked at
     # last, so that whoever forgets it later finds what it took the place of.
-    if not await memories.holds(run.user_id, each.by, run.run_id):
-        await memories.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
+    if not await merges.holds(run.user_id, each.by, run.run_id):
+        await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
 
 
 async def _ask_about_outdated(services: ApplyServices, run: Run) -> None:
@@ -53,7 +53,7 @@ async def _ask_about_outdated(services: ApplyServices, run: Run) -> None:
     asker = Asker(user_id=run.user_id, run_id=run.run_id, level=level)
     approval_id = f"ap_{sha256_hex('outdated', run.user_id, run.run_id)[:32]}"
     await ask(services, approval_id, outdated_proposal(run.user_id, outdated), asker, "queue")
-    await services.memories.note_asked(run.user_id, run.outdated, services.clock())
+    await services.merges.note_asked(run.user_id, run.outdated, services.clock())
 
 
 def _is_outdated(memory: Memory, now: float) -> bool:

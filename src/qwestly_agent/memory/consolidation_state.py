@@ -9,7 +9,7 @@ where it ended.
 from pydantic import Field
 
 from qwestly_agent.stores.journal import Journal, Run
-from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.merges import Merges
 from qwestly_agent.workflow_state import UserState, WorkflowState
 
 YEAR = 365 * 86_400.0
@@ -47,7 +47,7 @@ class ConsolidationPage(WorkflowState):
     results: tuple[ConsolidationState, ...] = Field(default=(), exclude=True)
 
 
-async def end(memories: Memories, journal: Journal, run: Run) -> None:
+async def end(merges: Merges, journal: Journal, run: Run) -> None:
     """Nothing is left to be done of this run."""
-    await memories.compared(run.user_id, run.compared)
+    await merges.compared(run.user_id, run.compared)
     await journal.end(run.user_id, run.run_id, "applied")

@@ -14,7 +14,7 @@ from qwestly_agent.domain.memory import rank
 from qwestly_agent.memory.compare import Relation
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.stores.journal import Replacement
-from qwestly_agent.stores.memories import Held
+from qwestly_agent.stores.merges import Held
 
 MOST_NEW = 200
 """Maximum of new memories compared per run."""

@@ -24,12 +24,15 @@ from qwestly_agent.services import (
     HasExtractions,
     HasJudges,
     HasMemories,
+    HasMessages,
     HasModels,
     HasNewId,
     HasSignals,
+    HasUnchecked,
+    HasWatermarks,
 )
-from qwestly_agent.stores.conversations import Message
 from qwestly_agent.stores.extractions import Batch
+from qwestly_agent.stores.message import Message
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
 from qwestly_agent.workflow_state import state
@@ -39,7 +42,17 @@ class FindNotesServices(CallServices, HasModels, Protocol): ...
 
 
 class ExtractServices(
-    FindNotesServices, HasConversations, HasExtractions, HasJudges, HasMemories, HasNewId, HasSignals, Protocol
+    FindNotesServices,
+    HasConversations,
+    HasExtractions,
+    HasJudges,
+    HasMemories,
+    HasMessages,
+    HasNewId,
+    HasSignals,
+    HasUnchecked,
+    HasWatermarks,
+    Protocol,
 ): ...
 
 
@@ -102,8 +115,8 @@ async def extract(services: ExtractServices, given: ExtractionState) -> Extracti
     await services.conversations.recover_abandoned(
         given.user_id, given.conversation_id, services.new_id(), services.clock()
     )
-    reading = await services.conversations.reading(given.user_id, given.conversation_id)
-    waiting = await services.memories.unchecked(given.user_id, given.conversation_id)
+    reading = await services.watermarks.reading(given.user_id, given.conversation_id)
+    waiting = await services.unchecked.of_conversation(given.user_id, given.conversation_id)
     batch_id = batch_id_of(given, reading.read_to, waiting)
     batch = await services.extractions.find(given.user_id, batch_id)
     if batch is None:
@@ -120,9 +133,7 @@ async def _found(
 ) -> Batch | None:
     """Find what was said since, and the memories that wait unchecked; None where there is nothing."""
     # With the message before the first: a short answer is understood by what was asked.
-    messages = await services.conversations.since(
-        given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES
-    )
+    messages = await services.messages.since(given.user_id, given.conversation_id, max(0, read_from - 1), MOST_MESSAGES)
     said, characters = [], 0
     for each in said_in(messages, read_from):
         characters += sum(map(len, each.typed))
@@ -131,9 +142,7 @@ async def _found(
         said.append(each)
     read_to = _read_to(messages, {each.id for each in said}, read_from)
     if read_to == read_from and not waiting:
-        await services.conversations.move_watermark(
-            given.user_id, given.conversation_id, read_from, read_from, services.clock()
-        )
+        await services.watermarks.move(given.user_id, given.conversation_id, read_from, read_from, services.clock())
         return None
     notes, dropped = await find_notes(services, given.user_id, given.conversation_id, said)
     batch = Batch(
@@ -148,7 +157,7 @@ async def _found(
         created_at=services.clock(),
     )
     batch = await services.extractions.add(batch)
-    await must_be_there(services.conversations, services.memories, services.extractions, batch)
+    await must_be_there(services.conversations, services.memories, services.unchecked, services.extractions, batch)
     return batch
 
 
@@ -171,7 +180,7 @@ async def _judge(services: ExtractServices, given: ExtractionState, batch: Batch
     refused = [each.note.memory_id for each in read if isinstance(each, RefusedNote)]
     dropped = {**batch.dropped, **({Reason.NOT_MEANT.value: len(refused)} if refused else {})}
     # First what waited: once the batch is judged, nothing names it any more.
-    await services.memories.drop_unchecked(given.user_id, [each for each in refused if each])
+    await services.unchecked.drop(given.user_id, [each for each in refused if each])
     await services.extractions.judged(given.user_id, batch.id, [each.model_dump(mode="json") for each in kept], dropped)
 
 

@@ -15,6 +15,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.extractions import Batch, Extractions
 from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
 
 
@@ -50,14 +51,14 @@ def memory_id(batch: Batch, at: int) -> str:
 
 
 async def must_be_there(
-    conversations: Conversations, memories: Memories, extractions: Extractions, batch: Batch
+    conversations: Conversations, memories: Memories, unchecked: Unchecked, extractions: Extractions, batch: Batch
 ) -> None:
     """Keep nothing of a conversation that was deleted meanwhile, or whose user left: asked after writing, so that
     either we see that it is gone, or whoever deletes it sees what we wrote. Raises `NotFound`."""
     if not await conversations.exists(batch.user_id, batch.conversation_id):
         made = [memory_id(batch, at) for at in range(len(batch.found))]
-        waiting = await memories.unchecked(batch.user_id, batch.conversation_id)
+        waiting = await unchecked.of_conversation(batch.user_id, batch.conversation_id)
         await memories.discard(batch.user_id, made)
-        await memories.drop_unchecked(batch.user_id, [each.id for each in waiting])
+        await unchecked.drop(batch.user_id, [each.id for each in waiting])
         await extractions.drop(batch.user_id, batch.conversation_id)
         raise NotFound("There is no such conversation.")

@@ -35,7 +35,7 @@ async def keep_approved(services: KeepApprovedServices, given: ExtractionState) 
     approval = await execute(services, given.user_id, approval_id)
     if approval.status not in FINAL:
         raise Unavailable
-    await discard(services.memories, services.clock, approval)
+    await discard(services.memories, services.tombstones, services.clock, approval)
     await scrub(services.approvals, given.user_id, approval_id)
     return given.model_copy(update={"approval_id": approval_id, "end": _ENDS.get(approval.status, "expired")})
 

@@ -6,11 +6,11 @@ It comes last, so that whatever dies before it is read again.
 from typing import Protocol
 
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
-from qwestly_agent.services import HasClock, HasConversations, HasExtractions, HasLogger, HasSignals
+from qwestly_agent.services import HasClock, HasConversations, HasExtractions, HasLogger, HasSignals, HasWatermarks
 from qwestly_agent.workflow_state import state
 
 
-class WatermarkServices(HasClock, HasConversations, HasExtractions, HasLogger, HasSignals, Protocol): ...
+class WatermarkServices(HasClock, HasConversations, HasExtractions, HasLogger, HasSignals, HasWatermarks, Protocol): ...
 
 
 CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0
@@ -22,10 +22,8 @@ async def move_watermark(services: WatermarkServices, given: ExtractionState) ->
     """Under the brake as well: what was stored is read."""
     if batch := await batch_of(services.extractions, given):
         now = services.clock()
-        await services.conversations.move_watermark(
-            given.user_id, given.conversation_id, batch.read_from, batch.read_to, now
-        )
+        await services.watermarks.move(given.user_id, given.conversation_id, batch.read_from, batch.read_to, now)
         if batch.tries:
             wait = min(CHECK_AGAIN_SECONDS * 2 ** (batch.tries - 1), LONGEST_CHECK_SECONDS)
-            await services.conversations.due_later(given.user_id, given.conversation_id, now + wait)
+            await services.watermarks.due_later(given.user_id, given.conversation_id, now + wait)
     return given

@@ -9,13 +9,13 @@ from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compar
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
 from qwestly_agent.model_calls.structured import ContentRefused
-from qwestly_agent.services import HasJournal, HasMemories, HasSignals
+from qwestly_agent.services import HasJournal, HasMemories, HasMerges, HasSignals
 from qwestly_agent.stores.journal import Run, unfinished
-from qwestly_agent.stores.memories import Held, Memories
+from qwestly_agent.stores.merges import Held, Merges
 from qwestly_agent.workflow_state import state
 
 
-class PlanServices(CompareServices, HasJournal, HasMemories, HasSignals, Protocol): ...
+class PlanServices(CompareServices, HasJournal, HasMemories, HasMerges, HasSignals, Protocol): ...
 
 
 COMPARE_SECONDS = 45.0
@@ -40,14 +40,14 @@ async def plan(services: PlanServices, given: ConsolidationState) -> Consolidati
             run = await services.journal.get(given.user_id, given.run_id)
     begun, questions = len(run.replacements), int(bool(run.outdated))
     if run.status == "planned" and not begun and not questions:
-        await end(services.memories, services.journal, run)
+        await end(services.merges, services.journal, run)
     told = {"run_id": run.run_id, "planned": begun + run.left, "begun": begun, "questions": questions}
     return given.model_copy(update=told)
 
 
 async def _planned(services: PlanServices, given: ConsolidationState, runs: Sequence[Run]) -> Run:
     apart = frozenset[frozenset[str]]().union(*(run.apart for run in runs if run.status == "undone"))
-    held, floats = await _held(services.memories, given.user_id)
+    held, floats = await _held(services.merges, given.user_id)
     # In a thread: meanwhile the brake is looked at.
     found = await asyncio.to_thread(
         candidates_of, held, vectors_of(floats, len(held)), services.settings.memory_grey_from, apart
@@ -67,10 +67,10 @@ async def _planned(services: PlanServices, given: ConsolidationState, runs: Sequ
     )
 
 
-async def _held(memories: Memories, user_id: str) -> tuple[list[Held], bytearray]:
+async def _held(merges: Merges, user_id: str) -> tuple[list[Held], bytearray]:
     """All that is active, and its vectors one behind the other: zeros for what has none, or another model's."""
     held, floats = list[Held](), bytearray()
-    async for each, vector in memories.each_held(user_id):
+    async for each, vector in merges.each_held(user_id):
         held.append(each)
         floats += vector if len(vector) == VECTOR_BYTES else bytes(VECTOR_BYTES)
     return held, floats

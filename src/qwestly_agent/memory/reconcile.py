@@ -12,15 +12,25 @@ from qwestly_agent.domain.memory import Memory, rank
 from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
 from qwestly_agent.memory.notes import Note, NoteDecision, Reason
-from qwestly_agent.services import HasConversations, HasEmbeddings, HasExtractions, HasMemories, HasSignals
+from qwestly_agent.services import (
+    HasConversations,
+    HasEmbeddings,
+    HasExtractions,
+    HasMemories,
+    HasSignals,
+    HasTombstones,
+    HasWatermarks,
+)
 from qwestly_agent.stores.memories import Near
 from qwestly_agent.workflow_state import state
 
 
-class NoteDecisionServices(CompareServices, HasEmbeddings, HasMemories, Protocol): ...
+class NoteDecisionServices(CompareServices, HasEmbeddings, HasMemories, HasTombstones, Protocol): ...
 
 
-class ReconcileServices(NoteDecisionServices, HasConversations, HasExtractions, HasSignals, Protocol): ...
+class ReconcileServices(
+    NoteDecisionServices, HasConversations, HasExtractions, HasSignals, HasWatermarks, Protocol
+): ...
 
 
 COMPARE_SECONDS = 45.0
@@ -34,7 +44,7 @@ async def reconcile(services: ReconcileServices, given: ExtractionState) -> Extr
     if batch is None or batch.status != "judged":
         return given
     notes = [Note.model_validate(each) for each in batch.found]
-    may_ask_again = await services.conversations.may_ask_again(given.user_id, given.conversation_id, batch.id)
+    may_ask_again = await services.watermarks.may_ask_again(given.user_id, given.conversation_id, batch.id)
     decisions, vectors = await decide_on_notes(services, given.user_id, notes, may_ask_again=may_ask_again)
     dropped = dict(batch.dropped)
     for reason in (each.reason for each in decisions if each.reason):
@@ -58,7 +68,7 @@ async def decide_on_notes(
     first = {each.hash: at for at, each in reversed([*enumerate(notes)])}
     vectors = await services.embeddings.embed([each.content for each in notes])
     asked = [(each.content, vector) for each, vector in zip(notes, vectors, strict=True)]
-    tombstones = await services.memories.tombstones(user_id)
+    tombstones = await services.tombstones.all(user_id)
     equal = await services.memories.of_hashes(user_id, [each.hash for each in notes])
     near = await services.memories.near(user_id, asked, NEIGHBOURS)
     alike_from = services.settings.memory_forgotten_from

@@ -5,11 +5,11 @@ from typing import Protocol
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.base.observability import Event
 from qwestly_agent.memory.extraction_state import ExtractionState
-from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasSignals
+from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasSignals, HasWatermarks
 from qwestly_agent.workflow_state import state
 
 
-class RetryServices(HasClock, HasConversations, HasLogger, HasSignals, Protocol): ...
+class RetryServices(HasClock, HasConversations, HasLogger, HasSignals, HasWatermarks, Protocol): ...
 
 
 TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
@@ -24,11 +24,11 @@ async def retry_later(services: RetryServices, given: ExtractionState) -> Extrac
     """It fails alone. Under the brake as well."""
     cause, now = given.error.kind if given.error else "", services.clock()
     try:
-        reading = await services.conversations.reading(given.user_id, given.conversation_id)
+        reading = await services.watermarks.reading(given.user_id, given.conversation_id)
     except NotFound:  # its user deleted it
         return given.model_copy(update={"end": "gone"})
     if cause in _NOT_ITS_FAULT:
-        await services.conversations.retry_later(
+        await services.watermarks.retry_later(
             given.user_id, given.conversation_id, now + POSTPONED_SECONDS, reading.attempts
         )
         # Of what concerns everybody the execution tells by failing.
@@ -36,9 +36,9 @@ async def retry_later(services: RetryServices, given: ExtractionState) -> Extrac
     attempts = reading.attempts + 1
     if attempts <= len(TRY_AGAIN_SECONDS):
         due_at = now + TRY_AGAIN_SECONDS[attempts - 1]
-        await services.conversations.retry_later(given.user_id, given.conversation_id, due_at, attempts)
+        await services.watermarks.retry_later(given.user_id, given.conversation_id, due_at, attempts)
         return given.model_copy(update={"end": "later"})
     aside = {"cause": cause, "at": now, "attempts": attempts}
-    await services.conversations.retry_later(given.user_id, given.conversation_id, 0.0, attempts, aside)
+    await services.watermarks.retry_later(given.user_id, given.conversation_id, 0.0, attempts, aside)
     services.logger.error(Event.SET_ASIDE, extra={"code": cause})
     return given.model_copy(update={"end": "set_aside"})

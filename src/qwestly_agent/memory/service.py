@@ -30,14 +30,32 @@ from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.memory.user_messages import UserMessage, find_note
 from qwestly_agent.model_calls.structured import structured_output
-from qwestly_agent.services import HasConversations, HasJudges, HasNewId, HasSignals
+from qwestly_agent.services import (
+    HasConversations,
+    HasJudges,
+    HasNewId,
+    HasSignals,
+    HasTombstones,
+    HasUnchecked,
+    HasWatermarks,
+)
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
 
 
 class MemoryServices(
-    EndServices, CompareServices, FindServices, HasConversations, HasJudges, HasNewId, HasSignals, Protocol
+    EndServices,
+    CompareServices,
+    FindServices,
+    HasConversations,
+    HasJudges,
+    HasNewId,
+    HasSignals,
+    HasTombstones,
+    HasUnchecked,
+    HasWatermarks,
+    Protocol,
 ): ...
 
 
@@ -114,7 +132,7 @@ async def undo(services: MemoryServices, user_id: str, memory_id: str) -> list[M
     try:
         memory = await services.memories.get(user_id, memory_id)
     except NotFound:  # also when retrying an undo that did not finish
-        await services.memories.end_forgetting(user_id, [memory_id], services.clock())
+        await services.tombstones.end(user_id, [memory_id], services.clock())
         raise
     if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
         raise Invalid(_NO_UNDO)
@@ -122,8 +140,8 @@ async def undo(services: MemoryServices, user_id: str, memory_id: str) -> list[M
     replaced = await services.memories.replaced_by(user_id, [memory_id])
     # Restore first: if the process dies in between, both are active and the undo can be repeated.
     restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]
-    corrected = await services.memories.begin_forgetting(user_id, [memory_id], services.clock())
-    await services.memories.end_forgetting(user_id, [memory_id], services.clock())
+    corrected = await services.tombstones.begin(user_id, [memory_id], services.clock())
+    await services.tombstones.end(user_id, [memory_id], services.clock())
     if newer := corrected.get(memory_id):  # by its user, at the same moment
         for each in restored:
             await services.memories.supersede(user_id, each.id, newer, services.clock())
@@ -218,9 +236,9 @@ class MemoryService:
         if equal and equal.status == "active":
             return await self._reinforce(note, equal, known)
         [vector] = await services.embeddings.embed([note.content])
-        tombstones = await services.memories.tombstones(user_id)
+        tombstones = await services.tombstones.all(user_id)
         before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
-        if before and not await services.conversations.may_ask_again(user_id, self.conversation_id, self.message_id):
+        if before and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
         ask = ask or self.others_spoke or note.sensitive or before is not None or not is_about_it
         if ask and not note.is_checked:
@@ -229,12 +247,12 @@ class MemoryService:
         if not ask:
             return await self._checked_after_write(await _store(services, user_id, memory, vector, known))
         if before:
-            await services.conversations.note_asked_again(user_id, self.conversation_id, self.message_id)
+            await services.watermarks.note_asked_again(user_id, self.conversation_id, self.message_id)
         memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
         replaces = [known.id] if known else []
         if equal:  # it was unchecked, and is judged now
             memory = memory.model_copy(update={"id": equal.id})
-            await services.memories.settle(user_id, memory, note.hash, vector, replaces)
+            await services.unchecked.settle(user_id, memory, note.hash, vector, replaces)
         else:
             await services.memories.add(user_id, memory, note.hash, vector, services.clock(), replaces=replaces)
         return remember_proposal([memory], [memory.id], self.conversation_id)
@@ -244,11 +262,11 @@ class MemoryService:
         this memory."""
         services, user_id = self.services, self.user_id
         own = hashes_of(user_id, memory.content, memory.quote)
-        if any(own & each.hashes for each in await services.memories.tombstones(user_id)):
-            await services.memories.forget(user_id, [memory.id], services.clock())
+        if any(own & each.hashes for each in await services.tombstones.all(user_id)):
+            await services.tombstones.forget(user_id, [memory.id], services.clock())
             raise Invalid(_FORGOTTEN)
         if not await services.conversations.exists(user_id, self.conversation_id):
-            await services.memories.drop_unchecked(user_id, [memory.id])
+            await services.unchecked.drop(user_id, [memory.id])
         return memory
 
     async def _reinforce(self, note: Note, equal: Memory, known: Memory | None) -> Memory:
@@ -305,7 +323,7 @@ async def _store(
     equal = (await services.memories.of_hashes(user_id, [key])).get(key)
     if equal and equal.status == "unchecked" and memory.status == "active":
         memory = memory.model_copy(update={"id": equal.id})
-        await services.memories.settle(user_id, memory, key, vector, ())
+        await services.unchecked.settle(user_id, memory, key, vector, ())
     elif equal:
         await services.memories.keep_proposed(user_id, [equal.id], now)
         await services.memories.reinforce(user_id, equal.id, memory.source.message_ids or (services.new_id(),), now)

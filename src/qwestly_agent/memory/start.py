@@ -6,10 +6,10 @@ from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.memory.sweep import PICKED_SECONDS
-from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasSettings, HasWorkflows
+from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasWatermarks, HasWorkflows
 
 
-class ReadNowServices(HasClock, HasConversations, HasLogger, HasSettings, HasWorkflows, Protocol): ...
+class ReadNowServices(HasClock, HasLogger, HasSettings, HasWatermarks, HasWorkflows, Protocol): ...
 
 
 async def read_now(services: ReadNowServices, user_id: str, conversation_id: str) -> None:
@@ -18,16 +18,16 @@ async def read_now(services: ReadNowServices, user_id: str, conversation_id: str
     If it cannot be started, or a turn runs, a sweep does it later.
     """
     # Rounded, as it is compared with its stored value: the laptop's database keeps fifteen digits of a number.
-    now, conversations = round(services.clock(), 3), services.conversations
-    await conversations.due_now(user_id, conversation_id, now)
-    if not await conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS):
+    now, watermarks = round(services.clock(), 3), services.watermarks
+    await watermarks.due_now(user_id, conversation_id, now)
+    if not await watermarks.pick(user_id, conversation_id, now, now + PICKED_SECONDS):
         return
-    reading = await conversations.reading(user_id, conversation_id)
+    reading = await watermarks.reading(user_id, conversation_id)
     # Of the minute as well: one that waits for its next try since can be begun again.
     run_id = f"end-{sha256_hex(user_id, conversation_id, str(reading.last_seq), str(int(now // 60)))[:32]}"
     given = {"user_id": user_id, "conversation_id": conversation_id, "run_id": run_id}
     try:
         await services.workflows.start(services.settings.memory_machine_arn, run_id, given)
     except Unavailable as error:
-        await conversations.due_now(user_id, conversation_id, now)
+        await watermarks.due_now(user_id, conversation_id, now)
         services.logger.warning(Event.REQUEST_FAILED, extra={"run_id": run_id, **cause_of(error)})

@@ -5,9 +5,8 @@ from datetime import datetime
 from typing import Protocol
 
 from qwestly_agent.approvals.forget import retold
-from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.observability import measure_extraction
-from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
 from qwestly_agent.memory.notes import Note, NoteDecision
@@ -19,6 +18,9 @@ from qwestly_agent.services import (
     HasMemories,
     HasSettings,
     HasSignals,
+    HasTombstones,
+    HasUnchecked,
+    HasWatermarks,
 )
 from qwestly_agent.stores.extractions import Batch
 from qwestly_agent.stores.memories import Memories
@@ -26,7 +28,17 @@ from qwestly_agent.workflow_state import state
 
 
 class StoreServices(
-    HasClock, HasConversations, HasExtractions, HasLogger, HasMemories, HasSettings, HasSignals, Protocol
+    HasClock,
+    HasConversations,
+    HasExtractions,
+    HasLogger,
+    HasMemories,
+    HasSettings,
+    HasSignals,
+    HasTombstones,
+    HasUnchecked,
+    HasWatermarks,
+    Protocol,
 ): ...
 
 
@@ -40,21 +52,13 @@ async def store(services: StoreServices, given: ExtractionState) -> ExtractionSt
     if batch.status == "decided":
         decisions = [NoteDecision.model_validate(each) for each in batch.decisions]
         stored = [
-            await _apply(
-                services.memories,
-                services.settings,
-                services.clock,
-                batch,
-                at,
-                _resolved(batch, decisions, decision),
-                batch.vectors[at],
-            )
+            await _apply(services, batch, at, _resolved(batch, decisions, decision), batch.vectors[at])
             for at, decision in enumerate(decisions)
         ]
-        await must_be_there(services.conversations, services.memories, services.extractions, batch)
+        await must_be_there(services.conversations, services.memories, services.unchecked, services.extractions, batch)
         proposed = tuple(memory.id for memory in stored if memory and memory.status == "proposed")
         if any(each.retells for each in decisions):
-            await services.conversations.note_asked_again(given.user_id, given.conversation_id, batch.id)
+            await services.watermarks.note_asked_again(given.user_id, given.conversation_id, batch.id)
         verbs = [each.verb for each in decisions]
         tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
         await services.extractions.stored(given.user_id, batch.id, proposed, tries)
@@ -88,9 +92,7 @@ def _memory_of(batch: Batch, decisions: Sequence[NoteDecision], name: str) -> st
 
 
 async def _apply(
-    memories: Memories,
-    settings: Settings,
-    clock: Clock,
+    services: StoreServices,
     batch: Batch,
     at: int,
     decision: NoteDecision,
@@ -100,51 +102,47 @@ async def _apply(
     note, user_id = decision.note, batch.user_id
     match decision.verb:
         case "add":
-            return await _add(
-                memories, settings, clock, user_id, note.memory_id or memory_id(batch, at), decision, vector
-            )
+            return await _add(services, user_id, note.memory_id or memory_id(batch, at), decision, vector)
         case "wait" if note.memory_id:
-            await memories.note_try(user_id, note.memory_id, note.tries + 1)
+            await services.unchecked.note_try(user_id, note.memory_id, note.tries + 1)
         case "wait":
-            await _add(memories, settings, clock, user_id, memory_id(batch, at), decision, vector)
+            await _add(services, user_id, memory_id(batch, at), decision, vector)
         case "reinforce" if decision.target:
-            await _reinforce(memories, clock, user_id, decision.target, decision)
+            await _reinforce(services, user_id, decision.target, decision)
         case _:
             pass
     if note.memory_id and decision.verb != "wait":
-        await memories.drop_unchecked(user_id, [note.memory_id])
+        await services.unchecked.drop(user_id, [note.memory_id])
     return None
 
 
 async def _add(
-    memories: Memories,
-    settings: Settings,
-    clock: Clock,
+    services: StoreServices,
     user_id: str,
     new_id: str,
     decision: NoteDecision,
     vector: tuple[float, ...],
 ) -> Memory | None:
-    note, now = decision.note, clock()
+    note, now = decision.note, services.clock()
     memory = _memory(new_id, decision)
     replaces = decision.supersedes
     if note.memory_id:
-        added = await memories.settle(user_id, memory, note.hash, vector, replaces)
+        added = await services.unchecked.settle(user_id, memory, note.hash, vector, replaces)
     else:
-        added = await memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
-    if not added and not await _is_there(memories, user_id, memory):
+        added = await services.memories.add(user_id, memory, note.hash, vector, now, replaces=replaces)
+    if not added and not await _is_there(services.memories, user_id, memory):
         # Somebody else stored the same this very moment, or its user had it forgotten.
-        equal = (await memories.of_hashes(user_id, [note.hash])).get(note.hash)
+        equal = (await services.memories.of_hashes(user_id, [note.hash])).get(note.hash)
         if equal and memory.status != "unchecked":
-            await _reinforce(memories, clock, user_id, equal.id, decision)
+            await _reinforce(services, user_id, equal.id, decision)
         return None
-    if await _is_forgotten(memories, settings, user_id, note, vector, decision):
+    if await _is_forgotten(services, user_id, note, vector, decision):
         # Meanwhile: asked after writing, as above.
-        await memories.forget(user_id, [memory.id], now)
+        await services.tombstones.forget(user_id, [memory.id], now)
         return None
     if memory.status == "active":
         for replaced in replaces:
-            await memories.supersede(user_id, replaced, memory.id, now)
+            await services.memories.supersede(user_id, replaced, memory.id, now)
     return memory
 
 
@@ -167,20 +165,20 @@ async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
     return memory.status in {each.status for each in await memories.of_ids(user_id, [memory.id])}
 
 
-async def _reinforce(memories: Memories, clock: Clock, user_id: str, target: str, decision: NoteDecision) -> None:
+async def _reinforce(services: StoreServices, user_id: str, target: str, decision: NoteDecision) -> None:
     note = decision.note
-    await memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
+    await services.memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
     # What waits for a yes ends nothing before it.
-    holds = any(each.status == "active" for each in await memories.of_ids(user_id, [target]))
+    holds = any(each.status == "active" for each in await services.memories.of_ids(user_id, [target]))
     for replaced in decision.supersedes if holds and not decision.ask else ():
-        await memories.supersede(user_id, replaced, target, clock())
+        await services.memories.supersede(user_id, replaced, target, services.clock())
 
 
 async def _is_forgotten(
-    memories: Memories, settings: Settings, user_id: str, note: Note, vector: Sequence[float], decision: NoteDecision
+    services: StoreServices, user_id: str, note: Note, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
-    tombstones = await memories.tombstones(user_id)
-    before = retold(tombstones, note.content, note.quote, vector, settings.memory_forgotten_from)
+    tombstones = await services.tombstones.all(user_id)
+    before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
     # What waits for a judge is compared again, and of what it asks again its user decides.
     is_new = decision.verb == "add" and not decision.retells
     return before is not None and (before.is_exact or is_new)

@@ -3,11 +3,13 @@
 import asyncio
 from typing import Protocol
 
-from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasNewId, HasSignals, HasSweeps
+from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasNewId, HasSignals, HasSweeps, HasWatermarks
 from qwestly_agent.workflow_state import WorkflowState, state
 
 
-class SweepServices(HasClock, HasConversations, HasLogger, HasNewId, HasSignals, HasSweeps, Protocol): ...
+class SweepServices(
+    HasClock, HasConversations, HasLogger, HasNewId, HasSignals, HasSweeps, HasWatermarks, Protocol
+): ...
 
 
 MOST_AT_A_TIME = 40
@@ -28,7 +30,7 @@ async def sweep(services: SweepServices, _: Picked) -> Picked:
     due = await services.sweeps.silent_conversations(now, MOST_AT_A_TIME)
     picked = await asyncio.gather(
         *(
-            services.conversations.pick(user_id, conversation_id, now, now + PICKED_SECONDS)
+            services.watermarks.pick(user_id, conversation_id, now, now + PICKED_SECONDS)
             for user_id, conversation_id in due
         )
     )

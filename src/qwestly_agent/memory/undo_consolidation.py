@@ -3,7 +3,7 @@
 from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.stores.journal import Journal, Replacement, Run
-from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.merges import Merges
 
 
 class Undone(BaseModel):
@@ -14,19 +14,19 @@ class Undone(BaseModel):
     """The memories that hold again."""
 
 
-async def undo(memories: Memories, journal: Journal, user_id: str, run_id: str) -> Undone:
+async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str) -> Undone:
     """Make active again what the run replaced, except what was forgotten or is said by another one since, and what was
     merged into one that stopped being true. Counts stay. Its pairs are never joined again. Raises `NotFound`."""
     run = await journal.get(user_id, run_id)
     if run.status == "undone":
         return Undone(run_id=run_id)
     # The last one first: what was merged once it had superseded another is taken apart before it.
-    restored = [each.gone for each in reversed(run.replacements) if await _parted(memories, run, each)]
+    restored = [each.gone for each in reversed(run.replacements) if await _parted(merges, run, each)]
     await journal.end(user_id, run_id, "undone")
     return Undone(run_id=run_id, restored=tuple(restored))
 
 
-async def _parted(memories: Memories, run: Run, each: Replacement) -> bool:
-    if each.status == "merged" and not await memories.holds(run.user_id, each.by, run.run_id):
+async def _parted(merges: Merges, run: Run, each: Replacement) -> bool:
+    if each.status == "merged" and not await merges.holds(run.user_id, each.by, run.run_id):
         return False  # whatever says the same was forgotten with it, or stopped being true
-    return await memories.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
+    return await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)

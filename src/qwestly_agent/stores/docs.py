@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.stores.search import Document, Searchable, to_binary
+from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import Document, Searchable
 
 COLLECTION = "qwestly_docs"
 

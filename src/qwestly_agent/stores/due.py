@@ -7,7 +7,8 @@ from typing import Any
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.stores import approvals, drafts, memories
-from qwestly_agent.stores.conversations import CONVERSATIONS, MESSAGES
+from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
+from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
 
 

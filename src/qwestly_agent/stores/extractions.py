@@ -16,7 +16,8 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.stores.search import Document, to_binary, to_floats
+from qwestly_agent.stores.ranks import to_binary, to_floats
+from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_extractions"
 RETENTION = timedelta(days=30)

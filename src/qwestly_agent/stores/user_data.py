@@ -13,6 +13,7 @@ from qwestly_agent.stores import (
     extractions,
     journal,
     memories,
+    messages,
     signals,
     tool_calls,
     usage,
@@ -35,8 +36,8 @@ class Stays:
 
 
 COLLECTIONS: Mapping[str, Expires | Stays] = {
-    conversations.CONVERSATIONS: Expires(),
-    conversations.MESSAGES: Expires(),
+    conversations.COLLECTION: Expires(),
+    messages.COLLECTION: Expires(),
     tool_calls.COLLECTION: Expires(),
     memories.COLLECTION: Stays("A memory holds until its user forgets it; what was forgotten is not learnt again."),
     extractions.COLLECTION: Expires(),

@@ -12,7 +12,7 @@ from qwestly_agent.base.observability import make_logger
 from qwestly_agent.chat import turn_registry
 from qwestly_agent.chat.turn_registry import TurnRegistry
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.conversations import ClaimedConversation, NewTurn
+from qwestly_agent.stores.turns import ClaimedConversation, NewTurn
 from tests.servers import USER, FakeClock
 
 pytestmark = pytest.mark.anyio

@@ -75,7 +75,7 @@ async def read_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
 @router.post("/api/brake")
 async def pull_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
     """Stop everything of this user, and let nothing begin. Answers once nothing runs, or after 30 seconds."""
-    runs = RunsOf(user_id, services.conversations, services.drafts, services.approvals)
+    runs = RunsOf(user_id, services.conversations, services.messages, services.drafts, services.approvals)
     return await pause.engage(services.signals, user_id, runs, services.clock)
 
 

@@ -88,7 +88,7 @@ async def read_conversation(
     """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
     conversation = await services.conversations.get(user_id, conversation_id)
     said, approvals, drafts = await asyncio.gather(
-        services.conversations.recent(user_id, conversation_id, limit + 1, before),
+        services.messages.recent(user_id, conversation_id, limit + 1, before),
         services.approvals.of_conversation(user_id, conversation_id, MOST_MADE),
         services.drafts.of_conversation(user_id, conversation_id, MOST_MADE),
     )
@@ -125,7 +125,7 @@ async def end_conversation(conversation_id: str, services: TheServices, user_id:
 async def give_feedback(message_id: str, given: FeedbackBody, services: TheServices, user_id: TheUser) -> FeedbackGiven:
     """A thumb (`up`, `down`) and words on an answer; null takes it back. An answer's id is `msg_` and its run's id."""
     feedback = given.feedback(to_datetime(services.clock()))
-    await services.conversations.give_feedback(user_id, message_id, feedback)
+    await services.messages.give_feedback(user_id, message_id, feedback)
     return FeedbackGiven(id=message_id, feedback=feedback)
 
 

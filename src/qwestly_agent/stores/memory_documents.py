@@ -1,0 +1,40 @@
+"""A memory's document in `user_memories`: its statuses, and how it is read.
+
+Its `key` is unique per user: while it is active (or waits for approval or for the judge) the key is the hash of its
+content, so that nothing is remembered twice; afterwards the key is its id. A forgotten memory stays as a tombstone
+(`domain/tombstone.py`), without text.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+
+from pydantic import ValidationError
+
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "user_memories"
+ACTIVE, PROPOSED, UNCHECKED = "active", "proposed", "unchecked"
+SUPERSEDED, MERGED, FORGOTTEN = "superseded", "merged", "forgotten"
+UNIQUE_STATUSES = (ACTIVE, PROPOSED, UNCHECKED)
+"""Among memories of these statuses, no two have equal content."""
+READABLE = (*UNIQUE_STATUSES, SUPERSEDED, MERGED)
+MOST_SEEN = 200
+"""Message ids stored per memory, so that no message counts twice."""
+WITHOUT_VECTORS = {"content_embedding": 0}
+
+
+def created_of(document: Document) -> float:
+    if "created" in document:
+        return document["created"]
+    return document["created_at"].timestamp() if document.get("created_at") else 0.0
+
+
+def memories_of(documents: Iterable[Document]) -> list[Memory]:
+    """Parse the documents and skip invalid ones: one bad document must not fail every turn of its user."""
+    read = []
+    for document in documents:
+        fields = {name: value for name, value in document.items() if name in Memory.model_fields}
+        with suppress(ValidationError):
+            read.append(Memory.model_validate({**fields, "id": str(document["_id"])}))
+    return read

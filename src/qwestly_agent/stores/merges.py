@@ -1,0 +1,183 @@
+"""What consolidation reads and changes in `user_memories`: pairs are compared, merged, superseded, and taken apart."""
+
+from array import array
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from bson.binary import BinaryVectorDtype
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.domain.ranking import salience
+from qwestly_agent.stores.memory_documents import (
+    ACTIVE,
+    COLLECTION,
+    MERGED,
+    MOST_SEEN,
+    SUPERSEDED,
+    WITHOUT_VECTORS,
+    created_of,
+    memories_of,
+)
+from qwestly_agent.stores.search import Document
+
+MOST_TAKEN_IN = 200
+"""Ids of merged memories stored per memory, so that none counts twice."""
+HELD_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class Held:
+    """The fields of an active memory that consolidation compares. Times as numbers are seconds since the epoch."""
+
+    id: str
+    content: str
+    trust: str
+    count: int
+    created: float
+    said: float
+    """When it was last said."""
+    importance: float
+    valid_from: datetime | None
+    valid_until: datetime | None
+    new: bool
+    """Not yet compared with the others."""
+    sensitive: bool = False
+    asked: float | None = None
+    """When the user was last asked whether it is still true."""
+
+
+@dataclass(frozen=True)
+class Merges:
+    database: AsyncDatabase[Document]
+
+    async def each_held(self, user_id: str) -> AsyncIterator[tuple[Held, bytes]]:
+        """All active memories in one pass, each with its vector: float32 bytes, empty if it has none."""
+        query = {"user_id": user_id, "status": ACTIVE}
+        async for document in self.database[COLLECTION].find(query, _COMPARED).batch_size(HELD_AT_ONCE):
+            for memory in memories_of([document]):
+                created = created_of(document)
+                held = Held(
+                    id=memory.id,
+                    content=memory.content,
+                    trust=memory.trust,
+                    count=memory.count,
+                    created=created,
+                    said=memory.last_seen or created,
+                    importance=memory.importance,
+                    valid_from=memory.valid_from,
+                    valid_until=memory.valid_until,
+                    new=not document.get("consolidated", True),
+                    sensitive=memory.sensitive,
+                    asked=document.get("asked_at"),
+                )
+                yield held, _float32(document.get("content_embedding"))
+
+    async def holds(self, user_id: str, memory_id: str, run_id: str) -> bool:
+        """True if it is active or merged into an active one; what this run superseded still counts as active."""
+        passed = set[str]()
+        while memory_id not in passed:
+            passed.add(memory_id)
+            found = await self.database[COLLECTION].find_one(
+                {"_id": memory_id, "user_id": user_id}, {"status": 1, "superseded_by": 1, "replaced_in": 1}
+            )
+            status = found["status"] if found else None
+            if status == ACTIVE or (found and status == SUPERSEDED and found.get("replaced_in") == run_id):
+                return True
+            if not found or status != MERGED:
+                return False
+            memory_id = found["superseded_by"]
+        return False
+
+    async def replace(self, user_id: str, gone_id: str, by_id: str, status: str, run_id: str, now: float) -> None:
+        """Set an active memory to `status` (merged or superseded), replaced by `by_id`. It keeps its text."""
+        changes = {
+            "status": status,
+            "superseded_by": by_id,
+            "superseded_at": now,
+            "withdrawn_at": now,
+            "key": gone_id,
+            "replaced_in": run_id,
+        }
+        await self._set(user_id, {"_id": gone_id, "status": ACTIVE}, changes)
+
+    async def take_in(self, user_id: str, by_id: str, gone_id: str) -> None:
+        """Add the count of a merged memory to this one, once. Importance and the time last said become the greater of
+        the two."""
+        ids = {"$in": [by_id, gone_id]}
+        found = self.database[COLLECTION].find({"user_id": user_id, "_id": ids}, WITHOUT_VECTORS)
+        both = {document["_id"]: document async for document in found}
+        by, gone = both.get(by_id), both.get(gone_id)
+        if by is None or gone is None or (gone["status"], gone.get("superseded_by")) != (MERGED, by_id):
+            return
+        importance = gone.get("importance", 0.5)
+        await self.database[COLLECTION].update_one(
+            {"_id": by_id, "user_id": user_id, "status": ACTIVE, "took_in": {"$nin": [gone_id]}},
+            {
+                "$inc": {"count": gone.get("count", 1)},
+                # At the same age, the more important memory has the higher salience.
+                "$max": {
+                    "last_seen": gone.get("last_seen", 0.0),
+                    "importance": importance,
+                    "salience": salience(importance, created_of(by)),
+                },
+                "$push": {
+                    "took_in": {"$each": [gone_id], "$slice": -MOST_TAKEN_IN},
+                    # Before its own ids, so that those are cut last.
+                    "seen": {"$each": list(gone.get("seen", ())), "$position": 0, "$slice": -MOST_SEEN},
+                },
+            },
+        )
+
+    async def undo_replacement(self, user_id: str, gone_id: str, by_id: str, run_id: str) -> bool:
+        """Undo a replacement of this run. False if it is no longer replaced so; also False if an equal memory exists
+        since: then it is merged into that one."""
+        query = {"_id": gone_id, "user_id": user_id, "status": {"$in": [MERGED, SUPERSEDED]}}
+        query |= {"superseded_by": by_id, "replaced_in": run_id}
+        found = await self.database[COLLECTION].find_one(query, {"hash": 1})
+        if found is None:
+            return False
+        key = {"key": found["hash"]} if "hash" in found else {}
+        gone = ["superseded_by", "superseded_at", "withdrawn_at", "replaced_in", *({"key"} - key.keys())]
+        change = {"$set": {"status": ACTIVE, **key}, "$unset": dict.fromkeys(gone, "")}
+        try:
+            return (await self.database[COLLECTION].update_one(query, change)).matched_count == 1
+        except DuplicateKeyError:
+            same = await self.database[COLLECTION].find_one({"user_id": user_id, **key}, {"_id": 1})
+            if same:
+                await self._set(user_id, query, {"status": MERGED, "superseded_by": same["_id"]})
+            return False
+
+    async def compared(self, user_id: str, memory_ids: Sequence[str]) -> None:
+        """Mark these memories as compared."""
+        await self._set_each(user_id, memory_ids, {"consolidated": True})
+
+    async def note_asked(self, user_id: str, memory_ids: Sequence[str], now: float) -> None:
+        """Record that the user was asked whether these are still true."""
+        await self._set_each(user_id, memory_ids, {"asked_at": now})
+
+    async def _set(self, user_id: str, query: Document, changes: Document) -> int:
+        changed = await self.database[COLLECTION].update_one({**query, "user_id": user_id}, {"$set": changes})
+        return changed.matched_count
+
+    async def _set_each(self, user_id: str, memory_ids: Sequence[str], changes: Document) -> None:
+        for at in range(0, len(memory_ids), HELD_AT_ONCE):
+            query = {"user_id": user_id, "_id": {"$in": list(memory_ids[at : at + HELD_AT_ONCE])}}
+            await self.database[COLLECTION].update_many(query, {"$set": changes})
+
+
+_COMPARED = dict.fromkeys(
+    (
+        *("content", "type", "trust", "count", "status", "created", "created_at", "last_seen", "importance"),
+        *("valid_from", "valid_until", "sensitive", "consolidated", "asked_at", "content_embedding"),
+    ),
+    1,
+)
+
+
+def _float32(stored: Any) -> bytes:
+    if isinstance(stored, bytes):
+        return bytes(stored[2:]) if stored[:1] == BinaryVectorDtype.FLOAT32.value else b""
+    return array("f", stored or ()).tobytes()

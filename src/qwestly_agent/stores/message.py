@@ -1,0 +1,93 @@
+"""A message of a conversation, as it is stored and read."""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from qwestly_agent.stores.search import Document
+
+Status = Literal["complete", "stopped", "failed", "interrupted"]
+
+
+class Step(BaseModel):
+    """A tool call, as a person reads it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    name: str
+    label: str
+    effect: str | None = None
+    """read, draft, write, outward or destructive; None for a tool that does not exist."""
+    outside: bool = False
+    """True if others than the user may have written its result."""
+    users_own: bool = False
+    """True if its result is only what the user typed."""
+    arguments: str = "{}"
+    """The beginning of the arguments' JSON."""
+    ok: bool | None = None
+    """None while it runs, or if the turn ended before it did."""
+    problem: str | None = None
+    """Why it failed or was refused."""
+    ms: int | None = None
+
+
+class Problem(BaseModel):
+    """What went wrong, as the user was told."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    message: str
+
+
+class Feedback(BaseModel):
+    """What the user thought of an answer."""
+
+    model_config = ConfigDict(frozen=True)
+
+    thumb: Literal["up", "down"]
+    words: str | None = None
+    at: datetime
+
+
+class Message(BaseModel):
+    """A message of the user, or an answer of the agent."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    run_id: str
+    seq: int
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: datetime
+    status: Status = "complete"
+    error: Problem | None = None
+    steps: tuple[Step, ...] = ()
+    model_messages: str = "[]"
+    """An answer's requests and responses as the model saw them (pydantic-ai's JSON), without the user's message."""
+    receipt: dict[str, Any] = {}
+    """Tokens, cost, latency, model, design and prompt version of an answer."""
+    feedback: Feedback | None = None
+    note: str = ""
+    """Text put before the user's message in the prompt: outcomes of approvals."""
+    continues: str | None = None
+    """Id of the previous answer, if a client goes on building that one."""
+    saw: tuple[str, ...] = ()
+    """Ids of everything in an answer's prompts: the context's memories, tool results, and the `saw` of earlier answers
+    in the window."""
+    withheld: bool = False
+    """True if it contains something forgotten: it stays in the transcript, but enters no prompt."""
+
+
+def messages_of(documents: Iterable[Document]) -> list[Message]:
+    """Parse the documents and skip invalid ones: one bad document must not make the conversation unusable."""
+    read = []
+    for document in documents:
+        with suppress(ValidationError):
+            read.append(Message.model_validate(document))
+    return read

@@ -1,0 +1,147 @@
+"""`agent_messages`: one document per message; tool calls and results are part of the answer that made them."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import BulkWriteError, DuplicateKeyError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.stores.message import Feedback, Message, messages_of
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.turns import ClaimedConversation
+
+COLLECTION = "agent_messages"
+
+
+@dataclass(frozen=True)
+class Messages:
+    database: AsyncDatabase[Document]
+
+    async def recent(self, user_id: str, conversation_id: str, limit: int, before: int | None = None) -> list[Message]:
+        """The newest messages (with a `seq` below `before`), oldest first."""
+        query: Document = {"user_id": user_id, "conversation_id": conversation_id}
+        if before is not None:
+            query["seq"] = {"$lt": before}
+        found = await self.database[COLLECTION].find(query, {"_id": 0}).sort("seq", -1).limit(limit).to_list()
+        return messages_of(reversed(found))
+
+    async def exchange(self, user_id: str, conversation_id: str, message_id: str) -> list[Message]:
+        """The user's message with this id and its answer; empty if it was never posted."""
+        query = {"user_id": user_id, "conversation_id": conversation_id}
+        posted = (
+            self.database[COLLECTION].find({**query, "id": message_id, "role": "user"}, {"run_id": 1}).sort("seq", -1)
+        )
+        asked = await posted.limit(1).to_list()
+        if not asked:
+            return []
+        found = self.database[COLLECTION].find({**query, "run_id": asked[0]["run_id"]}, {"_id": 0}).sort("seq", 1)
+        return messages_of(await found.to_list())
+
+    async def since(self, user_id: str, conversation_id: str, seq: int, limit: int) -> list[Message]:
+        """The messages from `seq` on, oldest first."""
+        query = {"user_id": user_id, "conversation_id": conversation_id, "seq": {"$gte": seq}}
+        found = await self.database[COLLECTION].find(query, {"_id": 0}).sort("seq", 1).limit(limit).to_list()
+        return messages_of(found)
+
+    async def braked(self, user_id: str, run_ids: Collection[str]) -> set[str]:
+        """Those of these runs that the brake stopped."""
+        query = {"user_id": user_id, "run_id": {"$in": list(run_ids)}, "role": "assistant"}
+        found = self.database[COLLECTION].find(query, {"run_id": 1, "error": 1})
+        return {each["run_id"] async for each in found if (each.get("error") or {}).get("code") == "braked"}
+
+    async def give_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
+        """Set the feedback on an answer; None removes it. Raises `NotFound`."""
+        # An answer's id and its document's `_id` are both derived from the run's id.
+        answer = {"_id": f"{message_id.removeprefix('msg_')}:assistant", "user_id": user_id, "id": message_id}
+        change = {"$set": {"feedback": feedback.model_dump()}} if feedback else {"$unset": {"feedback": ""}}
+        if not (await self.database[COLLECTION].update_one(answer, change)).matched_count:
+            raise NotFound("There is no such answer.")
+
+    async def exclude_from_prompts(
+        self, user_id: str, message_ids: Collection[str], ids: Collection[str], tells: Callable[[str], bool]
+    ) -> None:
+        """Exclude from all later prompts: messages with these ids or with a text that `tells`, their answers, the
+        agent's later answers in the same conversations, and answers whose `saw` has one of `ids`. `tells` is called on
+        text and on JSON."""
+        said: dict[str, int] = {}
+        gone = set(ids)
+        runs, answers, notes = set[str](), list[Document](), list[str]()
+        found = self.database[COLLECTION].find({"user_id": user_id}, _TELLING)
+        async for each in found.sort([("conversation_id", 1), ("seq", 1)]):
+            conversation_id = each["conversation_id"]
+            if each["role"] == "user":
+                if tells(each.get("note", "")):
+                    notes.append(each["_id"])
+                if each["id"] in message_ids or tells(each["content"]):
+                    runs.add(each["run_id"])
+                    said.setdefault(conversation_id, each["seq"])
+            elif (
+                each["seq"] > said.get(conversation_id, each["seq"])
+                or each["run_id"] in runs
+                or gone.intersection(each.get("saw", ()))
+                or tells(each["content"])
+                or tells(each.get("model_messages", ""))
+            ):
+                answers.append(each)
+        mine: Document = {"user_id": user_id}
+        messages = self.database[COLLECTION]
+        await messages.update_many({**mine, "_id": {"$in": notes}}, {"$set": {"note": ""}})
+        asked = {**mine, "run_id": {"$in": list(runs)}, "role": "user"}
+        await messages.update_many(asked, {"$set": {"withheld": True, "note": ""}})
+        unseen = {"withheld": True, "model_messages": "[]"}
+        await messages.update_many({**mine, "_id": {"$in": [each["_id"] for each in answers]}}, {"$set": unseen})
+        for each in answers:
+            if steps := [{**step, "arguments": "{}", "problem": None} for step in each.get("steps", ())]:
+                await messages.update_one({**mine, "_id": each["_id"]}, {"$set": {"steps": steps}})
+
+    async def exclude_run_from_prompts(self, user_id: str, run_id: str) -> None:
+        query: Document = {"user_id": user_id, "run_id": run_id}
+        await self.database[COLLECTION].update_many(query, {"$set": {"withheld": True, "note": ""}})
+        answer = {**query, "role": "assistant"}
+        await self.database[COLLECTION].update_many(answer, {"$set": {"model_messages": "[]"}})
+
+    # --- for the turn that holds the conversation ---------------------------------------------------------------------
+
+    async def insert(self, claim: ClaimedConversation, messages: Sequence[Message]) -> bool:
+        """False if another turn has used these `seq`s."""
+        try:
+            await self.database[COLLECTION].insert_many([_document(claim, message) for message in messages])
+        except (BulkWriteError, DuplicateKeyError):
+            return False
+        return True
+
+    async def delete_run(self, claim: ClaimedConversation, run_id: str, **more: str) -> None:
+        await self.database[COLLECTION].delete_many(
+            {"user_id": claim.user_id, "conversation_id": claim.conversation_id, "run_id": run_id, **more}
+        )
+
+    async def postpone_expiry(self, claim: ClaimedConversation, until: float) -> None:
+        await self.database[COLLECTION].update_many(
+            {"user_id": claim.user_id, "conversation_id": claim.conversation_id},
+            {"$set": {"expires_at": to_datetime(until)}},
+        )
+
+    async def last_seq(self, user_id: str, conversation_id: str) -> int:
+        query = {"user_id": user_id, "conversation_id": conversation_id}
+        newest = await self.database[COLLECTION].find(query, {"seq": 1}).sort("seq", -1).limit(1).to_list()
+        return newest[0]["seq"] if newest else 0
+
+    async def delete_all(self, user_id: str, conversation_id: str) -> None:
+        await self.database[COLLECTION].delete_many({"user_id": user_id, "conversation_id": conversation_id})
+
+
+_TELLING = dict.fromkeys(
+    ("id", "run_id", "conversation_id", "seq", "role", "content", "note", "saw", "model_messages", "steps"), 1
+)
+
+
+def _document(claim: ClaimedConversation, message: Message) -> Document:
+    return {
+        **message.model_dump(),
+        "_id": f"{message.run_id}:{message.role}",
+        "user_id": claim.user_id,
+        "conversation_id": claim.conversation_id,
+        "expires_at": to_datetime(claim.messages_expire_at),
+    }

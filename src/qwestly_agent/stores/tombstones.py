@@ -1,0 +1,114 @@
+"""Tombstones of `user_memories`: what is being forgotten, and what was."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
+from qwestly_agent.stores.memory_documents import COLLECTION, FORGOTTEN, READABLE, WITHOUT_VECTORS
+from qwestly_agent.stores.ranks import to_floats
+from qwestly_agent.stores.search import Document
+
+_TOMBSTONE_FIELDS = (
+    *("user_id", "status", "key", "hashes", "signature", "dimensions", "seen"),
+    *("forgotten_at", "withdrawn_at"),
+)
+"""All fields of a tombstone."""
+
+
+@dataclass(frozen=True)
+class Gone:
+    """A memory that is being forgotten: its text is kept until it is removed everywhere else."""
+
+    id: str
+    content: str
+    quote: str
+    question: str
+    hash: str
+    message_ids: tuple[str, ...]
+    """Ids of all messages in which it was said."""
+
+
+@dataclass(frozen=True)
+class Tombstones:
+    database: AsyncDatabase[Document]
+
+    async def all(self, user_id: str) -> list[Tombstone]:
+        """Tombstones of everything that this user had forgotten."""
+        fields = {"hashes": 1, "signature": 1, "dimensions": 1, "seen": 1, "user_id": 1}
+        found = self.database[COLLECTION].find({"user_id": user_id, "status": FORGOTTEN}, fields)
+        return [_tombstone(document) async for document in found]
+
+    async def forgotten_since(self, user_id: str, moment: float) -> bool:
+        """True if anything was forgotten since `moment` (seconds since the epoch)."""
+        query = {"user_id": user_id, "withdrawn_at": {"$gte": moment}, "status": FORGOTTEN}
+        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
+
+    async def forget(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+        """Reduce memories that are used nowhere else to tombstones."""
+        await self.begin(user_id, memory_ids, now)
+        await self.end(user_id, memory_ids, now)
+
+    async def begin(self, user_id: str, memory_ids: Collection[str], now: float) -> dict[str, str]:
+        """Hide these memories; their text stays until it is removed elsewhere. Returns, by id, what each had been
+        replaced by."""
+        replaced: dict[str, str] = {}
+        for memory_id in memory_ids:
+            readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
+            found = await self.database[COLLECTION].find_one(readable)
+            if found is None:
+                continue
+            vector = to_floats(found["content_embedding"]) if found.get("content_embedding") else ()
+            tombstone = {
+                "hashes": sorted(hashes_of(user_id, found.get("content", ""), found.get("quote", ""))),
+                "signature": signature_of(vector).hex(),
+                "dimensions": len(vector),
+            }
+            changes = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now, **tombstone}
+            change = {"$set": changes, "$unset": {"content_embedding": ""}}
+            before = await self.database[COLLECTION].find_one_and_update(readable, change, {"superseded_by": 1})
+            if before and before.get("superseded_by"):
+                replaced[memory_id] = before["superseded_by"]
+        return replaced
+
+    async def begun(self, user_id: str) -> list[Gone]:
+        """Memories that are being forgotten, including those left by a process that died."""
+        query = {"user_id": user_id, "status": FORGOTTEN, "content": {"$exists": True}}
+        found = self.database[COLLECTION].find(query, WITHOUT_VECTORS)
+        return [_gone(document) async for document in found]
+
+    async def end(self, user_id: str, memory_ids: Collection[str], now: float) -> None:
+        """Reduce these memories to tombstones. `now` is recorded: prompts made until then may contain them."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": FORGOTTEN}
+        async for found in self.database[COLLECTION].find(query, dict.fromkeys(_TOMBSTONE_FIELDS, 1)):
+            left = {**found, "withdrawn_at": now}
+            await self.database[COLLECTION].replace_one({**query, "_id": found["_id"]}, left)
+
+    async def requote(self, user_id: str, memory_id: str, quote: str, question: str, context: str) -> None:
+        """Replace quote, question and context, from which forgotten parts were removed."""
+        query = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
+        changes = {"quote": quote, "question": question, "context": context}
+        await self.database[COLLECTION].update_one(query, {"$set": changes})
+
+    async def unforget(self, user_id: str, tombstone_ids: Collection[str]) -> None:
+        """Delete tombstones, as the user wants this remembered again."""
+        query = {"user_id": user_id, "_id": {"$in": list(tombstone_ids)}, "status": FORGOTTEN}
+        await self.database[COLLECTION].delete_many(query)
+
+
+def _tombstone(document: Document) -> Tombstone:
+    return Tombstone(
+        id=document["_id"],
+        user_id=document["user_id"],
+        hashes=frozenset(document.get("hashes", ())),
+        signature=bytes.fromhex(document.get("signature", "")),
+        dimensions=document.get("dimensions", 0),
+        message_ids=frozenset(document.get("seen", ())),
+    )
+
+
+def _gone(document: Document) -> Gone:
+    said = (*document.get("source", {}).get("message_ids", ()), *document.get("seen", ()))
+    texts = {name: document.get(name, "") for name in ("content", "quote", "question", "hash")}
+    return Gone(id=document["_id"], message_ids=tuple(dict.fromkeys(said)), **texts)

@@ -1,0 +1,62 @@
+"""Memories of `user_memories` that wait for the judge."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.stores.memory_documents import COLLECTION, UNCHECKED, WITHOUT_VECTORS, memories_of
+from qwestly_agent.stores.ranks import to_binary
+from qwestly_agent.stores.search import Document
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    database: AsyncDatabase[Document]
+
+    async def settle(
+        self, user_id: str, memory: Memory, hash: str, vector: Sequence[float], replaces: Sequence[str]
+    ) -> bool:
+        """Replace an unchecked memory by its judged version. False if it is no longer unchecked, or an equal one
+        exists."""
+        fields = memory.model_dump(
+            include={
+                *("status", "content", "quote", "question", "trust"),
+                *("sensitive", "retells", "valid_from"),
+                *({"undo_until"} if memory.undo_until else ()),
+            }
+        )
+        changes = {
+            **fields,
+            "hash": hash,
+            "key": hash,
+            "content_embedding": to_binary(vector),
+            "consolidated": False,
+            **({"replaces": list(replaces)} if replaces else {}),
+        }
+        gone = {"context": "", "tries": ""}
+        query = {"_id": memory.id, "user_id": user_id, "status": UNCHECKED}
+        try:
+            changed = await self.database[COLLECTION].update_one(query, {"$set": changes, "$unset": gone})
+        except DuplicateKeyError:
+            return False
+        return changed.matched_count == 1
+
+    async def of_conversation(self, user_id: str, conversation_id: str) -> list[Memory]:
+        """Unchecked memories of a conversation, oldest first."""
+        query = {"user_id": user_id, "status": UNCHECKED, "source.conversation_id": conversation_id}
+        found = self.database[COLLECTION].find(query, WITHOUT_VECTORS).sort([("created", 1), ("_id", 1)])
+        return memories_of(await found.to_list())
+
+    async def drop(self, user_id: str, memory_ids: Collection[str]) -> None:
+        """Delete those of these memories that are still unchecked: rejected by the judge, or of a deleted
+        conversation."""
+        query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": UNCHECKED}
+        await self.database[COLLECTION].delete_many(query)
+
+    async def note_try(self, user_id: str, memory_id: str, tries: int) -> None:
+        """Record the number of failed attempts to have it judged."""
+        query = {"_id": memory_id, "user_id": user_id, "status": UNCHECKED}
+        await self.database[COLLECTION].update_one(query, {"$set": {"tries": tries}})
