@@ -31,7 +31,6 @@ from qwestly_agent.approvals.actions import (
     UPDATE_PREFERENCE,
     UPDATE_PROFILE_FIELD,
     Action,
-    in_words,
 )
 from qwestly_agent.approvals.decide import Asker, Decision, Proposal, ask, id_of_call
 from qwestly_agent.approvals.due import LEFT_TO_EXECUTION_SECONDS, handle_due
@@ -46,6 +45,7 @@ from qwestly_agent.approvals.execute import (
     execute,
 )
 from qwestly_agent.approvals.mail import mail_if_due
+from qwestly_agent.approvals.previews import in_words
 from qwestly_agent.approvals.propose import MOST_WAITING, Proposer
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.clock import to_datetime

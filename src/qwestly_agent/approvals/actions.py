@@ -6,37 +6,38 @@ A tool that writes only proposes an action; `approvals.execute` alone calls `per
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    TypeAdapter,
-    ValidationInfo,
-    field_validator,
+from pydantic import BaseModel
+
+from qwestly_agent.approvals.arguments import (
+    CardName,
+    CardPublication,
+    Forgetting,
+    Ingestion,
+    Keeping,
+    LinkedInAbout,
+    PreferenceChange,
+    ProfileChange,
+    plain,
 )
-
 from qwestly_agent.approvals.end import still_proposed, still_there
 from qwestly_agent.approvals.forget import ForgetServices, forget_exactly
-from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_app import CardText, Changed, Done, Outcome, Preference, ProfileField, Refused
-from qwestly_agent.domain.approval import (
-    KEEPS_MEMORIES,
-    Change,
-    Effect,
-    Kind,
-    Preview,
-    ShownClaim,
-    ShownSection,
-    canonical_json,
-    sha256_hex,
+from qwestly_agent.approvals.previews import (
+    LINKEDIN_ABOUT,
+    LINKEDIN_PROFILE,
+    PREFERENCE,
+    PROFILE_FIELD,
+    activation_preview,
+    card_shown,
+    deletion_preview,
+    publication_preview,
 )
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_app import Changed, Done, Outcome, Refused
+from qwestly_agent.domain.approval import KEEPS_MEMORIES, Effect, Kind, Preview, canonical_json, sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import HasCandidateApp, HasMemories, HasProfiles
-from qwestly_agent.text.clean import visible
 
 
 class PerformServices(ForgetServices, HasCandidateApp, Protocol): ...
@@ -46,114 +47,6 @@ class ShownServices(HasMemories, HasProfiles, Protocol): ...
 
 
 HOUR, DAY = 3600.0, 86_400.0
-LINKEDIN_ABOUT = "LinkedIn About"
-MOST_FORGOTTEN = 200
-"""Maximum number of memories in one approval, with their lineage."""
-
-
-def _clean(text: str) -> str:
-    return visible(text).strip()
-
-
-def _in_one_line(text: str) -> str:
-    return " ".join(visible(text).split())
-
-
-Line: TypeAlias = Annotated[str, AfterValidator(_in_one_line), StringConstraints(min_length=1, max_length=300)]
-Text: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=5000)]
-AboutText: TypeAlias = Annotated[str, AfterValidator(_clean), StringConstraints(min_length=1, max_length=2600)]
-Lines: TypeAlias = Annotated[list[Line], Field(max_length=100)]
-CardId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
-DraftId: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]{1,128}$")]
-MemoryIds: TypeAlias = Annotated[
-    list[Annotated[str, StringConstraints(min_length=1, max_length=128)]], Field(min_length=1, max_length=100)
-]
-LinkedInUrl: TypeAlias = Annotated[
-    str,
-    StringConstraints(max_length=300, pattern=r"^https://([a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}/?$"),
-]
-
-
-class _Arguments(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Education(_Arguments):
-    school: Line
-    degree: Line | None = None
-    year: Annotated[int, Field(ge=1900, le=2100)] | None = None
-
-
-Value: TypeAlias = str | float | list[str] | list[Education]
-
-_FIELDS: Mapping[str, TypeAdapter[Any]] = {
-    "headline": TypeAdapter(Line),
-    "location": TypeAdapter(Line),
-    "summary": TypeAdapter(Text),
-    "skills": TypeAdapter(Lines),
-    "languages": TypeAdapter(Lines),
-    "years_of_experience": TypeAdapter(Annotated[float, Field(ge=0, le=80)]),
-    "education": TypeAdapter(Annotated[list[Education], Field(max_length=30)]),
-    "work_mode": TypeAdapter(Line),
-    "availability": TypeAdapter(Line),
-    **{name: TypeAdapter(Lines) for name in ("roles", "locations", "industries", "company_sizes")},
-}
-
-
-def _coerced(name: str | None, value: Value) -> Value:
-    """Convert the value to its field's type and remove invisible characters, so that what is done is what is shown."""
-    return _FIELDS[name].validate_python(_plain(value)) if name else value
-
-
-class ProfileChange(_Arguments):
-    field: ProfileField
-    value: Value
-
-    @field_validator("value")
-    @classmethod
-    def _fits(cls, value: Value, info: ValidationInfo) -> Value:
-        return _coerced(info.data.get("field"), value)
-
-
-class PreferenceChange(_Arguments):
-    name: Preference
-    value: str | list[str]
-
-    @field_validator("value")
-    @classmethod
-    def _fits(cls, value: Value, info: ValidationInfo) -> Value:
-        return _coerced(info.data.get("name"), value)
-
-
-class CardPublication(_Arguments):
-    card_id: CardId
-    draft_id: DraftId
-    content: CardText
-
-
-class CardName(_Arguments):
-    card_id: CardId
-
-
-class Ingestion(_Arguments):
-    url: LinkedInUrl
-    refresh: bool = False
-
-
-class LinkedInAbout(_Arguments):
-    draft_id: DraftId
-    text: AboutText
-
-
-class Keeping(_Arguments):
-    memory_ids: MemoryIds
-    conversation_id: str
-
-
-class Forgetting(_Arguments):
-    memories: Annotated[dict[str, str], Field(min_length=1, max_length=MOST_FORGOTTEN)]
-    """`as_shown` of each memory by id, with the whole lineage of each."""
-
 
 A = TypeVar("A", bound=BaseModel)
 
@@ -192,126 +85,6 @@ class Action(Generic[A]):
         return self.effect != "destructive" and not self.signed_in_only
 
 
-# --- profile and preferences ------------------------------------------------------------------------------------------
-
-
-def _plain(value: Any) -> Any:
-    return TypeAdapter(Any).dump_python(value, mode="json", exclude_none=True)
-
-
-def in_words(value: Any) -> str:
-    match value:
-        case None:
-            return ""
-        case list():
-            return "; ".join(_item(in_words(item), ";") for item in value)
-        case dict():
-            return ", ".join(_item(in_words(item), ",") for item in value.values() if item is not None)
-        case float() if value.is_integer():
-            return str(int(value))
-        case _:
-            return visible(str(value))
-
-
-def _item(item: str, mark: str) -> str:
-    """Quote an item that contains the separator, so that it reads as one item."""
-    return f"“{item}”" if mark in item else item
-
-
-def _named(name: str) -> str:
-    return name.replace("_", " ")
-
-
-async def _field_shown(services: ShownServices, user_id: str, args: ProfileChange) -> dict[str, str]:
-    return _shown(args.field, (await services.profiles.summary(user_id)).get(args.field))
-
-
-async def _preference_shown(services: ShownServices, user_id: str, args: PreferenceChange) -> dict[str, str]:
-    return _shown(args.name, (await services.profiles.preferences(user_id)).get(args.name))
-
-
-def _shown(name: str, value: Any) -> dict[str, str]:
-    return {_named(name).capitalize(): in_words(value)} if value is not None else {}
-
-
-def _set_preview(what: str, name: str, value: Any, shown: Mapping[str, str]) -> Preview:
-    named = _named(name).capitalize()
-    change = Change(name=named, before=shown.get(named), after=in_words(_plain(value)))
-    return Preview(title=f"Change {what} {_named(name)}", changes=(change,))
-
-
-# --- cards ------------------------------------------------------------------------------------------------------------
-
-
-async def _card_shown(services: ShownServices, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
-    card = await services.profiles.card(user_id, args.card_id)
-    if not card:
-        return {}
-    shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
-    for section in card.get("sections", []):
-        heading = section["heading"]
-        while heading in shown:  # keep sections of the same name apart, and apart from the headline
-            heading += " (more)"
-        shown[heading] = " · ".join(section["claims"])
-    return shown
-
-
-def _publication_preview(args: CardPublication, shown: Mapping[str, str]) -> Preview:
-    content = args.content
-    headline = Change(name="Headline", before=shown.get("Headline"), after=content.headline)
-    return Preview(
-        title="Publish your new version of this card" if shown else "Publish this card",
-        changes=(headline,) if content.headline else (),
-        sections=tuple(
-            ShownSection(heading=section.heading, claims=tuple(ShownClaim(text=text) for text in section.claims))
-            for section in content.sections
-        ),
-    )
-
-
-def _card_preview(title: str) -> Callable[[CardName, Mapping[str, str]], Preview]:
-    def preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
-        return Preview(
-            title=title,
-            changes=tuple(Change(name=name, before=text, after=None) for name, text in shown.items() if text),
-        )
-
-    return preview
-
-
-def _activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
-    first = next((text for name, text in shown.items() if name not in ("Headline", "Shown first")), "")
-    name = " · ".join(filter(None, (shown.get("Headline"), first[:120]))) or "This card"
-    return Preview(
-        title="Show this card first", changes=(Change(name=name, before="Not shown first", after="Shown first"),)
-    )
-
-
-# --- LinkedIn ---------------------------------------------------------------------------------------------------------
-
-
-async def _linkedin_shown(services: ShownServices, user_id: str, args: Ingestion) -> dict[str, str]:  # noqa: ARG001
-    return {"LinkedIn profile": url} if (url := (await services.profiles.linkedin(user_id)).get("url")) else {}
-
-
-def _ingestion_preview(args: Ingestion, shown: Mapping[str, str]) -> Preview:
-    change = Change(name="LinkedIn profile", before=shown.get("LinkedIn profile"), after=args.url)
-    return Preview(title="Read your LinkedIn profile and keep it", changes=(change,))
-
-
-async def _suggestion_shown(services: ShownServices, user_id: str, args: LinkedInAbout) -> dict[str, str]:
-    suggestion = await services.profiles.linkedin_suggestion(user_id, args.draft_id)
-    return {LINKEDIN_ABOUT: text} if (text := suggestion.get("text")) else {}
-
-
-def _suggestion_preview(args: LinkedInAbout, shown: Mapping[str, str]) -> Preview:
-    change = Change(name=LINKEDIN_ABOUT, before=shown.get(LINKEDIN_ABOUT), after=args.text)
-    return Preview(title="Keep this suggestion for your LinkedIn profile", changes=(change,))
-
-
-# --- memories ---------------------------------------------------------------------------------------------------------
-
-
 async def _memories_shown(services: ShownServices, user_id: str, args: Keeping) -> dict[str, str]:
     return {each.id: each.content for each in await still_proposed(services.memories, user_id, args.memory_ids)}
 
@@ -348,10 +121,10 @@ UPDATE_PROFILE_FIELD = Action(
     arguments=ProfileChange,
     seconds_to_decide=48 * HOUR,
     subject=lambda _: candidate_app.PROFILE,
-    shown=_field_shown,
-    preview=lambda args, shown: _set_preview("your", args.field, args.value, shown),
+    shown=PROFILE_FIELD.shown,
+    preview=PROFILE_FIELD.preview,
     perform=lambda services, effect, args: services.candidate_app.set_profile_field(
-        effect, args.field, _plain(args.value)
+        effect, args.field, plain(args.value)
     ),
     done="Your profile is changed.",
     editable=("value",),
@@ -363,8 +136,8 @@ UPDATE_PREFERENCE = Action(
     arguments=PreferenceChange,
     seconds_to_decide=48 * HOUR,
     subject=lambda _: candidate_app.PREFERENCES,
-    shown=_preference_shown,
-    preview=lambda args, shown: _set_preview("your preference for", args.name, args.value, shown),
+    shown=PREFERENCE.shown,
+    preview=PREFERENCE.preview,
     perform=lambda services, effect, args: services.candidate_app.set_preference(effect, args.name, args.value),
     done="Your preferences are changed.",
     editable=("value",),
@@ -376,8 +149,8 @@ PUBLISH_CARD = Action(
     arguments=CardPublication,
     seconds_to_decide=7 * DAY,
     subject=lambda args: candidate_app.card(args.card_id),
-    shown=_card_shown,
-    preview=_publication_preview,
+    shown=card_shown,
+    preview=publication_preview,
     perform=lambda services, effect, args: services.candidate_app.publish_card(effect, args.card_id, args.content),
     done="Your card is published.",
 )
@@ -388,8 +161,8 @@ SAVE_CARD_AS_ACTIVE = Action(
     arguments=CardName,
     seconds_to_decide=7 * DAY,
     subject=lambda args: candidate_app.card(args.card_id),
-    shown=_card_shown,
-    preview=_activation_preview,
+    shown=card_shown,
+    preview=activation_preview,
     perform=lambda services, effect, args: services.candidate_app.activate_card(effect, args.card_id),
     done="This card is shown first now.",
     must_exist=True,
@@ -401,8 +174,8 @@ DELETE_CARD = Action(
     arguments=CardName,
     seconds_to_decide=48 * HOUR,
     subject=lambda args: candidate_app.card(args.card_id),
-    shown=_card_shown,
-    preview=_card_preview("Delete this card for good"),
+    shown=card_shown,
+    preview=deletion_preview,
     perform=lambda services, effect, args: services.candidate_app.delete_card(effect, args.card_id),
     done="The card is deleted.",
     must_exist=True,
@@ -414,8 +187,8 @@ INGEST_LINKEDIN_PROFILE = Action(
     arguments=Ingestion,
     seconds_to_decide=48 * HOUR,
     subject=lambda _: candidate_app.LINKEDIN_PROFILE,
-    shown=_linkedin_shown,
-    preview=_ingestion_preview,
+    shown=LINKEDIN_PROFILE.shown,
+    preview=LINKEDIN_PROFILE.preview,
     perform=lambda services, effect, args: services.candidate_app.ingest_linkedin(
         effect, args.url, refresh=args.refresh
     ),
@@ -428,8 +201,8 @@ SUGGEST_LINKEDIN_ABOUT = Action(
     arguments=LinkedInAbout,
     seconds_to_decide=7 * DAY,
     subject=lambda args: candidate_app.linkedin_suggestion(args.draft_id),
-    shown=_suggestion_shown,
-    preview=_suggestion_preview,
+    shown=LINKEDIN_ABOUT.shown,
+    preview=LINKEDIN_ABOUT.preview,
     perform=lambda services, effect, args: services.candidate_app.suggest_linkedin(effect, args.draft_id, args.text),
     done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
     editable=("text",),

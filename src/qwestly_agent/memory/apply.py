@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from qwestly_agent.approvals.actions import MOST_FORGOTTEN
+from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
 from qwestly_agent.approvals.decide import Asker, DecideServices, ask
 from qwestly_agent.approvals.memory_approval import outdated_proposal
 from qwestly_agent.base.clock import Clock

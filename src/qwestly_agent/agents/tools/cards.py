@@ -9,7 +9,7 @@ from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
-from qwestly_agent.approvals.actions import DraftId
+from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.cards.start import ProfileText
 from qwestly_agent.cards.text import headlines_of, text_of, text_of_draft
 from qwestly_agent.domain.card import Style

@@ -13,11 +13,10 @@ from qwestly_agent.approvals.actions import (
     INGEST_LINKEDIN_PROFILE,
     UPDATE_PREFERENCE,
     UPDATE_PROFILE_FIELD,
-    Preference,
-    ProfileField,
-    Value,
 )
+from qwestly_agent.approvals.arguments import Value
 from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.clients.candidate_app import Preference, ProfileField
 from qwestly_agent.text.clean import is_pasted
 
 Why = Annotated[str, Field(max_length=500)]

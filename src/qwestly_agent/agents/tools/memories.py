@@ -14,7 +14,8 @@ from pydantic_ai.messages import CustomEvent
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import Query, by_words_alone, listed, proposes, tool, vector_of
-from qwestly_agent.approvals.actions import FORGET_MEMORIES, MOST_FORGOTTEN
+from qwestly_agent.approvals.actions import FORGET_MEMORIES
+from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
 from qwestly_agent.approvals.decide import Proposal
 from qwestly_agent.approvals.memory_approval import forget_proposal
 from qwestly_agent.base.clock import to_datetime

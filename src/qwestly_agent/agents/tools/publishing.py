@@ -14,9 +14,8 @@ from qwestly_agent.approvals.actions import (
     SAVE_CARD_AS_ACTIVE,
     SUGGEST_LINKEDIN_ABOUT,
     UPDATE_PROFILE_FIELD,
-    CardId,
-    DraftId,
 )
+from qwestly_agent.approvals.arguments import CardId, DraftId
 from qwestly_agent.approvals.decide import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.draft_parts import evidence_of

@@ -1,0 +1,155 @@
+"""Read the values that an action would change, and preview the change for the user."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from qwestly_agent.approvals.arguments import (
+    CardName,
+    CardPublication,
+    Ingestion,
+    LinkedInAbout,
+    PreferenceChange,
+    ProfileChange,
+    plain,
+)
+from qwestly_agent.domain.approval import Change, Preview, ShownClaim, ShownSection
+from qwestly_agent.services import HasProfiles
+from qwestly_agent.text.clean import visible
+
+A = TypeVar("A")
+
+
+@dataclass(frozen=True)
+class Replacement(Generic[A]):
+    """One value that an action replaces by another, in words."""
+
+    title: Callable[[A], str]
+    name: Callable[[A], str]
+    current: Callable[[HasProfiles, str, A], Awaitable[str | None]]
+    new: Callable[[A], str]
+
+    async def shown(self, services: HasProfiles, user_id: str, args: A) -> dict[str, str]:
+        current = await self.current(services, user_id, args)
+        return {} if current is None else {self.name(args): current}
+
+    def preview(self, args: A, shown: Mapping[str, str]) -> Preview:
+        name = self.name(args)
+        change = Change(name=name, before=shown.get(name), after=self.new(args))
+        return Preview(title=self.title(args), changes=(change,))
+
+
+def in_words(value: Any) -> str:
+    match value:
+        case None:
+            return ""
+        case list():
+            return "; ".join(_item(in_words(item), ";") for item in value)
+        case dict():
+            return ", ".join(_item(in_words(item), ",") for item in value.values() if item is not None)
+        case float() if value.is_integer():
+            return str(int(value))
+        case _:
+            return visible(str(value))
+
+
+def _item(item: str, mark: str) -> str:
+    """Quote an item that contains the separator, so that it reads as one item."""
+    return f"“{item}”" if mark in item else item
+
+
+def _named(name: str) -> str:
+    return name.replace("_", " ")
+
+
+# --- one value --------------------------------------------------------------------------------------------------------
+
+
+async def _field(services: HasProfiles, user_id: str, args: ProfileChange) -> str | None:
+    return _value((await services.profiles.summary(user_id)).get(args.field))
+
+
+async def _preference(services: HasProfiles, user_id: str, args: PreferenceChange) -> str | None:
+    return _value((await services.profiles.preferences(user_id)).get(args.name))
+
+
+def _value(value: Any) -> str | None:
+    return None if value is None else in_words(value)
+
+
+async def _linkedin_url(services: HasProfiles, user_id: str, _: Ingestion) -> str | None:
+    return (await services.profiles.linkedin(user_id)).get("url") or None
+
+
+async def _linkedin_about(services: HasProfiles, user_id: str, args: LinkedInAbout) -> str | None:
+    return (await services.profiles.linkedin_suggestion(user_id, args.draft_id)).get("text") or None
+
+
+PROFILE_FIELD = Replacement[ProfileChange](
+    title=lambda args: f"Change your {_named(args.field)}",
+    name=lambda args: _named(args.field).capitalize(),
+    current=_field,
+    new=lambda args: in_words(plain(args.value)),
+)
+PREFERENCE = Replacement[PreferenceChange](
+    title=lambda args: f"Change your preference for {_named(args.name)}",
+    name=lambda args: _named(args.name).capitalize(),
+    current=_preference,
+    new=lambda args: in_words(plain(args.value)),
+)
+LINKEDIN_PROFILE = Replacement[Ingestion](
+    title=lambda _: "Read your LinkedIn profile and keep it",
+    name=lambda _: "LinkedIn profile",
+    current=_linkedin_url,
+    new=lambda args: args.url,
+)
+LINKEDIN_ABOUT = Replacement[LinkedInAbout](
+    title=lambda _: "Keep this suggestion for your LinkedIn profile",
+    name=lambda _: "LinkedIn About",
+    current=_linkedin_about,
+    new=lambda args: args.text,
+)
+
+
+# --- cards ------------------------------------------------------------------------------------------------------------
+
+
+async def card_shown(services: HasProfiles, user_id: str, args: CardPublication | CardName) -> dict[str, str]:
+    card = await services.profiles.card(user_id, args.card_id)
+    if not card:
+        return {}
+    shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
+    for section in card.get("sections", []):
+        heading = section["heading"]
+        while heading in shown:  # keep sections of the same name apart, and apart from the headline
+            heading += " (more)"
+        shown[heading] = " · ".join(section["claims"])
+    return shown
+
+
+def publication_preview(args: CardPublication, shown: Mapping[str, str]) -> Preview:
+    content = args.content
+    headline = Change(name="Headline", before=shown.get("Headline"), after=content.headline)
+    return Preview(
+        title="Publish your new version of this card" if shown else "Publish this card",
+        changes=(headline,) if content.headline else (),
+        sections=tuple(
+            ShownSection(heading=section.heading, claims=tuple(ShownClaim(text=text) for text in section.claims))
+            for section in content.sections
+        ),
+    )
+
+
+def deletion_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
+    return Preview(
+        title="Delete this card for good",
+        changes=tuple(Change(name=name, before=text, after=None) for name, text in shown.items() if text),
+    )
+
+
+def activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
+    first = next((text for name, text in shown.items() if name not in ("Headline", "Shown first")), "")
+    name = " · ".join(filter(None, (shown.get("Headline"), first[:120]))) or "This card"
+    return Preview(
+        title="Show this card first", changes=(Change(name=name, before="Not shown first", after="Shown first"),)
+    )
