@@ -4,7 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from qwestly_agent.grounding.units import DECADES, MONTHS_BY_NAME, QUARTERS, key
+from qwestly_agent.grounding.figure_words import DECADES, MONTHS_BY_NAME, QUARTERS
+from qwestly_agent.grounding.units import key
 
 
 @dataclass(frozen=True)

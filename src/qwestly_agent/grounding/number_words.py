@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from text_to_num import alpha2digit, text2num
 
-from qwestly_agent.grounding.units import ADJECTIVES, COMPOUNDS, FRACTIONS, NUMBER_LANGUAGES, SPELLINGS
+from qwestly_agent.grounding.figure_words import ADJECTIVES, COMPOUNDS, FRACTIONS, NUMBER_LANGUAGES, SPELLINGS
 
 WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
 UNREAD = re.compile(rf"(?<!\w)(?:{FRACTIONS}|{COMPOUNDS})(?!\w)", re.IGNORECASE)

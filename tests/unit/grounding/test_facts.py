@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from infra.local.environment import SafeLoader
 from qwestly_agent.grounding.facts import Facts, check_facts
+from qwestly_agent.grounding.figure_words import MONTHS_BY_NAME
 from qwestly_agent.grounding.figures import figures
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.grounding.units import MONTHS_BY_NAME, UNITS
+from qwestly_agent.grounding.units import UNITS
 
 TODAY = date(2026, 11, 22)
 CLAIMS = sorted((Path(__file__).parents[3] / "evals" / "claims").glob("*.yaml"))

@@ -1,0 +1,77 @@
+"""Compares figures: equal, equal when rounded, of one dimension."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from itertools import permutations
+
+from qwestly_agent.grounding.dates import Day
+from qwestly_agent.grounding.model import Figure
+from qwestly_agent.grounding.units import PERCENT, POUNDS, TIMES
+
+MOST_FIGURES = 12
+"""Of all quotes, for arithmetic: every pair of them is tried."""
+SLIPS = frozenset(map(Fraction, (10, 100, 1000)))
+"""Times so much is what a slipped zero makes of a number: no step of arithmetic, and for the judge."""
+
+
+def is_same(figure: Figure, known: Figure) -> bool:
+    if figure.days:
+        days = known.days or ((Day(known.year),) if known.year else ())
+        return any(told.says(day) for told in days for day in figure.days)
+    bare = known.rate is None and known.unit is None and figure.unit  # "90 kilos a week, now 27"
+    if figure.rate and figure.rate != known.rate and not bare:
+        return False
+    if figure.unit is None and dimension_of(known) == PERCENT:
+        return False
+    if figure.unit is None or (figure.unit.dimension == TIMES and known.unit is None):
+        years = {day.year for day in known.days}
+        return meet(figure, figure.values, known.values) or (figure.year is not None and figure.year in years)
+    if known.unit is None:
+        return figure.unit in known.beside and meet(figure, figure.values, known.values)
+    dimensions = {known.unit.dimension, figure.unit.dimension}
+    if POUNDS in dimensions and dimensions <= {POUNDS, "GBP", "mass"}:
+        return meet(figure, figure.values, known.values)
+    return len(dimensions) == 1 and meet(figure, figure.amounts, known.amounts)
+
+
+def meet(figure: Figure, mine: Iterable[Fraction], theirs: Iterable[Fraction]) -> bool:
+    """Tell whether two of them are equal, within the figure's leeway."""
+    if not figure.leeway:
+        return not frozenset(mine).isdisjoint(theirs)
+    return any(abs(one - other) <= figure.leeway * abs(other) for one in mine for other in theirs)
+
+
+def is_rounded(figure: Figure, exact: Fraction) -> bool:
+    """Tell whether the figure is that number, rounded to as many places as it gives."""
+    return any(
+        abs(value - exact) <= max(Fraction(1, 2 if value.denominator == 1 else 20), figure.leeway * exact)
+        for value in figure.values
+    )
+
+
+def pairs(known: Sequence[Figure]) -> Iterator[tuple[Figure, Figure, Fraction, Fraction]]:
+    """Two figures of one dimension, with their amounts; one without a unit is counted in that of the other."""
+    for one, other in permutations(known, 2):
+        unit = one.unit or other.unit
+        dimensions = {dimension_of(one), dimension_of(other)}
+        # "From 38 % to 31", and no count beside a percentage.
+        shares = PERCENT not in dimensions or max((*one.values, *other.values), default=0) <= 100
+        alike = len(dimensions) == 1 or ("" in dimensions and shares)
+        if alike and one.year is None and other.year is None:
+            factor = unit.factor if unit else Fraction(1)
+            for a in one.amounts if one.unit else {value * factor for value in one.values}:
+                for b in other.amounts if other.unit else {value * factor for value in other.values}:
+                    yield one, other, a, b
+
+
+def days_in(figure: Figure) -> Sequence[Day]:
+    return figure.days or ((Day(figure.year),) if figure.year else ())
+
+
+def dimension_of(figure: Figure) -> str:
+    return figure.unit.dimension if figure.unit else ""
+
+
+def has_words(words: str, text: str) -> bool:
+    return bool(re.search(rf"(?<!\w)(?:{words})(?!\w)", text, re.IGNORECASE))

@@ -1,0 +1,163 @@
+"""Reads figures written in digits: numbers, times of day, telephone numbers, dates, each with the unit beside it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from qwestly_agent.grounding.dates import days_of
+from qwestly_agent.grounding.figure_words import PARTS
+from qwestly_agent.grounding.model import Figure
+from qwestly_agent.grounding.units import CURRENCIES_BEFORE, ONLY_IN, SCALES, UNITS, Unit, key
+
+MOST_DIGITS = 30
+"""Of a number: longer ones are not read."""
+
+PHONE = re.compile(r"(?<![\w.,])(?<!\d\s)(?:\+\d|\(?0\d)[\d\s()/.-]{5,}\d(?!\w)")
+CLOCK = re.compile(
+    r"(?<![\w.,:])(?P<hours>\d{1,2})"
+    r"(?:(?:\s?h\s?|:|\.(?=\d\d\s?(?:uhr|h)(?!\w)))(?P<minutes>[0-5]\d)(?![\w:])|(?=\s?uhr(?!\w)))",
+    re.IGNORECASE,
+)
+HOUR = re.compile(
+    r"(?<![\w.,:])(?P<hours>0?[1-9]|1[0-2])(?:[:.](?P<minutes>[0-5]\d))?\s?(?P<half>[ap])\.?m(?:\.|\b)", re.IGNORECASE
+)
+PART = re.compile(
+    rf"(?<!\w)(?:an?|one|une?|un[oa]|uma?|ein\w{{0,2}}|een)\s(?P<part>{'|'.join(PARTS)})"
+    r"(?=(?:\s(?:of\s|de\s|d['’]|di\s|van\s)?(?:(?:an?|une?|uma?|een)\s)?|)(?P<unit>[^\W\d_]+))",
+    re.IGNORECASE,
+)
+_BEFORE = "|".join(sorted(map(re.escape, CURRENCIES_BEFORE), key=len, reverse=True))
+_SCALE = "|".join(sorted((*map(re.escape, SCALES), "billions?", "b", "m"), key=len, reverse=True))
+SCALE_BEHIND = re.compile(rf"\s(?:an?\s|of an?\s)?(?:{_SCALE})(?!\w)", re.IGNORECASE)
+NUMBER = re.compile(
+    rf"""(?ix)
+    (?:(?<!\w)(?P<before>{_BEFORE})\s?)?
+    (?<![\d.,])(?<!\d['’\u00a0\u202f]) (?P<number>
+        \d{{1,3}}(?:[.,'’\ \u00a0\u202f\u2009]\d{{3}}(?!\d))+(?:[.,]\d+)?
+      | \d+(?:[.,]\d+)*
+    )
+    (?:\s?(?P<fraction>[½¼¾⅓⅔⅛]))?
+    (?: [\ \u00a0\u202f-]?(?P<scale>{_SCALE})(?!\w)
+      | (?P<ordinal>st|nd|rd|th|er|ère|ème|e|º|ª|o|a|s|s?te[nrs]?)(?!\w) )?
+    (?:\.?-?(?P<glued>(?!{_SCALE})[^\W\d_]+))?
+    | (?<!\w)(?P<alone>[½¼¾⅓⅔⅛])
+    """
+)
+_FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅛": "1/8"}
+
+
+def date_of(match: re.Match[str], _: str) -> Figure | None:
+    days = tuple(days_of(match))
+    return Figure(match.start(), match.end(), match[0], days=days) if days else None
+
+
+def phone_of(match: re.Match[str], _: str) -> Figure:
+    digits = re.sub(r"\D", "", match[0])
+    if len(digits) > MOST_DIGITS:
+        return Figure(*match.span(), match[0], unread=True)
+    return Figure(*match.span(), match[0], frozenset({Fraction(digits)}))
+
+
+def clock_of(match: re.Match[str], _: str) -> Figure:
+    minutes = int(match["hours"]) * 60 + int(match["minutes"] or 0)
+    return Figure(match.start(), match.end(), match[0], frozenset({Fraction(minutes, 60)}), UNITS["h"])
+
+
+def hour_of(match: re.Match[str], _: str) -> Figure:
+    """ "6 pm", counted from midnight, as "18:00" is."""
+    hours = int(match["hours"]) % 12 + (12 if key(match["half"]) == "p" else 0)
+    return Figure(*match.span(), match[0], frozenset({hours + Fraction(int(match["minutes"] or 0), 60)}), UNITS["h"])
+
+
+def part_of(match: re.Match[str], _: str) -> Figure | None:
+    """ "A tenth of a second"."""
+    unit = UNITS.get(key(match["unit"]))
+    text = match.string[match.start() : match.end("unit")]
+    value = Fraction(1, PARTS[key(match["part"])])
+    return Figure(match.start(), match.end("unit"), text, frozenset({value}), unit) if unit else None
+
+
+def number_of(match: re.Match[str], language: str) -> Figure | None:
+    if match["alone"]:
+        values = {Fraction(_FRACTIONS[match["alone"]])}
+        return _with_unit(match, language, match.start("alone"), match.end(), values, None)
+    before, scale, start = match["before"], match["scale"], match.start("number")
+    if scale == "m" and not before:  # metres
+        scale = None
+    end = match.end("scale") if scale else match.end("ordinal") if match["ordinal"] else match.end("number")
+    if len(match["number"]) > MOST_DIGITS:
+        return Figure(start, end, match.string[start:end], unread=True)
+    values = set(_values(match["number"]))
+    if match["fraction"]:
+        end = max(end, match.end("fraction"))
+        values = {value + Fraction(_FRACTIONS[match["fraction"]]) for value in values}
+    factor = _factor(scale, bool(before), language) if scale else 1
+    if scale and factor is None and key(scale) not in UNITS:
+        return Figure(start, end, match.string[start:end], unread=True)
+    glued = match["glued"]
+    if not before and glued and key(glued) not in UNITS and match.start("glued") == match.end("number"):
+        return None  # part of a name: "3D", "5S"
+    unit = Unit(CURRENCIES_BEFORE[key(before)]) if before else None
+    figure = _with_unit(match, language, start, end, {value * (factor or 1) for value in values}, unit, match.start())
+    return replace(figure, scale=factor or 1)
+
+
+def _with_unit(
+    match: re.Match[str],
+    language: str,
+    start: int,
+    end: int,
+    values: set[Fraction],
+    unit: Unit | None,
+    shown: int | None = None,
+) -> Figure:
+    behind, unit_end = (None, end) if unit else unit_behind(match.string, end, language)
+    return Figure(
+        start, end, match.string[start if shown is None else shown : unit_end], frozenset(values), unit or behind
+    )
+
+
+def _factor(scale: str, is_money: bool, language: str) -> int | None:
+    """None where the letter or word may mean something else."""
+    if scale == "M" or (scale == "m" and is_money):
+        return 1_000_000
+    word = key(scale)
+    if word in ("billion", "billions", "b"):
+        return 10**9 if language == "en" or (is_money and word == "b") else None
+    if word in ("mil", "mille") and language not in ("es", "pt", "it", "fr", ""):
+        return None
+    return SCALES.get(word)
+
+
+def _values(digits: str) -> Iterator[Fraction]:
+    """The values that the digits may have: "1.200" is 1200 here and 1.2 there, "1,200.50" is one thing only."""
+    plain = re.sub(r"['’ \u00a0\u202f\u2009]", "", digits)
+    signs = re.findall(r"[.,]", plain)
+    whole = re.sub(r"[.,]", "", plain)
+    if not signs:
+        yield Fraction(whole)
+        return
+    last, groups = signs[-1], re.split(r"[.,]", plain)
+    grouped = all(len(group) == 3 for group in groups[1:]) and 0 < len(groups[0]) <= 3 and groups[0] != "0"
+    if len(set(signs)) == 1 and grouped:
+        yield Fraction(whole)
+    if len(signs) == 1 or (len(set(signs)) == 2 and signs.count(last) == 1):
+        yield Fraction(f"{plain.rpartition(last)[0].replace(',', '').replace('.', '')}.{groups[-1]}")
+    elif not grouped:  # a version, an address: the same digits, or not the same
+        yield Fraction(int(whole), 10**9 + len(signs))
+
+
+_UNIT = re.compile(
+    r"(?:[ \u00a0\u202f\u2009-]{0,2}|\s\(|\s(?:de|d['’]|di)\s?)(?P<unit>"
+    + "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
+    + r")(?!['’]?[^\W\d_])",
+    re.IGNORECASE,
+)
+
+
+def unit_behind(text: str, end: int, language: str) -> tuple[Unit | None, int]:
+    match = _UNIT.match(text, end)
+    if match and language not in ONLY_IN.get(key(match["unit"]), language).split(" "):
+        match = None
+    return (UNITS[key(match["unit"])], match.end()) if match else (None, end)

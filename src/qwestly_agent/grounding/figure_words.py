@@ -1,0 +1,248 @@
+"""The closed tables of words in and beside figures: months, fractions, and what makes a figure vague, a fall or a rate.
+
+In the languages of `units`.
+"""
+
+from collections.abc import Mapping
+
+from qwestly_agent.grounding.units import UNITS, Unit, spellings
+
+_MONTHS_BY_LANGUAGE = (
+    "january february march april may june july august september october november december",
+    "jan feb mar apr may jun jul aug sep oct nov dec",
+    "januar februar märz april mai juni juli august september oktober november dezember",
+    "jän feb mär apr mai jun jul aug sept okt nov dez",
+    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+    "janv févr mars avr mai juin juil août sept oct nov déc",
+    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    "ene feb mar abr may jun jul ago set oct nov dic",
+    "enero febrero marzo abril mayo junio julio agosto setiembre octubre noviembre diciembre",
+    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
+    "jan fev mar abr mai jun jul ago set out nov dez",
+    "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
+    "gen feb mar apr mag giu lug ago set ott nov dic",
+    "januari februari maart april mei juni juli augustus september oktober november december",
+)
+MONTHS_BY_NAME: Mapping[str, int] = {
+    spelt: number
+    for names in _MONTHS_BY_LANGUAGE
+    for number, name in enumerate(names.split(), 1)
+    for spelt in spellings(name)
+}
+
+SPELLINGS: Mapping[str, Mapping[str, str]] = {
+    "de": {"fuenf": "fünf", "zwoelf": "zwölf"},
+    "es": {
+        "dieciseis": "dieciséis", "veintidos": "veintidós", "veintitres": "veintitrés", "veintiseis": "veintiséis",
+        "veintiún": "veintiuno",
+    },
+    "pt": {"tres": "três"},
+}  # fmt: skip
+"""Of number words, as people type them too."""
+
+NUMBER_LANGUAGES = frozenset({"en", "de", "fr", "es", "pt", "it", "nl"})
+"""Those of which `text2num` reads the number words that we ask it for."""
+
+FRACTIONS = (
+    r"half|halves|quarters?|thirds?|(?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)ths|halbe?[nrsm]?"
+    r"|viertel|drittel|(?:fünf|sechs|sieb|ach|neun|zehn|zwanzigs|hunderts|tausends)tel|demi\w?|quart|tiers|medi[oa]"
+    r"|cuartos?|tercios?"
+    r"|mei[oa]|terços?|mezz[oa]|terzi"
+)
+"""Words that make a figure with the number or unit beside them, which is never read in part."""
+COMPOUNDS = (
+    r"(?:an?|one)[\s-](?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)th|(?:a|one|by\s+a)[\s-]third|third\s+of"
+    r"|(?:une?|deux|trois|quatre)\s(?:cinqu|six|sept|huit|neuv|dix|vingt|cent|mill)ièmes?"
+    r"|(?:un|dos|tres|cuatro|uma?|dois|três|quatro|due|tre|quattro)\s(?:quint|sext|séptim|sétim|octav|oitav|noven"
+    r"|non|d[éeè]cim)[oi]s?"
+    r"|(?:terc(?:er|eir)|cuart|quart|quint|sext|d[ée]cim|cent[ée]sim|mil[ée]sim)a\s+parte"
+    r"|(?:d[ée]cim|cent[ée]sim|mil[ée]sim)[oa]s?\s+de"
+    r"|\w*(?:einhalb|anderthalb)\w*|anderhalve?|dozens?|dutzend\w*"
+    r"|(?:dou|di|hui|quin|ving|tren|quaran|cinquan|soixan|cen)[tz]?aines?|milliers?"
+    r"|(?:do|de|quin|veint|treint)c?enas?|centenar\w*|millar\w*"
+    r"|dúzias?|(?:de|quin|vint)z?enas?|lustros?|centenas?|milhares|dozzin[ae]|centinai[oa]|migliai[oa]|dozijn\w*"
+)
+"""Figures in one word that nobody reads."""
+MULTIPLES = (
+    r"twice|doubl\w+|tripl\w+|quadrupl\w+|halv\w+|(?:ver)?(?:doppel|dreifach|vierfach|halbier)\w*|triple\w*|dobl\w+"
+    r"|dobr\w+"
+    r"|raddopp\w+|verdubbel\w*|hälfte|moitié|mitad|metade|metà|helft"
+)
+"""Words that may say what a percentage or a factor says."""
+
+DECADES: Mapping[str, int] = {
+    "sixties": 60, "seventies": 70, "eighties": 80, "nineties": 90,
+    "sechziger": 60, "siebziger": 70, "achtziger": 80, "neunziger": 90,
+    "soixante": 60, "soixante-dix": 70, "quatre-vingt": 80, "quatre-vingts": 80, "quatre-vingt-dix": 90,
+    "sesenta": 60, "setenta": 70, "ochenta": 80, "noventa": 90, "sessenta": 60, "oitenta": 80,
+    "sessanta": 60, "settanta": 70, "ottanta": 80, "novanta": 90, "zestig": 60, "zeventig": 70, "tachtig": 80,
+    "negentig": 90,
+}  # fmt: skip
+
+QUARTERS: Mapping[str, int] = {
+    **dict.fromkeys(
+        (
+            "1st",
+            "first",
+            "1.",
+            "erste",
+            "ersten",
+            "erstes",
+            "1er",
+            "premier",
+            "primer",
+            "primeiro",
+            "primo",
+            "1º",
+            "1.º",
+            "eerste",
+        ),
+        1,
+    ),
+    **dict.fromkeys(
+        (
+            "2nd",
+            "second",
+            "2.",
+            "zweite",
+            "zweiten",
+            "zweites",
+            "2e",
+            "deuxième",
+            "second",
+            "segundo",
+            "secondo",
+            "2º",
+            "2.º",
+            "tweede",
+        ),
+        2,
+    ),
+    **dict.fromkeys(
+        (
+            "3rd",
+            "third",
+            "3.",
+            "dritte",
+            "dritten",
+            "drittes",
+            "3e",
+            "troisième",
+            "tercer",
+            "terceiro",
+            "terzo",
+            "3º",
+            "3.º",
+            "derde",
+        ),
+        3,
+    ),
+    **dict.fromkeys(
+        (
+            "4th",
+            "fourth",
+            "4.",
+            "vierte",
+            "vierten",
+            "viertes",
+            "4e",
+            "quatrième",
+            "cuarto",
+            "quarto",
+            "4º",
+            "4.º",
+            "vierde",
+        ),
+        4,
+    ),
+}
+"""Before the word for three months of a year."""
+
+PARTS: Mapping[str, int] = {
+    **dict.fromkeys(("tenth", "zehntel", "dixième", "décimo", "décima", "decimo", "tiende"), 10),
+    **dict.fromkeys(("hundredth", "hundertstel", "centième", "centésimo", "centésima", "centesimo", "honderdste"), 100),
+    **dict.fromkeys(
+        ("thousandth", "tausendstel", "millième", "milésimo", "milésima", "millesimo", "duizendste"), 1_000
+    ),
+}
+"""Of one unit: "a tenth of a second"."""
+
+ABOUT = (
+    r"about|around|nearly|almost|roughly|approximately|approx\.?|some|over|above|under|below|(?:more|less|fewer) than"
+    r"|close to|just|at least|up to|ca\.?|circa|~|≈|>|<|rund|etwa|ungefähr|fast|knapp|gut|gute[nr]?|über|unter|nahezu"
+    r"|beinahe"
+    r"|mehr als|weniger als|mindestens|bis zu|gegen|environ|près (?:de|d['’])|presque|quasi(?:ment)?"
+    r"|(?:plus|moins) (?:de|d['’])|à peu près|quelque|autour de|jusqu['’]à|au moins|unos|unas|casi|cerca de"
+    r"|alrededor de|(?:más|mas|menos|mais) del?|mais d[oae]s?|menos d[oa]s?|aproximadamente|al menos|hasta|uns|umas"
+    r"|quase|perto de|à volta de"
+    r"|pelo menos|até|oltre|(?:più|meno) di|almeno|fino a|ongeveer|bijna|ruim|(?:meer|minder) dan|zowat"
+    r"|mitte|anfang|ende|mid|early|late|début|fin|mediados de|principios de|finales de"
+)
+"""Words before a figure that say it is not exact."""
+ABOUT_BEHIND = r"\+|\s(?:or so|or more|plus|odd|environ|à peu près|ou plus|o más|ou mais|aproximadamente|circa|o più)"
+
+FALLING = (
+    r"f[ae]ll\w*|cut\w*|reduc\w+|réduc\w+|dropp?\w*|lower\w*|declin\w+|decreas\w+|shr[aiu]nk\w*|sav(?:ed|ing)\w*"
+    r"|trimm\w+"
+    r"|down|less|fewer|senk\w*|gesenkt|sank|sinkt|gesunken|fiel\w*|gefallen|reduzier\w+|verringer\w+|verkürz\w+|weniger"
+    r"|rückgang|kürz\w+|niedriger|spar\w+|gespart|baiss\w+|diminu\w+|dimin\w+|rédui\w+|recul\w+|chut\w+|moins"
+    r"|baj\w+|reduj\w+|reduz\w+|disminuy\w+|descen\w+|desce\w+|cay\w+|ca[ií]\w*|rebaj\w+|recort\w+|menos|baix\w+"
+    r"|cort\w+|queda|calat\w+|ridott\w+|ridu\w+|meno|daal\w+|gedaald|verlaag\w+|minder"
+)
+"""Words of a change downwards: with them a percentage is what went, not what is left."""
+LEFT = r"to|only|auf|à|a|para|até|al|tot|naar"
+"""Right before a percentage, what is left after all; so are those of `OF` behind it."""
+OF = r"of|von|vom|der|des|de|du|d['’]|do|da|dos|das|del|di|van"
+
+OTHERS = (
+    r"and (?:i|me|myself)|(?:i|me|myself) and|und ich|ich und|et moi|moi et|y yo|yo y|e eu|eu e|ed? io|io e|en ik|ik en"
+    r"|others?|another|more|plus|mehr|más|mais|colleagues?|ander[en]+|weiter[en]+|kolleg\w+|autres?|collègues?"
+    r"|otr[oa]s?|compañer[oa]s?"
+    r"|colegas?|outr[oa]s?|altr[iaeo]|collegh?i|collega['’]?s?"
+)
+"""Those beside somebody, who may be counted with them."""
+RELATIVE = (
+    r"last|next|this|previous|before|after|later|ago|yr|letzt\w+|vorig\w+|nächst\w+|darauf|später|davor|vorher|heuer"
+    r"|dernier|dernière|prochain\w*|suivant\w*|avant|plus tard|passé\w*|pasad[oa]|próxim[oa]|siguiente|después|antes"
+    r"|hace"
+    r"|anterior|passad[oa]|seguinte|depois|há|atrás|scorso|prossimo|dopo|fa|vorig|volgend|later|geleden"
+)
+"""Words that place a time by another one, or by when they were said."""
+
+OFTEN: Mapping[str, Unit] = {
+    r"hourly|stündlich\w*|par heure": UNITS["hour"],
+    r"daily|nightly|täglich\w*|diari[oa]s?|diári[oa]s?|quotidien\w*|giornalier[oaie]|dagelijks\w*": UNITS["day"],
+    r"weekly|wöchentlich\w*|semanal(?:es)?|semanais|hebdomadaires?|settimanal[ei]|wekelijks\w*": UNITS["week"],
+    r"monthly|monatlich\w*|mensual(?:es)?|mensa(?:l|is)|mensuel\w*|mensil[ei]|maandelijks\w*": UNITS["month"],
+    r"yearly|annual(?:ly)?|p\.?\s?a\.?|jährlich\w*|anual(?:es)?|anuais|annuel\w*|annu[oi]|annual[ei]"
+    r"|jaarlijks\w*": UNITS["year"],
+}
+"""Words that say by which time something is counted."""
+
+IMPLIED: Mapping[int, str] = {
+    0: r"no|none|without|never|nobody|kein\w*|ohne|nie|niemand|aucune?|sans|jamais|sin|ning[uú]n\w*|nunca|sem|nenhuma?"
+    r"|nessun\w*|senza|mai|geen|zonder|nooit",
+    1: r"an?|one|single|once|only|sole|first|alone|myself|ein\w{0,2}|einzig\w*|erst\w+|allein\w*|une?|seule?"
+    r"|premi[eè]re?"
+    r"|un[oa]?"
+    r"|únic[oa]|sol[oa]|primer[oa]?|uma?|primeir[oa]|sozinh[oa]|prim[oa]|een|eerste",
+    2: r"both|second|twice|couple|pair|twins?|double|duo|beide\w*|zweit\w+|zweimal|paar|zwilling\w*|doppel\w*|deuxième"
+    r"|seconde?"
+    r"|paire|jumelles|jumeaux|amb[oa]s|segund[oa]|par|pareja|dos veces|dupla|entramb[ie]|second[oa]|tweede|beide",
+    3: r"third|thrice|trio|triple|triplets|dritt\w+|dreimal|troisième|trío|tercer\w*|terceir[oa]|terz[oa]|derde",
+    4: r"fourth|quartett?|quatrième|cuarto|cuarteto|quarteto|vierde",
+    5: r"weekdays|mon(?:day)?s?\s?(?:-|–|to|through)\s?fri(?:day)?s?|mo\w*\.?\s?(?:-|–|bis)\s?fr(?:eitags?)?"
+    r"|lunes a viernes"
+    r"|lundi au vendredi|segunda a sexta|lunedì a venerdì|quintett?o?|quinteto",
+    6: r"sei",
+    8: r"acht",
+    9: r"neufs?",
+    12: r"noon|midday|midnight|mittags?|mitternacht|midi|minuit|mediod[ií]a|medianoche|meio-dia|meia-noite",
+}
+"""Words that may say a small number without counting."""
+
+ADJECTIVES = (
+    r"(?:jährig|monatig|wöchig|tägig|stündig|minütig|köpfig|teilig|stufig|sprachig|seitig|bändig)(?:e[mnrs]?)?"
+    r"|mal(?:ig(?:e[mnrs]?)?)?"
+)
+"""What German puts behind a number in one word."""
