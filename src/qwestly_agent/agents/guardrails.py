@@ -20,8 +20,6 @@ from pydantic_ai.exceptions import (
     CallDeferred,
     ModelRetry,
     ToolFailed,
-    ToolFailedError,
-    ToolRetryError,
     UnexpectedModelBehavior,
 )
 from pydantic_ai.framing import wrap
@@ -45,11 +43,12 @@ from pydantic_core import to_json, to_jsonable_python
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.calls import Call, id_of, name_of
 from qwestly_agent.agents.contract import Contract, contract_of
+from qwestly_agent.agents.problems import arguments_problem, error_of_tool, tool_problem
 from qwestly_agent.approvals.decide import Proposal
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.messages import waiting
 from qwestly_agent.approvals.view import ApprovalView, view_of
-from qwestly_agent.base.errors import AgentError, Braked, DataGone, Invalid, InvalidSettings, ModelUnavailable, NotFound
+from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, ModelUnavailable, NotFound
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Effect
 from qwestly_agent.text.clean import ids_in, quoted, visible_data, well_formed
@@ -138,7 +137,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         try:
             arguments = await handler(args)
         except (ValidationError, ModelRetry) as error:
-            raise ToolFailed(await _failed(ctx, made, None, _arguments_problem(error))) from None
+            raise ToolFailed(await _failed(ctx, made, None, arguments_problem(error))) from None
         if problem := _refused(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.refusal(
             made, arguments
         ):
@@ -172,14 +171,14 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         except CallDeferred:
             raise
         except Exception as raised:
-            error = _of_the_tool(raised)
+            error = error_of_tool(raised)
             failure = deps.failure_of(error)
             if isinstance(failure, DataGone | Braked):
                 raise
             if not isinstance(error, ToolFailed | ModelRetry):
                 deps.logger.warning(Event.TOOL_FAILED, extra={"tool": call.tool_name, **cause_of(error)})
             known = contract.effect != "read" and isinstance(error, Invalid | NotFound | ToolFailed | ModelRetry)
-            problem = _problem(error, failure, contract, limit.expired())
+            problem = tool_problem(error, failure, contract, limit.expired())
             raise ToolFailed(await _failed(ctx, made, None if known else args, problem)) from error
         if made.outcome == "running":
             deps.calls.succeeded(made, args, result, deps.clock())
@@ -235,40 +234,12 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     return {"status": "waiting", "approval_id": approval.id, "note": words}
 
 
-def _of_the_tool(error: Exception) -> Exception:
-    """Unwrap what the tool raised: pydantic-ai passes a tool's `ToolFailed` or `ModelRetry` on inside another error."""
-    cause = error.__cause__
-    wrapped = isinstance(error, ToolFailedError | ToolRetryError)
-    return cause if wrapped and isinstance(cause, ToolFailed | ModelRetry) else error
-
-
 async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:
     """Tell the model what failed, and the user too when the tool is withdrawn."""
     problem = ctx.deps.calls.failed(call, arguments, problem, ctx.deps.clock())
     if ctx.deps.calls.just_withdrawn(call.tool):
         await ctx.emit(Progress(label=f"Not available for this answer: {call.label.removesuffix('…')}"))
     return problem
-
-
-def _arguments_problem(error: ValidationError | ModelRetry) -> str:
-    if isinstance(error, ModelRetry):
-        return error.message
-    # Without the input: it may be a megabyte long, and it is what the model has just written.
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = well_formed(".".join(str(part) for part in first["loc"])[:80])  # as the model named it
-    return f"The arguments are not valid: {where + ': ' if where else ''}{first['msg']}."
-
-
-def _problem(error: Exception, failure: AgentError, contract: Contract, too_slow: bool) -> str:
-    match error:
-        case _ if too_slow:
-            return f"It took longer than {contract.timeout:g} seconds and was given up. Go on without it."
-        case ToolFailed() | ModelRetry():  # a tool's own words for the model
-            return error.message
-        case AgentError():
-            return failure.message
-        case _:
-            return "It failed on our side. Go on without it, and say that it could not be looked up."
 
 
 def _cut(result: Any, contract: Contract) -> Any:
