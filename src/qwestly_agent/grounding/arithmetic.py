@@ -14,7 +14,7 @@ from qwestly_agent.grounding.units import MONTHS, PERCENT, TIMES
 
 
 def one_step(figure: Figure, known: Sequence[Figure], today: date) -> str | None:
-    """How it follows from two of the known figures, or from all of them, in words for a person."""
+    """Describe one step by which the figure follows from two known figures or from all of them; else None."""
     if figure.days:
         return None
     steps = (
@@ -31,7 +31,7 @@ def _times_between(figure: Figure, known: Sequence[Figure], today: date) -> Iter
         return
     moments = [(each.text, day) for each in known for day in days_in(each) if day.year]
     now = ("today", Day(today.year, today.month))
-    # What goes on began last: an earlier moment has an end of its own.
+    # Only the latest moment may still be going on: an earlier one has its own end.
     latest = sorted(moments, key=lambda moment: (moment[1].year or 0, moment[1].month or 12))[-1:]
     pairs = [*combinations(moments, 2), *((moment, now) for moment in latest)]
     for (one_text, one), (other_text, other) in pairs:
@@ -40,7 +40,7 @@ def _times_between(figure: Figure, known: Sequence[Figure], today: date) -> Iter
 
 
 def _rates(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
-    """The same by another time: 450 € a month are 5,400 € a year."""
+    """Convert a known rate to another period: 450 € a month are 5,400 € a year."""
     for each in known:
         if figure.rate and each.rate and figure.rate != each.rate and figure.rate.dimension == each.rate.dimension:
             ratio = figure.rate.factor / each.rate.factor
@@ -51,11 +51,11 @@ def _rates(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
 
 
 def _months_between(one: Day, other: Day, *, in_years: bool) -> frozenset[Fraction]:
-    """Each number of months that may lie between them, as far as they are told."""
+    """List the numbers of months that may lie between two dates, as far as these are known."""
     first, last = sorted((one, other), key=lambda day: (day.year or 0, day.month or 1))
     years = (last.year or 0) - (first.year or 0)
     if not (first.month and last.month):
-        # With a month on one side alone, as today's, one year may not be over yet.
+        # If only one date has a month, as today has, the last year may be incomplete.
         shortest = years - 1 if last.month else years
         return frozenset(Fraction(12 * each) for each in (years, shortest) if each > 0)
     months = 12 * years + last.month - first.month
@@ -64,7 +64,7 @@ def _months_between(one: Day, other: Day, *, in_years: bool) -> frozenset[Fracti
 
 
 def _comparisons(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
-    """How two of them compare: by how much per cent, which share, how many times."""
+    """Compare two known figures: change in per cent, share, or factor."""
     if figure.unit is None or figure.unit.dimension not in (PERCENT, TIMES):
         return
     is_percent, shown = figure.unit.dimension == PERCENT, figure.text.strip()
@@ -81,7 +81,7 @@ def _comparisons(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
 
 
 def is_fall(figure: Figure, text: str) -> bool:
-    """Tell whether the words of a percentage say that it went: "fell by 38 %", and not "to 38 %" or "38 % of it"."""
+    """Recognize a percentage of decrease: "fell by 38 %", but not "to 38 %" or "38 % of it"."""
     if dimension_of(figure) != PERCENT:
         return False
     sentence = re.split(r"[.!?;]\s|\n", text[: figure.start])[-1]
@@ -111,7 +111,7 @@ def _sums(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
 
 
 def _amounts_like(figure: Figure, one: Figure, other: Figure) -> frozenset[Fraction]:
-    """The amounts of the figure, in the unit of those two; none where it is of another dimension."""
+    """Return the figure's amounts in the unit of these two; empty if its dimension differs."""
     unit = one.unit or other.unit
     if figure.unit is None:  # "six points", "60 in all"
         return frozenset(value * (unit.factor if unit else 1) for value in figure.values)
@@ -119,7 +119,7 @@ def _amounts_like(figure: Figure, one: Figure, other: Figure) -> frozenset[Fract
 
 
 def _product(figure: Figure, one: Figure, other: Figure) -> str | None:
-    """So many times so much, so many per cent of it, or what comes together in so long a time; or so much in each."""
+    """Derive a product, a percentage of a figure, a rate times a duration, or an amount per unit of time."""
     if one.rate and other.unit and one.rate.dimension == other.unit.dimension and one.year is None:
         wanted = figure.amounts if dimension_of(figure) in ("", dimension_of(one)) else frozenset[Fraction]()
         times = [amount / one.rate.factor for amount in other.amounts]

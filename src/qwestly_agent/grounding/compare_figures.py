@@ -1,4 +1,4 @@
-"""Compares figures: equal, equal when rounded, of one dimension."""
+"""Compare figures: equal, equal after rounding, or of the same dimension."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,9 +10,9 @@ from qwestly_agent.grounding.model import Figure
 from qwestly_agent.grounding.units import PERCENT, POUNDS, TIMES
 
 MOST_FIGURES = 12
-"""Of all quotes, for arithmetic: every pair of them is tried."""
+"""Limit of figures from all quotes that arithmetic uses: it tries every pair."""
 SLIPS = frozenset(map(Fraction, (10, 100, 1000)))
-"""Times so much is what a slipped zero makes of a number: no step of arithmetic, and for the judge."""
+"""Factors that a misplaced zero causes: not accepted as a step of arithmetic, but left to the judge."""
 
 
 def is_same(figure: Figure, known: Figure) -> bool:
@@ -36,14 +36,14 @@ def is_same(figure: Figure, known: Figure) -> bool:
 
 
 def meet(figure: Figure, mine: Iterable[Fraction], theirs: Iterable[Fraction]) -> bool:
-    """Tell whether two of them are equal, within the figure's leeway."""
+    """Check that a value of each side is equal within the figure's leeway."""
     if not figure.leeway:
         return not frozenset(mine).isdisjoint(theirs)
     return any(abs(one - other) <= figure.leeway * abs(other) for one in mine for other in theirs)
 
 
 def is_rounded(figure: Figure, exact: Fraction) -> bool:
-    """Tell whether the figure is that number, rounded to as many places as it gives."""
+    """Check that the figure equals the exact number when rounded to the figure's own places."""
     return any(
         abs(value - exact) <= max(Fraction(1, 2 if value.denominator == 1 else 20), figure.leeway * exact)
         for value in figure.values
@@ -51,11 +51,11 @@ def is_rounded(figure: Figure, exact: Fraction) -> bool:
 
 
 def pairs(known: Sequence[Figure]) -> Iterator[tuple[Figure, Figure, Fraction, Fraction]]:
-    """Two figures of one dimension, with their amounts; one without a unit is counted in that of the other."""
+    """Yield pairs of figures of one dimension with their amounts; a figure without a unit takes that of the other."""
     for one, other in permutations(known, 2):
         unit = one.unit or other.unit
         dimensions = {dimension_of(one), dimension_of(other)}
-        # "From 38 % to 31", and no count beside a percentage.
+        # "From 38 % to 31": a bare number above 100 is a count and never a percentage.
         shares = PERCENT not in dimensions or max((*one.values, *other.values), default=0) <= 100
         alike = len(dimensions) == 1 or ("" in dimensions and shares)
         if alike and one.year is None and other.year is None:

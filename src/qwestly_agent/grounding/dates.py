@@ -1,4 +1,4 @@
-"""Dates as people write them: ISO, with points or slashes, by a month's name, quarters, decades, spans, '17."""
+"""Parse dates as people write them: ISO, with dots or slashes, month names, quarters, decades, spans, '17."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from qwestly_agent.grounding.units import key
 
 @dataclass(frozen=True)
 class Day:
-    """A date, as far as it is told."""
+    """A date that may be incomplete."""
 
     year: int | None = None
     month: int | None = None
@@ -20,7 +20,7 @@ class Day:
     """Its first year."""
 
     def says(self, other: "Day") -> bool:
-        """Tell whether all that the other one tells is told here, too."""
+        """Check that this date has every part that the other one has, with the same value."""
         told = ((self.year, other.year), (self.month, other.month), (self.day, other.day))
         mine = self.quarter or (self.month and (self.month + 2) // 3)
         decade = self.decade or (self.year and self.year // 10 * 10)
@@ -67,7 +67,7 @@ DATES = re.compile(
 
 
 def days_of(match: re.Match[str]) -> Iterator[Day]:
-    """Each date that a match of `DATES` may mean or, where it is a span, holds."""
+    """Yield every date that a match of `DATES` may mean or that its span contains."""
     if decade := match["decade_word"] or match["decade_name"] or match["decade_end"]:
         yield Day(decade=1900 + DECADES[key(decade)])
     elif match["decade"]:
@@ -94,7 +94,7 @@ def days_of(match: re.Match[str]) -> Iterator[Day]:
             yield Day(int(match["iso"][:2] + match["iso_month"]))
     elif match["any_year"]:
         one, two, year = int(match["one"]), int(match["two"]), int(match["any_year"])
-        orders = [(one, two)] if "." in match[0] else [(one, two), (two, one)]  # with points the day comes first
+        orders = [(one, two)] if "." in match[0] else [(one, two), (two, one)]  # with dots the day comes first
         yield from (Day(year, month, day) for day, month in orders if 1 <= month <= 12 and day)
     elif match["d_yy"]:
         one, two = int(match["d"]), int(match["m"])

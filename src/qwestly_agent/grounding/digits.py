@@ -1,4 +1,4 @@
-"""Reads figures written in digits: numbers, times of day, telephone numbers, dates, each with the unit beside it."""
+"""Parse figures written in digits: numbers, times of day, telephone numbers and dates, each with its unit."""
 
 import re
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from qwestly_agent.grounding.model import Figure
 from qwestly_agent.grounding.units import CURRENCIES_BEFORE, ONLY_IN, SCALES, UNITS, Unit, key
 
 MOST_DIGITS = 30
-"""Of a number: longer ones are not read."""
+"""Longer numbers are not parsed."""
 
 PHONE = re.compile(r"(?<![\w.,])(?<!\d\s)(?:\+\d|\(?0\d)[\d\s()/.-]{5,}\d(?!\w)")
 CLOCK = re.compile(
@@ -65,13 +65,13 @@ def clock_of(match: re.Match[str], _: str) -> Figure:
 
 
 def hour_of(match: re.Match[str], _: str) -> Figure:
-    """ "6 pm", counted from midnight, as "18:00" is."""
+    """Convert "6 pm" to hours since midnight, like "18:00"."""
     hours = int(match["hours"]) % 12 + (12 if key(match["half"]) == "p" else 0)
     return Figure(*match.span(), match[0], frozenset({hours + Fraction(int(match["minutes"] or 0), 60)}), UNITS["h"])
 
 
 def part_of(match: re.Match[str], _: str) -> Figure | None:
-    """ "A tenth of a second"."""
+    """Parse "a tenth of a second"."""
     unit = UNITS.get(key(match["unit"]))
     text = match.string[match.start() : match.end("unit")]
     value = Fraction(1, PARTS[key(match["part"])])
@@ -119,7 +119,7 @@ def _with_unit(
 
 
 def _factor(scale: str, is_money: bool, language: str) -> int | None:
-    """None where the letter or word may mean something else."""
+    """Return the factor of a scale word or letter; None if it is ambiguous."""
     if scale == "M" or (scale == "m" and is_money):
         return 1_000_000
     word = key(scale)
@@ -131,7 +131,7 @@ def _factor(scale: str, is_money: bool, language: str) -> int | None:
 
 
 def _values(digits: str) -> Iterator[Fraction]:
-    """The values that the digits may have: "1.200" is 1200 here and 1.2 there, "1,200.50" is one thing only."""
+    """Yield the possible values: "1.200" means 1200 in some countries and 1.2 in others; "1,200.50" has one value."""
     plain = re.sub(r"['’ \u00a0\u202f\u2009]", "", digits)
     signs = re.findall(r"[.,]", plain)
     whole = re.sub(r"[.,]", "", plain)
@@ -144,7 +144,7 @@ def _values(digits: str) -> Iterator[Fraction]:
         yield Fraction(whole)
     if len(signs) == 1 or (len(set(signs)) == 2 and signs.count(last) == 1):
         yield Fraction(f"{plain.rpartition(last)[0].replace(',', '').replace('.', '')}.{groups[-1]}")
-    elif not grouped:  # a version, an address: the same digits, or not the same
+    elif not grouped:  # a version or an address: equal only to the same digits
         yield Fraction(int(whole), 10**9 + len(signs))
 
 

@@ -1,8 +1,8 @@
-"""Look 2: each exact fact of a statement stands in its quotes, or is one named step of arithmetic from them.
+"""Look 2: check that each exact fact of a statement stands in its quotes, or follows by one step of arithmetic.
 
-A figure of the statement is compared with those that its quotes hold whole, and with those of the structured fields of
-their sources. What code cannot read whole on either side is left to the judge, and said; so is what words of the quotes
-may say without a figure, what is near a known figure, and what takes more than one step.
+A figure of the statement is compared with the complete figures of its quotes and with those of their sources'
+structured fields. Figures that code cannot parse completely are left to the judge and listed as `unread`; so are those
+that the quotes may express in words, that are near a known figure, or that need more than one step.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,13 +22,13 @@ from qwestly_agent.grounding.units import POUNDS, UNITS, Unit
 @dataclass(frozen=True)
 class Facts:
     missing: tuple[str, ...]
-    """Sentences, one for each figure that stands nowhere."""
+    """A sentence for each figure that was not found."""
     arithmetic: tuple[str, ...]
     unread: tuple[str, ...]
 
 
 def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date) -> Facts:
-    """`today` is where what still goes on is measured to."""
+    """Check the figures of a statement. `today` is the end of periods that are still going on."""
     stated = figures(statement.text, statement.language)
     known = list(_known(quotes))
     if pound := _pound([*stated, *known]):
@@ -52,7 +52,7 @@ def check_facts(statement: Statement, quotes: Sequence[FoundQuote], today: date)
 
 
 def _known(quotes: Sequence[FoundQuote]) -> Iterator[Figure]:
-    """The figures that stand whole in the quotes, with the unit that their source gives them."""
+    """Yield the figures completely inside the quotes, with the unit that their source gives them."""
     for found in quotes:
         for figure in figures(found.source.text, found.source.language):
             if found.start <= figure.start and figure.end <= found.end:
@@ -70,7 +70,7 @@ def _where(figure: Figure, quotes: Sequence[FoundQuote]) -> str:
 
 
 def _pound(found: Sequence[Figure]) -> Unit | None:
-    """Tell from the other figures whether a pound is money or a weight; None where they do not show it."""
+    """Decide by the other figures if a pound is money or a weight; None if they do not show it."""
     dimensions = {dimension_of(each) for each in found}
     if "GBP" in dimensions:
         return None if "mass" in dimensions else UNITS["gbp"]

@@ -1,6 +1,6 @@
-"""The closed tables of words in and beside figures: months, fractions, and what makes a figure vague, a fall or a rate.
+"""Closed tables of words in and beside figures: months, fractions, and words of approximation, decrease and rate.
 
-In the languages of `units`.
+They cover the languages of `units`.
 """
 
 from collections.abc import Mapping
@@ -38,10 +38,10 @@ SPELLINGS: Mapping[str, Mapping[str, str]] = {
     },
     "pt": {"tres": "três"},
 }  # fmt: skip
-"""Of number words, as people type them too."""
+"""Alternative spellings of number words."""
 
 NUMBER_LANGUAGES = frozenset({"en", "de", "fr", "es", "pt", "it", "nl"})
-"""Those of which `text2num` reads the number words that we ask it for."""
+"""Languages whose number words `text2num` parses."""
 
 FRACTIONS = (
     r"half|halves|quarters?|thirds?|(?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)ths|halbe?[nrsm]?"
@@ -49,7 +49,7 @@ FRACTIONS = (
     r"|cuartos?|tercios?"
     r"|mei[oa]|terços?|mezz[oa]|terzi"
 )
-"""Words that make a figure with the number or unit beside them, which is never read in part."""
+"""Words that form one figure with the number or unit beside them; it is never parsed in part."""
 COMPOUNDS = (
     r"(?:an?|one)[\s-](?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)th|(?:a|one|by\s+a)[\s-]third|third\s+of"
     r"|(?:une?|deux|trois|quatre)\s(?:cinqu|six|sept|huit|neuv|dix|vingt|cent|mill)ièmes?"
@@ -62,13 +62,13 @@ COMPOUNDS = (
     r"|(?:do|de|quin|veint|treint)c?enas?|centenar\w*|millar\w*"
     r"|dúzias?|(?:de|quin|vint)z?enas?|lustros?|centenas?|milhares|dozzin[ae]|centinai[oa]|migliai[oa]|dozijn\w*"
 )
-"""Figures in one word that nobody reads."""
+"""Figures in one word that code does not parse."""
 MULTIPLES = (
     r"twice|doubl\w+|tripl\w+|quadrupl\w+|halv\w+|(?:ver)?(?:doppel|dreifach|vierfach|halbier)\w*|triple\w*|dobl\w+"
     r"|dobr\w+"
     r"|raddopp\w+|verdubbel\w*|hälfte|moitié|mitad|metade|metà|helft"
 )
-"""Words that may say what a percentage or a factor says."""
+"""Words that may express a percentage or a factor."""
 
 DECADES: Mapping[str, int] = {
     "sixties": 60, "seventies": 70, "eighties": 80, "nineties": 90,
@@ -156,7 +156,7 @@ QUARTERS: Mapping[str, int] = {
         4,
     ),
 }
-"""Before the word for three months of a year."""
+"""Ordinals before the word for a quarter of a year."""
 
 PARTS: Mapping[str, int] = {
     **dict.fromkeys(("tenth", "zehntel", "dixième", "décimo", "décima", "decimo", "tiende"), 10),
@@ -165,7 +165,7 @@ PARTS: Mapping[str, int] = {
         ("thousandth", "tausendstel", "millième", "milésimo", "milésima", "millesimo", "duizendste"), 1_000
     ),
 }
-"""Of one unit: "a tenth of a second"."""
+"""Parts of one unit: "a tenth of a second"."""
 
 ABOUT = (
     r"about|around|nearly|almost|roughly|approximately|approx\.?|some|over|above|under|below|(?:more|less|fewer) than"
@@ -178,7 +178,7 @@ ABOUT = (
     r"|pelo menos|até|oltre|(?:più|meno) di|almeno|fino a|ongeveer|bijna|ruim|(?:meer|minder) dan|zowat"
     r"|mitte|anfang|ende|mid|early|late|début|fin|mediados de|principios de|finales de"
 )
-"""Words before a figure that say it is not exact."""
+"""Words before a figure that mark it as approximate."""
 ABOUT_BEHIND = r"\+|\s(?:or so|or more|plus|odd|environ|à peu près|ou plus|o más|ou mais|aproximadamente|circa|o più)"
 
 FALLING = (
@@ -189,9 +189,9 @@ FALLING = (
     r"|baj\w+|reduj\w+|reduz\w+|disminuy\w+|descen\w+|desce\w+|cay\w+|ca[ií]\w*|rebaj\w+|recort\w+|menos|baix\w+"
     r"|cort\w+|queda|calat\w+|ridott\w+|ridu\w+|meno|daal\w+|gedaald|verlaag\w+|minder"
 )
-"""Words of a change downwards: with them a percentage is what went, not what is left."""
+"""Words of a decrease: with them a percentage is the amount lost, not the amount left."""
 LEFT = r"to|only|auf|à|a|para|até|al|tot|naar"
-"""Right before a percentage, what is left after all; so are those of `OF` behind it."""
+"""Words right before a percentage that make it the amount left after all; so do those of `OF` behind it."""
 OF = r"of|von|vom|der|des|de|du|d['’]|do|da|dos|das|del|di|van"
 
 OTHERS = (
@@ -200,14 +200,14 @@ OTHERS = (
     r"|otr[oa]s?|compañer[oa]s?"
     r"|colegas?|outr[oa]s?|altr[iaeo]|collegh?i|collega['’]?s?"
 )
-"""Those beside somebody, who may be counted with them."""
+"""Words for other people, who may be counted together with the user."""
 RELATIVE = (
     r"last|next|this|previous|before|after|later|ago|yr|letzt\w+|vorig\w+|nächst\w+|darauf|später|davor|vorher|heuer"
     r"|dernier|dernière|prochain\w*|suivant\w*|avant|plus tard|passé\w*|pasad[oa]|próxim[oa]|siguiente|después|antes"
     r"|hace"
     r"|anterior|passad[oa]|seguinte|depois|há|atrás|scorso|prossimo|dopo|fa|vorig|volgend|later|geleden"
 )
-"""Words that place a time by another one, or by when they were said."""
+"""Words that make a time relative to another one, or to the moment of writing."""
 
 OFTEN: Mapping[str, Unit] = {
     r"hourly|stündlich\w*|par heure": UNITS["hour"],
@@ -217,7 +217,7 @@ OFTEN: Mapping[str, Unit] = {
     r"yearly|annual(?:ly)?|p\.?\s?a\.?|jährlich\w*|anual(?:es)?|anuais|annuel\w*|annu[oi]|annual[ei]"
     r"|jaarlijks\w*": UNITS["year"],
 }
-"""Words that say by which time something is counted."""
+"""Words that give the period of a rate."""
 
 IMPLIED: Mapping[int, str] = {
     0: r"no|none|without|never|nobody|kein\w*|ohne|nie|niemand|aucune?|sans|jamais|sin|ning[uú]n\w*|nunca|sem|nenhuma?"
@@ -239,10 +239,10 @@ IMPLIED: Mapping[int, str] = {
     9: r"neufs?",
     12: r"noon|midday|midnight|mittags?|mitternacht|midi|minuit|mediod[ií]a|medianoche|meio-dia|meia-noite",
 }
-"""Words that may say a small number without counting."""
+"""Words that may imply a small number."""
 
 ADJECTIVES = (
     r"(?:jährig|monatig|wöchig|tägig|stündig|minütig|köpfig|teilig|stufig|sprachig|seitig|bändig)(?:e[mnrs]?)?"
     r"|mal(?:ig(?:e[mnrs]?)?)?"
 )
-"""What German puts behind a number in one word."""
+"""German suffixes that are joined to a number in one word."""

@@ -1,8 +1,8 @@
-"""Reads the figures of a text: numbers, years and dates, with a unit of the closed table where one stands by them.
+"""Parse the figures of a text: numbers, years and dates, with a unit of the closed table if one stands beside them.
 
-Digits are read in every language, with either sign for thousands and decimals; number words by `text2num`, in the
-languages that it reads. A figure that cannot be read whole ("half a million", "zweieinhalb", "twenty twenty-one") is
-marked `unread` and never read in part.
+Digits are parsed in every language, with a comma or a dot for thousands and decimals; number words by `text2num`, in
+its languages. A figure that cannot be parsed completely ("half a million", "zweieinhalb", "twenty twenty-one") is
+marked `unread` and never parsed in part.
 """
 
 import re
@@ -44,7 +44,7 @@ _UNIT_BEFORE = re.compile(
 
 
 def figures(text: str, language: str = "") -> list[Figure]:
-    """In the order in which they stand there."""
+    """Return the figures of the text in their order."""
     return list(_read(text, language if language in NUMBER_LANGUAGES else ""))
 
 
@@ -98,7 +98,7 @@ class _Reader:
         self.take(Figure(start, end, self.text[start:unit_end], frozenset({Fraction(value)}), unit), start, unit_end)
 
     def _take_unread(self, start: int, end: int) -> None:
-        """ "2½" in words, "3 dozen", "half an hour": with the number and the unit that stand by it, or not at all."""
+        """Take "3 dozen" or "half an hour" as one unread figure, with the number and the unit beside it."""
         touching = next((each for each in self.found if not each.days and self._touches(each, start)), None)
         unit, unit_end = unit_behind(self.text, end, self.language)
         if unit is None and (article := _ARTICLE.match(self.text, end)):
@@ -115,7 +115,7 @@ class _Reader:
             self.take(Figure(start, end, self.text[start:unit_end], unit=unit, unread=True), start, unit_end)
 
     def _touches(self, figure: Figure, start: int) -> bool:
-        """Tell whether it stands right before, with its unit or without: "2 and a half", "dos años y medio"."""
+        """Check that the figure, with or without its unit, ends right before: "2 and a half", "dos años y medio"."""
         ends = (figure.end, figure.start + len(figure.text))
         return any(end < start and GLUE.fullmatch(self.text, end, start) for end in ends)
 

@@ -1,9 +1,9 @@
-"""The one place that decides whether statements are true of the sources that they quote.
+"""Decide whether statements are true of the sources that they quote; nothing else decides this.
 
-1. `quotes.py`: the quoted words exist.
+1. `quotes.py`: the quoted words stand in their source.
 2. `facts.py`: numbers, dates and units stand in the quotes, or follow from them by one step of arithmetic.
-3. `judge.py`: a second model, which did not write the statement, says whether its quotes mean it.
-4. A person decides. They are shown statement, quotes and arithmetic, and which statements nobody judged.
+3. `judge.py`: a second model, which did not write the statement, decides whether its quotes support it.
+4. A person decides. They see statement, quotes and arithmetic, and which statements were not judged.
 """
 
 import asyncio
@@ -26,9 +26,9 @@ NOT_SAID = "The second reading found that its quotes do not say this."
 async def ground(
     statements: Sequence[Statement], sources: Mapping[str, QuotedSource], judge: Judge | None, today: date
 ) -> list[GroundingVerdict]:
-    """A verdict for each statement, in their order. `sources` by their ids; `today` ends what still goes on.
+    """Return a verdict for each statement, in order. `sources` are keyed by id; `today` ends periods still going on.
 
-    Without a judge, and where it cannot be asked, what the code found nothing against stays `unchecked`.
+    Without a judge, or if it is unavailable, statements that passed the code's checks stay `unchecked`.
     """
     verdicts = [check(each, sources, today) for each in statements]
     if judge is None:
@@ -45,7 +45,7 @@ async def ground(
 
 
 def check(statement: Statement, sources: Mapping[str, QuotedSource], today: date) -> GroundingVerdict:
-    """Looks 1 and 2: `refused`, or `unchecked` by a judge so far."""
+    """Apply looks 1 and 2: the outcome is `refused`, or `unchecked` until a judge decides."""
     if not statement.quotes:
         return GroundingVerdict(outcome="refused", refused_by="quotes", reasons=(NO_QUOTES,))
     if missing := tuple(_not_found(statement, sources)):
@@ -78,8 +78,8 @@ def _found(statement: Statement, sources: Mapping[str, QuotedSource]) -> list[Fo
 def _batches(
     statements: Sequence[Statement], sources: Mapping[str, QuotedSource], verdicts: Sequence[GroundingVerdict]
 ) -> Iterator[list[int]]:
-    """Numbers of the statements that code did not refuse, by the lowest trust among their sources: what strangers wrote
-    is read apart from what the user wrote."""
+    """Group the numbers of statements that code did not refuse by the lowest trust of their sources: strangers' text is
+    judged apart from the user's."""
     lowest = {
         number: min(_rank(sources[quote.source]) for quote in statements[number].quotes)
         for number, verdict in enumerate(verdicts)
@@ -94,7 +94,7 @@ def _rank(source: QuotedSource) -> int:
 
 
 async def _ask(judge: Judge, questions: Sequence[Question]) -> Mapping[int, Judged]:
-    """Nothing where the judge cannot be asked."""
+    """Ask the judge; return no answers if it is unavailable."""
     try:
         return await judge(questions)
     except AgentError:

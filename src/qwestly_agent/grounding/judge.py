@@ -1,4 +1,4 @@
-"""Look 3: a second model, never the one that wrote, reads each statement beside its quotes."""
+"""Look 3: a second model, never the one that wrote the statement, compares each statement with its quotes."""
 
 import json
 import re
@@ -51,7 +51,7 @@ class Question:
     statement: Statement
     quotes: tuple[FoundQuote, ...]
     look_at: tuple[str, ...]
-    """Figures that code could not compare, and names that it did not find in the quotes."""
+    """Figures that code could not compare, and names that are missing in the quotes."""
 
     @classmethod
     def of(cls, number: int, statement: Statement, quotes: Sequence[FoundQuote], unread: Sequence[str]) -> "Question":
@@ -72,13 +72,13 @@ class Judgement(BaseModel):
 
 
 Judge: TypeAlias = Callable[[Sequence[Question]], Awaitable[Mapping[int, Judged]]]
-"""Answers by the questions' numbers; one that it leaves out is not judged. Raises `AgentError` where it cannot
+"""Returns answers by question number; a question without an answer is not judged. Raises `AgentError` if it cannot
 answer."""
 
 
 def make_judge(ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SECONDS, also: str = "") -> Judge:
-    """A judge that answers by one typed request to a model: `ask` is `structured_output` of that model, `seconds` its
-    time, `also` what it must know of these statements beside its instructions."""
+    """Make a judge that answers by one structured request to a model: `ask` is `structured_output` of that model,
+    `seconds` its timeout, `also` instructions for these statements beside the general ones."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
         numbers = {question.number for question in questions}
@@ -104,7 +104,7 @@ def make_judge(ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SEC
 
 
 def _each_once(verdicts: Sequence[Judged]) -> Iterator[tuple[int, Judged]]:
-    """Keep one verdict a statement: of two, the no."""
+    """Keep one verdict per statement: of two, the negative one."""
     for each in sorted(verdicts, key=lambda judged: bool(judged.why) or not judged.span):
         yield each.id, each.model_copy(update={"why": _sentence(each.why)})
 
@@ -118,7 +118,7 @@ def _sentence(why: str) -> str:
 
 
 def _asked(questions: Sequence[Question]) -> str:
-    """JSON, so that no text in it can pass for a statement of its own."""
+    """Encode the questions as JSON, so that no text in them can pass for a further statement."""
     return json.dumps([_told(each) for each in questions], ensure_ascii=False, separators=(",", ":"))
 
 

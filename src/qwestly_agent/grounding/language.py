@@ -1,4 +1,4 @@
-"""Tells the language of a text by its commonest function words, or that it cannot be told."""
+"""Detect the language of a text by its function words."""
 
 import re
 from collections import Counter
@@ -49,7 +49,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def language_of(text: str) -> str:
-    """Two letters where one language has more of the words than any other, and two at least; "" else."""
+    """Return the ISO 639-1 code of the language with the most function words, at least two; "" if it is unclear."""
     counted = Counter(
         language for word in _WORD.findall(text.lower()) for language, words in _TABLES.items() if word in words
     )

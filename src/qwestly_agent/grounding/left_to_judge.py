@@ -1,5 +1,5 @@
-"""Finds the figures that code cannot check and the judge decides: what words of the quotes may say without a figure,
-what is near a known figure, and what takes more than one step.
+"""Recognize figures that code cannot check, so that the judge decides: those that the quotes may express in words, that
+are near a known figure, or that need more than one step.
 """
 
 import re
@@ -28,12 +28,12 @@ from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.grounding.units import MINUTES, MONTHS, PERCENT, TIMES, UNITS, key
 
 MOST_NAMED = 4
-"""Things that a text names one by one rather than to count them."""
+"""Largest number of things that a text names one by one instead of counting them."""
 MOST_LISTED = 10
-"""Things that a text lists with commas."""
+"""Largest number of things that a text lists with commas."""
 MOST_AGE = 100
 CALENDAR = frozenset(map(Fraction, (4, 5, 7, 12, 24, 30, 52, 60, 365)))
-"""How many of one time another one has: weeks of a month, working days of a week, months of a year."""
+"""Ratios of units of time: weeks of a month, working days of a week, months of a year."""
 
 _CLOCK = re.compile(r"\d\s?(?::\d|[ap]\.?m\b|uhr\b)|\dh\b|\d\s?h\s?\d", re.IGNORECASE)
 _ONE = re.compile(
@@ -44,7 +44,7 @@ _LISTED = re.compile(r",?\s(?:and|und|et|y|e|en|or|oder|ou|o)\s|,\s|\s[&+/]\s")
 
 
 def is_left_to_judge(figure: Figure, known: Sequence[Figure], quotes: Sequence[FoundQuote], today: date) -> bool:
-    """Tell whether the quotes may give the figure in a way that code cannot check."""
+    """Check if the quotes may support the figure in a way that code cannot verify."""
     exact = replace(figure, leeway=Fraction(0))
     return (
         any(_may_be(exact, each) for each in known)
@@ -61,7 +61,7 @@ def is_left_to_judge(figure: Figure, known: Sequence[Figure], quotes: Sequence[F
 
 
 def _may_be(figure: Figure, known: Figure) -> bool:
-    """Tell whether that is a figure which code cannot read, and the judge may find to be this one."""
+    """Recognize a known figure that code cannot parse and the judge may find equal."""
     one, other = figure.unit, known.unit
     if one is None and dimension_of(known) == PERCENT and figure.values & known.values:
         return True  # "by 30" for "by 30 %", or thirty of something else
@@ -74,7 +74,7 @@ def _may_be(figure: Figure, known: Figure) -> bool:
 
 
 def _is_about(figure: Figure, known: Sequence[Figure], today: date) -> bool:
-    """Tell whether it is near a known one: as near as its words say, or as a number that is rounded like it may be."""
+    """Recognize a figure near a known one: within the leeway of its words, or of its rounding."""
     if figure.days or (figure.year and figure.text.strip().isdigit()):
         return False
     if figure.leeway and (
@@ -86,7 +86,7 @@ def _is_about(figure: Figure, known: Sequence[Figure], today: date) -> bool:
 
 
 def _rounding(value: Fraction) -> Fraction:
-    """The share by which another number may differ that is rounded to this one's places; at least two are told."""
+    """Return the relative error of rounding to this number's digits; 0 if it has fewer than two."""
     places = next((i for i in range(7) if (value * 10**i).denominator == 1), None)
     if not value or places is None:
         return Fraction(0)
@@ -96,14 +96,14 @@ def _rounding(value: Fraction) -> Fraction:
 
 
 def _is_a_short_year(figure: Figure, known: Sequence[Figure]) -> bool:
-    """A year of which two bare digits stand there: "15-18 at Bosch", "2015 to 18", "summer 17"."""
+    """Recognize a year of which the quotes give two digits: "15-18 at Bosch", "2015 to 18", "summer 17"."""
     years = {figure.year, *(day.year for day in figure.days)} - {None}
     bare = {value for each in known if each.unit is None for value in each.values}
     return any(Fraction((year or 0) % 100) in bare for year in years)
 
 
 def _is_implied(figure: Figure, quotes: Sequence[FoundQuote]) -> bool:
-    """A small number that a word of the quotes may say ("both", "with two others", "a year"), or a list of them."""
+    """Recognize a small number that words of the quotes may imply ("both", "with two others", "a year"), or a list."""
     text = "\n".join(found.text for found in quotes)
     ones = (UNITS[key(match["unit"])] for match in _ONE.finditer(text))
     if any(one.dimension == dimension_of(figure) and one.factor in figure.amounts for one in ones):
@@ -130,7 +130,7 @@ def _is_implied(figure: Figure, quotes: Sequence[FoundQuote]) -> bool:
 
 
 def _is_a_share(figure: Figure, known: Sequence[Figure]) -> bool:
-    """ "One in five" for 20 % or for 10 of 50, and the other way round."""
+    """Recognize "one in five" for 20 % or for 10 of 50, and the reverse."""
     for each in known:
         percent, count = (figure, each) if dimension_of(figure) == PERCENT else (each, figure)
         if dimension_of(percent) == PERCENT and count.unit is None:
@@ -154,7 +154,7 @@ def _is_a_share(figure: Figure, known: Sequence[Figure]) -> bool:
 
 
 def _is_by_another_time(figure: Figure, known: Sequence[Figure]) -> bool:
-    """So much in another time than the quotes', where not both say which; and an hour that does not say which half."""
+    """Recognize a rate whose period only one side names, and an hour without a.m. or p.m."""
     for each in known:
         ratios = {max(a / b, b / a) for a in figure.amounts for b in each.amounts if a and b}
         if (
@@ -172,18 +172,18 @@ def _is_by_another_time(figure: Figure, known: Sequence[Figure]) -> bool:
 
 
 def _is_placed_by_another(figure: Figure, known: Sequence[Figure], quotes: Sequence[FoundQuote], today: date) -> bool:
-    """A time that follows from another one and words of the quotes: a year later, last summer, born in 1990."""
+    """Recognize a time relative to another one: a year later, last summer, born in 1990."""
     years = {day.year for each in known for day in days_in(each) if day.year}
     text = "\n".join(found.text for found in quotes)
     if figure.days or figure.year:
         month = next((day.month for day in figure.days if day.month), None)
-        if month and not any(day.year for day in figure.days):  # "in March": refused where another month is told
+        if month and not any(day.year for day in figure.days):  # "in March": refused if the quotes name another month
             told = {number for word in re.findall(r"[^\W\d_]+", text) if (number := MONTHS_BY_NAME.get(word.lower()))}
             if any(day.day for day in figure.days):
                 return not any(day.day for each in known for day in each.days)
             return month in told or not any(day.month for each in known for day in each.days)
         mine = {day.year for day in days_in(figure) if day.year}
-        if not mine and not years:  # a decade, where no year is told
+        if not mine and not years:  # a decade, if the quotes name no year
             return True
         lasting = {abs(value) for each in known if dimension_of(each) == MONTHS for value in each.values}
         if any(abs(one - other) in lasting for one in mine for other in years | {today.year}):
@@ -198,7 +198,7 @@ def _is_placed_by_another(figure: Figure, known: Sequence[Figure], quotes: Seque
 
 
 def _is_a_count(figure: Figure, known: Sequence[Figure]) -> bool:
-    """A small number of things, or of hours to years, that the quotes may name one by one, where they count none."""
+    """Recognize a small number of things or units of time that the quotes may name one by one, if they count none."""
     small = bool(figure.values) and all(value <= MOST_NAMED and value.denominator == 1 for value in figure.values)
     if dimension_of(figure) in (MINUTES, MONTHS):
         return small and not any(each.days or each.year or dimension_of(each) in (MINUTES, MONTHS) for each in known)
@@ -207,7 +207,7 @@ def _is_a_count(figure: Figure, known: Sequence[Figure]) -> bool:
 
 
 def _has_no_unit_there(figure: Figure, known: Sequence[Figure], today: date) -> bool:
-    """Its number stands there with no unit of a table: "started with 16" for sixteen years, "120k" for euros."""
+    """Recognize a number that the quotes give without a unit: "started with 16" for sixteen years, "120k" for euros."""
     bare, there = replace(figure, unit=None), [each for each in known if each.unit is None and not each.days]
     if figure.days:
         return False
@@ -219,8 +219,8 @@ def _has_no_unit_there(figure: Figure, known: Sequence[Figure], today: date) -> 
 
 
 def _is_by_more_than_a_step(figure: Figure, known: Sequence[Figure]) -> bool:
-    """Tell whether the figure follows by more than one step, or by a bold one: the rest of a hundred, so much in each,
-    the share of a sum."""
+    """Recognize a figure that needs more than one step, or an uncertain one: the excess over 100 %, an average, the
+    share of a sum."""
     if dimension_of(figure) == PERCENT:
         if any(
             dimension_of(each) == PERCENT and v > 100 and v - 100 in figure.values

@@ -11,7 +11,7 @@ from qwestly_agent.grounding.dates import Day
 from qwestly_agent.grounding.units import Unit
 
 Outcome: TypeAlias = Literal["supported", "refused", "unchecked"]
-"""`unchecked`: looks 1 and 2 found nothing against it, and no judge has said whether it means what its quotes mean."""
+"""`unchecked`: looks 1 and 2 found nothing against it, and no judge has decided if its quotes support it."""
 
 
 class _Frozen(BaseModel):
@@ -24,18 +24,18 @@ class QuotedSource(_Frozen):
     trust: str = "user_said"
     """Where it comes from, a `Trust` of domain/memory.py; statements are judged in batches of equal lowest trust."""
     language: str = ""
-    """Two letters (ISO 639-1); empty where nobody knows."""
+    """Two letters (ISO 639-1); empty if unknown."""
     fields: Mapping[str, str] = Field(default_factory=dict)
-    """What a structured source says apart from its text: employer, title, from, to, degree, school."""
+    """Fields of a structured source: employer, title, from, to, degree, school."""
     context: str = ""
-    """What stood around the text. It helps a judge to understand a quote, and supports nothing."""
+    """The text around it. It helps the judge to understand a quote, but is not evidence."""
 
 
 class Quote(_Frozen):
     source: str
     """The source's id."""
     text: str
-    """Verbatim, but for white space, case, quotation marks and Unicode compatibility (NFKC)."""
+    """Verbatim except for white space, case, quotation marks and Unicode compatibility (NFKC)."""
 
 
 class Statement(_Frozen):
@@ -51,43 +51,43 @@ class GroundingVerdict(_Frozen):
     outcome: Outcome
     refused_by: Look | None = None
     reasons: tuple[str, ...] = ()
-    """Why it is refused: sentences for a person, and for the model that writes it again."""
+    """Sentences on why it is refused, for a person and for the model that rewrites it."""
     arithmetic: tuple[str, ...] = ()
     """Each step that code found between a quoted figure and one of the statement: `80k → 52k: −35 %`."""
     unread: tuple[str, ...] = ()
-    """Figures, as written, that code cannot read whole: nobody compared them but the judge."""
+    """Figures, as written, that code cannot parse completely: only the judge compares them."""
 
 
 @dataclass(frozen=True)
 class Figure:
     start: int
     end: int
-    """Of the number itself; its unit may stand before or behind."""
+    """Start and end of the number itself; its unit may stand before or after."""
     text: str
-    """With its unit, as written."""
+    """The figure as written, with its unit."""
     values: frozenset[Fraction] = frozenset()
-    """More than one where the same digits mean different numbers ("1.200"). Empty for a date, and where unread."""
+    """More than one if the digits are ambiguous ("1.200"). Empty for a date and if unread."""
     unit: Unit | None = None
     days: tuple[Day, ...] = ()
     unread: bool = False
     rate: Unit | None = None
-    """The time that it is counted by: "a week" of "40 hours a week"."""
+    """The period of a rate: "a week" of "40 hours a week"."""
     beside: frozenset[Unit] = frozenset()
-    """Units of the other figures of its sentence, where it has none: "90 kilos a week, now 27"."""
+    """Units of the other figures of its sentence, if it has none itself: "90 kilos a week, now 27"."""
     leeway: Fraction = Fraction(0)
-    """The share by which its words let it differ: "nearly 300"."""
+    """The relative difference that its words allow: "nearly 300"."""
     scale: int = 1
-    """A thousand, where a word or letter behind its digits says so."""
+    """The factor of a scale word or letter behind its digits: 1,000 for "k"."""
     is_fall: bool = False
-    """Whether its sentence says that so many per cent went."""
+    """True if it is a percentage of decrease."""
 
     @property
     def year(self) -> int | None:
-        """The year, where it is a bare number that can be one."""
+        """The year, if it is a number without a unit between 1900 and 2100."""
         [value] = self.values if len(self.values) == 1 else [Fraction(0)]
         return int(value) if self.unit is None and value.denominator == 1 and 1900 <= value <= 2100 else None
 
     @property
     def amounts(self) -> frozenset[Fraction]:
-        """In the smallest unit of its dimension."""
+        """The values in the smallest unit of its dimension."""
         return frozenset(value * self.unit.factor for value in self.values) if self.unit else self.values

@@ -1,4 +1,4 @@
-"""Completes figures from the words and figures beside them: a shared unit, a rate, a word of approximation."""
+"""Complete figures from the words and figures beside them: a shared unit, a rate, a word of approximation."""
 
 import re
 from bisect import bisect
@@ -15,7 +15,7 @@ _BETWEEN = re.compile(r"\s*(?:-|–|—|/|→|[-=]?>|to|bis|auf|von|a|à|au|até
 
 
 def with_units_of_neighbors(found: Sequence[Figure], text: str) -> Iterator[Figure]:
-    """ "80k → 52k €", "10 to 12 years": both have the unit that one of them is given; "2 to 3k" may be thousands."""
+    """Share the unit in "80k → 52k €" and "10 to 12 years"; the 2 of "2 to 3k" may also mean 2,000."""
     found = list(found)
     units: list[Unit | None] = [figure.unit for figure in found]
     for step in (1, -1):
@@ -53,7 +53,7 @@ _OFTEN_BEFORE = re.compile(rf"(?<!\w)(?:{_OFTEN})\s+(?:\w+\s+){{0,2}}$", re.IGNO
 
 
 def _often(figure: Figure, text: str, behind: int, since: int) -> Unit | None:
-    """The time of "weekly" and its like, right behind or before."""
+    """Return the period of a word like "weekly" right before or after the figure."""
     said = _OFTEN_BEHIND.match(text, behind) or _OFTEN_BEFORE.search(text[max(since, figure.start - 40) : figure.start])
     if not said:
         return None
@@ -91,7 +91,7 @@ _ABOUT_BEHIND = re.compile(rf"(?:{ABOUT_BEHIND})(?![\w%])", re.IGNORECASE)
 
 
 def _is_about(figure: Figure, text: str, behind: int) -> bool:
-    """Tell whether a word of approximation stands right before it, or right behind; a telephone number has none."""
+    """Check for a word of approximation right before or after the figure; a telephone number has none."""
     if PHONE.match(text, figure.start):
         return False
     start = figure.start

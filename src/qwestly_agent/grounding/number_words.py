@@ -1,6 +1,6 @@
-"""Numbers in words, as far as `text2num` reads them: a run of number words is read whole or not at all.
+"""Find numbers in words, as far as `text2num` parses them: a run of number words is parsed completely or not at all.
 
-Where nobody knows the language, a word that is a number in some language is left unread.
+If the language is unknown, a word that is a number in some language is left unread.
 """
 
 import re
@@ -24,7 +24,7 @@ _TWO_MEANINGS = {"fr": {"neuf", "neufs"}, "it": {"sei"}, "es": {"uno"}, "en": se
 
 
 def word_figures(text: str, language: str, taken: bytearray) -> Iterator[tuple[int, int, bool]]:
-    """Start, end, and whether it is left unread; numbers next to each other are one figure."""
+    """Yield start, end, and True if left unread; adjacent numbers are one figure."""
     parts = [
         (*span, not language)
         for match in WORD.finditer(text)
@@ -60,7 +60,7 @@ def _join(
 
 
 def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]:
-    """The spans of the word in which a number stands: "twenty-one" whole, "three" of "three-year", "zwölf" of
+    """Yield the spans of the word that are numbers: all of "twenty-one", "three" of "three-year", "zwölf" of
     "zwölfköpfig"."""
     if is_number_word(word[0], language):
         yield word.span()
@@ -77,7 +77,7 @@ def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]
 
 
 def value_inside(words: str, language: str) -> bool:
-    """Tell whether some number word stands in what is left unread: then it is a figure, with a unit or without."""
+    """Check that unread text contains a number word: then it is a figure even without a unit."""
     return any(is_number_word(word[0], language) for word in WORD.finditer(words))
 
 

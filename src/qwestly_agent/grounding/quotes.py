@@ -1,7 +1,7 @@
-"""Look 1: the quoted words stand in their source.
+"""Look 1: check that the quoted words stand in their source.
 
-White space, case, quotation marks and Unicode compatibility (NFKC) make no difference; anything else does. A quote that
-begins or ends inside a word is no quote: "Porto" does not stand in "Portofino".
+White space, case, quotation marks and Unicode compatibility (NFKC) are ignored; any other difference counts. A quote
+may not begin or end inside a word: "Porto" does not stand in "Portofino".
 """
 
 import re
@@ -16,7 +16,7 @@ _TO_ONE_MARK = str.maketrans(dict.fromkeys(QUOTATION_MARKS, "'"))
 _EDGES = f" \t\r\n{QUOTATION_MARKS}"
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
 AROUND_CHARACTERS = 240
-"""Of a quote's sentence, before and behind it."""
+"""Limit of the sentence's text before and after a quote."""
 
 
 @dataclass(frozen=True)
@@ -33,13 +33,13 @@ class FoundQuote:
 
     @property
     def sentence(self) -> str:
-        """The sentences or lines that the quote stands in, whole where they are short."""
+        """The sentences or lines around the quote, shortened if they are long."""
         before, behind = self.around
         return f"{before}{self.text}{behind}".strip()
 
     @property
     def around(self) -> tuple[str, str]:
-        """The text of its sentences before the quote, and after it."""
+        """The text of these sentences before the quote, and after it."""
         ends = [0, *(end for mark in _SENTENCE_END.finditer(self.source.text) for end in mark.span())]
         ends.append(len(self.source.text))
         first = max((end for end in ends if end <= self.start), default=0)
@@ -49,14 +49,14 @@ class FoundQuote:
 
 
 def find_quote(quote: Quote, sources: Mapping[str, QuotedSource]) -> FoundQuote | None:
-    """The span of the quote in the source that it names; None where it is not found."""
+    """Find the quote in the source that it names; None if it is not there."""
     source = sources.get(quote.source)
     span = find_span(quote.text, source.text) if source else None
     return FoundQuote(source, *span) if source and span else None
 
 
 def find_span(words: str, text: str) -> tuple[int, int] | None:
-    """Start and end of the first place in the text where the words stand whole."""
+    """Return start and end of the first occurrence of the words as whole words."""
     wanted, _ = _folded(words.strip(_EDGES))
     folded, origins = _folded(text)
     at = folded.find(wanted) if any(map(str.isalnum, wanted)) else -1
@@ -69,7 +69,7 @@ def find_span(words: str, text: str) -> tuple[int, int] | None:
 
 
 def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
-    """The text as it is compared, and for each character of it where it begins and ends in the original."""
+    """Normalize the text for comparison; return it with each character's start and end in the original."""
     characters: list[str] = []
     origins: list[tuple[int, int]] = []
     for start, end in _clusters(text):
@@ -85,7 +85,7 @@ def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
 
 
 def _clusters(text: str) -> list[tuple[int, int]]:
-    """Each character with the combining marks behind it: NFKC composes them."""
+    """Yield each character with its combining marks, which NFKC composes."""
     starts = [i for i, character in enumerate(text) if i == 0 or not unicodedata.combining(character)]
     return list(zip(starts, [*starts[1:], len(text)], strict=True)) if text else []
 
@@ -94,6 +94,6 @@ def _cuts_a_word(text: str, at: int) -> bool:
     if not 0 < at < len(text):
         return False
     before, behind = text[at - 1], text[at]
-    # Scripts without case or blanks between words (Chinese, Japanese, Thai) have no word that code could cut.
+    # Scripts without case or spaces between words (Chinese, Japanese, Thai) have no word boundaries to check.
     spaced = "Lo" not in (unicodedata.category(before), unicodedata.category(behind))
     return spaced and before.isalnum() and behind.isalnum()

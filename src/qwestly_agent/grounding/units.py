@@ -1,5 +1,6 @@
-"""The closed tables of units and scales, in seven languages: English, German, French, Spanish, Portuguese, Italian,
-Dutch. What is in no table is not a unit, and is left to the judge.
+"""Closed tables of units and scales in seven languages: English, German, French, Spanish, Portuguese, Italian, Dutch.
+
+A word that is in no table is not a unit, and is left to the judge.
 """
 
 import unicodedata
@@ -9,7 +10,7 @@ from fractions import Fraction
 
 
 def key(word: str) -> str:
-    """The word as the tables have it: a pattern that ignores case takes ſ for s, and ı and İ for i."""
+    """Normalize a word to its key in the tables: a case-insensitive pattern matches ſ as s, and ı and İ as i."""
     return word.translate({0x17F: "s", 0x131: "i", 0x130: "i", 0x3BC: "\u00b5"}).lower()
 
 
@@ -17,13 +18,13 @@ def key(word: str) -> str:
 class Unit:
     dimension: str
     """Figures of two dimensions are never equal. Each currency is a dimension of its own, and so are days and months:
-    no number of days is a month."""
+    no number of days equals a month."""
     factor: Fraction = Fraction(1)
-    """In the smallest unit of its dimension."""
+    """Size in the smallest unit of its dimension."""
 
 
 def spellings(words: str) -> list[str]:
-    """Each word, and as people type it who leave out the accents."""
+    """List each word with and without its accents."""
     plain = "".join(each for each in unicodedata.normalize("NFD", words) if not unicodedata.combining(each))
     return [*words.split(), *plain.split()]
 
@@ -34,7 +35,7 @@ def _units(dimension: str, factor: Fraction | int | str, words: str) -> dict[str
 
 PERCENT, TIMES = "percent", "times"
 POUNDS = "pounds of money or of mass"
-"""Until what they are compared with tells."""
+"""Dimension of "pound" until the other figures show which one it is."""
 MINUTES, MONTHS = "time in minutes", "time in months"
 
 UNITS: Mapping[str, Unit] = {
@@ -48,7 +49,7 @@ UNITS: Mapping[str, Unit] = {
         " points_de_pourcentage point_de_pourcentage pontos_percentuais punti_percentuali procentpunten pp",
     ),
     **_units(TIMES, 1, "x × times -fold fold fach -fach faches mal veces vezes fois volte keer"),
-    # Currencies, behind the number
+    # Currencies after the number
     **_units("EUR", 1, "€ eur euro euros"),
     **_units("EUR", 1_000, "k€ t€ teur"),
     **_units("EUR", 1_000_000, "m€ mio€ mio.€"),
@@ -174,14 +175,14 @@ UNITS: Mapping[str, Unit] = {
     **_units("data", 1_000, "gb gigabyte gigabytes"),
     **_units("data", 1_000_000, "tb terabyte terabytes"),
 }
-"""By what stands behind a number, in lower case."""
+"""Units by their lower-case words after a number."""
 
 ONLY_IN: Mapping[str, str] = {
     "y": "en", "an": "fr", "mi": "en", "sem": "fr es", "mal": "de", "real": "pt", "ora": "it", "ore": "it", "ton": "en",
     "mo": "en", "mos": "en", "fold": "en", "sec": "en fr", "tag": "de", "dia": "pt es",
     "ano": "pt es", "anos": "pt es", "metro": "es pt it", "once": "fr", "onces": "fr",
 }  # fmt: skip
-"""Units that are other words elsewhere: "2014 y 2019", "in 2019 an engineer"."""
+"""Languages of units that are other words elsewhere: "2014 y 2019", "in 2019 an engineer"."""
 
 CURRENCIES_BEFORE: Mapping[str, str] = {
     "€": "EUR", "eur": "EUR", "$": "USD", "us$": "USD", "usd": "USD", "£": "GBP", "gbp": "GBP", "chf": "CHF",
@@ -197,4 +198,4 @@ SCALES: Mapping[str, int] = {
     **dict.fromkeys(spellings(_MILLION), 1_000_000),
     **dict.fromkeys(spellings(_MILLIARD), 10**9),
 }
-"""Behind digits. `M` is a million, `m` is one behind a currency; a billion is one in English only."""
+"""Scale words after digits. `M` means million, and so does `m` with a currency; "billion" means 10⁹ in English only."""
