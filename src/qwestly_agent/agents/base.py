@@ -42,7 +42,7 @@ class AgentDeps:
     """Where a proposal is handed in."""
     level: Level
     """How far the user lets the agent go."""
-    said: tuple[str, ...]
+    user_messages: tuple[str, ...]
     """What the user wrote in this conversation, this turn's last."""
     untrusted_content_before: bool
     """Whether others' text entered the prompt in this turn's message, or in the turn before."""

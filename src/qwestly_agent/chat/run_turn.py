@@ -188,7 +188,10 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
         ),
         proposer=Proposer(services, user_id, turn.run_id, conversation_id),
         level=turn.level,
-        said=(*(each.content for each in turn.history if each.role == "user" and not each.withheld), turn.text),
+        user_messages=(
+            *(each.content for each in turn.history if each.role == "user" and not each.withheld),
+            turn.text,
+        ),
         untrusted_content_before=_untrusted_content_before(turn),
         calls=turn.record.calls,
         budget=budget,

@@ -34,7 +34,7 @@ async def generate_qwestly_card(
         wish: What the user wants of it ("focus on my leadership"), copied letter for letter from what they typed; empty
             where they said nothing of it.
     """
-    draft = await ctx.deps.cards.start(style, _typed(wish, ctx.deps.said))
+    draft = await ctx.deps.cards.start(style, _typed(wish, ctx.deps.user_messages))
     return {
         "draft_id": draft.id,
         "status": draft.status,
@@ -55,7 +55,7 @@ async def suggest_linkedin_about(
             they said nothing of it.
         revises: The draft that they want otherwise, as this tool gave it; null for a new one.
     """
-    about = await ctx.deps.cards.about(style, _typed(wish, ctx.deps.said), revises or "")
+    about = await ctx.deps.cards.about(style, _typed(wish, ctx.deps.user_messages), revises or "")
     told: dict[str, Any] = {"draft_id": about.draft_id, "text": text_of(about.checked), **_judged(about)}
     if about.unchanged:
         told["unchanged"] = "The wish changed nothing: nothing that is known of the user says it. Say so."
@@ -69,7 +69,7 @@ async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
     Args:
         wish: What the user wants of it, copied letter for letter from what they typed; empty where they said nothing.
     """
-    written = await ctx.deps.cards.headlines(_typed(wish, ctx.deps.said))
+    written = await ctx.deps.cards.headlines(_typed(wish, ctx.deps.user_messages))
     headlines = [{"number": n, "text": each.text} for n, each in enumerate(headlines_of(written.checked), 1)]
     return {"draft_id": written.draft_id, "headlines": headlines, **_judged(written)}
 
@@ -85,9 +85,9 @@ def _judged(written: ProfileText) -> dict[str, Any]:
     }
 
 
-def _typed(wish: str, said: Sequence[str]) -> str:
+def _typed(wish: str, user_messages: Sequence[str]) -> str:
     """As the user typed it: no model wishes for something in their name, and what is pasted may be anybody's."""
-    if wish and not any(find_span(wish, text) for text in said if not is_pasted(text)):
+    if wish and not any(find_span(wish, text) for text in user_messages if not is_pasted(text)):
         raise ToolFailed("Copy the wish letter for letter from what the user typed, or leave it empty.")
     return wish
 

@@ -67,15 +67,15 @@ async def ingest_linkedin_profile(ctx: RunContext[AgentDeps], force_refresh: boo
     Args:
         force_refresh: Read it even if it was read lately.
     """
-    url = _typed(ctx.deps.said) or (await ctx.deps.profiles.linkedin(ctx.deps.user_id)).get("url")
+    url = _typed(ctx.deps.user_messages) or (await ctx.deps.profiles.linkedin(ctx.deps.user_id)).get("url")
     if not url:
         raise ToolFailed("No LinkedIn address is known. Ask the user to type that of their profile.")
     return Proposal(INGEST_LINKEDIN_PROFILE, {"url": url, "refresh": force_refresh})
 
 
-def _typed(said: tuple[str, ...]) -> str | None:
+def _typed(user_messages: tuple[str, ...]) -> str | None:
     """The last address of a LinkedIn profile that the user typed; what is pasted may be anybody's."""
-    typed = [found for text in said if not is_pasted(text) for found in _LINKEDIN_PROFILE.findall(text)]
+    typed = [found for text in user_messages if not is_pasted(text) for found in _LINKEDIN_PROFILE.findall(text)]
     return typed[-1] if typed else None
 
 
