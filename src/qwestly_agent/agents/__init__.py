@@ -1,1 +1,1 @@
-"""Designs: each a folder that turns models into an agent. `registry` knows them by name."""
+"""Designs: each is a folder that turns models into an agent. `registry` finds them by name."""

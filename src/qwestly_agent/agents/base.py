@@ -1,4 +1,4 @@
-"""Designs, and the dependencies that their tools are given."""
+"""Designs, and the dependencies of their tools."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from qwestly_agent.stores.profiles import Profiles
 
 @dataclass(frozen=True)
 class AgentDeps:
-    """An agent's and its tools' only way to the world. The user is whose token was verified: no tool takes an id."""
+    """All that an agent and its tools can reach. The user id comes from the verified token: no tool takes one."""
 
     user_id: str
     profiles: Profiles
@@ -37,20 +37,20 @@ class AgentDeps:
     drafts: Drafts
     cards: Cards
     memory_service: MemoryService
-    """Where what the user asks to be kept, corrected or forgotten is done."""
+    """Keeps, corrects and forgets what the user asks for."""
     proposer: Proposer
-    """Where a proposal is handed in."""
+    """Takes the proposals of tools."""
     level: Level
-    """How far the user lets the agent go."""
+    """The user's autonomy level."""
     user_messages: tuple[str, ...]
-    """What the user wrote in this conversation, this turn's last."""
+    """The user's messages of this conversation, this turn's last."""
     untrusted_content_before: bool
-    """Whether others' text entered the prompt in this turn's message, or in the turn before."""
+    """True if other people's text entered the prompt in this turn's message or in the turn before."""
     calls: Calls
-    """The run's own tool calls, so far."""
+    """The tool calls of this run so far."""
     budget: Budget
     failure_of: Callable[[BaseException], AgentError]
-    """What a person is told of an error."""
+    """Translates an error to one whose message a person may read."""
     clock: Clock
     logger: Logger
 
@@ -63,5 +63,5 @@ Models: TypeAlias = Mapping[Tier, TierModel]
 class Design:
     name: str
     prompt_version: str
-    """Changes with every change of the instructions, so that an answer can be traced to the words that led to it."""
+    """Changes with the instructions, so that an answer can be traced to the prompt that led to it."""
     build: Callable[[Models], ChatAgent]

@@ -1,7 +1,6 @@
-"""A turn's tool calls: counted, kept apart from what was already asked, and remembered with what came of them.
+"""Count a turn's tool calls, refuse repeated ones, and record their outcomes.
 
-Every call counts that a model attempts, refused and failed ones too, and whatever stops one is said in words that the
-model can use.
+Every attempted call counts, also refused and failed ones. The reason for a refusal is a sentence for the model.
 """
 
 import json
@@ -15,17 +14,17 @@ from qwestly_agent.agents.contract import Contract
 from qwestly_agent.text.clean import well_formed
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-"""What providers take for a tool's name in a conversation that is sent back to them."""
+"""Tool names that providers accept in a conversation that is sent back to them."""
 
 
 def name_of(text: str) -> str:
-    """A tool's name, as it can be kept and sent back; what is no name is none of a tool either."""
+    """Return the name in a form that providers accept; an invalid one changes so that it names no tool."""
     return text if _NAME.fullmatch(text) else f"{re.sub('[^a-zA-Z0-9_-]', '_', text[:60])}_"
 
 
 def id_of(text: str, taken: Collection[str] = (), number: int = 0) -> str:
-    """A call's id, as it can be kept, sent back, and told from those that are taken: some providers count anew in each
-    answer, or not at all. `number` is the call's in its turn."""
+    """Return an id for the call that can be stored and sent back and is not taken: some providers number calls anew in
+    each answer, or send no id. `number` is the call's number in its turn."""
     call_id = given = well_formed(text[:64])
     while not call_id or call_id in taken:
         call_id, number = f"{given[:52]}.{number}", number + 1
@@ -34,38 +33,38 @@ def id_of(text: str, taken: Collection[str] = (), number: int = 0) -> str:
 
 MOST_CALLS = 10
 MOST_FAILURES = 3
-"""Of one tool, after which it is withdrawn for the rest of the turn."""
+"""Failures of one tool after which it is withdrawn for the rest of the turn."""
 
 Outcome: TypeAlias = Literal["running", "succeeded", "failed", "refused", "waiting", "cancelled"]
 
 
 @dataclass
 class Call:
-    """A call from the moment that the model made it."""
+    """A tool call, recorded when the model makes it."""
 
     number: int
-    """Of the turn, from 1."""
+    """Number of the call in its turn, from 1."""
     id: str
     tool: str
     contract: Contract | None
     """None for a tool that does not exist."""
     arguments: Any
-    """As the model wrote them: an object, or text that is not one."""
+    """As the model wrote them: an object, or text that does not parse as one."""
     started_at: float
     """Seconds since the epoch."""
     outcome: Outcome = "running"
     problem: str | None = None
-    """Why it did not succeed, as the model was told."""
+    """The sentence that told the model why it did not succeed."""
     result: Any = None
     ended_at: float | None = None
     saw: frozenset[str] = frozenset()
-    """Ids that its result names."""
+    """Ids that its result contains."""
     is_users_own: bool = False
-    """Whether its result holds what the user typed, and nothing else."""
+    """True if its result contains only what the user typed."""
 
     @property
     def is_outside(self) -> bool:
-        """Tell whether others than the user may have written its result."""
+        """True if other people may have written its result."""
         return self.contract is not None and self.contract.outside
 
     @property
@@ -82,9 +81,9 @@ class Calls:
     """The tool calls of one turn."""
 
     made: dict[str, Call] = field(default_factory=dict)
-    """By the call's id, in the order in which the model made them."""
+    """By call id, in the order of the calls."""
     _answered: set[str] = field(default_factory=set)
-    """Calls whose answer the model has, or is about to get, and nothing has changed since."""
+    """Calls that were answered, or are being answered, with no change of data since."""
     _failures: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -97,7 +96,7 @@ class Calls:
         return call
 
     def refusal(self, call: Call, arguments: dict[str, Any]) -> str | None:
-        """Why a call with these validated arguments is not made, or None: then it counts as answered from now on."""
+        """Return why a call with these validated arguments is refused; if None, record it as answered."""
         if call.number > MOST_CALLS:
             return f"All {MOST_CALLS} tool calls of this request are used up. Answer now with what you have."
         signature = _signature(call.tool, arguments)
@@ -111,12 +110,12 @@ class Calls:
 
     def succeeded(self, call: Call, arguments: dict[str, Any], result: Any, now: float) -> None:
         if call.contract and call.contract.effect != "read":
-            # What was read before may read differently now; the change itself is made.
+            # Forget earlier reads, whose results may differ now, but not the change itself.
             self._answered = {_signature(call.tool, arguments)}
         self._end(call, "succeeded", now, result=result)
 
     def failed(self, call: Call, arguments: dict[str, Any] | None, problem: str, now: float) -> str:
-        """The result that the model is given: the problem, and whether the tool is withdrawn by it."""
+        """Record the failure; return the model's result: the problem, and a note if the tool is withdrawn."""
         if arguments is not None and call.contract and call.contract.effect == "read":
             self._answered.discard(_signature(call.tool, arguments))
         elif arguments is not None:
@@ -131,14 +130,14 @@ class Calls:
         self._end(call, "refused", now, problem=problem)
 
     def waiting(self, call: Call, words: str, now: float) -> None:
-        """For the user's decision."""
+        """Record that the call waits for the user's decision."""
         self._end(call, "waiting", now, result=words)
 
     def cancelled(self, call: Call, now: float) -> None:
         self._end(call, "cancelled", now)
 
     def just_withdrawn(self, tool: str) -> bool:
-        """By its last failure, and not by one before."""
+        """True if its last failure, and not an earlier one, withdrew the tool."""
         return self._failures[tool] == MOST_FAILURES
 
     def withdrawn(self, tool: str) -> bool:
@@ -146,12 +145,12 @@ class Calls:
 
     @property
     def untrusted_content(self) -> bool:
-        """Tell whether a call brought text that others than the user may have written."""
+        """True if a result contains text that other people may have written."""
         return any(self._outside())
 
     @property
     def others_spoke(self) -> bool:
-        """Tell whether a call brought more than what the user typed."""
+        """True if a result contains more than what the user typed."""
         return any(not call.is_users_own for call in self._outside())
 
     def _outside(self) -> Iterator[Call]:

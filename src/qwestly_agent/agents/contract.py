@@ -1,4 +1,4 @@
-"""The contract of a tool: its effect, its label and its bounds."""
+"""The contract of a tool: its effect, its label and its limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ class Contract:
 
     effect: Effect
     label: str
-    """What the user reads while it runs, as "Looking up your profile…"."""
+    """Shown to the user while it runs: "Looking up your profile…"."""
     timeout: float
     """Seconds."""
     result_characters: int
-    """So much of a result, as JSON, is shown to the model; what is cut off is said."""
+    """Maximum length of a result as JSON; a longer one is cut, and the model is told."""
     outside: bool
-    """Whether others than the user wrote what it returns."""
+    """True if other people write what it returns."""
 
 
 def contract_of(name: str, metadata: Mapping[str, Any] | None) -> Contract:
-    """Raises `InvalidSettings` for a tool that was not declared by `tool`: nobody could say what its calls may do."""
+    """Return the tool's contract. Raises `InvalidSettings` for a tool that was not declared by `tool`."""
     contract = (metadata or {}).get("contract")
     if not isinstance(contract, Contract):
         raise InvalidSettings(f"The tool {name!r} declares no effect.")

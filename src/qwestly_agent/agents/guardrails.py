@@ -1,10 +1,9 @@
-"""The rules of every run, whatever its design is and whatever its model says: with `budget.BoundedCost` these
-capabilities of the agent.
+"""Guardrails of every run, independent of its design and model: these capabilities, and `budget.BoundedCost`.
 
-- `BoundedTools`: ten attempts, no call twice, a tool that keeps failing withdrawn, ten seconds, so much of a result,
-  and an error that is a sentence. The record and the audit read the run's own list of its calls (`agents.calls`).
-  A tool that would change something only proposes: its proposal is handed in, and the gate says what becomes of it.
-- `FencedData`: what a tool returned stands in the prompt between tags that nothing inside can close.
+- `BoundedTools`: limits the number of calls, their time and the length of results, refuses repeated calls, withdraws a
+  tool that keeps failing, and turns errors into sentences. `agents.calls` records the calls, also for the audit.
+  A tool that would change something only proposes: its proposal is submitted, and the gate decides about it.
+- `FencedData`: puts each tool result in the prompt between tags that nothing inside can close.
 """
 
 import asyncio
@@ -56,16 +55,16 @@ from qwestly_agent.text.clean import ids_in, quoted, visible_data, well_formed
 Context: TypeAlias = RunContext[AgentDeps]
 
 GATED: frozenset[Effect] = frozenset({"write", "outward", "destructive"})
-"""Effects that tools only propose. A tool of the effect "memory" does it, or proposes it."""
+"""Effects that tools only propose. A tool with the effect "memory" either does something or proposes it."""
 
 MOST_CALLS_AT_ONCE = 50
 LONGEST_ARGUMENTS = 10_000
-"""Characters of JSON: more is no look-up, and would be paid for again in every prompt that follows."""
+"""Characters of JSON. Longer arguments would be paid for again in every following prompt."""
 
 
 @dataclass(kw_only=True)
 class Progress(CapabilityEvent, namespace="qwestly"):
-    """What the user should know while a turn runs; AI SDK clients get it as `data-progress`."""
+    """Progress for the user while a turn runs; AI SDK clients get it as `data-progress`."""
 
     label: str
 
@@ -81,13 +80,13 @@ class Asked(CapabilityEvent, namespace="qwestly"):
 
 @dataclass(kw_only=True)
 class Decided(CapabilityEvent, namespace="qwestly"):
-    """What became of a decision that came with this turn."""
+    """The outcome of a decision that came with this turn."""
 
     approval: ApprovalView
     call_id: str | None
-    """Of the part at which the client shows it."""
+    """The call whose part shows it in the client."""
     said_yes: bool
-    """Whether the client shows a yes there, which may have come too late."""
+    """True if the client shows a yes there, even one that came too late."""
 
 
 class BoundedTools(AbstractCapability[AgentDeps]):
@@ -194,7 +193,7 @@ def _offered(deps: AgentDeps, tool: ToolDefinition) -> bool:
 
 
 def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract]) -> ToolCallPart:
-    """The call as it can be kept, sent back to a provider, and told from others: a model may write anything in one."""
+    """Record the call; return it with a valid name, id and arguments, since a model may write anything."""
     name = name_of(part.tool_name)
     call_id = id_of(part.tool_call_id, deps.calls.made, len(deps.calls.made) + 1)
     arguments = well_formed(part.args) if isinstance(part.args, str) else to_json(part.args or {}).decode()
@@ -216,7 +215,7 @@ def _refused(deps: AgentDeps, contract: Contract) -> str | None:
 
 
 async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contract) -> dict[str, Any]:
-    """Tell the model what became of its proposal; a call that waits for the user ends the run."""
+    """Submit the proposal and return its outcome for the model; a call that waits for the user ends the run."""
     deps, made = ctx.deps, ctx.deps.calls.made[call_id]
     if not isinstance(proposal, Proposal) or proposal.action.effect != contract.effect:
         raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
@@ -235,7 +234,7 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
 
 
 async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, problem: str) -> str:
-    """Tell the model what failed, and the user too when the tool is withdrawn."""
+    """Record the failure and return it for the model; tell the user if the tool is withdrawn."""
     problem = ctx.deps.calls.failed(call, arguments, problem, ctx.deps.clock())
     if ctx.deps.calls.just_withdrawn(call.tool):
         await ctx.emit(Progress(label=f"Not available for this answer: {call.label.removesuffix('…')}"))
@@ -243,7 +242,7 @@ async def _failed(ctx: Context, call: Call, arguments: dict[str, Any] | None, pr
 
 
 def _cut(result: Any, contract: Contract) -> Any:
-    """A result that is too long as the beginning of its JSON, and how much of it that is."""
+    """Cut a result that is too long to the beginning of its JSON, with a note about the length."""
     text = to_json(result).decode()
     if len(text) <= contract.result_characters:
         return result
@@ -255,7 +254,7 @@ def _cut(result: Any, contract: Contract) -> Any:
 
 
 class FencedData(AbstractCapability[AgentDeps]):
-    """Only what is sent is fenced: what is kept, and what a client is shown, is the data itself."""
+    """Fence tool results only in requests to the model: stored messages and clients get the plain data."""
 
     async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:  # noqa: ARG002
         request_context.messages = [_fenced(message) for message in request_context.messages]

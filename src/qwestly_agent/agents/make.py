@@ -1,4 +1,4 @@
-"""The one way to an agent: whatever a design is made of, the bounds hold."""
+"""Make an agent with the guardrails; every design makes its agent here."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from qwestly_agent.model_calls.budget import BoundedCost
 
 
 def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequence[Tool[AgentDeps]]) -> ChatAgent:
-    """Raises `InvalidSettings` for a tool that declares no effect."""
+    """Make an agent. Raises `InvalidSettings` for a tool that declares no effect."""
     return Agent(
         model.model,
         name=name,
@@ -20,7 +20,7 @@ def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequenc
         output_type=[str, DeferredToolRequests],
         instructions=instructions,
         tools=tools,
-        # The library counts the calls of tools that it does not know; ours are counted by the bounds.
+        # The library's limit also counts calls of unknown tools; `BoundedTools` counts ours.
         retries={"tools": MOST_CALLS},
         capabilities=[
             BoundedTools(),

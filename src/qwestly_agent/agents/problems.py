@@ -18,9 +18,9 @@ def error_of_tool(error: Exception) -> Exception:
 def arguments_problem(error: ValidationError | ModelRetry) -> str:
     if isinstance(error, ModelRetry):
         return error.message
-    # Without the input: it may be a megabyte long, and it is what the model has just written.
+    # Without the input, which may be a megabyte long and is known to the model.
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = well_formed(".".join(str(part) for part in first["loc"])[:80])  # as the model named it
+    where = well_formed(".".join(str(part) for part in first["loc"])[:80])  # the model's own text
     return f"The arguments are not valid: {where + ': ' if where else ''}{first['msg']}."
 
 

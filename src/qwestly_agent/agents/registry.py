@@ -8,7 +8,7 @@ DESIGNS: dict[str, Design] = {design.name: design for design in (default.DESIGN,
 
 
 def find_design(name: str) -> Design:
-    """Raises `InvalidSettings`, which names the known ones."""
+    """Return the design of this name. Raises `InvalidSettings`, which lists the known names."""
     if name not in DESIGNS:
         raise InvalidSettings(f"There is no agent design {name!r}; the known ones are: {', '.join(sorted(DESIGNS))}.")
     return DESIGNS[name]

@@ -1,1 +1,1 @@
-"""Imported by everything, and imports nothing of ours."""
+"""Basics that every package may import; imports none of our packages."""

@@ -1,4 +1,4 @@
-"""Requests' bodies, of bounded length."""
+"""Limit the length of request bodies."""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,7 +12,7 @@ from qwestly_agent.base.errors import AgentError, Invalid, TooLong
 class BoundedBody:
     """Middleware that reads each body before its route does, and answers 413 to one of more than `most_bytes`.
 
-    It counts what comes: a chunked body names no length, and a named length proves nothing.
+    It counts the received bytes: a chunked body has no Content-Length, and a Content-Length may be wrong.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Time as an argument: whoever needs it is handed a `Clock`, and reads it as late as it can."""
+"""Time as an argument: code that needs the time takes a `Clock`, and reads it as late as possible."""
 
 import math
 import time
@@ -17,13 +17,13 @@ system_clock: Clock = time.time
 
 
 def to_datetime(seconds: float) -> datetime:
-    """UTC, to the millisecond that BSON keeps."""
+    """Convert to UTC with the millisecond precision of BSON."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)
 
 
 def duration(seconds: float) -> str:
-    """As "45 seconds", "5 minutes", "2 days". It is rounded up: never less than was promised, and nobody who is told to
-    wait comes too early."""
+    """Format as "45 seconds", "5 minutes" or "2 days". It rounds up, so that a person who waits that long does not come
+    too early."""
     units = ("second", 1, 90), ("minute", 60, 90), ("hour", 3_600, 36), ("day", 86_400, math.inf)
     counted = ((max(1, math.ceil(seconds / size)), name, most) for name, size, most in units)
     count, name = next((count, name) for count, name, most in counted if count <= most)

@@ -1,4 +1,4 @@
-"""The few errors, each named for its cause; `http_status` and `code` are what a client is told."""
+"""Errors, each named for its cause; clients get `http_status` and `code`."""
 
 from typing import ClassVar
 
@@ -8,7 +8,7 @@ class InvalidSettings(Exception):
 
 
 class AgentError(Exception):
-    """An error with a sentence that a person may read. It never carries a provider's text, a key or a stack."""
+    """An error with a sentence that a person may read. It never contains a provider's text, a key or a stack trace."""
 
     code: ClassVar[str] = "internal"
     http_status: ClassVar[int] = 500
@@ -26,7 +26,7 @@ class Unauthorized(AgentError):
 
 
 class NotFound(AgentError):
-    """Also for what belongs to somebody else: its existence is not told."""
+    """Also raised for another user's data, so that its existence is not revealed."""
 
     code, http_status, sentence = "not_found", 404, "There is nothing here."
 
@@ -90,7 +90,7 @@ class Unavailable(AgentError):
 
 
 class DataGone(Unavailable):
-    """The database itself cannot be reached: nothing that a turn could still do would be kept."""
+    """The database is unreachable: nothing that a turn does could be stored."""
 
     sentence = "Your data cannot be reached right now. Please try again in a moment."
 
@@ -104,4 +104,4 @@ class ModelRefused(Unavailable):
 
 
 class Internal(AgentError):
-    """The base class's own code, sentence and status, for what nobody foresaw."""
+    """An unforeseen error, with the base class's code, message and status."""

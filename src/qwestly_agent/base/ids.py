@@ -1,11 +1,11 @@
-"""Ids as an argument, so that a test knows them."""
+"""Ids as an argument, so that tests can choose them."""
 
 import uuid
 from typing import Protocol
 
 
 class NewId(Protocol):
-    """A string that nobody was given before, of letters and digits."""
+    """Returns a new unique string of letters and digits."""
 
     def __call__(self) -> str: ...
 

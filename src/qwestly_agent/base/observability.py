@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, the run's id in every line of it, and nobody's words or keys in any."""
+"""Write structured logs (a JSON object per line, with the run's id, without user text or keys) and metrics."""
 
 import json
 import logging
@@ -17,15 +17,15 @@ SERVICE = "qwestly-agent"
 NEVER_LOGGED = frozenset(
     {"authorization", "token", "jwt", "secret", "password", "api_key", "task_token", "message", "content", "email"}
 )
-"""Keys whose values are replaced, at any depth, however they came into a line."""
+"""Keys whose values are replaced at any depth of a log line."""
 
 
 CAUSES, FRAMES = 5, 5
-"""So many causes behind each other, and places of each, make a log line."""
+"""Limits of chained causes, and of stack frames per cause, in a log line."""
 
 
 class Event(StrEnum):
-    """Every line we write is one of these."""
+    """All events that we log."""
 
     TURN_STARTED = "turn started"
     TURN_ENDED = "turn ended"
@@ -46,8 +46,7 @@ class Event(StrEnum):
 
 
 def cause_of(error: BaseException) -> dict[str, Any]:
-    """Describe what went wrong and where, for a log line: kinds and places, but no messages, which quote what people
-    said."""
+    """Describe an error for a log line: types and places, but no messages, which may quote user text."""
     kinds, places, seen = [], [], error
     while seen and len(kinds) < CAUSES:
         kinds.append(type(seen).__name__)
@@ -60,7 +59,7 @@ def cause_of(error: BaseException) -> dict[str, Any]:
 
 
 class _KindsOnly(logging.Filter):
-    """For the loggers of others, whose stacks quote messages."""
+    """Formats errors of libraries' loggers without messages, which may quote user text."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info and record.exc_info[1]:
@@ -87,7 +86,7 @@ def _metrics() -> AmazonCloudWatchEMFProvider:
 
 
 def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, int]) -> None:
-    """A turn as CloudWatch metrics."""
+    """Emit the metrics of a turn."""
     metrics = _metrics()
     metrics.add_metric("Turns", MetricUnit.Count, 1)
     metrics.add_metric("FailedTurns", MetricUnit.Count, int(status == "failed"))
@@ -106,7 +105,7 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
 
 
 def measure_extraction(verbs: Sequence[str], superseded: int, proposed: int, dropped: Mapping[str, int]) -> None:
-    """Count what became of the memories found in a conversation, and those dropped by reason."""
+    """Emit the metrics of an extraction: memories by outcome, and dropped ones by reason."""
     metrics = _metrics()
     counts = Counter(verbs)
     metrics.add_metric("MemoriesFound", MetricUnit.Count, len(verbs) + sum(dropped.values()) - counts["skip"])
@@ -141,7 +140,7 @@ def measure_answer(cost_usd: float) -> None:
 
 
 def measure_refusal(model: str, status: int | None) -> None:
-    """A provider refuses whatever we ask of this model, `provider:name`, with this status."""
+    """Emit that a provider refuses every request to this model, `provider:name`, with this status."""
     metrics = _metrics()
     metrics.add_metric("ModelRefused", MetricUnit.Count, 1)
     metrics.add_metadata("model", model)
@@ -150,7 +149,7 @@ def measure_refusal(model: str, status: int | None) -> None:
 
 
 def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool) -> None:
-    """Report what waits for somebody, every minute: no report means that nobody looks after it."""
+    """Emit the metrics of pending approvals every minute: a missing report means that the sweep does not run."""
     metrics = _metrics()
     metrics.add_metric("OldestApproval", MetricUnit.Seconds, oldest_approval_seconds)
     metrics.add_metric("EverybodyBraked", MetricUnit.Count, int(everybody_braked))

@@ -76,7 +76,7 @@ class Settings:
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
-        """Raises `InvalidSettings`, which names every missing variable at once."""
+        """Read the environment. Raises `InvalidSettings`, which names every missing variable."""
         environment = os.environ if environment is None else environment
         given = {f.name: value for f in fields(cls) if (value := environment.get(f.name.upper(), "").strip())}
         missing = [f.name.upper() for f in fields(cls) if f.default is MISSING and f.name not in given]
@@ -94,7 +94,7 @@ class Settings:
         return tuple(secret.strip() for secret in self.qwestly_agent_shared_secret.split(",") if secret.strip())
 
     def resolve(self, look_up: Callable[[str], str]) -> Self:
-        """These settings with `look_up(reference)` in place of each reference, checked as a whole.
+        """Return these settings with each reference replaced by `look_up(reference)`, checked as a whole.
 
         Raises `InvalidSettings` for a secret that is shorter than 32 bytes, is a key file, or signs in both directions.
         """
@@ -117,13 +117,13 @@ class Settings:
         return resolved
 
     def needs(self, *names: str) -> None:
-        """Raises `InvalidSettings`, which names every one of these that is empty."""
+        """Check that these settings are set. Raises `InvalidSettings`, which names every empty one."""
         if missing := [name.upper() for name in names if not getattr(self, name)]:
             raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
 
 
 def _typed(settings: type[Settings], name: str, value: str) -> Any:
-    kind = type(getattr(settings, name, ""))  # a field's default; a required one is text
+    kind = type(getattr(settings, name, ""))  # the default of an optional field; a required one is text
     if kind not in (int, float):
         return value
     try:
@@ -149,5 +149,5 @@ def _is_key_file(secret: str) -> bool:
 
 
 def is_reference(value: object) -> TypeGuard[str]:
-    """Tell whether a value names where the real one is kept, as `ssm:/path` or `secret:name`."""
+    """True if a value refers to where the real one is stored: `ssm:/path` or `secret:name`."""
     return isinstance(value, str) and value.startswith(("ssm:", "secret:"))

@@ -1,1 +1,1 @@
-"""The outside systems that are not the database, each behind a small class of its own."""
+"""Clients of external systems other than the database, each a small class."""

@@ -1,4 +1,4 @@
-"""Mail by SES: one message to one person, as text and as HTML."""
+"""Send mail by SES: one message to one person, as text and HTML."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from qwestly_agent.base.errors import Unavailable
 @dataclass(frozen=True)
 class Mail:
     aws: Callable[[str], Any]
-    """A client of boto3 by its service's name."""
+    """Returns the boto3 client of a service."""
     sender: str
 
     async def send(self, to: str, subject: str, text: str, html: str) -> None:
-        """Raises `Unavailable` where SES did not take it, also for an address that is none."""
+        """Send the message. Raises `Unavailable` if SES refuses it, also for an invalid address."""
         try:
             message = _message(self.sender, to, subject, text, html)
-        except ValueError as error:  # a line end in an address
+        except ValueError as error:  # the address contains a line break
             raise Unavailable from error
 
         def call() -> None:
@@ -40,7 +40,7 @@ class Mail:
 def _message(sender: str, to: str, subject: str, text: str, html: str) -> EmailMessage:
     message = EmailMessage()
     message["From"], message["To"], message["Subject"] = sender, to, subject
-    # To whatever answers mails by itself.
+    # Asks automatic responders not to reply.
     message["Auto-Submitted"] = "auto-generated"
     message.set_content(text)
     message.add_alternative(html, subtype="html")

@@ -1,4 +1,4 @@
-"""Step Functions, and the tokens by which an execution waits for a person.
+"""Start Step Functions executions, and answer those that wait for a person by a task token.
 
 A task token is a credential: it is sealed with a KMS key as soon as it is seen, bound to its record, and opened only to
 be sent back.
@@ -22,12 +22,12 @@ ALREADY_STARTED = "ExecutionAlreadyExists"
 @dataclass(frozen=True)
 class Workflows:
     aws: Callable[[str], Any]
-    """A client of boto3 by its service's name."""
+    """Returns the boto3 client of a service."""
     key_id: str
-    """Of the KMS key that seals task tokens."""
+    """Id of the KMS key that seals task tokens."""
 
     async def start(self, machine_arn: str, name: str, given: Mapping[str, Any]) -> None:
-        """Once more under the same name starts nothing. Raises `Unavailable`."""
+        """Start an execution (idempotent by name). Raises `Unavailable`."""
         await self._call(
             "stepfunctions",
             "start_execution",
@@ -36,7 +36,7 @@ class Workflows:
         )
 
     async def answer(self, task_token: str, output: Mapping[str, Any]) -> bool:
-        """Wake the execution that waits; False where none waits any more. Raises `Unavailable`."""
+        """Answer the waiting execution; False if it no longer waits. Raises `Unavailable`."""
         answered = await self._call(
             "stepfunctions",
             "send_task_success",
@@ -46,7 +46,7 @@ class Workflows:
         return answered is not None
 
     async def seal(self, task_token: str, approval_id: str) -> str:
-        """Raises `Unavailable`."""
+        """Encrypt the task token, bound to its record. Raises `Unavailable`."""
         sealed = await self._call(
             "kms",
             "encrypt",
@@ -55,7 +55,7 @@ class Workflows:
         return base64.b64encode(sealed["CiphertextBlob"]).decode()
 
     async def opened(self, sealed: str, approval_id: str) -> str:
-        """Raises `Unavailable`, also for what was sealed for another record."""
+        """Decrypt the task token. Raises `Unavailable`, also if it was sealed for another record."""
         opened = await self._call(
             "kms",
             "decrypt",
@@ -68,7 +68,7 @@ class Workflows:
         return opened["Plaintext"].decode()
 
     async def _call(self, service: str, operation: str, given: Mapping[str, Any], passed: tuple[str, ...] = ()) -> Any:
-        """None for the errors that are passed over."""
+        """Call the service; return None for errors that are ignored."""
 
         def call() -> Any:
             return getattr(self.aws(service), operation)(**given)

@@ -1,1 +1,1 @@
-"""Pure models and tables, in the words that stores and workflows share."""
+"""Pure models and tables that stores and workflows share."""

@@ -1,4 +1,4 @@
-"""The words of authority, as the rest of the package uses them."""
+"""Approvals: types, statuses and the stored record."""
 
 import hashlib
 import json
@@ -16,10 +16,10 @@ Level: TypeAlias = Literal["L0", "L1", "L2", "L3"]
 
 NEW_USERS_LEVEL: Level = "L1"
 UNREADABLE_LEVEL: Level = "L0"
-"""Of a level that cannot be read: what is not known to be allowed is not."""
+"""Used if the user's level cannot be read: an unknown permission is no permission."""
 
 EVERYBODY = "everybody"
-"""In place of a user, for the brake that operators pull. No token may name it."""
+"""Stands for all users in the operators' brake. No token may name it."""
 
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 """Do it now · wait for the user's yes · go on, and do it once the user says yes · do not."""
@@ -88,9 +88,9 @@ class Preview(_Frozen):
 
 Kind: TypeAlias = Literal["card", "profile", "preference", "linkedin", "deletion", "memory"]
 PRIVATE: frozenset[Kind] = frozenset({"memory"})
-"""What these are about stands in no mail, and in no record once it is decided: the title says all that may stay."""
+"""Kinds whose texts are never mailed, and are removed from the record once it is decided; the title stays."""
 KEEPS_MEMORIES = "keep_memories"
-"""The tool whose questions leave memories behind that wait for a yes."""
+"""The tool whose approvals refer to proposed memories."""
 Status: TypeAlias = Literal[
     "pending", "approved", "rejected", "revised", "expired", "executing", "done", "failed", "unknown", "changed"
 ]
@@ -102,13 +102,13 @@ Verb: TypeAlias = Literal["approve", "edit", "revise", "reject"]
 DecidedBy: TypeAlias = Literal["chat", "queue", "link", "level", "nobody"]
 
 MAIL_AFTER_SECONDS = 600.0
-"""Of what is asked in the chat: by then its user is not looking."""
+"""Delay of the mail about an approval asked for in the chat, which the user may still decide there."""
 LEFT_BEHIND_SECONDS = 60.0
-"""After which something approved, or begun, was left behind by a process that died."""
+"""Time after which an approved or begun record was left behind by a process that died."""
 ASK_AGAIN_SECONDS = 30.0
-"""Between two questions what became of an effect."""
+"""Interval between two requests for the outcome of an effect."""
 KEYS_KEPT_SECONDS = 48 * 3600.0
-"""So long the candidate app can tell: docs/candidate-app-api.yaml."""
+"""How long the candidate app keeps outcomes: docs/candidate-app-api.yaml."""
 
 
 class Approval(_Frozen):
@@ -183,23 +183,23 @@ class Approval(_Frozen):
 
     @property
     def scrubbed(self) -> dict[str, Any]:
-        """The fields that change once its texts are removed; its title and the number of what it was about stay."""
+        """Return the changes that remove its texts; its title and the number of its items stay."""
         return {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": ""}
 
     @property
     def waits_for_execution(self) -> bool:
-        """Tell whether somebody must still be told what was decided."""
+        """True if an execution must still be notified of the decision."""
         return self.task_token is not None and not self.told_execution
 
     @property
     def is_unfinished(self) -> bool:
-        """Tell whether something must still follow its end."""
+        """True if a follow-up is still missing."""
         leaves = self.task_token is not None or self.kind in PRIVATE
         return self.status in FINAL and leaves and not self.told_execution
 
     @property
     def due_at(self) -> float | None:
-        """When the sweep must look at it."""
+        """When the sweep must process it."""
         match self.status:
             case "pending":
                 return min(self.expires_at, self.mail_at or self.expires_at)
@@ -214,7 +214,7 @@ class Approval(_Frozen):
 
 
 def canonical_json(args: Mapping[str, Any]) -> str:
-    """Arguments in the one form that is kept, shown a digest of, and carried out."""
+    """Encode arguments in the one form that is stored, hashed and executed."""
     return json.dumps(args, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 

@@ -1,4 +1,4 @@
-"""A memory, as the rest of the package sees it."""
+"""A memory, its trust, and the result of a search."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -17,12 +17,12 @@ _TRUSTS: tuple[Trust, ...] = get_args(Trust)
 
 
 def rank(trust: str) -> int:
-    """0 for the most trusted; what nobody knows is trusted least."""
+    """Return 0 for the most trusted; an unknown trust ranks lowest."""
     return _TRUSTS.index(trust) if trust in _TRUSTS else len(_TRUSTS)
 
 
 def lowest(trusts: Iterable[str]) -> str:
-    """The trust of a memory that is made of several: the lowest of theirs."""
+    """Return the trust of a memory made of several: the lowest of theirs."""
     return max(trusts, key=rank)
 
 

@@ -1,4 +1,4 @@
-"""Which memories matter now, without a job that decays scores."""
+"""Rank memories by importance and age, without a job that decays scores."""
 
 import math
 
@@ -7,7 +7,7 @@ LEAST_IMPORTANCE = 0.01
 
 
 def salience(importance: float, created_at: float) -> float:
-    """`ln(importance) + created_at/τ` for an importance in [0.01, 1] and seconds since the epoch.
+    """Return `ln(importance) + created_at/τ` for an importance in [0.01, 1] and seconds since the epoch.
 
     With exponential decay the order of `importance·e^(−age/τ)` never changes as time goes by, so its logarithm, less
     the part that all memories share, can be stored once and indexed.
@@ -16,5 +16,5 @@ def salience(importance: float, created_at: float) -> float:
 
 
 def present(stored_salience: float, now: float) -> float:
-    """The stored part of salience, as `importance·e^(−age/τ)` of this moment."""
+    """Convert the stored part of salience to the present `importance·e^(−age/τ)`."""
     return math.exp(min(0.0, stored_salience - now / TAU_SECONDS))

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 PLANES = 256
 """Bits of a signature: at a cosine of 0.6 the estimate has a standard deviation of 0.07."""
 SEED = 20_261_122
-"""Of the random planes. Another seed makes every kept signature meaningless."""
+"""Seed of the random planes. Changing it makes every stored signature meaningless."""
 LEAST_WORDS = 3
 LEAST_LETTERS = 6
-"""In place of words, of a script that writes no blanks between them."""
+"""Used in place of words for scripts without spaces between them."""
 
 _TO_ONE_MARK = str.maketrans(dict.fromkeys(QUOTATION_MARKS, "'"))
 _ENDS = " '.!?…。！？"
@@ -40,7 +40,7 @@ class Tombstone:
     """The messages that said it."""
 
     def cosine(self, vector: Sequence[float]) -> float:
-        """Estimated from the Hamming distance of the signatures (Charikar 2002): cos(π · distance / bits)."""
+        """Estimate the cosine from the Hamming distance of the signatures (Charikar 2002): cos(π · distance / bits)."""
         if not self.signature or len(vector) != self.dimensions:
             return 0.0
         other = signature_of(vector)
@@ -49,13 +49,13 @@ class Tombstone:
 
 
 def folded(text: str) -> str:
-    """The text as it is compared: white space, case, quotation marks, NFKC and a sentence's end make no difference."""
+    """Normalize the text for comparison: white space, case, quotation marks, NFKC, and the end of a sentence."""
     plain = unicodedata.normalize("NFKC", text).translate(_TO_ONE_MARK).casefold()
     return " ".join(plain.split()).strip(" '").rstrip(_ENDS)
 
 
 def is_telling(words: str) -> bool:
-    """Tell whether words are long enough to be recognized elsewhere: "Yes" and "in Lisbon" stand in many messages."""
+    """Check that words are long enough to be recognized elsewhere: "Yes" and "in Lisbon" stand in many messages."""
     unspaced = sum(unicodedata.category(letter) == "Lo" for letter in words)
     return len(words.split()) >= LEAST_WORDS or unspaced >= LEAST_LETTERS
 
@@ -67,24 +67,24 @@ class Telling:
         self.words = {folded(each): each.strip(_ENDS) for each in words if is_telling(each)}
 
     def stands_in(self, text: str) -> bool:
-        """Tell whether some of the words stand in a text verbatim, also inside of JSON."""
+        """Check if some of the words stand verbatim in a text, also inside JSON."""
         if not self.words or not text:
             return False
-        # The fold of a whole text is fast, and finds all that the exact look could.
+        # Normalizing the whole text is fast, and finds all that the exact search could.
         text = unescaped(text)
         plain = folded(text)
         return any(short in plain and find_span(words, text) for short, words in self.words.items())
 
 
 def hashes_of(user_id: str, content: str, quote: str) -> frozenset[str]:
-    """The hashes of the content, and of the quote where it is long enough to say the same by itself."""
+    """Hash the content, and the quote if it is long enough to be recognized by itself."""
     texts = {folded(content), folded(quote) if is_telling(quote) else ""} - {""}
     return frozenset(hashlib.sha256(f"{user_id}\0{text}".encode()).hexdigest()[:32] for text in texts)
 
 
 def signature_of(vector: Sequence[float]) -> bytes:
-    """On which side of each random plane the vector lies, a bit each; empty for no vector."""
-    import numpy as np  # only where vectors are compared: it costs every other cold start 60 ms
+    """Return a bit for each random plane: the side on which the vector lies. Empty without a vector."""
+    import numpy as np  # imported late: it would cost every cold start 60 ms
 
     if not len(vector):
         return b""

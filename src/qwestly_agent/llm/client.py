@@ -1,6 +1,6 @@
-"""The one client of every provider, and the one place where a request is made again.
+"""Make the client of every provider; only this client retries requests.
 
-One retry, with Retry-After honoured: a short wait is waited for, a longer one is told at once, because somebody waits.
+It retries once and honors Retry-After: it waits a short time, and fails at once if told to wait longer.
 """
 
 import httpx2
@@ -12,10 +12,10 @@ from qwestly_agent.llm.vendor_patches import LONGEST_WAIT_SECONDS, PatchedClient
 PROVIDER_ADDRESSES = {"deepseek": "https://api.deepseek.com", "openai": "https://api.openai.com/v1"}
 
 ATTEMPTS_PER_REQUEST = 2
-"""The client of the provider retries, and nothing above it: retries at several layers multiply."""
+"""Only the provider's client retries: retries at several layers multiply."""
 CONNECT_SECONDS = 5.0
 SILENCE_SECONDS = 60.0
-"""Between two bytes of an answer."""
+"""Maximum time between two bytes of an answer."""
 
 
 def make_openai_client(
@@ -27,8 +27,8 @@ def make_openai_client(
     silence_seconds: float = SILENCE_SECONDS,
     longest_wait_seconds: float = LONGEST_WAIT_SECONDS,
 ) -> AsyncOpenAI:
-    """A client of any OpenAI-compatible server. `key_needed_for` names the variable that must hold the key; a server of
-    our own choosing may do without one."""
+    """Make a client for any OpenAI-compatible server. `key_needed_for` names the variable that must contain the key; a
+    server set by `model_base_url` may need none."""
     if key_needed_for and not api_key:
         raise InvalidSettings(f"Missing in the environment: {key_needed_for} (or the address of another server).")
     client = PatchedClient(

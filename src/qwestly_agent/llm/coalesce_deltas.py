@@ -1,7 +1,7 @@
-"""Deltas joined before anybody pays for them.
+"""Join a model's deltas at the HTTP transport, before they cost anything.
 
-A model sends a few letters at a time, and each time costs a parse, a validated model, an event of the agent, an encoded
-chunk and a write to a socket. Joined at the HTTP transport, what came in within a moment costs that once.
+A model sends a few letters at a time, and each delta costs a parse, a validated model, an event of the agent, an
+encoded chunk and a write to a socket. Deltas that arrive within a short window are joined and cost that once.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from pydantic_core import from_json, to_json
 
 LONGEST_LINE_BYTES = 1024 * 1024
 LONGEST_STREAM_BYTES = 16 * 1024 * 1024
-"""Also the most that waits for a slow reader: nothing is read beyond it."""
+"""Also the limit of data buffered for a slow reader: nothing is read beyond it."""
 
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 

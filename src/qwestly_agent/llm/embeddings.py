@@ -1,4 +1,4 @@
-"""Meaning as vectors: OpenAI's `text-embedding-3-small`, 1,536 dimensions, compared by cosine."""
+"""Embed texts as vectors: OpenAI's `text-embedding-3-small`, 1,536 dimensions, compared by cosine."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -13,26 +13,26 @@ MODEL = "text-embedding-3-small"
 DIMENSIONS = 1536
 ATTEMPT_SECONDS = 3.0
 TIMEOUT_SECONDS = 7.0
-"""For both attempts: a search must find something by words within the ten seconds that a tool has."""
+"""For both attempts together: the search by words must still fit in a tool's ten seconds."""
 LONGEST_WAIT_SECONDS = 1.0
-"""Before the second attempt: a provider that wants us to wait longer is not asked again."""
+"""Longest wait before the second attempt; none is made if the provider asks for a longer one."""
 LONGEST_TEXT_CHARACTERS = 24_000
 """The model reads 8,191 tokens; three characters a token is cautious for English and enough for a search."""
 
 
 REFUSALS = (401, 402, 403, 404)
-"""Whatever is asked: the key, the bill, the model's name. A 400 may be about a text."""
+"""Statuses that concern every request: key, billing, model name. A 400 may concern one text only."""
 
 
 @dataclass(frozen=True)
 class Embeddings:
     client: AsyncOpenAI
     note_refusal: Callable[[str, int], None] | None = None
-    """Is told of the model, `provider:name`, and of the status."""
+    """Called with the model, `provider:name`, and the status."""
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """A vector for each text, in their order, in one request. Raises `Unavailable`, as `ModelRefused` where
-        the provider refuses us."""
+        """Return a vector for each text, in order, by one request. Raises `Unavailable`; its subclass `ModelRefused` if
+        the provider refuses every request."""
         if not texts:
             return []
         try:
@@ -46,7 +46,7 @@ class Embeddings:
                     self.note_refusal(f"openai:{MODEL}", error.status_code)
                 raise ModelRefused("Search by meaning cannot be reached right now.") from error
             raise Unavailable("Search by meaning cannot be reached right now.") from error
-        # The client reads a page or half an object as if it were an answer, and fails on it in its own ways.
+        # The client parses an HTML page or a truncated object as an answer, and fails with errors of any kind.
         except (OpenAIError, TimeoutError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise Unavailable("Search by meaning cannot be reached right now.") from error
         if sizes != [DIMENSIONS] * len(texts):
@@ -54,7 +54,7 @@ class Embeddings:
         return vectors
 
     async def ask(self, texts: Sequence[str]) -> CreateEmbeddingResponse:
-        """The provider's own answer. Raises `OpenAIError`."""
+        """Return the provider's answer. Raises `OpenAIError`."""
         return await self.client.embeddings.create(
             model=MODEL,
             dimensions=DIMENSIONS,

@@ -1,4 +1,4 @@
-"""Which model does what, with its settings and its price. No other module names a model."""
+"""The models of each tier, with settings and prices. No other module names a model."""
 
 import re
 from collections.abc import Callable
@@ -62,7 +62,7 @@ PRICES_NOTED = date(2026, 11, 21)
 """When the library's prices of `DEFAULT_MODELS` were last compared with the provider's own list,
 api-docs.deepseek.com/quick_start/pricing."""
 PEAK = datetime(2026, 11, 23, 2, tzinfo=UTC).timestamp()
-"""A moment at which DeepSeek is dearest."""
+"""A moment of DeepSeek's peak prices."""
 
 
 def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal | None:
@@ -93,7 +93,7 @@ SATURDAY = 5
 
 
 def ceiling_price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at: float) -> Decimal:
-    """The price of a request as it counts towards a ceiling: the dearest of our models where it has none."""
+    """Return the price of a request for a cost ceiling: that of our most expensive model if it has none."""
     price = price_of(model_id, answered, usage, at)
     if price is not None:
         return price
@@ -106,7 +106,7 @@ MOST_TOKENS = 100_000_000
 
 
 def is_counted(usage: RequestUsage) -> bool:
-    """Tell whether its provider said what it counted, in numbers that can be true."""
+    """Check that the provider reported its usage in plausible numbers."""
     counts = (usage.input_tokens, usage.cache_read_tokens, usage.output_tokens)
     return any(counts) and all(0 <= count <= MOST_TOKENS for count in counts)
 
@@ -123,7 +123,7 @@ def estimated_usage(prompt_characters: int, answer_characters: int) -> RequestUs
 class TierModel:
     model: Model
     fallback: Model | None
-    """Of another provider, asked where the first cannot answer."""
+    """Model of another provider, asked if the first cannot answer."""
 
 
 @dataclass
@@ -134,7 +134,7 @@ class Fallback(AbstractCapability[Any]):
 
     model: Model
     _failure: Exception | None = field(default=None, init=False)
-    """Of the first model."""
+    """The first model's failure."""
 
     async def for_run(self, ctx: RunContext[Any]) -> "Fallback":  # noqa: ARG002
         return Fallback(self.model)
@@ -155,7 +155,7 @@ class Fallback(AbstractCapability[Any]):
         request_context: ModelRequestContext,  # noqa: ARG002
         error: Exception,
     ) -> ModelResponse:
-        """Asked only while nothing of the answer was seen."""
+        """Called only before any part of the answer was received."""
         if not isinstance(error, ModelAPIError | UnexpectedModelBehavior):
             raise error
         if self._failure:
@@ -165,7 +165,7 @@ class Fallback(AbstractCapability[Any]):
 
 
 class Refusals(AbstractCapability[Any]):
-    """Counts the requests by whose refusal a provider refuses everybody, also where a fallback answers instead."""
+    """Count refusals that concern every user, also if a fallback answers instead."""
 
     async def on_model_request_error(
         self,
@@ -181,7 +181,7 @@ class Refusals(AbstractCapability[Any]):
 
 
 def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
-    """The capabilities that an agent needs to ask this model. The last one hears first of a request that failed."""
+    """Return the capabilities that an agent needs for this model. The last one handles a failed request first."""
     return [*([Fallback(model.fallback)] if model.fallback else []), Refusals()]
 
 

@@ -1,5 +1,4 @@
-"""One run's searches by meaning: those that ask at the same moment share a request, and a provider that is down is
-asked once."""
+"""Embed the search queries of one run: concurrent ones share a request, and a provider that is down is asked once."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -12,15 +11,15 @@ from qwestly_agent.llm.embeddings import Embeddings
 class QueryVectors:
     embeddings: Embeddings
     _vectors: dict[str, list[float] | None] = field(default_factory=dict)
-    """None while it is asked for."""
+    """None while it is being requested."""
     _asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     _failed: bool = False
 
     async def of(self, query: str) -> list[float]:
-        """Raises `Unavailable`, at once when the provider has failed in this run before."""
+        """Return the query's vector. Raises `Unavailable`, immediately if the provider failed earlier in this run."""
         self._vectors.setdefault(query, None)
         async with self._asking:
-            await asyncio.sleep(0)  # the other calls of this step have their say first
+            await asyncio.sleep(0)  # let the other calls of this step add their queries first
             return self._vectors[query] or (await self._ask())[query]
 
     async def _ask(self) -> dict[str, list[float]]:

@@ -1,4 +1,4 @@
-"""Private methods of libraries that we override: with another version of openai or pydantic-ai, each is read again.
+"""Override private methods of libraries. Review each with every new version of openai or pydantic-ai.
 
 `tests/unit/llm/test_vendor_patches.py` names those versions.
 """
@@ -17,7 +17,7 @@ from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 RETRIED_REFUSALS = (408, 409, 429)
 """Of all statuses below 500: the request was right, and only its moment was not."""
 LONGEST_WAIT_SECONDS = 10.0
-"""As long as somebody who looks at an empty answer still sits there."""
+"""As long as a person waits in front of an empty answer."""
 
 
 class PatchedClient(AsyncOpenAI):
@@ -38,7 +38,7 @@ class PatchedClient(AsyncOpenAI):
         if response.is_error:
             try:
                 await response.aread()
-            except httpx2.RequestError:  # an error page that breaks off: its status says enough
+            except httpx2.RequestError:  # a truncated error page: its status suffices
                 await response.aclose()
                 return httpx2.Response(response.status_code, headers=response.headers, request=request)
         return response
@@ -54,7 +54,7 @@ class PatchedClient(AsyncOpenAI):
 
 
 class PatchedChatModel(OpenAIChatModel):
-    """Takes JSON of another shape for the provider's fault that it is: the library trusts the shape and trips."""
+    """Report JSON of an unexpected shape as the provider's error; the library would fail on it with another one."""
 
     def _note_lookalike_frames(
         self,

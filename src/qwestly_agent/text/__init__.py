@@ -1,1 +1,1 @@
-"""Texts made safe: to keep, to show, and to put before a model."""
+"""Make texts safe to store, to show, and to put into a prompt."""

@@ -1,4 +1,4 @@
-"""Text as it may be stored, shown to a model, or audited."""
+"""Clean texts for storage, prompts and the audit."""
 
 import re
 from collections.abc import Iterator
@@ -6,8 +6,8 @@ from typing import Any
 
 
 def well_formed(text: str) -> str:
-    """With U+FFFD in place of what no UTF-8 can carry; halves of a surrogate pair that meet become the character that
-    they are. A model may send half of one, which no stream, store or client can."""
+    """Replace what UTF-8 cannot encode by U+FFFD, and join the halves of surrogate pairs. A model may send half of a
+    pair, which no stream, store or client can carry."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -19,7 +19,7 @@ _JOINERS = "\u200c\u200d\ufe00-\ufe0f"
 _INVISIBLE = (
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u202a-\u202e\u2060-\u206f\u2800\u3164\ue000-\uf8ff\ufdd0-\ufdef\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
-    # From U+3FFFE on there are only tags, variation selectors, private use and what is no character.
+    # From U+3FFFE on there are only tags, variation selectors, private use and noncharacters.
     "\U0001fffe\U0001ffff\U0002fffe\U0002ffff\U0003fffe-\U0010ffff"
 )
 _DROPPED = re.compile(f"[{_INVISIBLE}]+")
@@ -28,12 +28,12 @@ _JOINER = re.compile(f"[{_JOINERS}]")
 _JOINED = re.compile(rf"[^\x00-\x7f{_JOINERS}][{_JOINERS}]|[0-9#*]\ufe0f|\ufe0f\u200d")
 """A joiner where one is needed: after a letter or a picture, a keycap's digit, a picture's own selector."""
 CHANGED = f"[\x85\u2028\u2029{_JOINERS}{_INVISIBLE}]"
-"""A pattern of all that `visible` may leave out or change."""
+"""A pattern of the characters that `visible` may remove or change."""
 
 
 def visible(text: str, *, before: str = "") -> str:
-    """Without control characters and those that nobody sees: instructions, and what is stolen, are smuggled in them.
-    `before` is the visible character before the text."""
+    """Remove control and invisible characters, in which instructions or stolen data can be smuggled. `before` is the
+    visible character before the text."""
     text = _DROPPED.sub("", _LINE_END.sub("\n", text))
     if not _JOINER.search(text):
         return text
@@ -46,7 +46,7 @@ def visible(text: str, *, before: str = "") -> str:
 
 
 def visible_data(value: Any) -> Any:
-    """The same for every text in a value of JSON's kinds."""
+    """Apply `visible` to every text in a JSON value."""
     match value:
         case str():
             return visible(value)
@@ -59,7 +59,7 @@ def visible_data(value: Any) -> Any:
 
 
 def strings_in(value: Any) -> Iterator[str]:
-    """Every text in a value of JSON's kinds, without the names of its fields."""
+    """Yield every text in a JSON value, without field names."""
     match value:
         case str():
             yield value
@@ -72,7 +72,7 @@ def strings_in(value: Any) -> Iterator[str]:
 
 
 def ids_in(value: Any) -> Iterator[str]:
-    """Every id that a value of JSON's kinds names: texts in fields called "id", "…_id" or "…_ids"."""
+    """Yield every id in a JSON value: texts in fields called "id", "…_id" or "…_ids"."""
     match value:
         case dict():
             for name, item in value.items():
@@ -86,7 +86,7 @@ def ids_in(value: Any) -> Iterator[str]:
 
 
 def unescaped(json_text: str) -> str:
-    """A piece of JSON with blanks for the line ends, and the quotation marks, that JSON escapes."""
+    """Replace escaped line breaks in a piece of JSON by spaces, and unescape its quotation marks."""
     return re.sub(r"\\[nrt]", " ", json_text).replace('\\"', '"')
 
 
@@ -96,8 +96,8 @@ _TAG = re.compile(
 
 
 def quoted(text: str) -> str:
-    """As it may stand in a prompt: with `‹` where a tag could begin, however it is written, so that nothing in it opens
-    or closes what we put around it; and without what nobody sees."""
+    """Quote a text for a prompt: put `‹` where a tag could begin, so that nothing in it opens or closes our tags, and
+    remove invisible characters."""
     return _TAG.sub("‹", visible(text))
 
 
@@ -113,8 +113,8 @@ _LINKED = re.compile(
 
 
 def unlinked(text: str) -> str:
-    """With a space in what mail programs make a link of by themselves: a name with a dot, an address, a scheme, a path
-    in a network."""
+    """Put a space into whatever mail programs turn into a link: a name with a dot, an address, a scheme, a network
+    path."""
     return _LINKED.sub(lambda found: f"{found[0]} ", text)
 
 
@@ -136,7 +136,7 @@ _SECRETS = re.compile(
 
 
 def masked(text: str) -> str:
-    """With `…` in place of e-mail addresses and of what looks like a secret."""
+    """Replace e-mail addresses and probable secrets by `…`."""
     return _SECRETS.sub(lambda found: f"{found['name'] or found['login'] or ''}…", text)
 
 
@@ -145,5 +145,5 @@ _FENCED = re.compile(r"^\s*(?:```|~~~|>)", re.MULTILINE)
 
 
 def is_pasted(text: str) -> bool:
-    """Tell whether others may have written the text of a message: it is fenced, quoted, or longer than people type."""
+    """True if other people may have written the text of a message: it is fenced, quoted, or longer than people type."""
     return len(text) > LONGEST_TYPED_CHARACTERS or bool(_FENCED.search(text))

@@ -1,5 +1,5 @@
-"""The tags that fence what is material in a prompt. All of them in one place: one that is registered after the first
-prompt was made would be fenced in the next ones only."""
+"""The tags that fence data in a prompt. All are registered here, before the first prompt is made: a tag registered
+later would not be fenced in earlier prompts."""
 
 from pydantic_ai.framing import register_tag
 

@@ -1,4 +1,4 @@
-"""Text that is safe to show, whatever the model was talked into.
+"""Sanitize answers, so that even a manipulated model cannot leak data through them.
 
 An answer is rendered as Markdown or, by a careless client, as HTML, and an image or a link to a stranger's server would
 carry off what the model knows. So where a link, an image, a definition or a tag would begin, one space is put in: a
@@ -26,7 +26,7 @@ _AFTER_MAIL = "(?:(?<=(?i:mailto))|(?<=(?i:xmpp)))"
 _LONGEST_BEFORE = len("mailto")
 
 _MOST_BLANKS = 200
-"""Between the text of a link and its address; where there are more, the two are parted whatever follows."""
+"""Limit of blanks between the text of a link and its address; with more, the two are always separated."""
 _LABEL = "[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # An autolink goes on to the next blank: `https://good)@evil`, `https://good。evil`. So nothing may follow a host
 # but the marks that end a sentence, a quotation or an emphasis.
@@ -39,7 +39,7 @@ _ENTITY = "(?:colon|sol|period|(?i:[#]0{0,5}(?:[4-9][0-9]|1[0-2][0-9])|[#]x0{0,5
 
 
 class SafeText:
-    """Fed the pieces of a text, gives back what may be shown of it by now."""
+    """Sanitizes a text piece by piece, and holds back an end that the next piece could change."""
 
     def __init__(self, hosts: Collection[str]) -> None:
         """`hosts` are names without a port; they and their subdomains may be linked to."""
@@ -77,7 +77,7 @@ class SafeText:
 
 
 def safe_text(text: str, hosts: Collection[str]) -> str:
-    """A whole text."""
+    """Sanitize a complete text."""
     safe = SafeText(hosts)
     return safe.feed(text) + safe.end()
 

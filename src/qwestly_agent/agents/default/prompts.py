@@ -1,4 +1,4 @@
-"""The orchestrator's instructions. Change `VERSION` with the words: conversations then make their prompts anew."""
+"""The orchestrator's instructions. Change `VERSION` with the text: conversations then rebuild their prompts."""
 
 VERSION = "default-8"
 

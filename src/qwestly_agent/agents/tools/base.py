@@ -1,8 +1,8 @@
-"""How a tool is declared: one function, one line, its effect.
+"""Declare tools: each is one function with a contract.
 
-The function's signature is what a model may pass, its docstring what a model is told; its first argument is the run's
-context, the only way to the user and the world. "Nothing found" is a value that it returns, and what it raises becomes
-a sentence for the model: `agents.guardrails` holds every call to its contract.
+The function's signature is the schema that a model sees, its docstring the description. Its first argument is the run's
+context, through which alone it reaches the user's data. "Nothing found" is a value that it returns, and an error
+becomes a sentence for the model: `agents.guardrails` enforces the contract.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -21,7 +21,7 @@ from qwestly_agent.domain.approval import Effect
 
 TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000
-"""Of JSON: about 4,000 tokens."""
+"""Characters of JSON: about 4,000 tokens."""
 
 BY_WORDS_ALONE = (
     "Search by meaning cannot be reached right now: this was searched by words alone, and what says it in other words "
@@ -45,24 +45,24 @@ def tool(
 
 
 def proposes(function: Callable[..., Awaitable[Proposal]], action: Action[Any], *, label: str) -> Tool[AgentDeps]:
-    """A tool whose calls perform nothing: what it returns is handed in, and the gate decides what becomes of it."""
+    """Declare a tool that only proposes: its proposal is submitted, and the gate decides about it."""
     return tool(function, effect=action.effect, label=label)
 
 
 def listed(name: str, found: Sequence[Any], nothing: str, *notes: str) -> dict[str, Any]:
-    """Put the results under `name`, with notes; where nothing was found, a note says so, lest a
-    model take it for a failure."""
+    """Return the results under `name`, with notes; a note says if nothing was found, so that a model does not take it
+    for a failure."""
     said = " ".join([*([] if found else [nothing]), *notes])
     return {name: found, "note": said} if said else {name: found}
 
 
 def by_words_alone(vector: Sequence[float] | None) -> list[str]:
-    """The note on a search that had no vector."""
+    """Return the note for a search without a vector."""
     return [BY_WORDS_ALONE] if vector is None else []
 
 
 async def vector_of(ctx: RunContext[AgentDeps], query: str) -> list[float] | None:
-    """None where the query could not be embedded: the search then goes by words."""
+    """Embed the query; None if that fails, and the search then uses words only."""
     try:
         return await ctx.deps.query_vectors.of(query)
     except Unavailable:

@@ -1,4 +1,4 @@
-"""The list of what the agent can do, made from the tools themselves so that it cannot go stale."""
+"""List what the agent can do, generated from the tools themselves."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,5 +19,5 @@ def describe(tools: Sequence[Tool[AgentDeps]]) -> Tool[AgentDeps]:
 
 
 def _capability(each: Tool[AgentDeps]) -> dict[str, str]:
-    what = " ".join((each.description or "").split())  # all of it: where a line of the docstring ends no sentence does
+    what = " ".join((each.description or "").split())  # all lines: a sentence may go on in the next one
     return {"name": each.name, "what": what, "effect": contract_of(each.name, each.metadata).effect}

@@ -1,4 +1,4 @@
-"""Career documents, drafted from what is known of the user and from nothing else, and read again."""
+"""Draft career documents from what is known of the user, and read drafts."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -75,7 +75,7 @@ async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
 
 
 def _judged(written: ProfileText) -> dict[str, Any]:
-    """Describe what was left out, and what nobody checked."""
+    """Describe what was left out and what was not checked."""
     checked = written.checked
     return {
         "left_out": [{"text": each.claim.text, "why": list(each.why)} for each in checked.left_out],
@@ -86,7 +86,7 @@ def _judged(written: ProfileText) -> dict[str, Any]:
 
 
 def _typed(wish: str, user_messages: Sequence[str]) -> str:
-    """As the user typed it: no model wishes for something in their name, and what is pasted may be anybody's."""
+    """Return the wish if the user typed it: a model may not invent one, and pasted text may be another person's."""
     if wish and not any(find_span(wish, text) for text in user_messages if not is_pasted(text)):
         raise ToolFailed("Copy the wish letter for letter from what the user typed, or leave it empty.")
     return wish

@@ -1,4 +1,4 @@
-"""Changes to what the user keeps at Qwestly: each call is a proposal."""
+"""Propose changes to the user's data at Qwestly."""
 
 import re
 from typing import Annotated
@@ -23,7 +23,7 @@ Why = Annotated[str, Field(max_length=500)]
 
 _LINKEDIN_PROFILE = re.compile(
     r"(?<![^\s(\[<\"'“‘])https://(?:[a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}"
-    r"(?=[/?#]|[.,;:!)\]>\"'”’]*(?:\s|\Z))"  # the whole name, or it is somebody else's
+    r"(?=[/?#]|[.,;:!)\]>\"'”’]*(?:\s|\Z))"  # the complete name, since a part may be another person's
 )
 
 
@@ -74,7 +74,7 @@ async def ingest_linkedin_profile(ctx: RunContext[AgentDeps], force_refresh: boo
 
 
 def _typed(user_messages: tuple[str, ...]) -> str | None:
-    """The last address of a LinkedIn profile that the user typed; what is pasted may be anybody's."""
+    """Return the last LinkedIn profile URL that the user typed; pasted text may name another person's."""
     typed = [found for text in user_messages if not is_pasted(text) for found in _LINKEDIN_PROFILE.findall(text)]
     return typed[-1] if typed else None
 

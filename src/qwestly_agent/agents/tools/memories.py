@@ -1,6 +1,6 @@
-"""Tier 2: what the user told in earlier conversations, and what of it they want kept, corrected or forgotten.
+"""Tier 2: search what the user told in earlier conversations; keep, correct and forget memories.
 
-What is remembered must stand in the user's message, whatever a model passes here: `memory.service` looks for it.
+A new memory must be quoted from the user's message, whatever a model passes here: `memory.service` checks it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -112,14 +112,14 @@ async def explain_memory(ctx: RunContext[AgentDeps], about: Query) -> dict[str, 
 
 
 def _note_origin(ctx: RunContext[AgentDeps], memories: Sequence[Memory]) -> None:
-    """Mark the result as no outside text where the user typed it themselves, though a tool brings it."""
+    """Mark the result as the user's own text if they typed all of it."""
     if ctx.tool_call_id:
         own = all(each.trust in ("user_said", "inferred") for each in memories)
         ctx.deps.calls.made[ctx.tool_call_id].is_users_own = own
 
 
 def remembered_id(result: Any) -> str | None:
-    """The id of the memory that a result of `remember` or `correct_memory` made; None for any other result."""
+    """Return the id of the memory that `remember` or `correct_memory` made; None for any other result."""
     match result:
         case {"remembered": {"id": str(memory_id)}}:
             return memory_id
@@ -143,7 +143,7 @@ def _found(found: Found, before: Sequence[Memory]) -> dict[str, Any]:
 
 
 def _explained(explanation: "Explanation") -> dict[str, Any]:
-    # Not the conversation's title, which may name what was forgotten.
+    # Without the conversation's title, which may contain what was forgotten.
     said_on = {"said_on": _day(explanation.said_on)}
     return _without_nothing({**_told(explanation.memory, explanation.before), **said_on})
 

@@ -1,4 +1,4 @@
-"""Drafts that leave the agent, and cards that others can see: each call is a proposal."""
+"""Propose to publish, activate or delete cards, and to use drafts."""
 
 from typing import Annotated
 
