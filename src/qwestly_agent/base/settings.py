@@ -28,9 +28,9 @@ class Settings:
     qwestly_candidate_api_secret: str = field(default="", repr=False)
     """Signs our own tokens towards the candidate app."""
     candidate_api_url: str = ""
-    """Of the candidate app's write API, with its path: docs/candidate-app-api.yaml."""
+    """Address of the candidate app's write API, with its path: docs/candidate-app-api.yaml."""
     approve_url: str = ""
-    """Where the links in mails lead to."""
+    """Address that the links in mails lead to."""
     mail_from: str = ""
     task_token_key: str = ""
     """The KMS key, or its alias, that seals task tokens."""
@@ -57,13 +57,13 @@ class Settings:
     """Where links and images in an answer may point to, separated by commas, each with its subdomains: none that counts
     visits for strangers, or passes people on to where they like."""
     turn_ceiling_usd: float = 0.05
-    """No model request once a turn has cost so much."""
+    """Cost of a turn after which it makes no model request."""
     day_ceiling_usd: float = 1.0
-    """The same for all turns of a user on one day of UTC."""
+    """Cost of a user's turns in one day (UTC) after which no turn makes a model request."""
     running_turns: int = 3
-    """So many of a user at once."""
+    """Maximum number of a user's concurrent turns."""
     messages_a_minute: int = 20
-    """So many from a user; 1,000 and more is no limit."""
+    """Maximum number of a user's messages per minute; 1,000 and more means no limit."""
     memory_grey_from: float = 0.4
     """The cosine from which a model compares two memories at night. Those that share words it compares in any case."""
     memory_forgotten_from: float = 0.6

@@ -38,12 +38,12 @@ class Change(_Frozen):
     before: str | None
     after: str | None
     evidence: tuple[str, ...] = ()
-    """Sources, as a person reads them."""
+    """Names of sources for a person."""
 
 
 class ShownQuote(_Frozen):
     source: str
-    """As a person reads it: "résumé.pdf"."""
+    """Name of the source for a person: "résumé.pdf"."""
     before: str
     quote: str
     """Verbatim."""
@@ -55,11 +55,11 @@ class ShownClaim(_Frozen):
     text: str
     quotes: tuple[ShownQuote, ...] = ()
     arithmetic: tuple[str, ...] = ()
-    """How its figures follow from those that are quoted."""
+    """Steps by which its figures follow from quoted ones."""
     confirmed: bool = False
-    """Whether it rests on what a person wrote or confirmed for this."""
+    """True if it rests on what a person wrote or confirmed for this."""
     unchecked: bool = False
-    """Whether nobody but its person can say yet if it means what its quotes mean."""
+    """True if no judge has checked yet that its quotes support it."""
 
 
 class ShownSection(_Frozen):
@@ -76,12 +76,12 @@ class Preview(_Frozen):
     """What will happen, to what. Plain text throughout."""
 
     title: str
-    """As "Change your headline"."""
+    """For example "Change your headline"."""
     changes: tuple[Change, ...] = ()
     sections: tuple[ShownSection, ...] = ()
     left_out: tuple[ShownLeftOut, ...] = ()
     difference: tuple[str, ...] = ()
-    """What changed since the person was asked before."""
+    """What changed since the previous round."""
 
 
 # --- the approval record ----------------------------------------------------------------------------------------------
@@ -118,34 +118,34 @@ class Approval(_Frozen):
     user_id: str
     run_id: str
     conversation_id: str | None = None
-    """None for what no conversation asked."""
+    """None if it comes from no conversation."""
     draft_id: str | None = None
-    """Of a pipeline that waits for the answer."""
+    """The draft of a workflow that waits for the decision."""
 
     kind: Kind
     tool: str
     effect: Effect
     args: str
-    """JSON, exactly as it is carried out."""
+    """JSON, exactly as it is executed."""
     args_digest: str
     schema_digest: str
-    """Of the arguments' schema, as it was when the person was asked."""
+    """Digest of the arguments' schema when the approval was created."""
     subject: str
     version: str | None
-    """The subject's; None where it must be new."""
+    """The subject's version; None if it must be new."""
     shown: Mapping[str, str] = Field(default_factory=dict)
-    """What the subject said when it was shown."""
+    """The subject's values when it was shown."""
     preview: Preview
     rationale: str = ""
     alternatives: tuple[str, ...] = ()
     evidence: tuple[str, ...] = ()
-    """Ids."""
+    """Ids of evidence."""
     revisable: bool = True
-    """Whether its person may want it otherwise."""
+    """True if the person may ask for changes."""
 
     level: Level
     answer: Answer
-    """The gate's: asked, queued, or run by the level itself."""
+    """The gate's answer: asked, queued, or run at the user's level."""
     status: Status = "pending"
     created_at: float
     expires_at: float
@@ -153,26 +153,26 @@ class Approval(_Frozen):
     decided_at: float | None = None
     decided_by: DecidedBy | None = None
     reason: str | None = None
-    """The person's words."""
+    """The person's own text."""
     begun_at: float | None = None
     """When its effect was last sent."""
     outcome: str | None = None
-    """A sentence for the person and for the model."""
+    """The outcome in a sentence for the person and the model."""
     result: Mapping[str, str] = Field(default_factory=dict)
     revises: str | None = None
     revised_by: str | None = None
 
     task_token: str | None = Field(default=None, repr=False)
-    """Sealed. Of the execution that waits; it never leaves the backend."""
+    """Sealed token of the waiting execution; it never leaves the backend."""
     told_execution: bool = False
-    """Whether the execution has got its answer, or waits no more."""
+    """True if the execution was notified or no longer waits."""
     links: tuple[str, ...] = Field(default=(), repr=False)
     """Hashes of the tokens in the links that were mailed."""
     mails: int = 0
     mail_at: float | None = None
     """When the next mail is due; None for no more."""
     news: bool = False
-    """Whether something became of it that the model was not told."""
+    """True if the model has not been told the outcome yet."""
     audit: tuple[str, ...] = ()
     """Who did what, when, from where; oldest first."""
     revision: int = 0

@@ -23,7 +23,7 @@ class Fields(_Frozen):
     title: str = ""
     start: str = ""
     end: str = ""
-    """`present` where it goes on; empty where nobody said."""
+    """`present` if it is going on; empty if unknown."""
     degree: str = ""
     school: str = ""
     skills: tuple[str, ...] = ()
@@ -35,12 +35,12 @@ class Evidence(_Frozen):
     trust: Trust
     text: str
     source: str
-    """What a person reads as its origin: "résumé.pdf", "your message of 3 May"."""
+    """Its origin for a person: "résumé.pdf", "your message of 3 May"."""
     fields: Fields = Field(default_factory=Fields)
 
     @property
     def publishable(self) -> bool:
-        """Tell whether it may support what others read: guesses, and what strangers wrote, may not."""
+        """True if it may support published text: guesses and strangers' text may not."""
         return self.trust not in ("inferred", "external")
 
     @property
@@ -51,15 +51,15 @@ class Evidence(_Frozen):
 class Claim(_Frozen):
     text: str
     quotes: tuple[Quote, ...] = ()
-    """Of evidence, by its id."""
+    """Quotes of evidence by its id."""
     arithmetic: tuple[str, ...] = ()
-    """Steps by which its figures follow from those that it quotes."""
+    """Steps by which its figures follow from quoted ones."""
     unchecked: bool = False
-    """Whether no judge could be asked if it means what its quotes mean."""
+    """True if no judge was available to check that its quotes support it."""
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """Ids, each once."""
+        """Ids of its evidence, each once."""
         return tuple(dict.fromkeys(quote.source for quote in self.quotes))
 
 
@@ -72,12 +72,12 @@ class Section(_Frozen):
 class Card(_Frozen):
     style: Style
     headline: Claim | None
-    """None where none is supported."""
+    """None if none is supported."""
     sections: tuple[Section, ...]
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """As they are read."""
+        """All claims in reading order."""
         return (*([self.headline] if self.headline else []), *(c for each in self.sections for c in each.claims))
 
 
@@ -98,12 +98,12 @@ class SectionDraft(_Frozen):
 
     round: int = 1
     section: Section
-    """With all its claims, as they were written."""
+    """The section with all claims as written."""
     verdicts: tuple[GroundingVerdict, ...] = ()
-    """One for each claim, once it was grounded."""
+    """One verdict per claim, once grounded."""
     rewritten: bool = False
     tries: int = 0
-    """How often its judge could not be asked."""
+    """How often its judge was unavailable."""
     done: bool = False
 
     @property

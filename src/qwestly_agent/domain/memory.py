@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 MemoryType: TypeAlias = Literal["fact", "preference", "goal", "decision", "skill", "experience", "constraint"]
 Trust: TypeAlias = Literal["user_said", "user_document", "tool", "external", "inferred"]
-"""Where it comes from, the most trusted first."""
+"""Origins, the most trusted first."""
 MemoryStatus: TypeAlias = Literal["active", "proposed", "unchecked", "superseded", "merged"]
 """Holds · waits for its user's yes · waits for a judge · another one holds instead · another one says it. Only what is
 active is in a prompt or found by a search."""
@@ -32,7 +32,7 @@ class Source(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     conversation_id: str | None = None
-    """None where it was said in no conversation, as on the page of memories."""
+    """None if it was said outside conversations, as on the page of memories."""
     message_ids: tuple[str, ...] = ()
 
 
@@ -43,38 +43,38 @@ class Memory(BaseModel):
 
     id: str
     type: str
-    """A `MemoryType`; also one of a version to come."""
+    """A `MemoryType`, or one of a later version."""
     content: str
     importance: float = Field(default=0.5, ge=0.0, le=1.0)
     confidence: float = 1.0
-    """The extractor's own guess: a hint."""
+    """The extractor's own estimate, used as a hint only."""
     status: MemoryStatus = "active"
     trust: str = "user_said"
-    """A `Trust`; also one of a version to come."""
+    """A `Trust`, or one of a later version."""
     quote: str = ""
-    """The user's own words that it rests on."""
+    """The user's words that support it."""
     question: str = ""
-    """What a short answer answered; then it is inferred."""
+    """The question to a short answer; the memory is then inferred."""
     source: Source = Source()
     context: str = ""
-    """While it is unchecked: what a judge reads beside the quote."""
+    """While unchecked: what a judge reads beside the quote."""
     tries: int = 0
-    """While it is unchecked: how often no judge could be asked."""
+    """While unchecked: how often no judge was available."""
     sensitive: bool = False
     retells: tuple[str, ...] = ()
-    """While it is proposed: the tombstones of what its user had forgotten, and this may be."""
+    """While proposed: tombstones of forgotten memories that this one may repeat."""
     undo_until: float = 0.0
-    """So long its user can undo that it was remembered; 0 for what no tool remembered."""
+    """Until when the user can undo it; 0 if no tool remembered it."""
     count: int = 1
-    """In how many of its user's messages it was said."""
+    """Number of the user's messages that said it."""
     last_seen: float = 0.0
     valid_from: datetime | None = None
-    """Since when it holds, where that is known."""
+    """Since when it holds, if known."""
     valid_until: datetime | None = None
-    """Until when it holds, where that is known."""
+    """Until when it holds, if known."""
     created_at: datetime | None = None
     superseded_by: str | None = None
-    """The memory that took its place."""
+    """The memory that replaced it."""
     superseded_at: float | None = None
 
 
@@ -85,9 +85,9 @@ class Score(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     words: int | None
-    """Its place by words (BM25), from 1; null where it has none of them."""
+    """Its rank by words (BM25), from 1; null if it contains none of them."""
     meaning: int | None
-    """Its place by meaning (cosine), from 1; null where it was not compared."""
+    """Its rank by meaning (cosine), from 1; null if it was not compared."""
     salience: float
     """Importance, less with age: `importance·e^(−age/τ)`, between 0 and 1."""
     total: float

@@ -31,11 +31,11 @@ class Tombstone:
     id: str
     user_id: str
     hashes: frozenset[str]
-    """Of its content and of its quotes."""
+    """Hashes of its content and of its quotes."""
     signature: bytes = b""
-    """Empty where it had no vector."""
+    """Empty if it had no vector."""
     dimensions: int = 0
-    """Of that vector: one of other dimensions is another model's, and comparable with nothing."""
+    """Dimensions of that vector: vectors of other models have others and are not comparable."""
     message_ids: frozenset[str] = frozenset()
     """The messages that said it."""
 

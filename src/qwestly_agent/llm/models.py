@@ -45,7 +45,7 @@ Tier: TypeAlias = Literal["fast", "pro"]
 DEFAULT_MODELS: dict[Tier, str] = {"fast": "deepseek:deepseek-flash", "pro": "deepseek:deepseek-v4-pro"}
 
 TIER_SETTINGS: dict[Tier, ModelSettings] = {
-    # No tier thinks: it would hold the first word back for seconds, and while a model thinks, DeepSeek refuses the
+    # No tier thinks: it would delay the first word by seconds, and while a model thinks, DeepSeek refuses the
     # forced tool by which a typed answer is asked for.
     "fast": ModelSettings(temperature=0.3, max_tokens=4_000, thinking=False, first_event_timeout=30),
     "pro": ModelSettings(temperature=0.6, max_tokens=8_000, thinking=False, first_event_timeout=60),
@@ -70,7 +70,7 @@ def price_of(model_id: str | None, answered: str | None, usage: RequestUsage, at
     answered, or else by the one that was asked: providers serve models under names of their own choosing. None where
     neither has a price: unknown is not free."""
     provider, _, asked = (model_id or "").partition(":")
-    # What a provider counts is its own word: no count of it makes an answer cost less than nothing.
+    # A provider may report any count: an answer must never cost less than nothing.
     sent, said = max(0, usage.input_tokens), max(0, usage.output_tokens)
     counted = RequestUsage(
         input_tokens=sent, cache_read_tokens=min(max(0, usage.cache_read_tokens), sent), output_tokens=said
@@ -102,7 +102,7 @@ def ceiling_price_of(model_id: str | None, answered: str | None, usage: RequestU
 
 CHARACTERS_A_TOKEN = 4
 MOST_TOKENS = 100_000_000
-"""In one answer. No model reads or says so many: what claims more was not counted."""
+"""Maximum tokens of one answer: a higher reported count is implausible."""
 
 
 def is_counted(usage: RequestUsage) -> bool:
@@ -128,9 +128,9 @@ class TierModel:
 
 @dataclass
 class Fallback(AbstractCapability[Any]):
-    """Lets another provider's model take a run over once the first one has failed: to the end of that run, so that
-    nobody asks a provider that is down at each step, and no longer, so that a short outage moves no conversation to a
-    dearer model for good. The library's `ModelFallback` goes back to the first where the second fails too."""
+    """Switches a run to another provider's model after the first one failed. It stays until the end of the run, so that
+    not every step asks a provider that is down, and no longer, so that a short outage does not move a conversation to a
+    more expensive model for good. The library's `ModelFallback` returns to the first if the second fails too."""
 
     model: Model
     _failure: Exception | None = field(default=None, init=False)
@@ -186,10 +186,10 @@ def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
 
 
 def refuses_everybody(error: BaseException) -> bool:
-    """Tell whether a provider refuses whatever we ask: our key, our bill, the model's name, the shape of our requests.
+    """True if a provider refuses every request: because of our key, billing, the model's name or our request format.
 
-    What it refuses because of what one conversation says is told apart by the code and the words of its error alone:
-    the status is 400 for either, and DeepSeek's code is the same for a model that does not exist.
+    Refusals of one conversation's content differ by the error's code and message only: the status is 400 for both, and
+    DeepSeek's code is the same for a model that does not exist.
     """
     match error:
         case ModelContextWindowExceededError():
@@ -210,7 +210,7 @@ _OF_WHAT_IS_SAID = re.compile(
 
 
 def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:
-    """A model for each tier, with the configured fallback beside it. Raises `InvalidSettings` for an unknown provider
+    """Make a model for each tier, with the configured fallback. Raises `InvalidSettings` for an unknown provider
     and for a provider without a key."""
     names: dict[Tier, str] = {
         "fast": settings.model_fast or DEFAULT_MODELS["fast"],
@@ -226,10 +226,10 @@ def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, Tier
 
 
 def make_judges(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:
-    """The model that judges what a tier wrote, by that tier: the other tier's, or that of `MODEL_JUDGE`.
+    """Return the judge of each tier's output: the other tier's model, or that of `MODEL_JUDGE`.
 
-    It has no fallback, which may have written in the writer's place. Raises `InvalidSettings` where a writer would
-    judge itself.
+    It has no fallback, because the fallback may have written the text. Raises `InvalidSettings` if a model would judge
+    itself.
     """
     names = {tier: getattr(settings, f"model_{tier}") or name for tier, name in DEFAULT_MODELS.items()}
     others: dict[Tier, Tier] = {"fast": "pro", "pro": "fast"}
@@ -271,7 +271,7 @@ _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]
 }
 """The client of every provider that speaks the OpenAI wire."""
 
-# Else a stream that a proxy cut, and ended properly, would pass for a whole answer.
+# Otherwise a stream that a proxy truncated and closed cleanly would pass for a complete answer.
 _WHOLE_STREAMS = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 _PROFILES: dict[str, OpenAIModelProfile] = {
     # DeepSeek's models think unless told so, api-docs.deepseek.com/guides/thinking_mode; OpenAI refuses the field.

@@ -1,14 +1,14 @@
 """Sanitize answers, so that even a manipulated model cannot leak data through them.
 
-An answer is rendered as Markdown or, by a careless client, as HTML, and an image or a link to a stranger's server would
-carry off what the model knows. So where a link, an image, a definition or a tag would begin, one space is put in: a
-person can still read all of it, and no renderer makes anything of it. Between the text and the address of a link one
-that does not break follows: Showdown reads a link across all others. What may begin is a list of what is allowed,
-since user names, entities, escapes and Unicode lead around any list of what is not.
+An answer is rendered as Markdown or, by a careless client, as HTML, and an image or link to a stranger's server could
+leak what the model knows. So a space is inserted where a link, an image, a definition or a tag would begin: a person
+can still read the text, and no renderer interprets it. Between the text and the address of a link it is a no-break
+space, because Showdown recognizes a link across any other. Allowed beginnings are an allow-list, because user names,
+entities, escapes and Unicode evade every deny-list.
 
-Characters that nobody sees are dropped first, so that none hides a beginning. An answer comes in pieces: what stands at
-the end of one and could become something else with the next is held back until that is decided. How a text is cut
-therefore makes no difference, and what is safe stays as it is.
+Invisible characters are removed first, so that none hides a beginning. An answer arrives in pieces: an end that the
+next piece could turn into something else is held back until then. The result therefore does not depend on how the text
+is cut, and safe text stays unchanged.
 """
 
 import re
