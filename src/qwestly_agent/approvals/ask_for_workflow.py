@@ -1,6 +1,6 @@
 """Ask a user on behalf of a waiting execution: keep the record with the execution's sealed token, and mail what is due.
 
-Asked twice, as when it is delivered again, there is one record.
+A repeated delivery makes no second record.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class AskServices(
 @dataclass(frozen=True)
 class Question:
     id: str
-    """The same however often it is delivered."""
+    """Id of the approval, equal in each delivery."""
     proposal: Proposal
     answer: Answer
     conversation_id: str | None
@@ -81,7 +81,7 @@ async def ask_for_workflow(services: AskServices, given: dict[str, Any], level: 
 
 
 async def _kept_newest(approvals: Approvals, approval: Approval, asker: Asker) -> Approval:
-    """With the token of this delivery: an execution that repeats its state waits by the new one alone."""
+    """Store the token of this delivery: an execution that repeats its state waits with the new one only."""
 
     def renewed(record: Approval) -> Approval | None:
         if record.status != "pending" or record.task_token == asker.task_token:

@@ -158,7 +158,7 @@ async def ask(services: DecideServices, approval_id: str, proposal: Proposal, as
 async def decide(
     services: DecideServices, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> tuple[Approval, bool]:
-    """The record after this decision, and True if this decision counted: only the first one does.
+    """Decide the record; return it, and True if this decision counted: only the first one does.
 
     `where` is the decision's origin, for the audit. Raises `NotFound`, `Braked`, `Invalid`, and `Changed` if the person
     saw something else.
@@ -181,7 +181,7 @@ async def decide(
 
 
 def _decided(record: Approval, decision: Decision, now: float, by: DecidedBy, where: str) -> Approval:
-    """The pending record with this decision. Raises `Invalid` and `Changed`."""
+    """Apply the decision to the pending record. Raises `Invalid` and `Changed`."""
     if decision.args_digest != record.args_digest:
         raise ChangedMeanwhile(SEEN_ANOTHER)
     if by == "link" and not ACTIONS[record.tool].by_link:
@@ -215,7 +215,7 @@ def parse(action: Action[Any], args: Mapping[str, Any]) -> Any:
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """The differences from the values shown before, as sentences."""
+    """List the differences from the values shown before, as sentences."""
     names = dict.fromkeys((*before, *now))
     return tuple(
         f"{name} was “{before.get(name) or 'empty'}” and is “{now.get(name) or 'empty'}” now."
@@ -225,7 +225,7 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str,
 
 
 def rewritten(before: Preview, now: Preview) -> Iterator[str]:
-    """The lines that differ from the earlier preview, as sentences."""
+    """List the lines that differ from the earlier preview, as sentences."""
     old, new = (
         dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
         for preview in (before, now)
@@ -235,7 +235,7 @@ def rewritten(before: Preview, now: Preview) -> Iterator[str]:
 
 
 def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:
-    """Id of a tool call's record; deterministic, so that a repeated call makes no second record."""
+    """Return the id of a tool call's record; deterministic, so that a repeated call makes no second record."""
     return f"ap_{sha256_hex(conversation_id, run_id, call_id)[:32]}"
 
 

@@ -37,7 +37,7 @@ async def expire(approvals: Approvals, before: Approval, now: float, outcome: st
 
 
 def expired(record: Approval, now: float, outcome: str | None = None) -> Approval | None:
-    """The record as expired; None if it is no longer pending."""
+    """Return the record as expired; None if it is no longer pending."""
     if record.status != "pending":
         return None
     changes = {"status": "expired", "outcome": outcome, **_ended(record, now, "expired"), **without_secrets(record)}
@@ -57,7 +57,7 @@ async def end_forgotten(services: EndServices, approval: Approval, tells: Callab
 
 
 def _without_words(record: Approval, now: float, tells: Callable[[str], bool]) -> Approval | None:
-    """None if it has no texts any more, or is being executed."""
+    """Return the record without texts; None if it has none, or is being executed."""
     if record.status not in ("pending", "approved") and (record.status not in FINAL or record.args == "{}"):
         return None
     title = record.preview.title
@@ -130,7 +130,7 @@ async def scrub(approvals: Approvals, user_id: str, approval_id: str) -> None:
 
 
 def _ended(before: Approval, now: float, what: str) -> dict[str, Any]:
-    """Changes of a record that ends without a decision."""
+    """Return the changes of a record that ends without a decision."""
     return {
         "decided_at": now,
         "decided_by": "nobody",
@@ -210,7 +210,7 @@ async def _note_told(approvals: Approvals, approval: Approval, **changes: Any) -
 
 
 async def still_there(memories: Memories, user_id: str, memory_ids: Sequence[str]) -> list[Memory]:
-    """Those of these memories that were not forgotten, in order."""
+    """Return those of these memories that were not forgotten, in order."""
     found = {each.id: each for each in await memories.of_ids(user_id, memory_ids)}
     return [found[memory_id] for memory_id in memory_ids if memory_id in found]
 
@@ -226,7 +226,7 @@ async def _still_asked_about(memories: Memories, approval: Approval) -> bool:
 
 
 async def without_forgotten(services: EndServices, approval: Approval) -> Approval:
-    """The record without what was forgotten while it was being created, which the forgetting could not find in it."""
+    """Return the record without what was forgotten while it was being created, as the forgetting could not find it."""
     if approval.kind not in PRIVATE:
         gone = approval.status == "pending" and await rests_on_forgotten(services, approval)
         return await end_forgotten(services, approval, lambda _: False) if gone else approval

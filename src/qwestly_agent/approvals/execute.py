@@ -85,7 +85,7 @@ ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked agai
 
 
 async def execute(services: ExecuteServices, user_id: str, approval_id: str) -> Approval:
-    """The record after the next possible step of its execution; unchanged if it is not approved.
+    """Take the next possible step of the execution and return the record; unchanged if it is not approved.
 
     Raises errors that prevent the check whether it is allowed: then nothing was done, and it is still approved.
     """
@@ -107,7 +107,7 @@ async def _begin(services: ExecuteServices, approval: Approval) -> Approval:
 
 
 async def _why_not(autonomy: Autonomy, signals: Signals, clock: Clock, approval: Approval) -> str | None:
-    """Why the action may not be executed now, or None; checks all that may have changed except the subject."""
+    """Return why the action may not be executed now, or None; checks all that may have changed except the subject."""
     action = ACTIONS.get(approval.tool)
     try:
         await pause.check(signals, approval.user_id)
@@ -239,7 +239,7 @@ async def _end(
 async def _put(
     approvals: Approvals, approval: Approval, changes: dict[str, Any], line: str | None = None
 ) -> tuple[Approval, bool]:
-    """The record, and True if we changed it: another process that was faster has the outcome of the same key."""
+    """Write the record; return it, and True if we changed it: a faster process has the outcome of the same key."""
 
     def changed(record: Approval) -> Approval | None:
         if (record.status, record.begun_at) != (approval.status, approval.begun_at):

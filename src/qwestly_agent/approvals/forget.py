@@ -53,7 +53,7 @@ class Forgotten:
 
     @property
     def note(self) -> str:
-        """Sentences for the user about what stays."""
+        """Describe for the user what stays."""
         done = "; ".join(f"“{each.title}” on {each.at:%Y-%m-%d}" for each in self.published)
         left = f" Carried out with it before, and not undone by this: {done}." if done else ""
         return STAYS + left
@@ -77,8 +77,8 @@ def retold(
     near_from: float,
     message_ids: Collection[str] = (),
 ) -> Retold | None:
-    """The tombstones that a new text repeats: by hash or message id, else the nearest one with an estimated cosine of
-    at least `near_from`."""
+    """Return the tombstones that a new text repeats: by hash or message id, else the nearest one with an estimated
+    cosine of at least `near_from`."""
     hashes = {each.user_id: hashes_of(each.user_id, content, quote) for each in tombstones}
     same = [
         each.id

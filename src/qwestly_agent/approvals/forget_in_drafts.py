@@ -21,7 +21,7 @@ def evidence_id(memory_id: str) -> str:
 
 
 def words_of_memory(memory: Memory) -> str:
-    """A memory's text as evidence of a draft: the user's quote, not our sentence."""
+    """Return a memory's text as evidence of a draft: the user's quote, not our sentence."""
     return visible(memory.quote or memory.content)[:MOST_CHARACTERS_OF_ONE]
 
 
@@ -34,7 +34,7 @@ async def forget_in_drafts(
 
 
 async def drop_forgotten(memories: Memories, drafts: Drafts, user_id: str, draft_id: str) -> Draft:
-    """The draft without what was forgotten while it was being written, which the forgetting could not find in it."""
+    """Return the draft without what was forgotten while it was being written, as the forgetting could not find it."""
     draft = await drafts.get(user_id, draft_id)
     cited = {each["id"]: each["text"] for each in draft.parts.get("evidence", ()) if each["id"].startswith(MEMORY)}
     if gone := await _gone(memories, user_id, cited):
@@ -49,7 +49,7 @@ async def drop_forgotten(memories: Memories, drafts: Drafts, user_id: str, draft
 
 
 async def _gone(memories: Memories, user_id: str, cited: Mapping[str, str]) -> set[str]:
-    """Ids of this evidence whose memory was forgotten, or whose text changed."""
+    """Return the ids of this evidence whose memory was forgotten, or whose text changed."""
     found = await memories.of_ids(user_id, [each.removeprefix(MEMORY) for each in cited])
     words = {evidence_id(each.id): words_of_memory(each) for each in found}
     return {each for each, text in cited.items() if words.get(each) != text}

@@ -31,9 +31,9 @@ class GateDecision:
 
 
 def gate(effect: Effect, level: Level, *, has_inverse: bool = False, untrusted_content: bool = False) -> GateDecision:
-    """`has_inverse`: the tool names an action that undoes it, and a test runs that. `untrusted_content`: a document, a
-    LinkedIn page or pasted text entered the prompt in this turn or the one before, so the request may not be the
-    user's."""
+    """Decide what a call may do. `has_inverse`: the tool names an action that undoes it, and a test runs that.
+    `untrusted_content`: a document, a LinkedIn page or pasted text entered the prompt in this turn or the one before,
+    so the request may not be the user's."""
     answer = TABLE[effect][level]
     if (effect, level) == ("outward", "L3") and has_inverse and not untrusted_content:
         answer = "run"

@@ -1,4 +1,4 @@
-"""The page behind a mailed link: whoever has the link may read and decide this one approval.
+"""Serve the page behind a mailed link: anyone with the link may read and decide this one approval.
 
 Only the link's hash is stored. A GET changes nothing; a POST decides like any other decision.
 """
@@ -93,7 +93,7 @@ class Limits:
     asked: dict[str, int] = field(default_factory=dict)
 
     def count(self, now: float, *keys: str, times: int = 1) -> None:
-        """Raises `TooOften`."""
+        """Count a request. Raises `TooOften`."""
         if int(now // MINUTE_SECONDS) != self.minute:
             self.minute = int(now // MINUTE_SECONDS)
             self.asked.clear()
@@ -116,14 +116,14 @@ def decided_by_link(approval: Approval) -> bool:
 
 
 def effect_of(approval: Approval) -> str:
-    """Say in a sentence for the person what approving does."""
+    """Describe for the person what approving does."""
     return EFFECTS[approval.effect]
 
 
 async def respond(
     services: LinkServices, limits: Limits, token: str, source: str, posted: PostedForm | None = None
 ) -> LinkPage:
-    """The page of this link; with `posted`, decide first."""
+    """Render the page of this link; with `posted`, decide first."""
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
         try:

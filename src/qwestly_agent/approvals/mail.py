@@ -78,7 +78,7 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
 
 
 def message_of(approval: Approval, base_url: str, token: str | None, now: float) -> tuple[str, str, str]:
-    """Subject, text and HTML. Without a token, the link leads to the signed-in queue."""
+    """Return subject, text and HTML. Without a token, the link leads to the signed-in queue."""
     reminder = now >= half_of_the_time(approval)
     given = {
         # Others may see a mail on the screen, and providers store it for years.

@@ -21,12 +21,12 @@ OUTDATED = (
 
 
 def id_of_question(batch_id: str) -> str:
-    """Id of the approval of a batch; asking twice makes one record."""
+    """Return the id of a batch's approval; asking twice makes one record."""
     return f"ap_{sha256_hex('memories', batch_id)[:32]}"
 
 
 def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], conversation_id: str) -> Proposal:
-    """`memories` are those of `memory_ids` that still wait for approval, in the order shown."""
+    """Propose to remember; `memories` are those of `memory_ids` that still wait for approval, in the order shown."""
     return Proposal(
         KEEP_MEMORIES,
         {"memory_ids": list(memory_ids), "conversation_id": conversation_id},
@@ -37,7 +37,7 @@ def remember_proposal(memories: Sequence[Memory], memory_ids: Sequence[str], con
 
 
 def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
-    """`memories` are all that would be forgotten, with their lineage."""
+    """Propose to forget; `memories` are all that would be forgotten, with their lineage."""
     title = "Forget this for good" if len(memories) == 1 else f"Forget these {len(memories)} for good"
     changes = tuple(Change(name=in_words(each.type).capitalize(), before=each.content, after=None) for each in memories)
     return Proposal(
@@ -50,7 +50,7 @@ def forget_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
 
 
 def outdated_proposal(user_id: str, memories: Sequence[Memory]) -> Proposal:
-    """`memories` are those that may no longer be true, with their lineage."""
+    """Propose to forget outdated ones; `memories` are those that may no longer be true, with their lineage."""
     proposal = forget_proposal(user_id, memories)
     return replace(
         proposal,

@@ -19,13 +19,13 @@ DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
 
 
 def waiting(approval: Approval) -> str:
-    """The result of the tool call that proposed it."""
+    """Return the result of the tool call that proposed it."""
     where = " It stands in their queue; go on without it." if approval.answer == "queue" else ""
     return f"Waiting for the user's decision on “{approval.preview.title}” ({approval.id}).{where} {NOTHING_NEW}"
 
 
 def outcome_line(approval: Approval) -> str:
-    """The outcome in one line."""
+    """Describe the outcome in one line."""
     what = f"“{approval.preview.title}” ({approval.tool}, {approval.id})"
     because = f" They wrote: “{approval.reason}”" if approval.reason else ""
     match approval.status:
@@ -52,5 +52,5 @@ def outcome_line(approval: Approval) -> str:
 
 
 def _edited(approval: Approval) -> str:
-    """The arguments that the user edited: the model proposed others."""
+    """Describe the arguments that the user edited, since the model proposed others."""
     return f" As they put it: {approval.args}" if any(" edit " in line for line in approval.audit) else ""

@@ -29,7 +29,7 @@ class Proposer:
     async def submit(
         self, proposal: Proposal, call_id: str, *, untrusted_content: bool
     ) -> tuple[GateDecision, Approval | None]:
-        """The gate's decision, with level and brake read now, and the record; None if it refuses.
+        """Return the gate's decision, with level and brake read now, and the record; None if it refuses.
 
         Raises `Braked`, `Invalid`, `NotFound` and `Unavailable`.
         """
@@ -61,7 +61,7 @@ class Proposer:
         return decision, approval
 
     async def _check_limits(self, proposal: Proposal) -> None:
-        """Raises `Invalid` if this conversation has the same proposal pending, or if too many are."""
+        """Check the limits. Raises `Invalid` if this conversation has the same proposal pending, or if too many are."""
         waiting = await self.services.approvals.waiting(self.user_id, MOST_WAITING)
         args = canonical_json(parse(proposal.action, proposal.args).model_dump(mode="json", exclude_none=True))
         for each in waiting:
@@ -71,7 +71,7 @@ class Proposer:
             raise Invalid("Too much waits for the user's decision already. Ask them to decide on it first.")
 
     async def _revised(self, proposal: Proposal) -> str | None:
-        """Id of the record on the same subject for which the user asked for changes, unless it was replaced already."""
+        """Return the id of the record on this subject that the user wanted changed, unless it was replaced already."""
         asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         revised = [each for each in asked if (each.tool, each.status) == (proposal.action.tool, "revised")]
         about = [each.id for each in revised if each.revised_by is None and _is_about(each, proposal)]

@@ -19,7 +19,7 @@ class SettleServices(ExecuteServices, HasLogger, Protocol): ...
 async def settle(
     services: SettleServices, user_id: str, approval_id: str, decision: Decision, *, by: DecidedBy, where: str
 ) -> Approval:
-    """The record after this decision and its follow-up. Raises what `decide` raises.
+    """Decide the record, follow up, and return it. Raises what `decide` raises.
 
     Only the decision that counted is followed up. If the follow-up fails, the decision stands and the sweep retries.
     """

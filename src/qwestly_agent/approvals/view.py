@@ -56,7 +56,7 @@ def view_of(approval: Approval) -> ApprovalView:
 
 
 def list_of(found: list[Approval], limit: int) -> ApprovalList:
-    """A page of approvals. `found` was read with `limit` + 1, to tell whether there are more."""
+    """Make a page of approvals. `found` was read with `limit` + 1, to tell whether there are more."""
     items = found[:limit]
     more = len(found) > limit
     return ApprovalList(items=[view_of(each) for each in items], next=items[-1].created_at if more else None)

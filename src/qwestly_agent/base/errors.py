@@ -96,8 +96,8 @@ class DataGone(Unavailable):
 
 
 class ModelRefused(Unavailable):
-    """A provider refuses whatever we ask of it: our key, our bill, a model's name, the shape of our requests. To ask
-    again helps nobody until that is mended."""
+    """A provider refuses whatever we ask of it: our key, our bill, a model's name, the shape of our requests. Asking
+    again is useless until that is fixed."""
 
     code = "model_unavailable"
     sentence = "A language model is not available to us right now. We have to mend this."

@@ -21,7 +21,7 @@ class Settings:
     mongodb_uri: str = field(repr=False)
     mongodb_database: str
     qwestly_agent_shared_secret: str = field(default="", repr=False)
-    """Verifies the candidate app's tokens; several, separated by commas, while one is rotated out. Empty where nobody
+    """Verifies the candidate app's tokens; several, separated by commas, while one is rotated out. Empty if nobody
     signs in."""
     qwestly_jwt_audience: str = ""
     qwestly_jwt_issuer: str = ""

@@ -55,7 +55,7 @@ def _is_event_stream(response: httpx2.Response) -> bool:
 
 
 class _JoinedStream(httpx2.AsyncByteStream):
-    """Read by a task of its own: whoever waits for a window to end cannot wait for the provider as well.
+    """Reads in a separate task, because waiting for the end of a window must not stop reading from the provider.
 
     It is its own iterator, because the openai client begins a second iteration to drain what follows `[DONE]`.
     """
@@ -161,7 +161,7 @@ def _closed() -> httpx2.ReadError:
 
 @dataclass
 class _Held:
-    """The deltas that wait for the end of their window: the first one, and what each of them says."""
+    """The deltas that wait for the end of their window: the first one, and the text of each."""
 
     event: bytes
     data: dict[str, Any]
@@ -181,15 +181,15 @@ class _Events:
     def __init__(self) -> None:
         self._read = 0
         self._lines = 0
-        """Of the event that has begun."""
+        """Lines of the current event."""
         self._line_bytes = 0
-        """Of the line that has begun."""
+        """Bytes of the current line."""
         self._after_cr = False
         self.rest = bytearray()
-        """Of an event that has not come to its end."""
+        """Bytes of an incomplete event."""
 
     def of(self, chunk: bytes) -> Iterator[tuple[bytes, int]]:
-        """The events that end in this chunk, each with the number of its lines."""
+        """Yield the events that end in this chunk, each with its number of lines."""
         self._read += len(chunk)
         if self._read > LONGEST_STREAM_BYTES:
             raise self._too_long("stream", LONGEST_STREAM_BYTES)
@@ -224,7 +224,7 @@ class _Events:
 
 
 def _data_of(event: bytes, lines: int) -> tuple[bytes, int]:
-    """The event with none but its lines of data, and how many these are."""
+    """Return only the data lines of the event, and their number."""
     if lines == 1 and event.startswith(b"data:") and event[5:].strip():
         return event, 1
     data = [line for line in event.splitlines() if line.startswith(b"data:") and line[5:].strip()]
@@ -238,7 +238,7 @@ _OF_EVERY_DELTA = {"role", "content"}
 
 
 def _content_delta(event: bytes) -> dict[str, Any] | None:
-    """The event's data where it brings text of one choice and nothing else that could be lost."""
+    """Return the event's data if it is only text of one choice, so that joining loses nothing."""
     if not event.startswith(b"data:") or b'"content"' not in event:
         return None
     try:

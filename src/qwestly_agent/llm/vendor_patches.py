@@ -15,7 +15,7 @@ from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, Mode
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 
 RETRIED_REFUSALS = (408, 409, 429)
-"""Of all statuses below 500: the request was right, and only its moment was not."""
+"""Statuses below 500 that are retried: the request was valid, only its moment was not."""
 LONGEST_WAIT_SECONDS = 10.0
 """As long as a person waits in front of an empty answer."""
 

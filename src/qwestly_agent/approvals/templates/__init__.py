@@ -1,6 +1,6 @@
 """The page behind a link and the mails, from the templates beside this file.
 
-What goes in is plain text: HTML escapes it, and what nobody sees stays out.
+Input is plain text: it is escaped in HTML, and invisible characters are removed.
 """
 
 import base64
@@ -25,12 +25,12 @@ def render(template: str, **given: Any) -> str:
 
 @cache
 def style_hash() -> str:
-    """As a content security policy names the page's one style sheet."""
+    """Return the hash of the page's style sheet for a content security policy."""
     return base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
 
 
 def moment(seconds: float) -> str:
-    """As "Tuesday 3 November 2026, 14:05 UTC"."""
+    """Format as "Tuesday 3 November 2026, 14:05 UTC"."""
     at = to_datetime(seconds)
     return f"{at:%A} {at.day} {at:%B %Y, %H:%M} UTC"
 
@@ -47,7 +47,7 @@ def _environment() -> Environment:
         finalize=_finalize,
     )
     environment.filters["moment"] = moment
-    # Mail programs make links of what looks like one: in a mail, the only link is ours.
+    # Mail programs turn anything that looks like an address into a link: ours must be the only one.
     environment.filters["shortly"] = lambda text, most: unlinked(safe_text(shortly(text, most), ()))
     environment.filters["unlinked"] = unlinked
     environment.globals["style"] = Markup(_style())  # noqa: S704 -- ours
@@ -55,7 +55,7 @@ def _environment() -> Environment:
 
 
 def shortly(text: str, most: int) -> str:
-    """On one line, and cut where it is longer."""
+    """Put the text on one line and cut it if it is too long."""
     line = " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
