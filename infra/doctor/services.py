@@ -9,7 +9,8 @@ from infra.doctor.target import Target
 from infra.stages import Stage
 from qwestly_agent.base.clock import system_clock
 from qwestly_agent.bootstrap import new_id
-from qwestly_agent.clients.candidate_app import CandidateApp, NeverArrived
+from qwestly_agent.clients.candidate_answers import NeverArrived
+from qwestly_agent.clients.candidate_app import CandidateApp
 
 PENDING = "PendingConfirmation"
 """What SNS gives in place of a subscription's ARN until the mail is answered."""

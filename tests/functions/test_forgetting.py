@@ -24,8 +24,9 @@ from qwestly_agent.domain.memory import Memory, Source
 from qwestly_agent.domain.tombstone import signature_of
 from qwestly_agent.grounding.model import GroundingVerdict, Quote
 from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.memory.edit import correct, explain
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.memory.service import MemoryService, correct, explain
+from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Messages
 from tests.functions.talking import Talk, finds, note, talking

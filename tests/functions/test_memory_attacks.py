@@ -18,8 +18,9 @@ from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.memory import Memory, MemoryType, Source
 from qwestly_agent.memory.apply import apply
 from qwestly_agent.memory.consolidation_state import ConsolidationState
+from qwestly_agent.memory.edit import correct, undo
 from qwestly_agent.memory.plan import plan
-from qwestly_agent.memory.service import MemoryService, correct, undo
+from qwestly_agent.memory.service import MemoryService
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forget_card import answers, is_asked
 from tests.functions.test_forgetting import chatting, kept_beside_the_transcript, put

@@ -19,7 +19,9 @@ from pymongo.database import Database
 
 from infra.local.candidate_app import CONTRACT, FAULTS, OPERATIONS, CandidateAppServer, Fault, api_of
 from infra.local.environment import SafeLoader
-from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Done, Effect, Pending, Preference, ProfileField
+from qwestly_agent.clients.candidate_answers import Done, Pending
+from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Effect
+from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, LINKEDIN_SUGGESTIONS, PREFERENCES, READ_FIELDS
 from tests.servers import API_SECRET, FakeClock, candidate_app_server, until
 

@@ -73,6 +73,12 @@ def test_the_package_knows_no_door_and_nothing_of_the_laptop_or_the_tests() -> N
         assert not wrong, name_of(path)
 
 
+@pytest.mark.parametrize("path", [*PACKAGE, *HANDLERS], ids=str)
+def test_nobody_has_to_read_more_than_300_lines_at_once(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 300 or "long because" in lines[0]
+
+
 def test_a_handler_knows_the_package_and_no_other_handler() -> None:
     neighbours = (
         {path.parent.name for path in HANDLERS} | {path.stem for path in HANDLERS} | {"functions", "infra", "tests"}

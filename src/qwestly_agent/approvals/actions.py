@@ -34,7 +34,7 @@ from qwestly_agent.approvals.previews import (
     publication_preview,
 )
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_app import Changed, Done, Outcome, Refused
+from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
 from qwestly_agent.domain.approval import KEEPS_MEMORIES, Effect, Kind, Preview, canonical_json, sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import HasCandidateApp, HasMemories, HasProfiles

@@ -14,7 +14,8 @@ from pydantic import (
     field_validator,
 )
 
-from qwestly_agent.clients.candidate_app import CardText, Preference, ProfileField
+from qwestly_agent.clients.candidate_app import CardText
+from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.text.clean import visible
 
 MOST_FORGOTTEN = 200

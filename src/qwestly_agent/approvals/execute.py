@@ -14,17 +14,8 @@ from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgo
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import Braked, NotFound
-from qwestly_agent.clients.candidate_app import (
-    CandidateApp,
-    Changed,
-    Done,
-    Effect,
-    NeverArrived,
-    Outcome,
-    Pending,
-    Refused,
-    Unknown,
-)
+from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Pending, Refused, Unknown
+from qwestly_agent.clients.candidate_app import CandidateApp, Effect
 from qwestly_agent.domain.approval import FINAL, KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, sha256_hex
 from qwestly_agent.services import (
     HasApprovals,

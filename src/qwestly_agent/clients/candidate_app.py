@@ -8,16 +8,31 @@ import asyncio
 import json
 import re
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal
 from urllib.parse import quote
 
 import httpx2
 import jwt
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.ids import NewId
+from qwestly_agent.clients.candidate_answers import (
+    REFUSAL,
+    VERSION,
+    Answer,
+    NeverArrived,
+    Outcome,
+    Refused,
+    Unknown,
+    Unreadable,
+    body_of,
+    outcome_of_operation,
+    outcome_of_write,
+    retry_after_of,
+)
+from qwestly_agent.domain.candidate import Preference, ProfileField
 
 ISSUER = "qwestly-agent"
 AUDIENCE = "candidate-app"
@@ -27,15 +42,8 @@ TIMEOUT_SECONDS = 10.0
 CONNECT_SECONDS = 3.0
 READ_ATTEMPT_SECONDS = 4.5
 READ_ATTEMPTS = 2
-LARGEST_ANSWER_BYTES = 1024 * 1024
-LONGEST_REASON_CHARACTERS = 200
 
 PROFILE, PREFERENCES, LINKEDIN_PROFILE = "profile", "preferences", "linkedin-profile"
-ProfileField: TypeAlias = Literal[
-    "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"
-]
-Preference: TypeAlias = Literal["roles", "locations", "work_mode", "industries", "company_sizes", "availability"]
-
 _SUBJECT = re.compile(
     rf"{PROFILE}|{PREFERENCES}|{LINKEDIN_PROFILE}|({LINKEDIN_PROFILE}/suggestions|cards)/[A-Za-z0-9_-]{{1,128}}",
     re.ASCII,
@@ -84,52 +92,6 @@ class CardText(BaseModel):
     sections: tuple[CardSection, ...]
 
 
-# --- what becomes of it -----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Done:
-    version: str | None
-    """The subject's new one; None where it is gone."""
-    result: dict[str, str]
-
-
-@dataclass(frozen=True)
-class Changed:
-    """Nothing was done: the subject is not what the person saw, but at this version."""
-
-    version: str
-
-
-@dataclass(frozen=True)
-class Refused:
-    """A definite no: nothing was done, and sent again as it is it gets the same answer, unless `retry_after` is set."""
-
-    code: str
-    reason: str
-    """For a person: the candidate app's words, cleaned and cut."""
-    retry_after: int | None = None
-    """Seconds."""
-
-
-@dataclass(frozen=True)
-class Pending:
-    """It arrived, and will be done or fail by itself."""
-
-
-@dataclass(frozen=True)
-class NeverArrived:
-    """Nothing was done so far. It may be sent again under the same key, in case it is only late."""
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """Done or not done: ask `outcome_of`."""
-
-
-Outcome: TypeAlias = Done | Changed | Refused | Pending | NeverArrived | Unknown
-
-
 @dataclass(frozen=True)
 class CandidateApp:
     http: httpx2.AsyncClient
@@ -147,9 +109,9 @@ class CandidateApp:
         if not _SUBJECT.fullmatch(subject):
             return None
         answer = await self._read(user_id, act, subject)
-        if answer and answer.status == 200 and (found := answer.parsed(_VERSION)):
+        if answer and answer.status == 200 and (found := answer.parsed(VERSION)):
             return found.version
-        refusal = answer.parsed(_REFUSAL) if answer else None
+        refusal = answer.parsed(REFUSAL) if answer else None
         if answer and refusal and (answer.status, refusal.error.code) == (404, "not_found"):
             return None
         raise Unavailable("Your profile cannot be reached right now.", retry_after=answer and answer.retry_after)
@@ -160,8 +122,8 @@ class CandidateApp:
         if not answer:
             return Unknown()
         if answer.status == 200:
-            return _outcome_of_operation(answer, key)
-        refusal = answer.parsed(_REFUSAL)
+            return outcome_of_operation(answer, key)
+        refusal = answer.parsed(REFUSAL)
         never_arrived = refusal and (answer.status, refusal.error.code) == (404, "unknown_operation")
         return NeverArrived() if never_arrived else Unknown()
 
@@ -210,16 +172,16 @@ class CandidateApp:
             answer = await self._send(request, TIMEOUT_SECONDS)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
             return NeverArrived()
-        except (httpx2.TransportError, TimeoutError, _Unreadable):
+        except (httpx2.TransportError, TimeoutError, Unreadable):
             return Unknown()
-        return _outcome_of_write(answer, effect.key)
+        return outcome_of_write(answer, effect.key)
 
-    async def _read(self, user_id: str, act: str, path: str) -> "_Answer | None":
+    async def _read(self, user_id: str, act: str, path: str) -> Answer | None:
         """None where there was no answer to two requests."""
         for _ in range(READ_ATTEMPTS):
             try:
                 answer = await self._send(self._request(user_id, act, "GET", path), READ_ATTEMPT_SECONDS)
-            except (httpx2.TransportError, TimeoutError, _Unreadable):
+            except (httpx2.TransportError, TimeoutError, Unreadable):
                 continue
             if answer.status < 500:
                 return answer
@@ -265,132 +227,10 @@ class CandidateApp:
         }
         return jwt.encode(claims, self.secret, algorithm="HS256")
 
-    async def _send(self, request: httpx2.Request, seconds: float) -> "_Answer":
+    async def _send(self, request: httpx2.Request, seconds: float) -> Answer:
         async with asyncio.timeout(seconds):
             response = await self.http.send(request, stream=True, follow_redirects=False)
             try:
-                return _Answer(response.status_code, await _body_of(response), _retry_after(response))
+                return Answer(response.status_code, await body_of(response), retry_after_of(response))
             finally:
                 await response.aclose()
-
-
-# --- answers, which are untrusted input -------------------------------------------------------------------------------
-
-
-class _Unreadable(Exception):
-    """Larger than any answer."""
-
-
-async def _body_of(response: httpx2.Response) -> bytes:
-    body = bytearray()
-    # As it came: what is compressed against our wish is no JSON, and is not unpacked to who knows what size.
-    async for chunk in response.aiter_raw():
-        body += chunk
-        if len(body) > LARGEST_ANSWER_BYTES:
-            raise _Unreadable
-    return bytes(body)
-
-
-def _retry_after(response: httpx2.Response) -> int | None:
-    given = response.headers.get("retry-after", "")
-    return int(given) if re.fullmatch(r"[0-9]{1,5}", given) else None
-
-
-_Shape = TypeVar("_Shape")
-_Version: TypeAlias = Annotated[str, StringConstraints(pattern=r"^[!#-~]{1,128}$")]
-_Text: TypeAlias = Annotated[str, StringConstraints(max_length=2000)]
-
-
-# Built when the first answer is read: every function has a candidate app, and most ask it for nothing.
-_LATER = ConfigDict(defer_build=True)
-
-
-class _Told(BaseModel):
-    model_config = _LATER
-
-
-class _Reason(_Told):
-    code: str = Field(pattern=r"^[a-z_]{1,40}$")
-    message: str
-    version: _Version | None = None
-
-    @property
-    def cleaned(self) -> str:
-        printable = "".join(letter if letter.isprintable() else " " for letter in self.message)
-        words = " ".join(printable.split())
-        if len(words) > LONGEST_REASON_CHARACTERS:
-            words = f"{words[: LONGEST_REASON_CHARACTERS - 1]}…"
-        return words or "The candidate app gave no reason."
-
-
-class _Refusal(_Told):
-    error: _Reason
-
-
-class _SubjectVersion(_Told):
-    version: _Version
-
-
-class _PendingOperation(_Told):
-    key: str
-    status: Literal["pending"]
-
-
-class _DoneOperation(_Told):
-    key: str
-    status: Literal["done"]
-    version: _Version | None
-    result: dict[_Text, _Text] = Field(max_length=20)
-
-
-class _FailedOperation(_Told):
-    key: str
-    status: Literal["failed"]
-    error: _Reason
-
-
-_Operation: TypeAlias = Annotated[_PendingOperation | _DoneOperation | _FailedOperation, Field(discriminator="status")]
-_VERSION = TypeAdapter(_SubjectVersion)
-_REFUSAL = TypeAdapter(_Refusal)
-_OPERATION: TypeAdapter[_Operation] = TypeAdapter(_Operation, config=_LATER)
-
-_REFUSALS = (401, 403, 404, 409, 422, 428, 429)
-"""The contract's. Another status below 500 may come from something in between, and says nothing about the effect."""
-
-
-@dataclass(frozen=True)
-class _Answer:
-    status: int
-    body: bytes
-    retry_after: int | None
-
-    def parsed(self, shape: TypeAdapter[_Shape]) -> _Shape | None:
-        """None for what is not of this shape."""
-        try:
-            return shape.validate_json(self.body)
-        except ValidationError:
-            return None
-
-
-def _outcome_of_write(answer: _Answer, key: str) -> Outcome:
-    if answer.status in (200, 202):
-        return _outcome_of_operation(answer, key)
-    refusal = answer.parsed(_REFUSAL)
-    if refusal and answer.status == 412 and refusal.error.version is not None:
-        return Changed(refusal.error.version)
-    if refusal and answer.status in _REFUSALS:
-        retry_after = answer.retry_after if answer.status == 429 else None
-        return Refused(refusal.error.code, refusal.error.cleaned, retry_after)
-    return Unknown()
-
-
-def _outcome_of_operation(answer: _Answer, key: str) -> Outcome:
-    match answer.parsed(_OPERATION):
-        case _DoneOperation(key=said, version=version, result=result) if said == key:
-            return Done(version, result)
-        case _FailedOperation(key=said, error=error) if said == key:
-            return Refused(error.code, error.cleaned)
-        case _PendingOperation(key=said) if said == key:
-            return Pending()
-        case _:
-            return Unknown()

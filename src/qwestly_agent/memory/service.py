@@ -1,34 +1,32 @@
-"""The user's own changes to memories: remember, correct, undo, explain.
+"""Remember, correct and explain for the tools of one turn.
 
-In a conversation, a model passes on what the user typed in that message: code finds the quote, a judge checks it, and
-it is done at once, with an undo. It needs approval first if it is sensitive, near a tombstone, or if the window has
-untrusted content.
+A model passes on what the user typed in that message: code finds the quote, a judge checks it, and it is done at once,
+with an undo. It needs approval first if it is sensitive, near a tombstone, or if the window has untrusted content.
 """
 
 import asyncio
 from dataclasses import dataclass
-from datetime import date
 from functools import partial
 from typing import Protocol, cast
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Proposal
-from qwestly_agent.approvals.end import EndServices, end_empty
+from qwestly_agent.approvals.end import EndServices
 from qwestly_agent.approvals.forget import retold
 from qwestly_agent.approvals.memory_approval import remember_proposal
-from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory, MemoryType
 from qwestly_agent.domain.tombstone import hashes_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.compare import CompareServices, Pair, compare
-from qwestly_agent.memory.equality import hash_of
+from qwestly_agent.memory.edit import Explanation, explain
 from qwestly_agent.memory.find import FindServices, find
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
-from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.memory.user_messages import UserMessage, find_note
+from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, write
 from qwestly_agent.model_calls.structured import structured_output
 from qwestly_agent.services import (
     HasConversations,
@@ -39,9 +37,6 @@ from qwestly_agent.services import (
     HasUnchecked,
     HasWatermarks,
 )
-from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.memories import Memories
-from qwestly_agent.text.clean import visible
 
 
 class MemoryServices(
@@ -63,8 +58,6 @@ WRITER: Tier = "fast"
 JUDGE_SECONDS = 3.0
 UNDO_SECONDS = 86_400.0
 MOST_EXPLAINED = 5
-IMPORTANCE = 0.7
-"""Importance of a memory that the user asked for explicitly."""
 
 _WHY: dict[Reason, str] = {
     Reason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
@@ -77,90 +70,11 @@ _ONCE = (
     "One thing is remembered or corrected a turn, and it was. The rest of what the user wrote is read after the "
     "conversation: say so."
 )
-_HOLDS_NO_MORE = "That does not hold any more: something else has taken its place."
 _KNOWN_BESIDE = "That is remembered already, beside the other one. If the other one is wrong, have it forgotten."
 _ASKED_BEFORE = "The user had something like that forgotten, and was asked about it in this conversation. Let it be."
 _FORGOTTEN = "The user had that forgotten this very moment, so it is not remembered."
 _WAITS = "That waits for the user's decision already."
 _LATER = "It could not be checked just now. What the user wrote is read again after the conversation: say so."
-_NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """A memory, and where it comes from."""
-
-    memory: Memory
-    said_on: date | None
-    title: str
-    """Title of the conversation in which it was said; empty if that was deleted."""
-    before: tuple[Memory, ...]
-    """The memories that it replaced."""
-
-
-# --- from the memories page -------------------------------------------------------------------------------------------
-
-
-async def correct(services: MemoryServices, user_id: str, memory_id: str, content: str) -> Memory:
-    """Replace a memory by what the user wrote; the older one is superseded and keeps its text. Raises `NotFound`,
-    `Invalid` and `Unavailable`."""
-    known = await services.memories.get(user_id, memory_id)
-    if known.status not in ("active", "proposed", "unchecked"):
-        raise Invalid(_HOLDS_NO_MORE)
-    content = " ".join(visible(content).split())
-    if not any(map(str.isalnum, content)):
-        raise Invalid("There is nothing in that to remember.")
-    if is_credential(content):
-        raise Invalid("Passwords, keys and addresses are not remembered.")
-    await pause.check(services.signals, user_id)
-    memory = Memory(
-        id=f"mem_{sha256_hex(user_id, services.new_id(), hash_of(content))[:32]}",
-        type=known.type,
-        content=content,
-        importance=max(IMPORTANCE, known.importance),
-        quote=content,
-        sensitive=is_sensitive(content),
-        last_seen=services.clock(),
-    )
-    [vector] = await services.embeddings.embed([content])
-    return await _store(services, user_id, memory, vector, known)
-
-
-async def undo(services: MemoryServices, user_id: str, memory_id: str) -> list[Memory]:
-    """Undo that something was remembered or corrected, within a day. Memories that it had replaced become active again
-    and are returned. A tombstone prevents that the same words are extracted again. Raises `NotFound` and `Invalid`."""
-    try:
-        memory = await services.memories.get(user_id, memory_id)
-    except NotFound:  # also when retrying an undo that did not finish
-        await services.tombstones.end(user_id, [memory_id], services.clock())
-        raise
-    if memory.undo_until < services.clock() or memory.status not in ("active", "unchecked"):
-        raise Invalid(_NO_UNDO)
-    await pause.check(services.signals, user_id)
-    replaced = await services.memories.replaced_by(user_id, [memory_id])
-    # Restore first: if the process dies in between, both are active and the undo can be repeated.
-    restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]
-    corrected = await services.tombstones.begin(user_id, [memory_id], services.clock())
-    await services.tombstones.end(user_id, [memory_id], services.clock())
-    if newer := corrected.get(memory_id):  # by its user, at the same moment
-        for each in restored:
-            await services.memories.supersede(user_id, each.id, newer, services.clock())
-    await services.conversations.drop_contexts(user_id)
-    held = await services.memories.of_ids(user_id, [each.id for each in restored])
-    return [each for each in held if each.status == "active"]
-
-
-async def explain(conversations: Conversations, memories: Memories, user_id: str, memory_id: str) -> Explanation:
-    """Raises `NotFound`."""
-    memory = await memories.get(user_id, memory_id)
-    before = await memories.replaced_by(user_id, [memory.id])
-    said_on = to_datetime(memory.last_seen).date() if memory.last_seen and memory.count == 1 else None
-    if said_on is None and memory.created_at:
-        said_on = memory.created_at.date()
-    return Explanation(memory, said_on, await _title(conversations, user_id, memory), tuple(before))
-
-
-# --- in a conversation ------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -187,7 +101,7 @@ class MemoryService:
         """Like `remember`, replacing a memory. Raises `NotFound` too."""
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
-            raise Invalid(_HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
+            raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
         return await self._once(self._note(cast(MemoryType, known.type), content, quote), known, ask=ask)
 
     async def explain(self, about: str) -> list[Explanation]:
@@ -245,7 +159,7 @@ class MemoryService:
             raise Invalid(_LATER)
         memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
         if not ask:
-            return await self._checked_after_write(await _store(services, user_id, memory, vector, known))
+            return await self._checked_after_write(await write(services, user_id, memory, vector, known))
         if before:
             await services.watermarks.note_asked_again(user_id, self.conversation_id, self.message_id)
         memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
@@ -310,55 +224,3 @@ class MemoryService:
                 "undo_until": now + UNDO_SECONDS,
             }
         )
-
-
-# --- storing ----------------------------------------------------------------------------------------------------------
-
-
-async def _store(
-    services: MemoryServices, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
-) -> Memory:
-    """Store the memory, or find the equal one that exists, and supersede what it replaces."""
-    now, key, new_id = services.clock(), hash_of(memory.content), memory.id
-    equal = (await services.memories.of_hashes(user_id, [key])).get(key)
-    if equal and equal.status == "unchecked" and memory.status == "active":
-        memory = memory.model_copy(update={"id": equal.id})
-        await services.unchecked.settle(user_id, memory, key, vector, ())
-    elif equal:
-        await services.memories.keep_proposed(user_id, [equal.id], now)
-        await services.memories.reinforce(user_id, equal.id, memory.source.message_ids or (services.new_id(),), now)
-        memory = equal
-    elif not await services.memories.add(user_id, memory, key, vector, now):
-        return (await services.memories.of_hashes(user_id, [key])).get(key) or await services.memories.get(
-            user_id, memory.id
-        )
-    if replaces and replaces.id != memory.id and memory.status != "unchecked":
-        if not await services.memories.supersede(user_id, replaces.id, memory.id, now):
-            if memory.id == new_id:  # not an equal memory that existed before
-                await _remove_new(
-                    services.conversations, services.memories, services.clock, user_id, memory.id, replaces.id
-                )
-            raise Invalid(_HOLDS_NO_MORE)
-        if replaces.status == "proposed":
-            await services.approvals.scrub_memories(user_id, [replaces.id])
-            await end_empty(services, user_id)
-    return await services.memories.get(user_id, memory.id)
-
-
-async def _remove_new(
-    conversations: Conversations, memories: Memories, clock: Clock, user_id: str, memory_id: str, replaced_id: str
-) -> None:
-    """Remove the new memory, as what it was to replace was forgotten, or replaced by something else."""
-    [won, *_] = [each.superseded_by for each in await memories.of_ids(user_id, [replaced_id])] or [None]
-    if not (won and await memories.supersede(user_id, memory_id, won, clock())):
-        await memories.discard(user_id, [memory_id])
-        await conversations.drop_contexts(user_id)
-
-
-async def _title(conversations: Conversations, user_id: str, memory: Memory) -> str:
-    if memory.source.conversation_id is None:
-        return ""
-    try:
-        return (await conversations.get(user_id, memory.source.conversation_id)).get("title", "")
-    except NotFound:
-        return ""

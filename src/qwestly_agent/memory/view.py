@@ -13,7 +13,7 @@ from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE
 
 if TYPE_CHECKING:
     from qwestly_agent.approvals.forget import Forgotten
-    from qwestly_agent.memory.service import Explanation
+    from qwestly_agent.memory.edit import Explanation
 
 Sureness: TypeAlias = Literal["sure", "fairly sure", "unsure"]
 

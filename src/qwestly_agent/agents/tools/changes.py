@@ -16,7 +16,7 @@ from qwestly_agent.approvals.actions import (
 )
 from qwestly_agent.approvals.arguments import Value
 from qwestly_agent.approvals.decide import Proposal
-from qwestly_agent.clients.candidate_app import Preference, ProfileField
+from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.text.clean import is_pasted
 
 Why = Annotated[str, Field(max_length=500)]

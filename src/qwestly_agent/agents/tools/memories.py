@@ -25,7 +25,7 @@ from qwestly_agent.memory.find import find_something
 from qwestly_agent.memory.view import Quoted, Sentence, sureness_and_origin
 
 if TYPE_CHECKING:
-    from qwestly_agent.memory.service import Explanation
+    from qwestly_agent.memory.edit import Explanation
 
 LIMIT = 10
 MOST_SALIENT_INSTEAD = "No memory has one of these words: these are the most important ones, whatever they are about."
