@@ -16,11 +16,11 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasSignals
+from qwestly_agent.services import HasApprovals, HasClock, HasConversations, HasDrafts, HasSignals
 from qwestly_agent.stores.drafts import Draft, Drafts
 
 
-class UpdateServices(HasApprovals, HasClock, HasDrafts, HasSignals, Protocol): ...
+class UpdateServices(HasApprovals, HasClock, HasConversations, HasDrafts, HasSignals, Protocol): ...
 
 
 T = TypeVar("T", Approval, Draft)
@@ -61,7 +61,7 @@ class Updates(BaseModel):
     cursor: str
     """Pass it as `after` next time. An item can come twice, with the same `id` and `at`."""
     active: bool
-    """True if something runs or waits: poll again soon."""
+    """True if a turn or a draft runs: poll again soon. What only waits for a person changes seldom."""
 
 
 async def updates(services: UpdateServices, user_id: str, after: float | None) -> Updates:
@@ -74,9 +74,9 @@ async def updates(services: UpdateServices, user_id: str, after: float | None) -
             _touched(services.approvals.touched_since, user_id, after),
             _touched(services.drafts.touched_since, user_id, after),
         )
-    waiting = services.approvals.waiting(user_id, 1), services.drafts.under_way(user_id, 1)
-    approvals, drafts, brake, some_wait, some_run = await asyncio.gather(
-        *reading, pause.status(services.signals, user_id), *waiting
+    running = services.conversations.running(user_id, services.clock()), services.drafts.running(user_id)
+    approvals, drafts, brake, turns, drafting = await asyncio.gather(
+        *reading, pause.status(services.signals, user_id), *running
     )
     items: list[Update] = [
         *(ApprovalUpdate(id=each.id, at=each.updated_at, approval=view_of(each)) for each in approvals),
@@ -87,7 +87,7 @@ async def updates(services: UpdateServices, user_id: str, after: float | None) -
     # A full page does not reach the newest item: set the cursor to its end, so that no item is skipped.
     full = [each[-1].updated_at for each in (approvals, drafts) if after is not None and len(each) == MOST_ITEMS]
     cursor = min([*full, max(services.clock(), *(item.at for item in items))])
-    return Updates(items=items, cursor=repr(cursor), active=bool(some_wait or some_run))
+    return Updates(items=items, cursor=repr(cursor), active=bool(turns or drafting))
 
 
 async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]:
