@@ -23,9 +23,11 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import yaml
+from botocore.config import Config
 
 from infra.local import aws_moto
 from infra.local.aws_functions import Answer, Function, Functions, Handler, functions_of
+from infra.local.aws_limits import ACCOUNT_CONCURRENCY, account_concurrency, slots_of
 from infra.local.aws_moto import Mail, Outcome, Workflow
 from infra.local.environment import (
     ACCOUNT,
@@ -64,6 +66,8 @@ class AwsServer:
     port: int = 0
     hurried: bool = False
     """Retries and `Wait` states take no time."""
+    concurrency: int = ACCOUNT_CONCURRENCY
+    """The account's limit of invocations at once; the template says what is reserved of it."""
 
     outbox: list[Mail] = field(default_factory=list, init=False)
     """Oldest first."""
@@ -80,7 +84,7 @@ class AwsServer:
             listening = closing.enter_context(listen(self.port))
             self.port = listening.getsockname()[1]
             closing.enter_context(_moto_port(self.port))
-            self.functions, self.schedules = Functions(), {}
+            self.functions, self.schedules = Functions(slots_of(self.template, self.concurrency)), {}
             closing.callback(self.functions.close)
             closing.enter_context(aws_moto.prepared(self.functions, self.outbox.append, self.hurried))
             self._deploy()
@@ -118,9 +122,10 @@ class AwsServer:
         return aws_variables(self.url)
 
     def client(self, service: str) -> Any:
-        """boto3's, whatever the environment says; closed with the server."""
+        """boto3's, whatever the environment says; it tries once, and is closed with the server."""
         if service not in self._clients:
-            self._clients[service] = _session().client(service, endpoint_url=self.url)
+            once = Config(retries={"total_max_attempts": 1})
+            self._clients[service] = _session().client(service, endpoint_url=self.url, config=once)
             self._closing.callback(self._clients[service].close)
         return self._clients[service]
 
@@ -132,7 +137,7 @@ class AwsServer:
         return f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
 
     def invoke(self, name: str, event: object = None) -> Answer:
-        """Raises `LookupError` for a function that is not there."""
+        """Raises `LookupError` for a function that is not there, and `Refused`."""
         if function := self.functions.find(name):
             return self.functions.invoke(function, json.dumps(event or {}).encode())
         raise LookupError(f"There is no function {name}.")
@@ -174,7 +179,7 @@ class AwsServer:
         """What its function answers, or the ARN of the execution that was started."""
         event = event_of(schedule, moment, execution_id := str(uuid.uuid4()))
         if function := self.functions.find(schedule.target):
-            return self.functions.invoke(function, event.encode())
+            return self.functions.invoke(function, event.encode(), queued=True)
         return Answer(json.dumps({"executionArn": aws_moto.start(schedule.target, event, execution_id)}).encode())
 
 
@@ -296,7 +301,7 @@ def main() -> None:
         function.load()  # one that cannot be imported ends the start, and nobody waits for it later
     if not is_local(os.environ.get("MONGODB_URI", ""), os.environ.get("MONGODB_DATABASE", "")):
         template = template.without(SCHEDULE)
-    with AwsServer(template, dict(os.environ), port=port) as aws:
+    with AwsServer(template, dict(os.environ), port=port, concurrency=account_concurrency(os.environ)) as aws:
         print(f"AWS answers at {aws.url}", flush=True)
         _keep_time(aws)
 

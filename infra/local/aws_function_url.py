@@ -15,6 +15,8 @@ from botocore.config import Config
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
+from infra.local.aws_limits import Refused
+
 TEXT = ("text/", "application/json", "application/javascript", "application/xml")
 """Everything else reaches the function in base64, a form too."""
 
@@ -65,8 +67,11 @@ def _parameters(request: Request) -> dict[str, str]:
 
 
 def invoke(function: str, event: Mapping[str, Any]) -> Response:
-    """Raises what boto3 raises where Lambda cannot be reached, or has no such function."""
-    answer = _lambda().invoke(FunctionName=function, Payload=json.dumps(event))
+    """Raises `Refused`, and what boto3 raises where Lambda cannot be reached or has no such function."""
+    try:
+        answer = _lambda().invoke(FunctionName=function, Payload=json.dumps(event))
+    except _lambda().exceptions.TooManyRequestsException as error:
+        raise Refused.too_many(error.response.get("Reason", "")) from None
     payload = answer["Payload"].read()
     if "FunctionError" in answer:
         return PlainTextResponse("Internal Server Error", 502)

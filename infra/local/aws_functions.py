@@ -1,4 +1,4 @@
-"""What Lambda does with a handler in Python: a thread for each running invocation, a time limit, errors as JSON.
+"""What Lambda does with a handler in Python: a thread for each running invocation, limits, errors as JSON.
 
 All functions share this process: its environment, and whatever a module keeps for its container.
 """
@@ -19,12 +19,13 @@ from threading import Lock
 from types import ModuleType
 from typing import Any, TypeAlias
 
+from infra.local.aws_limits import Slots, check_event_size, check_size
 from infra.local.environment import ACCOUNT, REGION, Template
 
 Handler: TypeAlias = Callable[[Any, Any], Any]
 
-THREADS = 32
-"""So many invocations run at once; the next one waits, where Lambda would refuse it."""
+THREADS = 1_000
+"""More than invocations can run at once. They are made as they are needed."""
 
 logger = logging.getLogger(__name__)
 
@@ -98,8 +99,9 @@ class Function:
 class Functions:
     """By their names; what is not here is a function that does not exist."""
 
-    def __init__(self) -> None:
+    def __init__(self, slots: Slots) -> None:
         self._functions: dict[str, Function] = {}
+        self._slots = slots
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="lambda")
 
     def add(self, function: Function) -> None:
@@ -110,23 +112,30 @@ class Functions:
         _, is_arn, name = name_or_arn.partition(":function:")
         return self._functions.get((name if is_arn else name_or_arn).partition(":")[0])
 
-    def invoke(self, function: Function, payload: bytes) -> Answer:
-        context = Context(function.name, function.memory_mb, function.timeout_seconds)
-        running = self._threads.submit(function.answer, payload, context)
-        if wait_for([running], function.timeout_seconds).done:
-            return running.result()
-        # Its thread goes on: Python has no way to end it.
-        message = (
-            f"RequestId: {context.aws_request_id} Error: Task timed out after {function.timeout_seconds:.2f} seconds"
-        )
-        return Answer.error("Sandbox.Timedout", message, context)
+    def invoke(self, function: Function, payload: bytes, *, queued: bool = False) -> Answer:
+        """Raises `Refused` where the payload is too large or no slot is free; a `queued` one waits for its slot."""
+        check_size(len(payload))
+        with self._slots.taken(function.name, queued=queued):
+            context = Context(function.name, function.memory_mb, function.timeout_seconds)
+            running = self._threads.submit(function.answer, payload, context)
+            if wait_for([running], function.timeout_seconds).done:
+                return running.result()
+            # Its thread goes on: Python has no way to end it.
+            seconds = f"{function.timeout_seconds:.2f} seconds"
+            message = f"RequestId: {context.aws_request_id} Error: Task timed out after {seconds}"
+            return Answer.error("Sandbox.Timedout", message, context)
 
     def invoke_later(self, function: Function, payload: bytes) -> None:
-        """For whoever waits for no answer."""
-        context = Context(function.name, function.memory_mb, function.timeout_seconds)
-        self._threads.submit(function.answer, payload, context)
+        """Keep the event until a slot is free: nobody waits for its answer. Raises `Refused` where it is too large."""
+        check_event_size(len(payload))
+        self._threads.submit(self._answer_queued, function, payload)
+
+    def _answer_queued(self, function: Function, payload: bytes) -> None:
+        with self._slots.taken(function.name, queued=True):
+            function.answer(payload, Context(function.name, function.memory_mb, function.timeout_seconds))
 
     def close(self) -> None:
+        self._slots.close()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

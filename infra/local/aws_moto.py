@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 from infra.local.aws_functions import Functions
+from infra.local.aws_limits import Refused
 from infra.local.environment import ACCOUNT, REGION
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def prepared(functions: Functions, keep: Callable[["Mail"], None], hurried: bool
 
 
 def _invoke(changes: ExitStack, functions: Functions) -> None:
-    from moto.awslambda.exceptions import UnknownFunctionException
+    from moto.awslambda.exceptions import LambdaClientError, UnknownFunctionException
     from moto.awslambda_simple.models import LambdaSimpleBackend
 
     def invoke(_: Any, function_name: str, qualifier: object, body: Any, headers: Any, response_headers: Any) -> bytes:
@@ -58,10 +59,15 @@ def _invoke(changes: ExitStack, functions: Functions) -> None:
         if function is None:
             raise UnknownFunctionException(function_name)
         payload = body.encode() if isinstance(body, str) else body or b""
-        if headers.get("X-Amz-Invocation-Type") == "Event":
-            functions.invoke_later(function, payload)
-            return b""
-        answer = functions.invoke(function, payload)
+        try:
+            if headers.get("X-Amz-Invocation-Type") == "Event":
+                functions.invoke_later(function, payload)
+                return b""
+            answer = functions.invoke(function, payload)
+        except Refused as refused:
+            error = LambdaClientError(refused.kind, str(refused))
+            error.code, error.description = refused.status, refused.body
+            raise error from None
         if answer.failed:
             response_headers["x-amz-function-error"] = "Unhandled"
         return answer.payload

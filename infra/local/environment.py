@@ -30,7 +30,7 @@ PSEUDO_PARAMETERS = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 FUNCTION, MACHINE = "AWS::Serverless::Function", "AWS::Serverless::StateMachine"
-CHAT = "ChatFunction"
+CHAT, API = "ChatFunction", "ApiFunction"
 KEY, ALIAS, SCHEDULE = "AWS::KMS::Key", "AWS::KMS::Alias", "AWS::Scheduler::Schedule"
 
 VARIABLES: dict[str, str] = {
@@ -47,6 +47,7 @@ VARIABLES: dict[str, str] = {
     "QWESTLY_CANDIDATE_API_SECRET": "signs our requests to it (made anew at each start)",
     "AWS_ENDPOINT_URL": "Lambda, Step Functions, SES, SSM and KMS, with your own AWS settings (a moto server)",
     "AGENT_DESIGN": "the design of new conversations (default)",
+    "LAMBDA_CONCURRENCY": "the account's limit of invocations at once (1000)",
 }
 """What may be set before `make run`, each with what stands in for it. CONTRIBUTING.md's table says the same."""
 
@@ -95,6 +96,7 @@ class Template:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     folder: Path = ROOT
     """Where the paths in it begin."""
+    conditions: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def load(cls, path: Path = ROOT / "template.yaml") -> Self:
@@ -106,7 +108,7 @@ class Template:
             name: {**body, "Properties": _merged(shared, body["Properties"])} if body["Type"] == FUNCTION else body
             for name, body in document["Resources"].items()
         }
-        return cls(resources, defaults, path.parent)
+        return cls(resources, defaults, path.parent, document.get("Conditions", {}))
 
     def of_type(self, kind: str) -> dict[str, Properties]:
         """The properties of each, by its logical id."""
@@ -131,6 +133,11 @@ class Template:
 
     def timeout(self, function: str) -> int:
         return int(self.text(self.resources[function]["Properties"].get("Timeout", 3)))
+
+    def reserved(self, function: str) -> int | None:
+        """The concurrency that is reserved for the function; None where it shares the account's."""
+        given = self.text(self.resources[function]["Properties"].get("ReservedConcurrentExecutions", ""))
+        return int(given) if given else None
 
     def grants(self, role: tuple[str, str]) -> Iterator[tuple[str, str]]:
         """Each action that the role named by `!GetAtt` may do, and the ARN that it may be done to."""
@@ -173,8 +180,25 @@ class Template:
                 return self._attribute(path)
             case ("Sub", text):
                 return re.sub(r"\$\{([\w:.]+)\}", lambda found: self._referred(found[1]), text)
+            case ("If", [condition, then, otherwise]):
+                return self.text(then if self._holds(("Condition", condition)) else otherwise)
             case _:
                 return str(value)
+
+    def _holds(self, condition: Any) -> bool:
+        match condition:
+            case ("Condition", name):
+                return self._holds(self.conditions[name])
+            case ("Equals", [one, other]):
+                return self.text(one) == self.text(other)
+            case ("Not", [one]):
+                return not self._holds(one)
+            case ("And", several):
+                return all(map(self._holds, several))
+            case ("Or", several):
+                return any(map(self._holds, several))
+            case _:
+                raise ValueError(f"{condition} is no condition.")
 
     def _named(self, reference: tuple[str, str]) -> Properties:
         """Of the resource that `!Ref` or `!GetAtt` names."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from typing import Any
@@ -29,6 +30,7 @@ from starlette.routing import Route
 from infra.local import aws_function_url, front
 from infra.local.aws import AwsServer, definition_of
 from infra.local.aws_functions import Context
+from infra.local.aws_limits import Refused, Slots
 from infra.local.environment import Template, aws_variables
 from infra.local.schedules import Clock, Schedule, event_of, next_time, schedules_of
 from tests.e2e.processes import Process, python, started
@@ -38,6 +40,10 @@ from tests.servers import free_port, until, wait_for_port
 TEMPLATE = """
 Parameters:
   ConfigurationPath: {Type: String, Default: /agent/dev}
+  Reserve: {Type: String, Default: "yes"}
+  Most: {Type: Number, Default: 1}
+Conditions:
+  Reserves: !Equals [!Ref Reserve, "yes"]
 Resources:
   OneFunction:
     Type: AWS::Serverless::Function
@@ -61,6 +67,12 @@ Resources:
   TwoFunction:
     Type: AWS::Serverless::Function
     Properties: {CodeUri: functions/two/, Handler: answer.handler}
+  ScarceFunction:
+    Type: AWS::Serverless::Function
+    Properties:
+      CodeUri: functions/one/
+      Handler: answer.handler
+      ReservedConcurrentExecutions: !If [Reserves, !Ref Most, !Ref AWS::NoValue]
   BrokenFunction:
     Type: AWS::Serverless::Function
     Properties: {CodeUri: functions/broken/, Handler: answer.handler}
@@ -238,6 +250,101 @@ def test_nobody_waits_for_an_event(aws: AwsServer) -> None:
 
 def test_there_is_one_aws_in_a_process(aws: AwsServer) -> None:
     with pytest.raises(RuntimeError, match="one AWS"), AwsServer():
+        pass
+
+
+# --- what Lambda refuses ------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Held:
+    """The handler of the scarce function: it answers once it may."""
+
+    may: threading.Event = field(default_factory=threading.Event)
+    began: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def __call__(self, event: Any, context: Context) -> Any:
+        self.began.release()
+        assert self.may.wait(5)
+        return event
+
+
+@pytest.fixture
+def held(aws: AwsServer) -> Held:
+    handler = Held()
+    aws.register("ScarceFunction", handler)
+    return handler
+
+
+@contextmanager
+def busy(aws: AwsServer, held: Held) -> Iterator[None]:
+    """While one invocation takes the only slot."""
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(invoked, aws, "ScarceFunction")
+        assert held.began.acquire(timeout=5)
+        yield
+        held.may.set()
+        assert running.result() == (None, {})
+
+
+def test_beyond_what_is_reserved_an_invocation_is_refused_as_lambda_refuses_it(aws: AwsServer, held: Held) -> None:
+    with busy(aws, held), pytest.raises(aws.client("lambda").exceptions.TooManyRequestsException) as refused:
+        invoked(aws, "ScarceFunction")
+    answer = refused.value.response
+    assert (answer["ResponseMetadata"]["HTTPStatusCode"], answer["Error"]["Message"]) == (429, "Rate Exceeded.")
+    assert (answer["Reason"], answer["Type"]) == ("ReservedFunctionConcurrentInvocationLimitExceeded", "User")
+    assert answer["ResponseMetadata"]["HTTPHeaders"]["x-amzn-errortype"] == "TooManyRequestsException"
+    assert invoked(aws, "ScarceFunction", Payload=b'{"a": 1}') == (None, {"a": 1})
+
+
+def test_a_state_that_is_refused_ends_in_the_error_that_step_functions_names(aws: AwsServer, held: Held) -> None:
+    arn = "arn:aws:lambda:us-east-1:123456789012:function:ScarceFunction"
+    aws.create_machine("refused", machine("Ask", Ask=task(arn)))
+    with busy(aws, held):
+        assert aws.run("refused").error == "Lambda.TooManyRequestsException"
+
+
+def test_an_event_is_kept_until_there_is_room(aws: AwsServer, held: Held) -> None:
+    with busy(aws, held):
+        later = aws.client("lambda").invoke(FunctionName="ScarceFunction", InvocationType="Event", Payload=b"{}")
+        assert (later["StatusCode"], later["Payload"].read()) == (202, b"")
+        assert not held.began.acquire(blocking=False)
+    assert held.began.acquire(timeout=5)
+
+
+def test_what_ran_out_of_time_holds_no_slot(aws: AwsServer, held: Held) -> None:
+    aws.register("ScarceFunction", held, timeout_seconds=0.01)
+    assert [invoked(aws, "ScarceFunction")[1]["errorType"] for _ in range(2)] == ["Sandbox.Timedout"] * 2
+    held.may.set()
+
+
+@pytest.mark.parametrize(("kind", "most"), [("RequestResponse", 6 * 2**20), ("Event", 2**20)])
+def test_a_payload_that_is_too_large_is_refused(aws: AwsServer, held: Held, kind: str, most: int) -> None:
+    held.may.set()
+    invoke = aws.client("lambda").invoke
+    with pytest.raises(ClientError, match="RequestEntityTooLargeException") as refused:
+        invoke(FunctionName="ScarceFunction", InvocationType=kind, Payload=b" " * (most - 1) + b"{}")
+    assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 413
+    answer = invoke(FunctionName="ScarceFunction", InvocationType=kind, Payload=b" " * (most - 2) + b"{}")
+    assert answer["Payload"].read() == {"RequestResponse": b"{}", "Event": b""}[kind]
+
+
+def test_what_is_reserved_is_read_with_the_parameters_of_the_stage(template: Template) -> None:
+    def reserved(**parameters: Any) -> int | None:
+        return replace(template, parameters={**template.parameters, **parameters}).reserved("ScarceFunction")
+
+    assert (reserved(), reserved(Most=7), reserved(Reserve="no")) == (1, 7, None)
+    assert template.reserved("OneFunction") is None
+
+
+def test_functions_that_reserve_nothing_share_what_the_account_has_left() -> None:
+    slots = Slots({"ours": 2}, account=3)
+    with slots.taken("one"), slots.taken("ours"), slots.taken("ours"):
+        for name, reason in (("two", "Concurrent"), ("ours", "ReservedFunctionConcurrent")):
+            with pytest.raises(Refused) as refused, slots.taken(name):
+                pass
+            assert f'"{reason}InvocationLimitExceeded"' in refused.value.body
+    with slots.taken("two"):
         pass
 
 

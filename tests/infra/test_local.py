@@ -126,6 +126,7 @@ GIVEN = {
     "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
     "AWS_ENDPOINT_URL": "http://127.0.0.1:4",
     "AGENT_DESIGN": "another",
+    "LAMBDA_CONCURRENCY": "10",
 }
 
 
@@ -162,6 +163,7 @@ def test_the_scripted_model_knows_the_names_of_openai_that_it_is_asked_by() -> N
         ({"DEEPSEEK_API_KEY": "sk-deepseek"}, set()),
         ({"OPENAI_API_KEY": "sk-openai"}, set()),
         ({"AGENT_DESIGN": "another"}, set()),
+        ({"LAMBDA_CONCURRENCY": "10"}, set()),
     ],
     ids=lambda value: ", ".join(value) or "none",
 )
