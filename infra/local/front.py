@@ -1,8 +1,9 @@
 """One origin for the browser: the page, the widget, and what the function URL serves.
 
-Towards the chat function it is what the function URL and the Lambda Web Adapter are together: it answers CORS as
-template.yaml says, tells the function its request id and deadline, and passes bytes on as they come. Towards the
-approve function it is a function URL without the adapter: one event, one answer.
+Towards the chat it is what CloudFront, the two function URLs and the Lambda Web Adapter are together: it answers CORS
+as template.yaml says, sends a turn to one function and everything else to the other, refuses what Lambda refuses, tells
+the function its request id and deadline, and passes bytes on as they come. One process stands for both functions.
+Towards the approve function it is a function URL without the adapter: one event, one answer.
 """
 
 import argparse
@@ -13,7 +14,8 @@ import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -21,7 +23,6 @@ from typing import Any
 import httpx2
 from botocore.exceptions import BotoCoreError, ClientError
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -33,7 +34,8 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from infra.local import aws_function_url
-from infra.local.environment import DEMO_USER, ROOT, Template
+from infra.local.aws_limits import Refused, Slots, UrlLimits, account_concurrency, slots_of
+from infra.local.environment import API, CHAT, DEMO_USER, ROOT, Template
 from infra.local.serving import serve
 from qwestly_agent.base.errors import NotFound, WrongMethod
 
@@ -53,14 +55,29 @@ MAIL_HEADERS = {
     "Referrer-Policy": "no-referrer",
 }
 APPROVE = "ApprovePagesFunction"
+TURNS = "/api/chat"
+"""The path that CloudFront sends to the chat's URL; everything else goes to the other one."""
+INVOCATIONS = ThreadPoolExecutor(1_000, thread_name_prefix="invocation")
+"""More than may run at once. Threads are made as they are needed."""
+
+
+@dataclass(frozen=True)
+class UrlFunction:
+    """A function behind a URL that streams."""
+
+    name: str
+    timeout_seconds: int
 
 
 @dataclass(frozen=True)
 class Front:
     chat_url: str
+    """Of the process that stands for both functions."""
     candidate_app_url: str
     status: dict[str, Any] = field(default_factory=dict)
-    timeout_seconds: int = 300
+    turns: UrlFunction = UrlFunction("chat", 300)
+    others: UrlFunction = UrlFunction("api", 60)
+    limits: UrlLimits = field(default_factory=lambda: UrlLimits(Slots()))
     aws_url: str = ""
     approve_function: str = ""
     """Its name; empty where template.yaml has none yet."""
@@ -112,30 +129,45 @@ class Front:
         """The approve function, as its URL answers."""
         if not self.approve_function:
             return _gone("template.yaml has no approve function.")
-        event = await aws_function_url.event_of(request)
+        event, loop = await aws_function_url.event_of(request), asyncio.get_running_loop()
         try:
-            return await asyncio.to_thread(aws_function_url.invoke, self.approve_function, event)
+            self.limits.admit(self.approve_function, event)
+            return await loop.run_in_executor(INVOCATIONS, aws_function_url.invoke, self.approve_function, event)
+        except Refused as refused:
+            return _refused(refused)
         except (BotoCoreError, ClientError):
             return _gone("The approve function cannot be reached.")
 
     async def function_url(self, request: Request) -> Response:
-        """The chat function, as its URL answers."""
-        client: httpx2.AsyncClient = request.state.client
-        scope, body = request.scope, await request.body()
-        query = b"?" + scope["query_string"] if scope["query_string"] else b""
-        passed = _request(request.method, self.chat_url, scope["raw_path"] + query, self._headers(request), body)
-        try:
-            answer = await client.send(passed, stream=True)
-        except httpx2.TransportError:
-            return _gone("The chat function cannot be reached.")
-        passing = StreamingResponse(_bytes_of(answer), answer.status_code, background=BackgroundTask(answer.aclose))
-        headers = ((name.lower(), value) for name, value in answer.headers.raw)
-        passing.raw_headers = [(name, value) for name, value in headers if name not in HOP_BY_HOP]
+        """The chat's functions, as their URLs answer."""
+        function = self.turns if request.scope["path"] == TURNS else self.others
+        with ExitStack() as holding:
+            try:
+                self.limits.admit(function.name, await aws_function_url.event_of(request))
+                holding.enter_context(self.limits.slots.taken(function.name))
+            except Refused as refused:
+                return _refused(refused)
+            scope, body = request.scope, await request.body()
+            query = b"?" + scope["query_string"] if scope["query_string"] else b""
+            headers = self._headers(request, function.timeout_seconds)
+            passed = _request(request.method, self.chat_url, scope["raw_path"] + query, headers, body)
+            try:
+                answer = await request.state.client.send(passed, stream=True)
+            except httpx2.TransportError:
+                return _gone("The chat function cannot be reached.")
+            # A slot is taken until the function ends its answer, also where the client left before.
+            pieces, slot = asyncio.Queue[bytes | None](), holding.pop_all()
+            reading = asyncio.create_task(_read(answer, pieces, slot))
+        request.state.readings.add(reading)
+        reading.add_done_callback(request.state.readings.discard)
+        passing = StreamingResponse(_bytes_of(pieces), answer.status_code)
+        given = ((name.lower(), value) for name, value in answer.headers.raw)
+        passing.raw_headers = [(name, value) for name, value in given if name not in HOP_BY_HOP]
         return passing
 
-    def _headers(self, request: Request) -> list[tuple[bytes, bytes]]:
+    def _headers(self, request: Request, timeout_seconds: int) -> list[tuple[bytes, bytes]]:
         request_id = str(uuid.uuid4())
-        deadline = int((time.time() + self.timeout_seconds) * 1000)
+        deadline = int((time.time() + timeout_seconds) * 1000)
         told = {
             b"x-amzn-request-context": {"requestId": request_id},
             b"x-amzn-lambda-context": {"request_id": request_id, "deadline": deadline},
@@ -156,12 +188,25 @@ def _request(
     return httpx2.Request(method, base_url, headers=headers, content=content, extensions={"target": target})
 
 
-async def _bytes_of(answer: httpx2.Response) -> AsyncIterator[bytes]:
-    try:
-        async for chunk in answer.aiter_raw():
-            yield chunk
-    except httpx2.TransportError:
-        return  # the function died: what came so far is all that a client of the URL would get, too
+async def _read(answer: httpx2.Response, pieces: asyncio.Queue[bytes | None], slot: ExitStack) -> None:
+    with slot:
+        try:
+            async for chunk in answer.aiter_raw():
+                pieces.put_nowait(chunk)
+        except httpx2.TransportError:
+            pass  # the function died: what came so far is all that a client of the URL would get, too
+        finally:
+            await answer.aclose()
+    pieces.put_nowait(None)
+
+
+async def _bytes_of(pieces: asyncio.Queue[bytes | None]) -> AsyncIterator[bytes]:
+    while (chunk := await pieces.get()) is not None:
+        yield chunk
+
+
+def _refused(refused: Refused) -> Response:
+    return Response(refused.body, refused.status, refused.headers)
 
 
 def _gone(sentence: str) -> Response:
@@ -183,10 +228,13 @@ def _with_links_in_new_tabs(html: str) -> str:
 
 
 @asynccontextmanager
-async def _client(app: Starlette) -> AsyncIterator[dict[str, httpx2.AsyncClient]]:
+async def _client(app: Starlette) -> AsyncIterator[dict[str, Any]]:
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=50)
+    readings = set[asyncio.Task[None]]()
     async with httpx2.AsyncClient(limits=limits, timeout=10) as client:
-        yield {"client": client}
+        yield {"client": client, "readings": readings}
+        for reading in readings:
+            reading.cancel()
 
 
 def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starlette:
@@ -256,9 +304,11 @@ def main() -> None:
         aws_url=os.environ.get("AWS_ENDPOINT_URL", ""),
         approve_function=template.name(APPROVE) if APPROVE in template.resources else "",
         status=given.status,
-        timeout_seconds=template.timeout("ChatFunction"),
+        turns=UrlFunction(template.name(CHAT), template.timeout(CHAT)),
+        others=UrlFunction(template.name(API), template.timeout(API)),
+        limits=UrlLimits(slots_of(template, account_concurrency(os.environ))),
     )
-    serve(create_app(front, dict(template.cors("ChatFunction")), origins), given.port)
+    serve(create_app(front, dict(template.cors(CHAT)), origins), given.port)
 
 
 if __name__ == "__main__":

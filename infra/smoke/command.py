@@ -80,6 +80,7 @@ def place_of_stage(stage: Stage, aws: Callable[[str], Any]) -> Place:
     claims = {"aud": stage.parameter("JwtAudience"), "iss": stage.parameter("JwtIssuer")}
     return Place(
         chat=outputs["ChatUrl"].rstrip("/"),
+        api=outputs["ApiUrl"].rstrip("/"),
         approve=f"{outputs['ApproveUrl'].rstrip('/')}/approve",
         origin=stage.parameter("AllowedOrigins").split(",")[0],
         secret=_current(look_up(f"ssm:{stage.parameter('ConfigurationPath')}/shared-secret")),
@@ -95,6 +96,7 @@ def place_of_url(url: str, approve: str, origin: str, environment: Mapping[str, 
     claims = {"aud": environment.get("QWESTLY_JWT_AUDIENCE"), "iss": environment.get("QWESTLY_JWT_ISSUER")}
     return Place(
         chat=url.rstrip("/"),
+        api=url.rstrip("/"),
         approve=approve.rstrip("/"),
         origin=origin,
         secret=_current(look_up(secret) if is_reference(secret) else secret),

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Sequence
 
-from infra.smoke.visit import Event, Failed, NotTried, Visit, demand, say, streamed
+from infra.smoke.visit import TURNS, Event, Failed, NotTried, Visit, demand, say, streamed
 
 QUESTION = "In three sentences: what can you help me with?"
 
@@ -19,13 +19,14 @@ def nobody_without_a_token(visit: Visit) -> None:
 
 
 def preflight(visit: Visit) -> None:
-    def allowed(origin: str) -> str | None:
+    def allowed(origin: str, path: str) -> str | None:
         asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
-        answer = visit.http.options(f"{visit.place.chat}/api/chat", headers=asked)
+        answer = visit.http.options(visit.place.url(path), headers=asked)
         return answer.headers.get("access-control-allow-origin")
 
-    demand(allowed(visit.place.origin) == visit.place.origin, f"{visit.place.origin} may not call it")
-    demand(allowed("https://evil.example") is None, "a page of anybody may call it")
+    for path in (TURNS, "/api/brake"):
+        demand(allowed(visit.place.origin, path) == visit.place.origin, f"{visit.place.origin} may not call {path}")
+        demand(allowed("https://evil.example", path) is None, f"a page of anybody may call {path}")
 
 
 def a_turn(visit: Visit) -> str:

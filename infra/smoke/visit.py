@@ -11,6 +11,7 @@ import httpx2
 import jwt
 
 TOKEN_SECONDS = 300
+TURNS = "/api/chat"
 
 
 class Failed(Exception):
@@ -26,10 +27,15 @@ class Place:
     """Where the stage is, and what it demands of a token."""
 
     chat: str
+    api: str
+    """Where everything but turns is answered; the same where one address serves both."""
     approve: str
     origin: str
     secret: str = field(repr=False)
     claims: Mapping[str, str] = field(default_factory=dict)
+
+    def url(self, path: str) -> str:
+        return f"{self.chat if path == TURNS else self.api}{path}"
 
 
 @dataclass
@@ -42,7 +48,7 @@ class Visit:
 
     def ask(self, method: str, path: str, expected: int = 200, **more: Any) -> Any:
         """The JSON that is answered. Raises `Failed` for another status."""
-        response = self.http.request(method, f"{self.place.chat}{path}", **{"headers": self.headers, **more})
+        response = self.http.request(method, self.place.url(path), **{"headers": self.headers, **more})
         if response.status_code != expected:
             raise Failed(f"{method} {path} answers {response.status_code}, not {expected}")
         return response.json()
@@ -78,7 +84,7 @@ def streamed(visit: Visit, body: Mapping[str, Any], last: str) -> list[Event]:
     if not visit.spend:
         raise NotTried("it costs some cents: --spend")
     started = time.perf_counter()
-    with visit.http.stream("POST", f"{visit.place.chat}/api/chat", headers=visit.headers, json=body) as response:
+    with visit.http.stream("POST", visit.place.url(TURNS), headers=visit.headers, json=body) as response:
         if response.status_code != 200:
             raise Failed(f"it answers {response.status_code}")
         events = [Event(name, data, piece, time.perf_counter() - started) for name, data, piece in _events(response)]

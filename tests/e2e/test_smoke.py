@@ -45,7 +45,7 @@ def walked(place: Place, transport: httpx2.BaseTransport | None = None, *, spend
 @pytest.fixture
 def place(stack: Stack) -> Place:
     stack.model("reset", now=True)
-    return Place(stack.url, f"{stack.url}/approve", LOCAL_ORIGIN, SECRET)
+    return Place(stack.url, stack.url, f"{stack.url}/approve", LOCAL_ORIGIN, SECRET)
 
 
 def test_a_stack_that_works_passes_every_step_and_nothing_is_left_of_the_visit(stack: Stack) -> None:
@@ -156,12 +156,12 @@ def test_a_chat_that_any_page_may_call_is_noticed(place: Place) -> None:
 
 
 def test_a_page_that_is_not_ours_is_no_approval_page(stack: Stack, place: Place) -> None:
-    seen = walked(Place(place.chat, f"{stack.url}/page.js", place.origin, SECRET))
+    seen = walked(Place(place.chat, place.api, f"{stack.url}/page.js", place.origin, SECRET))
     assert [name for name, mark in seen.marks().items() if mark == "FAILED"] == ["a wrong link"]
 
 
 def test_another_secret_lets_nobody_in(place: Place) -> None:
-    seen = walked(Place(place.chat, place.approve, place.origin, "another-secret-of-32-bytes-or-more"))
+    seen = walked(Place(place.chat, place.api, place.approve, place.origin, "another-secret-of-32-bytes-or-more"))
     assert seen.marks()["memories"] == "FAILED"
     assert any("answers 401, not 200" in line for line in seen.lines)
 
@@ -260,6 +260,7 @@ STACK = {
     "Resources": {"Any": {"Type": "AWS::SQS::Queue"}},
     "Outputs": {
         "ChatUrl": {"Value": "https://chat.lambda-url.eu-west-1.on.aws/"},
+        "ApiUrl": {"Value": "https://api.lambda-url.eu-west-1.on.aws/"},
         "ApproveUrl": {"Value": "https://approve.lambda-url.eu-west-1.on.aws/"},
     },
 }
@@ -282,6 +283,7 @@ def test_a_stage_is_found_by_its_stacks_outputs_and_its_secret_in_parameter_stor
     stage, aws = staging
     assert place_of_stage(stage, aws.client) == Place(
         chat="https://chat.lambda-url.eu-west-1.on.aws",
+        api="https://api.lambda-url.eu-west-1.on.aws",
         approve="https://approve.lambda-url.eu-west-1.on.aws/approve",
         origin="https://staging.qwestly.com",
         secret=SECRET,

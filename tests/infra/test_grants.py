@@ -52,7 +52,7 @@ MOST_GRANTED = 1.2
 TEMPLATE = Template.load()
 FUNCTIONS = TEMPLATE.of_type(FUNCTION)
 BY_NAME = {TEMPLATE.name(logical_id): logical_id for logical_id in FUNCTIONS}
-CHAT = "ChatFunction"
+CHAT, API = "ChatFunction", "ApiFunction"
 CALLER: ContextVar[str] = ContextVar("caller", default="")
 """The function in whose place something is done; empty for the tests, and for moto itself."""
 ACTIONS = {
@@ -345,10 +345,10 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         return called(self, operation, given)
 
     def create_app(*given: Any) -> Any:
-        app = made(*given)
+        app, starting = made(*given), next(servers_started)
 
         async def in_place_of_the_function(scope: Any, receive: Any, send: Any) -> None:
-            CALLER.set(CHAT)
+            CALLER.set({"/api/chat": CHAT}.get(scope["path"], API) if "path" in scope else starting)
             await app(scope, receive, send)
 
         return in_place_of_the_function
@@ -357,6 +357,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         calls.heard_of_the_database(event.command)
         started(self, event)
 
+    servers_started = iter((CHAT, API))
     answered, called, made = Function.answer, BaseClient._make_api_call, servers.create_app  # type: ignore[attr-defined]
     started = Watch.started
     with (
@@ -376,11 +377,11 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         patch.setattr(container, "services", services)
         patch.setattr(container, "model_services", model_services)
         _model_server.reset()
-        with ChatServer(settings_of(CHAT), clock) as chat:
+        with ChatServer(settings_of(CHAT), clock) as chat, ChatServer(settings_of(API), clock):
             everything_happens(World(aws, clock, _model_server, client[name], chat, ran, questions))
         _model_server.reset()
         client.drop_database(name)
-    assert ran == FUNCTIONS.keys() - {CHAT}
+    assert ran == FUNCTIONS.keys() - {CHAT, API}
     return calls
 
 

@@ -14,6 +14,7 @@ import yaml
 
 from infra.local.environment import SafeLoader
 from infra.local.environment import Template as LocalTemplate
+from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -146,11 +147,12 @@ def test_a_new_layer_reaches_what_the_alias_points_to(function: dict[str, Any]) 
 
 def test_a_url_is_on_the_alias_because_only_published_versions_have_a_snapshot() -> None:
     public = {name: each for name, each in FUNCTIONS.items() if "FunctionUrlConfig" in each}
-    assert public.keys() == {"ChatFunction", "ApprovePagesFunction"}
+    assert public.keys() == {"ChatFunction", "ApiFunction", "ApprovePagesFunction"}
     for function in public.values():  # SAM puts the URL on the alias where there is one
         assert function["AutoPublishAlias"] == "live"
         assert function["FunctionUrlConfig"]["AuthType"] == "NONE"
     assert TEMPLATE["Outputs"]["ChatUrl"]["Value"] == {"Fn::GetAtt": "ChatFunctionUrl.FunctionUrl"}
+    assert TEMPLATE["Outputs"]["ApiUrl"]["Value"] == {"Fn::GetAtt": "ApiFunctionUrl.FunctionUrl"}
     assert TEMPLATE["Outputs"]["ApproveUrl"]["Value"] == {"Fn::GetAtt": "ApprovePagesFunctionUrl.FunctionUrl"}
 
 
@@ -249,6 +251,19 @@ def test_chat_is_given_what_the_settings_read_and_nothing_else() -> None:
     assert given - READ_BY_POWERTOOLS == read - OF_MAIL
 
 
+def test_the_same_code_answers_turns_and_everything_else_in_the_same_environment_and_slots_of_its_own() -> None:
+    chat, api = FUNCTIONS["ChatFunction"], FUNCTIONS["ApiFunction"]
+    for same in ("CodeUri", "Handler", "Layers", "FunctionUrlConfig", "SnapStart", "LoggingConfig"):
+        assert chat[same] == api[same], same
+    assert environment(chat) == {**environment(api), "ANSWERS_TURNS": "1"}
+    assert environment(api)["ANSWERS_TURNS"] == "0", "streams would take its slots"
+    assert chat["ReservedConcurrentExecutions"] != api["ReservedConcurrentExecutions"]
+
+
+def test_the_brake_can_wait_until_nothing_runs() -> None:
+    assert FUNCTIONS["ApiFunction"]["Timeout"] > PATIENCE_SECONDS + 10
+
+
 def test_no_secret_stands_in_the_environment_or_in_a_parameter(function: dict[str, Any]) -> None:
     secrets = [
         name
@@ -310,6 +325,7 @@ def test_a_function_is_given_nothing_but_what_the_settings_read(function: dict[s
 def test_only_who_proposes_or_carries_out_an_effect_can_sign_in_its_users_name() -> None:
     assert {name for name, each in FUNCTIONS.items() if "QWESTLY_CANDIDATE_API_SECRET" in environment(each)} == {
         "ChatFunction",
+        "ApiFunction",
         "ApproveRequestFunction",
         "ApprovePagesFunction",
         "ApproveSweepFunction",

@@ -51,6 +51,8 @@ class Settings:
     """`provider:name`, asked where the first provider cannot answer; empty for none."""
     model_judge: str = ""
     """`provider:name`, in place of the other tier's model, by which what one tier wrote is judged."""
+    answers_turns: int = 1
+    """0 in the function that answers everything but turns."""
     agent_design: str = "default"
     """The design of new conversations."""
     link_hosts: str = "qwestly.com"

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from pydantic_core import from_json
 
 from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.prepare_turn import prepare_turn
 from qwestly_agent.chat.remembered_view import ids_of
@@ -58,6 +59,8 @@ async def chat(request: Request, services: TheServices, user_id: TheUser) -> Str
 
     Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
     """
+    if not services.settings.answers_turns:
+        raise NotFound("Turns are answered at the chat's own URL.")
     posted = parse_turn(await request.body())
     turn = await prepare_turn(services, user_id, posted, deadline_of(request, services.clock), where_from(request))
     events = start_stream(services, turn, posted.protocol, request.app.state.keep_alive_seconds)
