@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import doors, latency, prompts, reads, searches, stack, streams, turns
+from benchmarks import doors, growth, latency, prompts, reads, searches, stack, streams, turns
 from benchmarks.figures import Row, table
 
 PARTS = {
@@ -20,6 +20,7 @@ PARTS = {
     "prompts": prompts,
     "reads": reads,
     "searches": searches,
+    "growth": growth,
     "doors": doors,
     "stack": stack,
 }

@@ -107,8 +107,9 @@ class World:
 
 
 @contextmanager
-def world() -> Iterator[World]:
-    with mongo_server() as (mongodb_uri, _):
+def world(data: str = "memory") -> Iterator[World]:
+    """`data` is the folder of the database, or `memory`."""
+    with mongo_server(data) as (mongodb_uri, _):
         port = free_port()
         with model_server(port):
             world = World(mongodb_uri, f"http://127.0.0.1:{port}")

@@ -67,10 +67,10 @@ def wait_for_port(port: int, process: subprocess.Popen[bytes] | None = None, sec
 
 
 @contextmanager
-def mongo_server() -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """A MongoDB-wire server in memory, in a process of its own so that a test can end it."""
+def mongo_server(data: str = "memory") -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """A MongoDB-wire server, in a process of its own so that a test can end it; `data` is a folder, or `memory`."""
     port = free_port()
-    command = [sys.executable, "-m", "infra.local.database", "--port", str(port), "--data", "memory"]
+    command = [sys.executable, "-m", "infra.local.database", "--port", str(port), "--data", data]
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_for_port(port, process)

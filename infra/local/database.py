@@ -23,6 +23,9 @@ if __name__ == "__main__":
         Path(given.data).mkdir(parents=True, exist_ok=True)
     from nx_27017.nx_27017 import main
 
+    from infra.local.database_patches import apply_patches
+
+    apply_patches()
     files = ["--data-dir", given.data, "--pid-file", str(pid_file), "--log-file", os.devnull]
     sys.argv = ["nx-27017", "--port", str(given.port), *files]
     main()

@@ -1,0 +1,57 @@
+"""The laptop's database reads by index, and deletes what expired as seldom as MongoDB does."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from importlib.metadata import version
+
+import pytest
+from neosqlite import Connection
+
+from infra.local import database_patches
+from infra.local.database_patches import PURGE_SECONDS, apply_patches
+
+
+@pytest.fixture
+def connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
+    for owner, name in (
+        (database_patches.Collection, "_auto_purge_ttl"),
+        (database_patches.QueryHelper, "_field_has_index"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))  # put back after the test
+    apply_patches()
+    connection = Connection(":memory:")
+    yield connection
+    connection.close()
+
+
+def plans(connection: Connection, query: dict[str, object]) -> str:
+    """How SQLite finds what a query asks for."""
+    sent: list[str] = []
+    connection.db.set_trace_callback(sent.append)
+    list(connection["things"].find(query))
+    connection.db.set_trace_callback(None)
+    [read] = [each for each in sent if each.startswith("SELECT id, _id")]
+    return str(connection.db.execute(f"EXPLAIN QUERY PLAN {read}").fetchall())
+
+
+def test_the_version_is_the_one_whose_private_methods_were_read() -> None:
+    assert version("neosqlite") == "1.17.2"
+
+
+def test_an_equality_on_the_first_field_of_an_index_uses_it(connection: Connection) -> None:
+    connection["things"].create_index([("user_id", 1), ("at", 1)])
+    connection["things"].insert_one({"_id": "one", "user_id": "u", "at": 1})
+    assert "USING INDEX idx_things_user_id_at" in plans(connection, {"user_id": "u"})
+
+
+def test_what_expired_is_deleted_once_a_minute(connection: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(database_patches.time, "monotonic", lambda: now[0])
+    things = connection["things"]
+    things.create_index("expires_at", expireAfterSeconds=0)
+    assert list(things.find({})) == []
+    past = datetime.now(UTC) - timedelta(days=1)
+    things.insert_one({"_id": "old", "expires_at": past})
+    assert len(list(things.find({}))) == 1
+    now[0] += PURGE_SECONDS
+    assert list(things.find({})) == []
