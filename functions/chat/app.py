@@ -23,7 +23,7 @@ from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Invalid, NotFound, TooManyTurns, Unauthorized, WrongMethod
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import bootstrap_chat
+from qwestly_agent.bootstrap import bootstrap_chat, open_connections
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.request import POSTED_DEFINITIONS
 from qwestly_agent.chat.routers import account, approvals, conversations, memories
@@ -61,8 +61,12 @@ def create_app(
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         services = app.state.services = await make_services()
+        # Nobody waits for it: a database that is away is told by the first request, as soon as it is asked.
+        connecting = None if services.settings.is_snapshot else asyncio.create_task(open_connections(services.mongo))
         with before_termination(services.running.end_all):
             yield
+        if connecting:
+            connecting.cancel()
         await services.close()
 
     app = ChatApp(
@@ -87,6 +91,7 @@ def create_app(
     for kind in (AgentError, PyMongoError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, answer_error)
     app.get("/healthz")(healthz)
+    app.post("/after-restore", include_in_schema=False)(after_restore)
     app.get("/api/docs", include_in_schema=False)(docs)
     for routes in (conversations, approvals, memories, account):
         app.include_router(routes.router)
@@ -119,6 +124,18 @@ def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
 
 async def healthz() -> Health:
     """Readiness; touches nothing."""
+    return Health()
+
+
+async def after_restore(request: Request) -> Health:
+    """Connect to the database. The adapter calls this in each environment that was restored from a snapshot.
+
+    It must not fail: Lambda would not start the environment. Raises `NotFound` for requests from outside, which the
+    adapter marks with a header that nobody can take off.
+    """
+    if "x-amzn-request-context" in request.headers:
+        raise NotFound
+    await open_connections(services_of(request).mongo)
     return Health()
 
 

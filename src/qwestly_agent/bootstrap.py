@@ -50,6 +50,9 @@ DATABASE_ANSWERS_WITHIN_SECONDS = 3
 retries."""
 
 
+FIRST_COMMANDS = 11
+"""Parallel commands with which a turn begins."""
+
 AWS_ATTEMPTS, AWS_CONNECT_SECONDS, AWS_ANSWERS_WITHIN_SECONDS = 2, 2, 5
 
 
@@ -169,10 +172,19 @@ def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
         tz_aware=True,
         timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
-        # A turn begins with eleven parallel commands; by default a cold pool opens two connections at a time.
-        minPoolSize=11,
-        maxConnecting=11,
+        # Of each member of the replica set and each Lambda environment; Atlas limits their sum.
+        minPoolSize=0,
+        maxPoolSize=20,
+        # While Lambda had frozen the process, a connection may have been lost without a word.
+        maxIdleTimeMS=60_000,
+        # By default a cold pool opens two connections at a time.
+        maxConnecting=FIRST_COMMANDS,
     )
+
+
+async def open_connections(mongo: AsyncMongoClient[Document]) -> None:
+    """Open the connections that a turn begins with; a database that does not answer is left to the turn."""
+    await asyncio.gather(*(mongo.admin.command("ping") for _ in range(FIRST_COMMANDS)), return_exceptions=True)
 
 
 def make_http_client(settings: Settings) -> httpx2.AsyncClient:

@@ -75,6 +75,8 @@ class Settings:
     join_window_ms: float = 80
     """Words that a model sends within so many milliseconds go on together; 0 joins none."""
     log_level: str = "INFO"
+    aws_lambda_initialization_type: str = ""
+    """Set by Lambda: `snap-start` while it makes the snapshot from which environments are restored."""
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None) -> Self:
@@ -85,6 +87,11 @@ class Settings:
         if missing:
             raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
         return cls(**{name: _typed(cls, name, value) for name, value in given.items()})
+
+    @property
+    def is_snapshot(self) -> bool:
+        """True if this process becomes a snapshot, in which no connection survives."""
+        return self.aws_lambda_initialization_type == "snap-start"
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:

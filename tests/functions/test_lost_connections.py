@@ -1,0 +1,113 @@
+"""Hold few connections to each member of a replica set, and lose no turn with a connection that was lost."""
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.bootstrap import FIRST_COMMANDS
+from tests.replica_set import MEMBERS, ReplicaSet
+from tests.servers import ChatServer, Client, free_port, until
+
+MOST_POOLED = 20
+Thaw = Callable[[float], None]
+
+
+@pytest.fixture
+def replica_set(mongodb_uri: str) -> Iterator[ReplicaSet]:
+    with ReplicaSet(int(mongodb_uri.rpartition(":")[2])) as replica_set:
+        yield replica_set
+
+
+@pytest.fixture
+def server(chat: ChatServer, replica_set: ReplicaSet) -> Iterator[ChatServer]:
+    """Connected at its start, as one that is no snapshot."""
+    with ChatServer(replace(chat.settings, mongodb_uri=replica_set.uri)) as server:
+        until(lambda: len(replica_set.pooled(0)) == FIRST_COMMANDS)
+        yield server
+
+
+@pytest.fixture
+def user(server: ChatServer, model: ModelServer) -> Iterator[Client]:
+    with Client(server.url, f"auth0|{uuid.uuid4().hex}") as user:
+        yield user
+
+
+@pytest.fixture
+def thaw() -> Thaw:
+    """Let so many seconds have passed while the process was frozen: its clocks go on, and nothing ran.
+
+    They are not set back after the test: a monotonic clock never is, and event loops would wait for it.
+    """
+
+    def thaw(seconds: float) -> None:
+        before = time.monotonic
+        time.monotonic = lambda: before() + seconds
+
+    return thaw
+
+
+def test_a_turn_after_a_freeze_sends_nothing_into_connections_that_were_lost(
+    user: Client, replica_set: ReplicaSet, thaw: Thaw
+) -> None:
+    conversation_id = user.say("Hello").conversation_id
+    pooled = replica_set.pooled(0)
+    replica_set.lose_all()
+    thaw(600)
+    assert user.say("Are you there?", conversation_id).last.name == "done"
+    assert [flow.after_loss for flow in pooled] == [[]] * len(pooled)
+
+
+def test_a_turn_goes_on_while_the_driver_notices_that_it_lost_the_members(
+    user: Client, replica_set: ReplicaSet, model: ModelServer, thaw: Thaw
+) -> None:
+    user.say("Hello")
+    monitors = [flow for flow in replica_set.lose_all() if not flow.commands]
+    thaw(600)
+    model.script(Reply(text=["It was ", "long."], hold_after=1))
+    with user.open({"message": "Where were we?"}) as events:
+        assert next(event for event in events if event.name == "text_delta").data["content"] == "It was "
+        until(lambda: all(flow.after_loss for flow in monitors))
+        thaw(30)
+        until(lambda: all(any(each.member == flow.member for each in replica_set.whole()) for flow in monitors))
+        model.release()
+        assert [event.name for event in events][-1] == "done"
+    assert user.say("And now?").last.name == "done"
+
+
+def test_an_environment_holds_twenty_connections_to_the_primary_and_none_to_the_others(
+    user: Client, replica_set: ReplicaSet
+) -> None:
+    replica_set.hold()
+    asked = [threading.Thread(target=user.get, args=("/api/conversations",)) for _ in range(2 * MOST_POOLED)]
+    for each in asked:
+        each.start()
+    until(lambda: replica_set.waiting == MOST_POOLED)
+    replica_set.release()
+    for each in asked:
+        each.join()
+    assert [len(replica_set.pooled(member)) for member in range(MEMBERS)] == [MOST_POOLED, 0, 0]
+
+
+def test_a_snapshot_holds_no_connection_and_the_restored_environment_connects_before_its_first_turn(
+    chat: ChatServer, replica_set: ReplicaSet
+) -> None:
+    settings = replace(chat.settings, mongodb_uri=replica_set.uri, aws_lambda_initialization_type="snap-start")
+    with ChatServer(settings) as server, Client(server.url) as client:
+        from_outside = {"x-amzn-request-context": "{}"}
+        assert client.http.post(f"{server.url}/after-restore", headers=from_outside).status_code == 404
+        assert replica_set.flows == []
+        assert client.http.post(f"{server.url}/after-restore").status_code == 200
+        assert len(replica_set.pooled(0)) == FIRST_COMMANDS
+
+
+@pytest.mark.thorough
+def test_an_environment_is_restored_though_the_database_is_away(chat: ChatServer) -> None:
+    nobody = f"mongodb://127.0.0.1:{free_port()}"
+    settings = replace(chat.settings, mongodb_uri=nobody, aws_lambda_initialization_type="snap-start")
+    with ChatServer(settings) as server, Client(server.url) as client:
+        assert client.http.post(f"{server.url}/after-restore").status_code == 200
