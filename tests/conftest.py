@@ -1,5 +1,6 @@
 """What tests share. Nothing here reaches beyond loopback, and no model answers but the scripted one."""
 
+import os
 import ssl
 import uuid
 from collections.abc import Iterator
@@ -14,6 +15,11 @@ from infra.local.environment import DEMO_DATABASE
 from infra.local.model_server import ModelServer
 from tests.mongo_rule import Watch
 from tests.servers import API_SECRET, ChatServer, Client, mongo_server, settings_for
+
+
+def pytest_report_header() -> str:
+    where = "the server of" if os.environ.get("MONGODB_URI") else "the laptop's database, and on a mongod if given its"
+    return f"stores: on {where} MONGODB_URI"
 
 
 @pytest.fixture(scope="session")
