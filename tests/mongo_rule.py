@@ -17,7 +17,7 @@ import pytest
 from pymongo.monitoring import CommandListener, CommandStartedEvent
 
 import qwestly_agent
-from qwestly_agent.stores import docs
+from qwestly_agent.stores import docs, due
 
 ROLE = Path(__file__).parents[1] / "infra/mongo/roles.json"
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
@@ -30,7 +30,7 @@ OF_NO_DATA = {"getMore", "killCursors", "endSessions", "ping", "saslStart", "sas
 PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 """What they read or write is no longer what the first stage chose."""
 
-ABOUT_NOBODY = {docs.COLLECTION}
+ABOUT_NOBODY = {docs.COLLECTION, due.COLLECTION}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
 SWEEPS = "stores/due.py"

@@ -26,8 +26,12 @@ _QUERIES: dict[str, list[IndexModel]] = {
     # By `_id`, which is made of user and conversation, a turn claims its conversation.
     conversations.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("last_used", DESCENDING)], name="user_last_used"),
+        # A user's turns that run, and everybody's.
+        IndexModel([("user_id", ASCENDING), ("lease_until", ASCENDING)], name="user_lease"),
+        IndexModel([("lease_until", ASCENDING)], name="lease"),
         # Of what is due to be read for what to remember.
         IndexModel([("extract_at", ASCENDING)], name="extract_at"),
+        IndexModel([("extract_set_aside.at", ASCENDING)], name="set_aside", sparse=True),
     ],
     messages.COLLECTION: [
         # Unique: of two turns that both believe to hold a conversation only one can record its messages.
@@ -45,6 +49,8 @@ _QUERIES: dict[str, list[IndexModel]] = {
         IndexModel([("user_id", ASCENDING), ("updated_at", ASCENDING)], name="user_updated"),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("news", ASCENDING)], name="news"),
         IndexModel([("due_at", ASCENDING)], name="due"),
+        # Of everybody's: those that are being executed, and the oldest that waits.
+        IndexModel([("status", ASCENDING), ("created_at", ASCENDING)], name="status"),
         IndexModel([("links", ASCENDING)], name="links"),
     ],
     drafts.COLLECTION: [
@@ -66,7 +72,10 @@ _QUERIES: dict[str, list[IndexModel]] = {
         IndexModel([("user_id", ASCENDING), ("created", DESCENDING)], name="newest"),
         IndexModel([("user_id", ASCENDING), ("superseded_by", ASCENDING)], name="superseded_by"),
         # Of what the nightly consolidation has not looked at.
-        IndexModel([("consolidated", ASCENDING), ("user_id", ASCENDING)], name="consolidated"),
+        IndexModel(
+            [("consolidated", ASCENDING), ("status", ASCENDING), ("user_id", ASCENDING)], name="users_to_consolidate"
+        ),
+        IndexModel([("consolidated", ASCENDING), ("status", ASCENDING), ("created", ASCENDING)], name="consolidated"),
     ],
     journal.COLLECTION: [IndexModel([("user_id", ASCENDING), ("created", ASCENDING)], name="user_created")],
 }
@@ -91,7 +100,9 @@ class VectorIndex:
     type: ClassVar[str] = "vectorSearch"
 
     def definition(self) -> dict[str, Any]:
-        vector = {"type": "vector", "path": self.path, "numDimensions": DIMENSIONS, "similarity": "cosine"}
+        # Quantised, the vectors that Atlas holds in memory take a quarter of the space.
+        shape = {"numDimensions": DIMENSIONS, "similarity": "cosine", "quantization": "scalar"}
+        vector = {"type": "vector", "path": self.path, **shape}
         return {"fields": [vector, *({"type": "filter", "path": path} for path in self.filters)]}
 
     @staticmethod

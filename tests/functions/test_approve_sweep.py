@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from botocore.exceptions import ClientError
 
 from functions.approve import sweep
 from infra.local.aws_functions import Context
+from qwestly_agent.approvals import due
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.services import Services
 from tests.functions.approving import (
     ADDRESS,
     CARD,
@@ -259,6 +262,31 @@ def test_one_bad_record_does_not_stop_the_others(world: World) -> None:
     world.ask(TWO, CARD)
     world.database["agent_approvals"].update_one({"_id": ONE}, {"$set": {"preview": "no JSON"}})
     assert world.sweep() == {"due": 2, "failed": 1, "mailed": 1}
+
+
+def test_records_that_fail_each_time_keep_nothing_behind_them_from_its_turn(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.ask(ONE)
+    world.clock.advance(1)
+    world.ask(TWO, CARD)
+    world.database["agent_approvals"].update_one({"_id": ONE}, {"$set": {"preview": "no JSON"}})
+    assert sweep_one(world) == {"due": 1, "failed": 1}
+    assert '"ApprovalsLeft":[2.0]' in capsys.readouterr().out
+    assert sweep_one(world) == {"due": 1, "mailed": 1}
+    world.clock.advance(MINUTE)
+    capsys.readouterr()
+    assert sweep_one(world) == {"due": 1, "failed": 1}
+    assert '"ApprovalsLeft":[1.0],"OldestApprovalsLeft":[61.0]' in capsys.readouterr().out
+
+
+def sweep_one(world: World) -> dict[str, int]:
+    """One approval at a time."""
+
+    def one_at_a_time(services: Services) -> Services:
+        return replace(services, settings=replace(services.settings, approvals_a_sweep=1))
+
+    return world.run(lambda services: due.sweep(one_at_a_time(services), lambda: 55.0))
 
 
 def test_with_little_time_left_nothing_begins(world: World) -> None:

@@ -11,6 +11,7 @@ from qwestly_agent.base.observability import (
     measure_answer,
     measure_consolidation,
     measure_extraction,
+    measure_left,
     measure_refusal,
     measure_turn,
     measure_waiting,
@@ -44,7 +45,9 @@ def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     measure_consolidation(1, 1, 1, 0, 0)
     measure_answer(0.1)
     measure_refusal("deepseek:deepseek-flash", 401)
-    measure_waiting(1, False)
+    measure_waiting(1, False, left=1, oldest_left=1)
+    measure_left("Conversations", 1, 1)
+    measure_left("Memories", 1, 1)
     return set(_declared(capsys.readouterr().out))
 
 

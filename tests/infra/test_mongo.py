@@ -28,6 +28,7 @@ from qwestly_agent.stores import (
     conversations,
     docs,
     drafts,
+    due,
     extractions,
     journal,
     knowledge,
@@ -228,6 +229,7 @@ async def test_a_new_cluster_gets_our_search_indexes_with_their_filter_fields_an
         "path": "content_embedding",
         "numDimensions": DIMENSIONS,
         "similarity": "cosine",
+        "quantization": "scalar",
     }
     assert filters == [{"type": "filter", "path": "user_id"}, {"type": "filter", "path": "status"}]
 
@@ -369,6 +371,7 @@ OURS = {
     messages.COLLECTION,
     docs.COLLECTION,
     drafts.COLLECTION,
+    due.COLLECTION,
     extractions.COLLECTION,
     journal.COLLECTION,
     memories.COLLECTION,
@@ -395,6 +398,7 @@ def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> N
         conversations,
         docs,
         drafts,
+        due,
         extractions,
         journal,
         knowledge,

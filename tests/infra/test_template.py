@@ -73,6 +73,7 @@ def environment(function: dict[str, Any]) -> dict[str, Any]:
 
 TRACING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 OF_MAIL = {"APPROVE_URL", "MAIL_FROM"}
+OF_SWEEPS = {"CONVERSATIONS_A_SWEEP", "USERS_A_NIGHT", "APPROVALS_A_SWEEP"}
 FOLLOWING = {
     *(f"logs:{verb}LogDelivery" for verb in ("Create", "Get", "Update", "Delete")),
     *("logs:ListLogDeliveries", "logs:PutResourcePolicy", "logs:DescribeResourcePolicies", "logs:DescribeLogGroups"),
@@ -249,7 +250,7 @@ def test_browsers_of_named_origins_only_may_call_the_url(streaming: dict[str, An
 def test_chat_is_given_what_the_settings_read_and_nothing_else() -> None:
     read = {field.name.upper() for field in fields(Settings)} - NOT_IN_PRODUCTION - SET_BY_LAMBDA
     given = {name for name in environment(FUNCTIONS["ChatFunction"]) if not name.startswith("AWS_")}
-    assert given - READ_BY_POWERTOOLS == read - OF_MAIL
+    assert given - READ_BY_POWERTOOLS == read - OF_MAIL - OF_SWEEPS
 
 
 def test_the_same_code_answers_turns_and_everything_else_in_the_same_environment_and_slots_of_its_own() -> None:

@@ -2,7 +2,7 @@
 
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -13,12 +13,13 @@ from infra.local.aws_moto import Outcome
 from infra.local.environment import Template
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent import container
 from qwestly_agent.base.errors import Internal, ModelUnavailable, Unavailable
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.memory import find_users
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.stores import approvals, journal, memories
+from qwestly_agent.stores import approvals, due, journal, memories
 from tests.comparing import Judge
 from tests.statemachines.conftest import World
 
@@ -39,6 +40,7 @@ def _compares(model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
 def _nobody_else_is_due(world: World) -> None:
     world.database[memories.COLLECTION].delete_many({})
     world.database[journal.COLLECTION].delete_many({})
+    world.database[due.COLLECTION].delete_many({})
 
 
 @pytest.fixture
@@ -48,7 +50,7 @@ def metrics(capfd: pytest.CaptureFixture[str]) -> Metrics:
     def read() -> dict[str, float]:
         sums: dict[str, float] = {}
         for line in capfd.readouterr().out.splitlines():
-            if "ConsolidatedUsers" in line:
+            if "ConsolidatedUsers" in line or "MemoriesLeft" in line:
                 for name, values in json.loads(line).items():
                     if isinstance(values, list):
                         sums[name] = sums.get(name, 0) + sum(values)
@@ -96,6 +98,8 @@ def test_what_says_the_same_is_merged_of_all_who_told_something_new(world: World
         "Merges": 2,
         "MergesLeftOver": 0,
         "FailedConsolidations": 0,
+        "MemoriesLeft": 0,
+        "OldestMemoriesLeft": 0,
     }
 
 
@@ -169,15 +173,42 @@ def test_more_users_than_fit_into_a_page_have_all_their_turn(
     assert metrics()["ConsolidatedUsers"] == 5
 
 
+@pytest.fixture
+def _three_users_a_night() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("USERS_A_NIGHT", "3")
+        container.services.close()  # the next call makes services anew
+        yield
+    container.services.close()
+
+
 @pytest.mark.thorough
-def test_no_more_users_than_an_executions_history_has_room_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("_three_users_a_night")
+def test_a_night_has_its_cap_and_the_next_goes_on_behind_it_whoever_fails(
+    world: World, metrics: Metrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(find_users, "USERS_AT_ONCE", 2)
-    monkeypatch.setattr(find_users, "MOST_USERS", 4)
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(5)]
+    world.clock.advance(60)
+
+    def away_for_three(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            if event["user_id"] in users[:3]:
+                raise Unavailable
+            return own(event, context)
+
+        return handler
+
+    with world.instead_of("plan", away_for_three, "consolidate"):
+        consolidates(world)
+        assert [merged(world, user) for user in users] == [0, 0, 0, 0, 0]
+        left = metrics()
+        assert left["MemoriesLeft"] == 10
+        assert left["OldestMemoriesLeft"] >= 60
+        consolidates(world)
+        assert [merged(world, user) for user in users] == [0, 0, 0, 1, 1]
     assert consolidates(world).status == "SUCCEEDED"
-    assert [merged(world, user) for user in users] == [1, 1, 1, 1, 0]
-    assert consolidates(world).status == "SUCCEEDED"
-    assert merged(world, users[-1]) == 1
+    assert [merged(world, user) for user in users] == [1, 1, 1, 1, 1]
 
 
 def failing(user_id: str, error: Exception, times: int = 99) -> Callable[[Handler], Handler]:

@@ -19,6 +19,7 @@ from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.errors import Braked, Internal, ModelRefused, ModelUnavailable, NotFound, OverBudget
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import Approval, Verb
 from qwestly_agent.memory import retry_later, sweep
 from qwestly_agent.memory.extraction_state import ExtractionState
@@ -552,4 +553,4 @@ def test_what_passes_from_state_to_state_stays_small(ada: Speaker, world: World)
     ada.says(*(f"I worked at Firm{number}." for number in range(20)))
     with world.instead_of("move_watermark", weighed, FOLDER):
         ends(world, silence(world))
-    assert max(sizes) * sweep.MOST_AT_A_TIME < 256 * 1024
+    assert max(sizes) * Settings.conversations_a_sweep < 256 * 1024

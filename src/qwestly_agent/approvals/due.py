@@ -14,15 +14,14 @@ from qwestly_agent.approvals.mail import MailServices, mail_if_due
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
-from qwestly_agent.services import HasSweeps
+from qwestly_agent.services import HasSettings, HasSweeps
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.signals import Signals
 
 
-class DueServices(ExecuteServices, MailServices, HasSweeps, Protocol): ...
+class DueServices(ExecuteServices, MailServices, HasSettings, HasSweeps, Protocol): ...
 
 
-MOST_AT_A_TIME = 500
 AT_ONCE = 8
 RESERVE_SECONDS = 25.0
 """Time that the slowest step may take; with less time left, no step begins."""
@@ -35,7 +34,7 @@ LEFT_TO_EXECUTION_SECONDS = 300.0
 async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dict[str, int]:
     """Handle due records; return counts of what was done. `failed` records, and those `left` for lack of time, stay
     due."""
-    due = await services.sweeps.due_approvals(services.clock(), MOST_AT_A_TIME)
+    due = await _next_due(services.sweeps, services.clock(), services.settings.approvals_a_sweep)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
     async def look(user_id: str, approval_id: str) -> None:
@@ -52,11 +51,24 @@ async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dic
     return dict(counts)
 
 
+async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, str]]:
+    """Go on where the last sweep ended, and at the end begin again."""
+    after = await sweeps.position("approvals") or 0.0
+    due = await sweeps.due_approvals(after, now, limit)
+    if after and len(due) < limit:
+        due += await sweeps.due_approvals(0.0, min(after, now), limit - len(due))
+    await sweeps.keep_position("approvals", due[-1][2] if len(due) == limit else None)
+    return [(user_id, approval_id) for user_id, approval_id, _ in due]
+
+
 async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
-    """Emit the age of the oldest pending approval; called after the work."""
-    oldest, brake = await asyncio.gather(sweeps.oldest_pending_approval(), signals.brake(EVERYBODY))
+    """Emit the age of the oldest pending approval, and what is left; called after the work."""
     now = clock()
-    measure_waiting(now - (now if oldest is None else oldest), brake is not None)
+    oldest, left, brake = await asyncio.gather(
+        sweeps.oldest_pending_approval(), sweeps.approvals_left(now), signals.brake(EVERYBODY)
+    )
+    waited = now - (now if oldest is None else oldest)
+    measure_waiting(waited, brake is not None, left.count, now - (left.due_since or now))
 
 
 async def handle_due(services: DueServices, user_id: str, approval_id: str) -> str:

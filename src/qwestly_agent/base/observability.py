@@ -148,12 +148,26 @@ def measure_refusal(model: str, status: int | None) -> None:
     metrics.flush_metrics()
 
 
-def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool) -> None:
-    """Emit the metrics of pending approvals every minute: a missing report means that the sweep does not run."""
+def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool, left: int, oldest_left: float) -> None:
+    """Emit the metrics of pending approvals, and of what the sweep left, every minute: a missing report means that the
+    sweep does not run."""
     metrics = _metrics()
     metrics.add_metric("OldestApproval", MetricUnit.Seconds, oldest_approval_seconds)
     metrics.add_metric("EverybodyBraked", MetricUnit.Count, int(everybody_braked))
+    _add_left(metrics, "Approvals", left, oldest_left)
     metrics.flush_metrics()
+
+
+def measure_left(what: str, count: int, oldest_seconds: float) -> None:
+    """Report what a sweep left for the next one, and how long the oldest of it is due."""
+    metrics = _metrics()
+    _add_left(metrics, what, count, oldest_seconds)
+    metrics.flush_metrics()
+
+
+def _add_left(metrics: AmazonCloudWatchEMFProvider, what: str, count: int, oldest_seconds: float) -> None:
+    metrics.add_metric(f"{what}Left", MetricUnit.Count, count)
+    metrics.add_metric(f"Oldest{what}Left", MetricUnit.Seconds, oldest_seconds)
 
 
 def _serialize(line: dict[str, Any]) -> str:

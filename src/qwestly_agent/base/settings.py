@@ -66,6 +66,14 @@ class Settings:
     """Maximum number of a user's concurrent turns."""
     messages_a_minute: int = 20
     """Maximum number of a user's messages per minute; 1,000 and more means no limit."""
+    conversations_a_sweep: int = 40
+    """Maximum number of conversations that one sweep picks to be read for memories; one begins every five minutes. Four
+    are read at once, each within three minutes, so that all end before another sweep may pick them again."""
+    users_a_night: int = 1_500
+    """Maximum number of users whose memories one night consolidates; the next night continues behind them. An
+    execution's history has room for 25,000 events, some fifteen a user."""
+    approvals_a_sweep: int = 500
+    """Maximum number of due approvals handled a minute; the next minute continues behind them."""
     memory_grey_from: float = 0.4
     """The cosine from which a model compares two memories at night. Those that share words it compares in any case."""
     memory_forgotten_from: float = 0.6

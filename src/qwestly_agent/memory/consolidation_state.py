@@ -35,8 +35,12 @@ class ConsolidationPage(WorkflowState):
     The run is the night: one that is started twice is one run; without an id it is one of its own.
     """
 
+    began_after: str | None = None
+    """The last user of the night before; None on the first page."""
     after: str = ""
     """The last user of the page before."""
+    again: bool = False
+    """Whether it is past the last id, and began again with the first."""
     users: tuple[str, ...] = ()
     more: bool = False
     """Whether there may be users behind these."""

@@ -3,27 +3,43 @@
 from typing import Protocol
 
 from qwestly_agent.memory.consolidation_state import ConsolidationPage
-from qwestly_agent.services import HasLogger, HasNewId, HasSignals, HasSweeps
+from qwestly_agent.services import HasLogger, HasNewId, HasSettings, HasSignals, HasSweeps
+from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.workflow_state import state
 
 
-class FindUsersServices(HasLogger, HasNewId, HasSignals, HasSweeps, Protocol): ...
+class FindUsersServices(HasLogger, HasNewId, HasSettings, HasSignals, HasSweeps, Protocol): ...
 
 
 USERS_AT_ONCE = 100
-MOST_USERS = 1_500
-"""In one execution, whose history has room for 25,000 events, some fifteen a user. Those who are left over are due the
-next night."""
 
 
 @state(ConsolidationPage, under_brake=True)
 async def find_users(services: FindUsersServices, page: ConsolidationPage) -> ConsolidationPage:
-    users = await services.sweeps.users_to_consolidate(page.after, USERS_AT_ONCE)
+    """Go on where the last night ended, and at the end begin again, up to where this night began."""
+    room = min(USERS_AT_ONCE, services.settings.users_a_night - page.seen)
+    if page.began_after is None:
+        began = await services.sweeps.position("consolidate") or ""
+        page = page.model_copy(update={"began_after": began, "after": began})
+    users, again = await _next_users(services.sweeps, page, room)
+    after = users[-1] if users else page.after
+    await services.sweeps.keep_position("consolidate", after)
     return page.model_copy(
         update={
             "run_id": page.run_id or services.new_id(),
             "users": tuple(users),
-            "after": users[-1] if users else page.after,
-            "more": len(users) == USERS_AT_ONCE and page.seen + len(users) < MOST_USERS,
+            "after": after,
+            "again": again,
+            "more": len(users) == room and page.seen + room < services.settings.users_a_night,
         }
     )
+
+
+async def _next_users(sweeps: Sweeps, page: ConsolidationPage, limit: int) -> tuple[list[str], bool]:
+    """The users, and whether the night is past the last id and began again with the first."""
+    if page.again:
+        return await sweeps.users_to_consolidate(page.after, limit, page.began_after), True
+    users = await sweeps.users_to_consolidate(page.after, limit)
+    if len(users) == limit or not page.began_after:
+        return users, False
+    return [*users, *await sweeps.users_to_consolidate("", limit - len(users), page.began_after)], True

@@ -1,8 +1,15 @@
 """Tell in the log and in metrics what became of a page of users."""
 
-from qwestly_agent.base.observability import Event, measure_consolidation
+from typing import Protocol
+
+from qwestly_agent.base.observability import Event, measure_consolidation, measure_left
 from qwestly_agent.memory.consolidation_state import ConsolidationPage
+from qwestly_agent.services import HasClock, HasSweeps
 from qwestly_agent.workflow_state import StateServices, state
+
+
+class SumUpServices(StateServices, HasClock, HasSweeps, Protocol): ...
+
 
 PASSING = (
     *("Braked", "Unavailable", "DataGone", "Lambda.TooManyRequestsException"),
@@ -13,7 +20,7 @@ that."""
 
 
 @state(ConsolidationPage, under_brake=True)
-async def sum_up(services: StateServices, page: ConsolidationPage) -> ConsolidationPage:
+async def sum_up(services: SumUpServices, page: ConsolidationPage) -> ConsolidationPage:
     """`broken` rings the alarm once all users had their turn."""
     failed = [each for each in page.results if each.error and each.error != "Braked"]
     for each in failed:
@@ -26,6 +33,9 @@ async def sum_up(services: StateServices, page: ConsolidationPage) -> Consolidat
         left_over=sum(each.planned - each.begun for each in done),
         failed=len(failed),
     )
+    if not page.more:
+        left = await services.sweeps.memories_left()
+        measure_left("Memories", left.count, services.clock() - (left.due_since or services.clock()))
     # A database that was away for a moment mends itself: its users are due still. What fails for another reason would
     # fail every night, unseen, and one user in ten is no moment.
     broken = [each for each in failed if each.error not in PASSING or len(failed) * 10 > len(page.results)]

@@ -3,17 +3,22 @@
 import asyncio
 from typing import Protocol
 
-from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasNewId, HasSignals, HasSweeps, HasWatermarks
+from qwestly_agent.base.observability import measure_left
+from qwestly_agent.services import (
+    HasClock,
+    HasLogger,
+    HasNewId,
+    HasSettings,
+    HasSignals,
+    HasSweeps,
+    HasWatermarks,
+)
 from qwestly_agent.workflow_state import WorkflowState, state
 
 
-class SweepServices(
-    HasClock, HasConversations, HasLogger, HasNewId, HasSignals, HasSweeps, HasWatermarks, Protocol
-): ...
+class SweepServices(HasClock, HasLogger, HasNewId, HasSettings, HasSignals, HasSweeps, HasWatermarks, Protocol): ...
 
 
-MOST_AT_A_TIME = 40
-"""Conversations of one sweep: their states and their answers are one execution's history."""
 PICKED_SECONDS = 1_800.0
 """So long a conversation that was picked is nobody else's: longer than all tries of its states take."""
 
@@ -27,7 +32,7 @@ class Picked(WorkflowState):
 @state(Picked, under_brake=True)
 async def sweep(services: SweepServices, _: Picked) -> Picked:
     now, run_id = services.clock(), services.new_id()
-    due = await services.sweeps.silent_conversations(now, MOST_AT_A_TIME)
+    due = await services.sweeps.silent_conversations(now, services.settings.conversations_a_sweep)
     picked = await asyncio.gather(
         *(
             services.watermarks.pick(user_id, conversation_id, now, now + PICKED_SECONDS)
@@ -35,6 +40,8 @@ async def sweep(services: SweepServices, _: Picked) -> Picked:
         )
     )
     mine = [each for each, was_picked in zip(due, picked, strict=True) if was_picked]
+    left = await services.sweeps.conversations_left(now)
+    measure_left("Conversations", left.count, now - (left.due_since or now))
     return Picked(
         run_id=run_id,
         conversations=tuple(

@@ -1,8 +1,12 @@
-"""Queries across all users, for sweeps. They return ids only; further reads go through the stores, with a user id."""
+"""Queries across all users, for sweeps. They return ids only; further reads go through the stores, with a user id.
+
+Each is served by an index, as `tests/stores/test_due.py` checks. `agent_sweeps` keeps where a sweep ended, so that the
+next one goes on there: whatever fails again and again keeps nothing behind it from its turn.
+"""
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pymongo.asynchronous.database import AsyncDatabase
 
@@ -10,6 +14,20 @@ from qwestly_agent.stores import approvals, drafts, memories
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_sweeps"
+MEMORIES_AT_A_TIME = 1_000
+
+SweepName = Literal["approvals", "consolidate"]
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """Records that are due."""
+
+    count: int
+    due_since: float | None
+    """When the oldest became due, in seconds since the epoch; None if there is none."""
 
 
 @dataclass(frozen=True)
@@ -37,22 +55,40 @@ class Sweeps:
             *[name async for each in cards if (name := drafts.pipeline(each["_id"])) in run_ids],
         }
 
-    async def due_approvals(self, now: float, limit: int) -> list[tuple[str, str]]:
-        """`(user_id, approval_id)` of each approval that is due, the longest due first."""
-        found = self.database[approvals.COLLECTION].find({"due_at": {"$gt": 0, "$lte": now}}, {"user_id": 1})
-        return [(each["user_id"], each["_id"]) async for each in found.sort("due_at", 1).limit(limit)]
+    async def position(self, sweep: SweepName) -> Any:
+        """Where the last run of this sweep ended; None if it came to the end."""
+        found = await self.database[COLLECTION].find_one({"_id": sweep})
+        return found["position"] if found else None
+
+    async def keep_position(self, sweep: SweepName, position: float | str | None) -> None:
+        await self.database[COLLECTION].update_one({"_id": sweep}, {"$set": {"position": position}}, upsert=True)
+
+    async def due_approvals(self, after: float, until: float, limit: int) -> list[tuple[str, str, float]]:
+        """`(user_id, approval_id, due_at)` of each approval that became due between these times, the longest due
+        first."""
+        found = self.database[approvals.COLLECTION].find(_due("due_at", after, until), {"user_id": 1, "due_at": 1})
+        return [(each["user_id"], each["_id"], each["due_at"]) async for each in found.sort("due_at", 1).limit(limit)]
+
+    async def approvals_left(self, now: float) -> Backlog:
+        return await self._backlog(approvals.COLLECTION, _due("due_at", 0, now), "due_at")
+
+    async def conversations_left(self, now: float) -> Backlog:
+        return await self._backlog(CONVERSATIONS, _silent(now), "extract_at")
+
+    async def memories_left(self) -> Backlog:
+        """Active memories that no night has compared with the others."""
+        return await self._backlog(memories.COLLECTION, dict(_NEW), "created")
 
     async def oldest_pending_approval(self) -> float | None:
         """Creation time of the oldest pending approval, in seconds since the epoch; None if there is none."""
-        # Every pending approval has a `due_at` (at least its expiry), so the index on it serves this query.
-        waiting = {"due_at": {"$gt": 0}, "status": "pending"}
-        found = self.database[approvals.COLLECTION].find(waiting, {"created_at": 1}).sort("created_at", 1).limit(1)
-        return next((each["created_at"] for each in await found.to_list()), None)
+        return await self._least(approvals.COLLECTION, {"status": "pending"}, "created_at")
 
     async def silent_conversations(self, now: float, limit: int) -> list[tuple[str, str]]:
-        """`(user_id, conversation_id)` of each conversation due for memory extraction, the longest due first."""
-        query = {"extract_at": {"$gt": 0, "$lte": now}, "lease_until": {"$lte": now}}
-        found = self.database[CONVERSATIONS].find(query, {"user_id": 1, "id": 1})
+        """`(user_id, conversation_id)` of each conversation due for memory extraction, the longest due first.
+
+        The sweep needs no position: what it picks is due again only later.
+        """
+        found = self.database[CONVERSATIONS].find(_silent(now), {"user_id": 1, "id": 1})
         return [(each["user_id"], each["id"]) async for each in found.sort("extract_at", 1).limit(limit)]
 
     async def quarantined(self, limit: int) -> list[tuple[str, str, dict[str, Any]]]:
@@ -61,14 +97,40 @@ class Sweeps:
         found = self.database[CONVERSATIONS].find(query, {"user_id": 1, "id": 1, "extract_set_aside": 1})
         return [(each["user_id"], each["id"], each["extract_set_aside"]) async for each in found.limit(limit)]
 
-    async def users_to_consolidate(self, after: str, limit: int) -> list[str]:
-        """Ids greater than `after`, ascending, of users with memories that were not consolidated yet."""
-        new = {"consolidated": False, "user_id": {"$gt": after}, "status": memories.ACTIVE}
-        stages = [{"$match": new}, {"$group": {"_id": "$user_id"}}, {"$sort": {"_id": 1}}, {"$limit": limit}]
-        return [each["_id"] async for each in await self.database[memories.COLLECTION].aggregate(stages)]
+    async def users_to_consolidate(self, after: str, limit: int, until: str | None = None) -> list[str]:
+        """Ids greater than `after` (and up to `until`), ascending, of users with memories that were not consolidated
+        yet."""
+        users, upper = list[str](), {} if until is None else {"$lte": until}
+        while len(users) < limit:
+            ids = {"$gt": users[-1] if users else after, **upper}
+            found = self.database[memories.COLLECTION].find({**_NEW, "user_id": ids}, {"_id": 0, "user_id": 1})
+            page = await found.sort("user_id", 1).limit(MEMORIES_AT_A_TIME).to_list()
+            users += dict.fromkeys(each["user_id"] for each in page)
+            if len(page) < MEMORIES_AT_A_TIME:
+                break
+        return users[:limit]
 
     async def approval_of_link(self, hashed: str) -> tuple[str, str] | None:
         """`(user_id, approval_id)` for the link with this hash."""
         # `$in`, because the laptop's database does not match an item of an indexed array by equality.
         found = await self.database[approvals.COLLECTION].find_one({"links": {"$in": [hashed]}}, {"user_id": 1})
         return (found["user_id"], found["_id"]) if found else None
+
+    async def _backlog(self, collection: str, query: Document, since: str) -> Backlog:
+        count = await self.database[collection].count_documents(query)
+        return Backlog(count, await self._least(collection, query, since) if count else None)
+
+    async def _least(self, collection: str, query: Document, field: str) -> float | None:
+        found = await self.database[collection].find(query, {field: 1}).sort(field, 1).limit(1).to_list()
+        return next((each[field] for each in found), None)
+
+
+_NEW: Document = {"consolidated": False, "status": memories.ACTIVE}
+
+
+def _due(field: str, after: float, until: float) -> Document:
+    return {field: {"$gt": after, "$lte": until}}
+
+
+def _silent(now: float) -> Document:
+    return {**_due("extract_at", 0, now), "lease_until": {"$lte": now}}
