@@ -13,7 +13,8 @@ from benchmarks.figures import Row, Target
 from benchmarks.servers import USERS, Server, ask, client, ours, world
 from infra.local.environment import DEMO_DATABASE
 from qwestly_agent.stores import tool_calls
-from qwestly_agent.stores.conversations import CONVERSATIONS, MESSAGES
+from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
+from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
 
 CONVERSATIONS_BEFORE = 5_000
