@@ -10,20 +10,24 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
+import yaml
 from botocore import xform_name
 from botocore.session import Session
 
 from functions.chat.app import create_app
-from infra.local.environment import FUNCTION, VARIABLES, Template
+from infra.local.environment import API, FUNCTION, VARIABLES, Template, _Loader
+from infra.local.front import TURNS
 from infra.stages import Stage
 from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
 from qwestly_agent.approvals.actions import ACTIONS, HOUR
 from qwestly_agent.approvals.gate import TABLE
+from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base import errors
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event
 from qwestly_agent.base.settings import Settings, is_reference
+from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.domain.approval import Level, Status, Verb
 from tests.statemachines.conftest import states_of
 
@@ -114,6 +118,18 @@ def test_the_limits_are_listed_with_their_defaults() -> None:
         name.strip("`"): default.strip("`") for name, _, default in rows(CONTRIBUTING, "variable | meaning | default")
     }
     assert listed == {name: defaults[name].removesuffix(".0") for name in listed}
+
+
+def test_the_one_address_sends_turns_to_the_url_that_streams_and_waits_longer_than_either_is_silent() -> None:
+    [written] = re.findall(r"```yaml\n(.*?)```", INTEGRATE.read_text(encoding="utf-8"), re.DOTALL)
+    distribution = yaml.load(written, _Loader)["Resources"]["Agent"]["Properties"]["DistributionConfig"]
+    patience = {each["Id"]: each["CustomOriginConfig"]["OriginReadTimeout"] for each in distribution["Origins"]}
+    assert patience["chat"] > 2 * KEEP_ALIVE_SECONDS
+    assert TEMPLATE.timeout(API) >= patience["api"] > PATIENCE_SECONDS
+    [turns], others = distribution["CacheBehaviors"], distribution["DefaultCacheBehavior"]
+    assert (turns["PathPattern"], turns["TargetOriginId"], others["TargetOriginId"]) == (TURNS, "chat", "api")
+    url = TEMPLATE.cors(API)
+    assert {*url["AllowMethods"], "OPTIONS"} <= {*turns["AllowedMethods"]} & {*others["AllowedMethods"]}
 
 
 def test_every_route_is_listed() -> None:
