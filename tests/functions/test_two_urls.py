@@ -74,6 +74,7 @@ def test_a_turn_is_stopped_by_any_url(page: Page, model: ModelServer) -> None:
     assert (last.name, last.data["stopped"]) == ("done", True)
 
 
+@pytest.mark.thorough
 def test_the_brake_is_pulled_by_any_url(page: Page, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with page.turns.open({"message": "Hello"}) as events:
@@ -171,6 +172,7 @@ def test_a_url_takes_ten_requests_a_second_for_each_slot(one_address: str, perso
     assert answers(5 * STREAMS + 1, "/api/chat") == [405] * 5 * STREAMS + [429]
 
 
+@pytest.mark.thorough
 def test_an_event_of_more_than_six_megabytes_reaches_no_function(one_address: str, person: Client) -> None:
     most = 6 * 2**20
     text, form = {"Content-Type": "application/json"}, {"Content-Type": "application/x-www-form-urlencoded"}
