@@ -14,6 +14,7 @@ import yaml
 
 from infra.local.environment import SafeLoader
 from infra.local.environment import Template as LocalTemplate
+from infra.stages import Stage
 from qwestly_agent.approvals.pause import PATIENCE_SECONDS
 from qwestly_agent.base.settings import Settings
 
@@ -165,17 +166,23 @@ def test_machines_and_schedules_call_the_alias_too() -> None:
     assert all(each["Ref"].endswith(".Alias") or each["Ref"] in resources(MACHINE) for each in called)
 
 
+def test_only_where_a_person_waits_for_the_agent_there_is_a_snapshot() -> None:
+    """It is billed for as long as its version exists; a workflow waits two seconds for imports, and nobody notices."""
+    assert {name: each["SnapStart"] for name, each in FUNCTIONS.items() if "SnapStart" in each} == dict.fromkeys(
+        STREAMING, SNAPSHOT
+    )
+
+
 @pytest.mark.thorough
-def test_who_calls_a_model_has_a_snapshot_with_the_agent_in_it() -> None:
-    """A snapshot holds what importing the handler brings; what is imported later is imported at each cold start."""
-    with_snapshot = {name: each for name, each in FUNCTIONS.items() if each.get("SnapStart") == SNAPSHOT}
-    assert with_snapshot.keys() == {name for name, each in FUNCTIONS.items() if "DEEPSEEK_API_KEY" in environment(each)}
+def test_a_snapshot_has_the_agent_in_it() -> None:
+    """It holds what importing the handler brings; what is imported later is imported at each cold start."""
+    with_snapshot = {name: each for name, each in FUNCTIONS.items() if "SnapStart" in each}
     assert not [name for name, each in with_snapshot.items() if agent_comes_with([module_of(each)]) is None]
 
 
 @pytest.mark.thorough
-def test_no_door_without_a_snapshot_imports_the_agent() -> None:
-    others = [module_of(each) for each in FUNCTIONS.values() if "SnapStart" not in each]
+def test_no_function_that_asks_no_model_imports_the_agent() -> None:
+    others = [module_of(each) for each in FUNCTIONS.values() if "DEEPSEEK_API_KEY" not in environment(each)]
     assert agent_comes_with(others) is None, "seconds at a cold start"
 
 
@@ -313,9 +320,32 @@ def test_each_function_logs_to_a_group_that_expires(function: dict[str, Any]) ->
     assert all(group["RetentionInDays"] == {"Ref": "LogRetentionDays"} for group in groups.values())
 
 
-def test_each_function_says_how_long_and_how_often_it_may_run(function: dict[str, Any]) -> None:
+def test_each_function_says_how_long_it_may_run(function: dict[str, Any]) -> None:
     assert 0 < function["Timeout"] <= 900
-    assert function["ReservedConcurrentExecutions"]["Ref"] in PARAMETERS
+
+
+def test_only_what_guards_a_provider_and_what_anybody_may_call_reserves_concurrency() -> None:
+    guarding = {name for name, each in FUNCTIONS.items() if "DEEPSEEK_API_KEY" in environment(each)}
+    public = {name for name, each in FUNCTIONS.items() if "FunctionUrlConfig" in each}
+    reserving = {
+        name: each["ReservedConcurrentExecutions"]
+        for name, each in FUNCTIONS.items()
+        if "ReservedConcurrentExecutions" in each
+    }
+    assert reserving.keys() == guarding | public
+    for condition, reserved, otherwise in (each["Fn::If"] for each in reserving.values()):
+        assert (condition, otherwise) == ("ConcurrencyIsReserved", {"Ref": "AWS::NoValue"})
+        assert reserved["Ref"] in PARAMETERS
+
+
+def test_a_new_account_can_deploy_dev_for_it_reserves_nothing() -> None:
+    reserved = {
+        stage: sum(template.reserved(name) or 0 for name in FUNCTIONS)
+        for stage in ("dev", "staging", "prod")
+        for template in [Stage.load(stage).template]
+    }
+    assert reserved["dev"] == 0
+    assert reserved["staging"] > 0 < reserved["prod"]
 
 
 def test_a_function_is_given_nothing_but_what_the_settings_read(function: dict[str, Any]) -> None:

@@ -31,6 +31,9 @@ from tests.servers import API_SECRET, FakeClock, until
 
 T = TypeVar("T")
 
+Throttled = type("Lambda.TooManyRequestsException", (Exception,), {})
+"""A function has no free slot."""
+
 TEMPLATE = Template.load()
 MACHINE = TEMPLATE.name("GenerateCardMachine")
 

@@ -11,6 +11,8 @@ import yaml
 from infra.local.aws import definition_of
 from infra.local.aws_functions import load_module
 from infra.local.environment import MACHINE, Template
+from qwestly_agent.cards.start import ALIVE_SECONDS
+from qwestly_agent.memory.sweep import PICKED_SECONDS
 
 TEMPLATE = Template.load()
 MACHINES = TEMPLATE.of_type(MACHINE)
@@ -75,12 +77,40 @@ def test_each_choice_has_a_default(machine: dict[str, Any]) -> None:
     assert not [name for name, state in states_of(machine) if state["Type"] == "Choice" and "Default" not in state]
 
 
+FOR_A_SLOT = {
+    "ErrorEquals": ["Lambda.TooManyRequestsException"],
+    "IntervalSeconds": 5,
+    "BackoffRate": 1.5,
+    "MaxAttempts": 30,
+    "MaxDelaySeconds": 60,
+    "JitterStrategy": "FULL",
+}
+OF_LAMBDA = {
+    *(f"Lambda.{name}Exception" for name in ("ClientExecutionTimeout", "Service", "AWSLambda", "SdkClient")),
+    *(f"Lambda.SnapStart{name}Exception" for name in ("", "NotReady", "Timeout")),
+    "Lambda.Unknown",
+}
+"""Lambda's own errors, which pass: docs.aws.amazon.com/step-functions/latest/dg/bp-lambda-serviceexception.html."""
+
+
 def test_each_task_has_a_timeout_and_retries_what_passes_with_jitter(tasks: dict[str, State]) -> None:
     for name, task in tasks.items():
         assert task["TimeoutSeconds"] > 0, name
-        passing = next(each for each in task["Retry"] if "Lambda.TooManyRequestsException" in each["ErrorEquals"])
+        passing = next(each for each in task["Retry"] if "Lambda.ServiceException" in each["ErrorEquals"])
         assert passing["JitterStrategy"] == "FULL", name
-        assert all(each["MaxAttempts"] <= 10 for each in task["Retry"]), name
+        assert set(passing["ErrorEquals"]) >= OF_LAMBDA, name
+        assert all(each["MaxAttempts"] <= 10 for each in task["Retry"] if each != FOR_A_SLOT), name
+
+
+def test_waiting_for_a_slot_uses_up_no_other_try(tasks: dict[str, State]) -> None:
+    for name, task in tasks.items():
+        mentioned = [each for each in task["Retry"] if "Lambda.TooManyRequestsException" in each["ErrorEquals"]]
+        assert mentioned == [FOR_A_SLOT], name
+
+
+def test_what_waits_for_a_slot_is_neither_picked_again_nor_taken_for_dead_meanwhile() -> None:
+    longest = sum(min(5 * 1.5**tried, 60) for tried in range(30))
+    assert 25 * 60 < longest < min(ALIVE_SECONDS, PICKED_SECONDS / 2)
 
 
 def test_a_function_ends_before_its_state_gives_it_up(machine: dict[str, Any], tasks: dict[str, State]) -> None:

@@ -28,7 +28,7 @@ from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
 from tests.functions.talking import Talk
 from tests.servers import until
-from tests.statemachines.conftest import TEMPLATE, World
+from tests.statemachines.conftest import TEMPLATE, Throttled, World
 
 T = TypeVar("T")
 
@@ -328,6 +328,19 @@ def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
     assert bob.statuses() == {"active": 1}
 
 
+def test_a_question_that_finds_no_slot_for_long_is_asked_later_and_nothing_is_dropped(
+    ada: Speaker, world: World
+) -> None:
+    ada.says(SECRET)
+    wrapped, handed = failing(ada, Throttled(), times=70)
+    with world.instead_of("request", wrapped):
+        execution = silence(world)
+        ada.decides("approve")
+        assert ends(world, execution).count("ask_later") == 2
+    assert len(handed) == 71
+    assert ada.statuses() == {"active": 1}
+
+
 def test_what_cannot_be_kept_here_ends_nobody_elses_wait(ada: Speaker, bob: Speaker, world: World) -> None:
     ada.says(SECRET)
     bob.says(SECRET)
@@ -387,6 +400,23 @@ def test_what_is_nobodys_fault_is_put_off_at_once_and_counts_as_no_try(
     with world.instead_of("extract", wrapped, FOLDER):
         ends(world, silence(world))
     assert len(handed) == 1
+    assert ada.conversation()["extract_attempts"] == 0
+    world.clock.advance(retry_later.POSTPONED_SECONDS)
+    ends(world, silence(world))
+    assert ada.remembered() == ["Lives in Lisbon."]
+
+
+@pytest.mark.parametrize("state", [*READ])
+def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_later(
+    ada: Speaker, bob: Speaker, world: World, state: str
+) -> None:
+    ada.says("I live in Lisbon.")
+    bob.says("I speak German.")
+    wrapped, handed = failing(ada, Throttled())
+    with world.instead_of(state, wrapped, FOLDER):
+        states = ends(world, silence(world))
+    assert (len(handed), states.count("retry_later")) == (31, 1)
+    assert bob.remembered() == ["Speaks German."]
     assert ada.conversation()["extract_attempts"] == 0
     world.clock.advance(retry_later.POSTPONED_SECONDS)
     ends(world, silence(world))

@@ -23,7 +23,7 @@ from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
-from tests.statemachines.conftest import Person, World
+from tests.statemachines.conftest import Person, Throttled, World
 
 DRAFTED = ["gather_evidence", "draft_sections", "keep_draft", "gate"]
 WRITER, JUDGE = "You write one section", "You are the second reader"
@@ -564,6 +564,27 @@ def test_a_question_whose_delivery_died_is_asked_once(ada: Person, world: World)
         assert ada.outcome() == ("SUCCEEDED", "published")
     assert len(deliveries) == 2
     assert len(ada.approvals()) == 1
+
+
+def test_a_question_that_finds_no_slot_for_long_is_asked_later(ada: Person, world: World) -> None:
+    refused: list[Any] = []
+
+    def throttled(own: Handler) -> Handler:
+        def handler(event: Any, context: Any) -> Any:
+            if len(refused) < 40:
+                refused.append(event)
+                raise Throttled
+            return own(event, context)
+
+        return handler
+
+    with world.instead_of("request", throttled):
+        ada.wants_a_card()
+        ada.is_asked()
+    assert len(refused) == 40
+    assert ada.states().count("ask_later") == 1
+    ada.decides("approve")
+    assert ada.outcome() == ("SUCCEEDED", "published")
 
 
 def test_an_execution_of_another_version_goes_on(ada: Person) -> None:

@@ -21,7 +21,7 @@ class CardStartServices(ProfileTextServices, HasWorkflows, Protocol): ...
 MOST_UNDER_WAY = 50
 MOST_WAITING = 5
 """Limit of a user's cards that are being made or wait for a decision."""
-ALIVE_SECONDS = 900.0
+ALIVE_SECONDS = 1_800.0
 """A draft without an update for so long counts as dead, whatever its status."""
 
 

@@ -15,8 +15,8 @@ class RetryServices(HasClock, HasConversations, HasLogger, HasSignals, HasWaterm
 TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
 """After each attempt that failed; after the last one it is set aside."""
 POSTPONED_SECONDS = 3_600.0
-"""What is no fault of the conversation, the brake, a day's budget or a provider that refuses us, is no attempt."""
-_NOT_ITS_FAULT = ("Braked", "OverBudget", "ModelRefused")
+"""Where it is no fault of the conversation, and no attempt: the brake, a day's budget, a refusing model or Lambda."""
+_NOT_ITS_FAULT = ("Braked", "OverBudget", "ModelRefused", "Lambda.TooManyRequestsException")
 
 
 @state(ExtractionState, under_brake=True)

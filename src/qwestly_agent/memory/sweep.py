@@ -19,8 +19,9 @@ from qwestly_agent.workflow_state import WorkflowState, state
 class SweepServices(HasClock, HasLogger, HasNewId, HasSettings, HasSignals, HasSweeps, HasWatermarks, Protocol): ...
 
 
-PICKED_SECONDS = 1_800.0
-"""So long a conversation that was picked is nobody else's: longer than all tries of its states take."""
+PICKED_SECONDS = 3_600.0
+"""So long a conversation that was picked is nobody else's: longer than all tries of its states take, while one waits
+for a slot of Lambda, too. Reading it twice adds nothing."""
 
 
 class Picked(WorkflowState):
