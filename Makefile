@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run reset test test-all check format lock build built deploy bench evals doctor smoke help
+.PHONY: run reset test test-all check check-asl format lock build built deploy bench evals doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
@@ -26,15 +26,19 @@ test: $(VENV)/ready ## the everyday tests: two minutes
 test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
-check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright, import-linter; cfn-lint and checkov on what SAM makes of the template
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright, import-linter; asl-validator; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports --no-logo
+	@$(if $(shell command -v npm),$(MAKE) --no-print-directory check-asl,$(if $(CI),echo "npm is missing: asl-validator needs it"; exit 1,echo "asl-validator is skipped: npm is missing"))
 	@mkdir -p .aws-sam
 	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
 	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml
 	@CKV_SKIP_PACKAGE_UPDATE_CHECK=true .venv-checkov/bin/checkov --file .aws-sam/transformed.yaml
+
+check-asl: infra/asl_validator/node_modules/ready
+	@infra/asl_validator/node_modules/.bin/asl-validator $(addprefix --yaml-path ,$(wildcard statemachines/*.yaml))
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
@@ -95,6 +99,10 @@ COMPILE = echo "Compiling…"; $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib 
 	@$(PYTHON) -m venv .venv-checkov
 	@echo "Installing checkov into .venv-checkov, once…"
 	@.venv-checkov/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/checkov.txt
+	@touch $@
+
+infra/asl_validator/node_modules/ready: infra/asl_validator/package-lock.json
+	@cd infra/asl_validator && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # What the laptop's stack needs; the tools of the tests and checks come on top of it, with the first of their targets.
