@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run reset test test-all check check-asl format lock build built deploy bench evals doctor smoke help
+.PHONY: run reset test test-all test-arm64 check check-asl format lock build built deploy bench evals doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
@@ -25,6 +25,10 @@ test: $(VENV)/ready ## the everyday tests: two minutes
 
 test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
+
+test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm64 Python; needs Debian's apt
+	@infra/arm64/python.sh .aws-sam/arm64
+	@ARM64_PYTHON=$(CURDIR)/.aws-sam/arm64/bin/python $(BIN)/python -m pytest tests/infra/arm64.py
 
 check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright, import-linter; asl-validator; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
