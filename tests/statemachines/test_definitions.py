@@ -83,7 +83,7 @@ FOR_A_SLOT = {
     "BackoffRate": 1.5,
     "MaxAttempts": 30,
     "MaxDelaySeconds": 60,
-    "JitterStrategy": "FULL",
+    "JitterStrategy": "NONE",  # at random between nothing and so long they would wait half as long
 }
 OF_LAMBDA = {
     *(f"Lambda.{name}Exception" for name in ("ClientExecutionTimeout", "Service", "AWSLambda", "SdkClient")),
