@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run reset test test-all test-arm64 check check-asl format lock build built deploy bench evals doctor smoke help
+.PHONY: run reset test test-all test-asl test-arm64 check check-asl format lock build built deploy bench evals doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
@@ -25,6 +25,9 @@ test: $(VENV)/ready ## the everyday tests: two minutes
 
 test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
+
+test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second interpreter (LocalStack's)
+	@SECOND_INTERPRETER=$(CURDIR)/.venv-asl/bin/python $(PYTEST) tests/statemachines
 
 test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm64 Python; needs Debian's apt
 	@infra/arm64/python.sh .aws-sam/arm64
@@ -54,6 +57,7 @@ lock: ## resolve the dependencies anew and pin them with their hashes
 	@$(LOCK) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
 	@$(LOCK) requirements/build.in -o requirements/build.txt
 	@$(LOCK) requirements/checkov.in -o requirements/checkov.txt
+	@$(LOCK:3.11=3.13) requirements/asl.in -o requirements/asl.txt
 
 build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
 	@$(BIN)/python -m infra.sizes
@@ -103,6 +107,13 @@ COMPILE = echo "Compiling…"; $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib 
 	@$(PYTHON) -m venv .venv-checkov
 	@echo "Installing checkov into .venv-checkov, once…"
 	@.venv-checkov/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/checkov.txt
+	@touch $@
+
+# Of its own, on Lambda's Python: LocalStack refuses older ones, and pins what the project uses.
+.venv-asl/ready: requirements/asl.txt
+	@$(if $(LAMBDA_PYTHON),$(LAMBDA_PYTHON)/bin/)python3.13 -m venv .venv-asl
+	@echo "Installing LocalStack's interpreter into .venv-asl, once…"
+	@.venv-asl/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/asl.txt
 	@touch $@
 
 infra/asl_validator/node_modules/ready: infra/asl_validator/package-lock.json

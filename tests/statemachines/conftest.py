@@ -2,8 +2,8 @@
 
 import uuid
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import pytest
@@ -28,13 +28,14 @@ from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
 from qwestly_agent.workflow_state import StateFunction
 from tests.servers import API_SECRET, FakeClock, until
+from tests.statemachines.second_interpreter import PYTHON, LocalStackServer
+from tests.statemachines.slots import Slots
 
 T = TypeVar("T")
 
-Throttled = type("Lambda.TooManyRequestsException", (Exception,), {})
-"""A function has no free slot."""
-
 TEMPLATE = Template.load()
+TEMPLATE = replace(TEMPLATE, parameters={**TEMPLATE.parameters, "ReserveConcurrency": "false"})
+"""Nothing is refused here but by `World.slots`."""
 MACHINE = TEMPLATE.name("GenerateCardMachine")
 
 
@@ -64,6 +65,23 @@ class World:
         self._put(state, folder, wrapped)
         yield
         self._put(state, folder, None)
+
+    @contextmanager
+    def slots(self, logical_id: str, count: int, *, crowded: bool = False) -> Iterator[Slots]:
+        """The function runs so often at once, and is refused beyond; a call takes 20 s by a clock of its own."""
+        name, slots = TEMPLATE.name(logical_id), Slots(20, crowded)
+        function = self.aws.functions.find(name)
+        assert function
+        own = function.handler
+        with pytest.MonkeyPatch.context() as patch, ExitStack() as closing:
+            if isinstance(self.aws, LocalStackServer):
+                self.aws.sleep_at(closing.enter_context(slots.served()))
+                closing.callback(self.aws.sleep_at, "")
+            else:
+                patch.setattr("moto.stepfunctions.parser.asl.component.common.retry.retrier_decl.time", slots)
+            self.aws.register(name, slots.limited(own, count))
+            yield slots
+            self.aws.register(name, own)
 
     def let_time_pass_between_tries(self) -> None:
         """Of publishing: hurried retries take no time, and what was begun counts as left behind only after a minute."""
@@ -263,7 +281,7 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
     with (
         CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app,
         MongoClient(mongodb_uri) as client,
-        AwsServer(TEMPLATE, secrets, hurried=True) as aws,
+        (LocalStackServer if PYTHON else AwsServer)(TEMPLATE, secrets, hurried=True) as aws,
         pytest.MonkeyPatch.context() as patch,
     ):
         for variable, value in {**secrets, **aws.variables, "CANDIDATE_API_URL": app.url}.items():

@@ -14,6 +14,7 @@ from infra.local.aws_functions import Handler
 from infra.local.model_faults import FaultStatus
 from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
+from infra.stages import Stage
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.end import expire
@@ -28,7 +29,8 @@ from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from qwestly_agent.stores.memories import Memories
 from tests.functions.talking import Talk
 from tests.servers import until
-from tests.statemachines.conftest import TEMPLATE, Throttled, World
+from tests.statemachines.conftest import TEMPLATE, World
+from tests.statemachines.slots import Throttled
 
 T = TypeVar("T")
 
@@ -332,12 +334,12 @@ def test_a_question_that_finds_no_slot_for_long_is_asked_later_and_nothing_is_dr
     ada: Speaker, world: World
 ) -> None:
     ada.says(SECRET)
-    wrapped, handed = failing(ada, Throttled(), times=70)
+    wrapped, handed = failing(ada, Throttled(), times=40)
     with world.instead_of("request", wrapped):
         execution = silence(world)
         ada.decides("approve")
-        assert ends(world, execution).count("ask_later") == 2
-    assert len(handed) == 71
+        assert ends(world, execution).count("ask_later") == 1
+    assert len(handed) == 41
     assert ada.statuses() == {"active": 1}
 
 
@@ -406,6 +408,7 @@ def test_what_is_nobodys_fault_is_put_off_at_once_and_counts_as_no_try(
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("state", [*READ])
 def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_later(
     ada: Speaker, bob: Speaker, world: World, state: str
@@ -421,6 +424,25 @@ def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_lat
     world.clock.advance(retry_later.POSTPONED_SECONDS)
     ends(world, silence(world))
     assert ada.remembered() == ["Lives in Lisbon."]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_forty_conversations_that_are_ended_at_once_lose_no_try(
+    speaker: Callable[[], Speaker], world: World, stage: str
+) -> None:
+    people = [speaker() for _ in range(40)]
+    for each in people:
+        each.says("I live in Lisbon.")
+    count = int(Stage.load(stage).parameter("MemoryReservedConcurrency"))
+    with world.slots("ExtractMemoriesReaderFunction", count, crowded=True) as slots:
+        executions = [world.aws.start(MACHINE, each.given()) for each in people]
+        outcomes = [world.aws.outcome(each, 120) for each in executions]
+    assert slots.refused
+    assert {each.states[-1] for each in outcomes} == {"done"}
+    assert not [each for each in outcomes if "retry_later" in each.states]
+    assert all(each.conversation()["extract_attempts"] == 0 for each in people)
+    assert all(each.remembered() == ["Lives in Lisbon."] for each in people)
 
 
 def test_under_the_brake_no_model_is_asked(ada: Speaker, world: World, model: ModelServer) -> None:

@@ -1,6 +1,7 @@
 """Every way that a card can take, with the real machine and the real handlers."""
 
 import threading
+import uuid
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -11,6 +12,7 @@ from infra.local.aws_functions import Handler
 from infra.local.candidate_app import Fault
 from infra.local.model_functions import FUNCTIONS
 from infra.local.model_server import ModelServer, Reply
+from infra.stages import Stage
 from qwestly_agent.approvals import execute
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.execute import FINDING_OUT, STOPPED
@@ -23,7 +25,9 @@ from qwestly_agent.services import Services
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.signals import Signals
-from tests.statemachines.conftest import Person, Throttled, World
+from tests.servers import until
+from tests.statemachines.conftest import Person, World
+from tests.statemachines.slots import Throttled
 
 DRAFTED = ["gather_evidence", "draft_sections", "keep_draft", "gate"]
 WRITER, JUDGE = "You write one section", "You are the second reader"
@@ -566,6 +570,7 @@ def test_a_question_whose_delivery_died_is_asked_once(ada: Person, world: World)
     assert len(ada.approvals()) == 1
 
 
+@pytest.mark.thorough
 def test_a_question_that_finds_no_slot_for_long_is_asked_later(ada: Person, world: World) -> None:
     refused: list[Any] = []
 
@@ -585,6 +590,22 @@ def test_a_question_that_finds_no_slot_for_long_is_asked_later(ada: Person, worl
     assert ada.states().count("ask_later") == 1
     ada.decides("approve")
     assert ada.outcome() == ("SUCCEEDED", "published")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_ten_cards_that_are_begun_at_once_are_all_asked_about(world: World, model: ModelServer, stage: str) -> None:
+    people = [Person(world, f"auth0|{uuid.uuid4().hex}", f"draft_{uuid.uuid4().hex}") for _ in range(10)]
+    with world.slots(
+        "GenerateCardReaderFunction", int(Stage.load(stage).parameter("CardReservedConcurrency"))
+    ) as slots:
+        for each in people:
+            each.has_a_career()
+            each.wants_a_card()
+        until(lambda: all(each.draft().status != "running" for each in people), 120)
+    assert slots.refused
+    for each in people:
+        each.is_asked()
 
 
 def test_an_execution_of_another_version_goes_on(ada: Person) -> None:
