@@ -17,7 +17,7 @@ from pymongo.errors import ServerSelectionTimeoutError
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
-from qwestly_agent.stores import docs
+from qwestly_agent.stores import docs, due
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.tool_calls import ToolCalls
@@ -27,7 +27,7 @@ from tests.functions.approving import ONE, TWO, World
 from tests.mongo_rule import ACTIONS
 from tests.servers import USER, ChatServer, Client, until
 
-OURS = {name for name, actions in ACTIONS.items() if "insert" in actions} - {docs.COLLECTION}
+OURS = {name for name, actions in ACTIONS.items() if "insert" in actions} - {docs.COLLECTION, due.COLLECTION}
 
 
 @pytest.fixture
