@@ -39,7 +39,7 @@ class Context:
     timeout_seconds: float
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
     function_version: str = "$LATEST"
-    started: float = field(default_factory=time.monotonic)
+    started: float = field(default_factory=lambda: time.monotonic())  # looked up late: tests let time pass
 
     @property
     def invoked_function_arn(self) -> str:

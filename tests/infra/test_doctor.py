@@ -570,7 +570,7 @@ def privilege(collection: str, *actions: str, db: str = DATABASE) -> dict[str, A
     [
         (ROLE, []),
         ([*ROLE, privilege("", "listIndexes", "listCollections")], []),
-        (ROLE[:-1], ["role: may not find, insert, remove, update candidate_portal.agent_extractions"]),
+        (ROLE[:-1], ["role: may not find, insert, remove, update candidate_portal.agent_sweeps"]),
         (
             [*ROLE, privilege("candidates_enhanced", "update")],
             ["role: may update candidate_portal.candidates_enhanced, and need not"],
