@@ -1,7 +1,8 @@
 """The operators' brake, for everybody where no user is named.
 
-`on` waits until nothing runs, 30 seconds at most, prints the receipt, and exits with 1 where something could not be
-stopped.
+`on` waits until nothing runs, 30 seconds at most, prints the receipt, and exits with 1 if something could not be
+stopped, or was sent and its outcome is not known. `show` completes the receipt as far as it can, also after the brake
+was released.
 """
 
 import argparse
@@ -10,30 +11,20 @@ from collections.abc import Mapping
 
 from infra.stages import database_settings
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.pause import PATIENCE_SECONDS, PauseStatus, RunsOf
+from qwestly_agent.approvals.pause import PATIENCE_SECONDS, PauseStatus, ReceiptUnread
 from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.signals import Signals
 
 
 async def run(what: str, user_id: str, settings: Settings) -> PauseStatus:
     async with make_mongo_client(settings.mongodb_uri) as mongo:
         database = mongo[settings.mongodb_database]
-        signals = Signals(database)
-        if what == "off":
-            await signals.brake_off(user_id)
-        if what == "on":
-            one = RunsOf(user_id, Conversations(database), Messages(database), Drafts(database), Approvals(database))
-            runs = Sweeps(database) if user_id == EVERYBODY else one
-            return await pause.engage(signals, user_id, runs, system_clock)
-        return await pause.status(signals, user_id)
+        do = {"on": pause.engage, "off": pause.release, "show": pause.status}[what]
+        return await do(Signals(database), Sweeps(database), user_id, system_clock)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
-    status = asyncio.run(run(arguments.what, arguments.user, database_settings(environment)))
+    try:
+        status = asyncio.run(run(arguments.what, arguments.user, database_settings(environment)))
+    except ReceiptUnread as error:
+        print(error.message)
+        return 1
     print(status.model_dump_json(indent=2))
     return 1 if status.state == "partial" else 0

@@ -92,7 +92,7 @@ export class Updates {
 // ── The records ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const FINAL = new Set(["rejected", "revised", "expired", "done", "failed", "changed", "gone"]);
-const stage = ({ status }) => (status === "pending" ? 0 : FINAL.has(status) ? 2 : 1);
+const stage = ({ status }) => (status === "pending" || status === "frozen" ? 0 : FINAL.has(status) ? 2 : 1);
 
 const SEEN_ANOTHER = "This is not what you were shown. Please look at it again.";
 
@@ -113,7 +113,7 @@ export class Approvals {
   }
 
   get waiting() {
-    return this.#all().filter(({ status }) => status === "pending");
+    return this.#all().filter((view) => stage(view) === 0);
   }
 
   has(id) {
@@ -124,14 +124,14 @@ export class Approvals {
     return this.#all().filter(({ conversation_id: id }) => id === conversation);
   }
 
-  /** Returns true if it is new. A response read before a decision and arriving after it does not undo the decision. */
+  /** Returns true if it is new; what is frozen or no longer frozen is not, as the brake says that. A response read before a decision and arriving after it does not undo the decision. */
   learn(view) {
     const known = this.#views.get(view.approval_id);
     if (known && stage(view) < stage(known)) return false;
     this.#views.set(view.approval_id, view);
     for (const cards of this.#cards.values()) cards.get(view.approval_id)?.show(view);
     this.#changed();
-    return known?.status !== view.status;
+    return known?.status !== view.status && !(known && stage(known) === 0 && stage(view) === 0);
   }
 
   /** A place has one card per record, reused each time it is rendered, so that typed text is not lost. */
@@ -215,6 +215,7 @@ const OF_MEMORIES = {
   },
 };
 const BECAME = {
+  frozen: "Frozen while everything is paused. You can decide it once it runs again",
   approved: "Approved · about to be done",
   executing: "Approved · being done…",
   unknown: "Approved; we are finding out whether it was done",
@@ -226,7 +227,7 @@ const BECAME = {
   expired: "Expired",
   gone: "This no longer exists",
 };
-const MARKS = { done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
+const MARKS = { frozen: "pause", done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
 
 /** The outcome, in a sentence. */
 export function became({ tool, status, decided_by: by }) {
@@ -482,6 +483,10 @@ class ApprovalCard {
     return this.#view.status === "pending";
   }
 
+  get #waits() {
+    return stage(this.#view) === 0; // pending or frozen
+  }
+
   get #hasFocus() {
     return this.element.matches(":focus-within");
   }
@@ -490,11 +495,11 @@ class ApprovalCard {
     const { status, decided_by: by, outcome, reason } = this.#view;
     const hadFocus = this.#hasFocus;
     const settled = !this.#pending || this.#sending;
-    if (this.#body.dataset.pending !== String(this.#pending)) this.#body.open = this.#pending;
-    this.#body.dataset.pending = String(this.#pending);
+    if (this.#body.dataset.pending !== String(this.#waits)) this.#body.open = this.#waits;
+    this.#body.dataset.pending = String(this.#waits);
     this.element.setAttribute("aria-busy", String(this.#sending && this.#pending));
-    this.#effect.hidden = !this.#pending || !this.#effect.textContent;
-    this.#time.hidden = !this.#pending;
+    this.#effect.hidden = !this.#waits || !this.#effect.textContent;
+    this.#time.hidden = !this.#waits;
     this.showTime();
     this.#showChoices();
     this.#outcome.hidden = !settled;
@@ -607,10 +612,11 @@ export class Drafts {
 
 // ── The brake ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-function receiptWords({ stopped, finished, running }) {
+function receiptWords({ stopped, finished, unknown, running }) {
   const parts = [
     stopped.length && `${counted(stopped.length, "task")} stopped`,
     finished.length && `${finished.length} had already finished`,
+    unknown.length && `${unknown.length} sent, outcome not known yet`,
     running.length && `${running.length} could not be stopped yet`,
   ].filter(Boolean);
   return parts.length ? `${parts.join(", ")}.` : "Nothing was running.";

@@ -159,7 +159,7 @@ def _by_place(them: set[Right]) -> list[tuple[str, str]]:
 
 
 async def check_brake(database: Database) -> Results:
-    if await Signals(database).brake(EVERYBODY):
+    if await Signals(database).is_braked(EVERYBODY):
         yield wrong("brake", "everybody's is on: nothing runs for anybody (qwestly-agent brake off)")
     else:
         yield right("brake", "everybody's is off")

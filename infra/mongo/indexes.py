@@ -18,6 +18,8 @@ from qwestly_agent.stores import (
     memories,
     messages,
     profiles,
+    runs,
+    signals,
     tool_calls,
 )
 from qwestly_agent.stores.user_data import COLLECTIONS, Expires
@@ -49,7 +51,7 @@ _QUERIES: dict[str, list[IndexModel]] = {
         IndexModel([("user_id", ASCENDING), ("updated_at", ASCENDING)], name="user_updated"),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("news", ASCENDING)], name="news"),
         IndexModel([("due_at", ASCENDING)], name="due"),
-        # Of everybody's: those that are being executed, and the oldest that waits.
+        # Of everybody's: the effects that are being sent, for the brake, and the oldest that waits.
         IndexModel([("status", ASCENDING), ("created_at", ASCENDING)], name="status"),
         IndexModel([("links", ASCENDING)], name="links"),
     ],
@@ -78,6 +80,13 @@ _QUERIES: dict[str, list[IndexModel]] = {
         IndexModel([("consolidated", ASCENDING), ("status", ASCENDING), ("created", ASCENDING)], name="consolidated"),
     ],
     journal.COLLECTION: [IndexModel([("user_id", ASCENDING), ("created", ASCENDING)], name="user_created")],
+    # A document has no `brake_since` while its brake is off.
+    signals.COLLECTION: [IndexModel([("brake_since", ASCENDING)], name="brake_since")],
+    runs.COLLECTION: [
+        IndexModel([("user_id", ASCENDING)], name="user"),
+        IndexModel([("until", ASCENDING)], name="until"),
+        IndexModel([("stopped_at", ASCENDING)], name="stopped_at"),
+    ],
 }
 
 INDEXES: dict[str, list[IndexModel]] = _QUERIES | {

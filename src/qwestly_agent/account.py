@@ -8,17 +8,18 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.end import EndServices, expire, tell_execution
-from qwestly_agent.approvals.pause import RunsOf
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasConversations, HasLogger, HasMessages, HasSignals, HasUserData
+from qwestly_agent.services import HasConversations, HasLogger, HasMessages, HasSignals, HasSweeps, HasUserData
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.user_data import COLLECTIONS, UserData
 
 
-class AccountServices(EndServices, HasConversations, HasLogger, HasMessages, HasSignals, HasUserData, Protocol): ...
+class AccountServices(
+    EndServices, HasConversations, HasLogger, HasMessages, HasSignals, HasSweeps, HasUserData, Protocol
+): ...
 
 
 ELSEWHERE = (
@@ -64,8 +65,7 @@ def _named(document: Document) -> Document:
 
 async def erase(services: AccountServices, user_id: str) -> dict[str, int]:
     """Stop the user's runs, notify waiting executions, and delete; return the number of documents by collection."""
-    runs = RunsOf(user_id, services.conversations, services.messages, services.drafts, services.approvals)
-    await pause.engage(services.signals, user_id, runs, services.clock)
+    await pause.engage(services.signals, services.sweeps, user_id, services.clock)
     try:
         for approval in await services.approvals.all(user_id, MOST_WAITING):
             if approval.waits_for_execution:

@@ -32,6 +32,7 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.tombstones import Tombstones
@@ -111,6 +112,7 @@ def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: C
         messages=Messages(database),
         watermarks=Watermarks(database),
         signals=Signals(database),
+        runs=Runs(database),
         autonomy=Autonomy(database),
         profiles=Profiles(database),
         memories=Memories.of(database),

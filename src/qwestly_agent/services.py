@@ -26,6 +26,7 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.tombstones import Tombstones
@@ -63,6 +64,11 @@ class HasLogger(Protocol):
 class HasConversations(Protocol):
     @property
     def conversations(self) -> Conversations: ...
+
+
+class HasRuns(Protocol):
+    @property
+    def runs(self) -> Runs: ...
 
 
 class HasSignals(Protocol):
@@ -205,6 +211,7 @@ class Services:
     messages: Messages
     watermarks: Watermarks
     signals: Signals
+    runs: Runs
     autonomy: Autonomy
     profiles: Profiles
     memories: Memories

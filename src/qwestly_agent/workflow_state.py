@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from inspect import CORO_CREATED, getcoroutinestate
 from typing import Any, Generic, Protocol, TypeVar
 
 from aws_lambda_powertools import Logger
@@ -9,12 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.end import expired
-from qwestly_agent.approvals.pause import abort_if_paused
+from qwestly_agent.approvals.pause import abort_if_paused, named_run
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Internal, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasLogger, HasSignals
+from qwestly_agent.services import HasClock, HasLogger, HasRuns, HasSignals
 from qwestly_agent.stores.approvals import Approvals
 
 
@@ -46,6 +47,11 @@ class UserState(WorkflowState):
 
     user_id: str
 
+    @property
+    def run_name(self) -> str:
+        """The name of this user's part of the execution in the brake's receipt."""
+        return self.run_id
+
 
 class TokenAnswer(BaseModel):
     """The answer that a task token was given."""
@@ -59,7 +65,7 @@ class CaughtError(BaseModel):
     kind: str = Field(default="", alias="Error")
 
 
-class StateServices(HasLogger, HasSignals, Protocol): ...
+class StateServices(HasClock, HasLogger, HasRuns, HasSignals, Protocol): ...
 
 
 S = TypeVar("S", bound=StateServices)
@@ -85,7 +91,7 @@ class StateFunction(Generic[S, M]):
         work = self.work(services, given)
         if not self.under_brake:
             assert isinstance(given, UserState)
-            work = abort_if_paused(services.signals, given.user_id, work)
+            work = _stoppable(services, given, work)
         return await _sanitize_errors(services.logger, work, given.labels)
 
 
@@ -128,6 +134,15 @@ async def expire_if_pending(approvals: Approvals, clock: Clock, user_id: str, ap
     approval = await approvals.get(user_id, approval_id)
     ended, _ = await approvals.change(approval, lambda record: expired(record, clock()))
     return ended
+
+
+async def _stoppable(services: StateServices, given: UserState, work: Coroutine[Any, Any, T]) -> T:
+    try:
+        async with named_run(services.runs, given.user_id, given.run_name, services.clock):
+            return await abort_if_paused(services.signals, given.user_id, work)
+    finally:
+        if getcoroutinestate(work) == CORO_CREATED:  # it could not be recorded that it runs
+            work.close()
 
 
 async def _sanitize_errors(logger: Logger, work: Coroutine[Any, Any, T], labels: Mapping[str, str]) -> T:

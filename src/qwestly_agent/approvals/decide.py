@@ -15,7 +15,7 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS, Action, ShownServices
 from qwestly_agent.approvals.end import expired, without_secrets
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import ChangedMeanwhile, Invalid, NotFound
+from qwestly_agent.base.errors import Braked, ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.domain.approval import (
     MAIL_AFTER_SECONDS,
     Answer,
@@ -168,7 +168,8 @@ async def decide(
         raise Invalid("Other arguments belong to an edit. Nothing was decided.")
     if before.status != "pending":
         return before, False
-    await pause.check(services.signals, user_id)
+    if await services.signals.is_braked(user_id):
+        raise Braked(pause.FROZEN)
     now = services.clock()
 
     def decided(record: Approval) -> Approval | None:

@@ -64,11 +64,11 @@ async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, s
 async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
     """Emit the age of the oldest pending approval, and what is left; called after the work."""
     now = clock()
-    oldest, left, brake = await asyncio.gather(
-        sweeps.oldest_pending_approval(), sweeps.approvals_left(now), signals.brake(EVERYBODY)
+    oldest, left, is_braked = await asyncio.gather(
+        sweeps.oldest_pending_approval(), sweeps.approvals_left(now), signals.is_braked(EVERYBODY)
     )
     waited = now - (now if oldest is None else oldest)
-    measure_waiting(waited, brake is not None, left.count, now - (left.due_since or now))
+    measure_waiting(waited, is_braked, left.count, now - (left.due_since or now))
 
 
 async def handle_due(services: DueServices, user_id: str, approval_id: str) -> str:

@@ -28,6 +28,7 @@ from qwestly_agent.services import (
     HasMemories,
     HasMessages,
     HasProfiles,
+    HasRuns,
     HasSignals,
     HasTombstones,
     HasToolCalls,
@@ -51,6 +52,7 @@ class ExecuteServices(
     HasMemories,
     HasMessages,
     HasProfiles,
+    HasRuns,
     HasSignals,
     HasTombstones,
     HasToolCalls,
@@ -222,6 +224,8 @@ async def _end(
         changes["news"] = approval.conversation_id is not None
     ended, _ = await _put(services.approvals, approval, changes, line)
     await _tell_draft(services.drafts, ended, now)
+    if outcome == STOPPED:
+        await services.runs.note_stopped(ended.user_id, ended.id, now)
     if ended.status in FINAL and await rests_on_forgotten(services, ended):
         ended = await end_forgotten(services, ended, lambda _: False)
     return ended

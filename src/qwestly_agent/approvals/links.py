@@ -150,11 +150,8 @@ def failed(error: AgentError) -> LinkPage:
 
 
 async def _look(signals: Signals, clock: Clock, approval: Approval) -> LinkPage:
-    try:
-        await pause.check(signals, approval.user_id)
-    except Braked as error:
-        return _page(clock, approval, notice=error.message if _waits(clock, approval) else "")
-    return _page(clock, approval)
+    is_frozen = _waits(clock, approval) and await signals.is_braked(approval.user_id)
+    return _page(clock, approval, notice=pause.FROZEN if is_frozen else "", is_frozen=is_frozen)
 
 
 async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
@@ -177,7 +174,8 @@ async def _answer(services: LinkServices, approval: Approval, posted: PostedForm
         decided = await settle(services, approval.user_id, approval.id, decision, by="link", where=where)
     except (ChangedMeanwhile, Braked) as error:
         now = await services.approvals.get(approval.user_id, approval.id)
-        return _page(services.clock, now, error.http_status, f"{error.message} {NOTHING_DECIDED}", words)
+        notice, is_frozen = f"{error.message} {NOTHING_DECIDED}", isinstance(error, Braked)
+        return _page(services.clock, now, error.http_status, notice, words, is_frozen=is_frozen)
     return _after(services.clock, decided, posted)
 
 
@@ -198,7 +196,15 @@ def _waits(clock: Clock, approval: Approval) -> bool:
     return approval.status == "pending" and clock() < approval.expires_at
 
 
-def _page(clock: Clock, approval: Approval, status: int = 200, notice: str = "", words: str = "") -> LinkPage:
+def _page(
+    clock: Clock,
+    approval: Approval,
+    status: int = 200,
+    notice: str = "",
+    words: str = "",
+    *,
+    is_frozen: bool = False,
+) -> LinkPage:
     waits = _waits(clock, approval)
     heading, sentence = ("", "") if waits else _outcome(approval)
     html = render(
@@ -206,6 +212,7 @@ def _page(clock: Clock, approval: Approval, status: int = 200, notice: str = "",
         approval=approval,
         effect=effect_of(approval),
         waits=waits,
+        is_frozen=is_frozen,
         left=duration(approval.expires_at - clock()),
         by_link=decided_by_link(approval),
         revisable=approval.revisable,

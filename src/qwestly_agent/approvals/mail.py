@@ -21,6 +21,7 @@ from qwestly_agent.services import (
     HasLogger,
     HasMail,
     HasProfiles,
+    HasRuns,
     HasSettings,
     HasSignals,
 )
@@ -28,7 +29,9 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import unlinked, visible
 
 
-class MailServices(HasApprovals, HasClock, HasLogger, HasMail, HasProfiles, HasSettings, HasSignals, Protocol): ...
+class MailServices(
+    HasApprovals, HasClock, HasLogger, HasMail, HasProfiles, HasSettings, HasRuns, HasSignals, Protocol
+): ...
 
 
 MOST_ATTEMPTS = 5
@@ -65,11 +68,11 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     if not ours:  # another process sends it, or it was decided at this moment
         return claimed
     try:
-        await pause.check(services.signals, approval.user_id)
+        async with pause.named_run(services.runs, claimed.user_id, f"mail-{claimed.id}", services.clock):
+            await pause.check(services.signals, claimed.user_id)
+            await services.mail.send(address, *message_of(claimed, services.settings.approve_url, token, now))
     except Braked:
         return claimed  # it becomes due again soon
-    try:
-        await services.mail.send(address, *message_of(claimed, services.settings.approve_url, token, now))
     except Unavailable as error:
         line = {"approval_id": claimed.id, "run_id": claimed.run_id, **cause_of(error)}
         services.logger.warning(Event.REQUEST_FAILED, extra=line)

@@ -1,25 +1,28 @@
 """The brake: stop all of a user's runs and let none begin; pending approvals stay pending."""
 
 import asyncio
-from collections.abc import Collection, Coroutine
-from contextlib import suppress
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeVar
+from itertools import chain, repeat
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict
+from pymongo.errors import PyMongoError
 
 from qwestly_agent.base.clock import Clock
-from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.drafts import Drafts
-from qwestly_agent.stores.messages import Messages
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.base.errors import Braked, Unavailable
+from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.runs import Runs
+from qwestly_agent.stores.signals import Signal, Signals
 
 PATIENCE_SECONDS = 30.0
 """Time to wait for runs to end; the receipt then lists those that could not be stopped."""
 LOOK_SECONDS = 0.1
-WATCH_SECONDS = 0.3
+OFTEN_SECONDS, OFTEN_UNTIL_SECONDS, SELDOM_SECONDS = 0.3, 5.0, 0.5
+"""Intervals between two readings of the signals: of a run's first seconds, and afterwards."""
+FROZEN = "Everything is paused. This is frozen: it can be decided once the brake is released."
+UNREAD = "The brake is on: nothing begins any more. What it stopped cannot be read right now; please look again soon."
 
 T = TypeVar("T")
 
@@ -27,13 +30,21 @@ State = Literal["running", "pausing", "paused", "partial"]
 
 
 class Receipt(BaseModel):
-    """Of runs, by their ids: what the brake stopped, what had finished by itself, and what it could not stop."""
+    """What became of each run that the brake met, by the run's name."""
 
     model_config = ConfigDict(frozen=True)
 
     stopped: tuple[str, ...] = ()
     finished: tuple[str, ...] = ()
+    """Ended by itself."""
+    unknown: tuple[str, ...] = ()
+    """Effects that were sent, outcome not known."""
     running: tuple[str, ...] = ()
+    """Could not be stopped."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not (self.unknown or self.running)
 
 
 class PauseStatus(BaseModel):
@@ -45,83 +56,149 @@ class PauseStatus(BaseModel):
     since: float | None = None
     """Seconds since the epoch."""
     receipt: Receipt | None = None
-    """None until it is known."""
+    """Of the brake that is on, or of the last one; None until it is known."""
     everybody: bool = False
     """True if operators have paused all users."""
 
 
-async def status(signals: Signals, whose: str) -> PauseStatus:
-    own, everybody = await asyncio.gather(signals.brake(whose), signals.brake(EVERYBODY))
-    pulled = own or everybody
-    if pulled is None:
-        return PauseStatus(state="running")
-    receipt = Receipt.model_validate(pulled.receipt) if pulled.receipt is not None else None
-    state: State = "pausing" if receipt is None else "partial" if receipt.running else "paused"
-    return PauseStatus(state=state, since=pulled.since, receipt=receipt, everybody=everybody is not None)
-
-
-class Runs(Protocol):
-    """The runs that a brake stops."""
-
-    async def running(self, now: float) -> set[str]: ...
-
-    async def braked(self, run_ids: Collection[str]) -> set[str]:
-        """Those of these runs that the brake stopped."""
-        ...
-
-
 @dataclass(frozen=True)
-class RunsOf:
-    """One user's runs: turns, pipelines, and approvals that are being executed."""
+class Pause:
+    """The brake of one user, or of `EVERYBODY`, as its document has it."""
 
-    user_id: str
-    conversations: Conversations
-    messages: Messages
-    drafts: Drafts
-    approvals: Approvals
+    own: Signal
+    everybody: Signal
 
-    async def running(self, now: float) -> set[str]:
-        found = await asyncio.gather(
-            self.conversations.running(self.user_id, now),
-            self.drafts.running(self.user_id),
-            self.approvals.executing(self.user_id),
-        )
-        return set().union(*found)
+    @property
+    def is_on(self) -> bool:
+        return bool(self.own.brake_since or self.everybody.brake_since)
 
-    async def braked(self, run_ids: Collection[str]) -> set[str]:
-        stopped = await asyncio.gather(
-            self.messages.braked(self.user_id, run_ids), self.drafts.stopped(self.user_id, run_ids)
-        )
-        return set().union(*stopped)
+    @property
+    def changed_at(self) -> float:
+        """When it was last turned on or off."""
+        moments = ((each.brake_since, each.released_at) for each in (self.own, self.everybody))
+        return max(moment or 0.0 for moment in chain.from_iterable(moments))
+
+    @property
+    def receipt(self) -> Receipt | None:
+        """The user's own: that of everybody names the runs of others."""
+        since = self.own.brake_since or self.own.receipt_since
+        here = self.own.receipt is not None and self.own.receipt_since == since
+        return Receipt.model_validate(self.own.receipt) if here else None
+
+    def status(self, now: float) -> PauseStatus:
+        since = self.own.brake_since or self.everybody.brake_since
+        everybody = self.everybody.brake_since is not None
+        return PauseStatus(state=self._state(now), since=since, receipt=self.receipt, everybody=everybody)
+
+    def _state(self, now: float) -> State:
+        if self.own.brake_since is None:
+            return "paused" if self.everybody.brake_since else "running"
+        if self.receipt is None or (self.receipt.running and now < self.own.brake_since + PATIENCE_SECONDS):
+            return "pausing"
+        return "paused" if self.receipt.is_complete else "partial"
 
 
-async def engage(signals: Signals, whose: str, runs: Runs, clock: Clock) -> PauseStatus:
-    """Turn the brake on (`whose`: a user id or `EVERYBODY`), wait until none of `runs` runs, and store the receipt."""
-    caught = await runs.running(clock())
+async def read(signals: Signals, whose: str) -> Pause:
+    return Pause(*await signals.read(whose))
+
+
+async def status(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
+    """The status, with a receipt as complete as it can be now."""
+    pause = await read(signals, whose)
+    if pause.own.brake_since or (pause.receipt and not pause.receipt.is_complete):
+        await _complete(signals, sweeps, whose, clock, set())
+        pause = await read(signals, whose)
+    return pause.status(clock())
+
+
+class ReceiptUnread(Unavailable):
+    """The brake is on, and the database did not tell what it stopped."""
+
+    sentence = UNREAD
+
+
+async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
+    """Turn the brake on (`whose`: a user id or `EVERYBODY`), wait until none of its runs runs, and store the receipt.
+
+    The brake is written before anything is read. Raises `ReceiptUnread` if it is on and no look at the runs succeeded.
+    """
     await signals.brake_on(whose, clock())
-    pulled = await signals.brake(whose)
-    left = await runs.running(clock())
-    caught |= left
-    for _ in range(round(PATIENCE_SECONDS / LOOK_SECONDS)):
-        if not left:
-            break
+    time = asyncio.get_running_loop().time
+    ends, caught = time() + PATIENCE_SECONDS, set[str]()
+    while True:
+        try:
+            left = await _complete(signals, sweeps, whose, clock, caught)
+        except PyMongoError:
+            if time() >= ends:
+                raise ReceiptUnread from None
+        else:
+            if not left or time() >= ends:
+                break
         await asyncio.sleep(LOOK_SECONDS)
-        left = await runs.running(clock())
-    over = caught - left
-    stopped = await runs.braked(over) if over else set[str]()
-    if pulled:
-        # Engaging again adds to the receipt of the first time.
-        earlier = Receipt.model_validate(pulled.receipt) if pulled.receipt else Receipt()
-        stopped |= set(earlier.stopped)
-        finished = (over | set(earlier.finished)) - stopped
-        receipt = Receipt(stopped=_sorted(stopped), finished=_sorted(finished), running=_sorted(left))
-        await signals.keep_receipt(whose, pulled.since, receipt.model_dump(mode="json"))
-    return await status(signals, whose)
+    return (await read(signals, whose)).status(clock() + PATIENCE_SECONDS)
+
+
+async def release(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
+    """Turn the brake off. What it stopped stays stopped, and its receipt can still be read."""
+    with suppress(PyMongoError):  # what the receipt would miss must not keep the brake on
+        # Once the brake is off, another brake's stops cannot be told from its own.
+        await _complete(signals, sweeps, whose, clock, set())
+    await signals.brake_off(whose, clock())
+    return await status(signals, sweeps, whose, clock)
+
+
+async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, caught: set[str]) -> bool:
+    """Bring the receipt up to date; return True if something runs still. `caught`: names seen so far, which are added
+    to."""
+    pause = await read(signals, whose)
+    is_on, since = pause.own.brake_since is not None, pause.own.brake_since or pause.own.receipt_since
+    if since is None:
+        return False
+    before = pause.receipt or Receipt()
+    found = await sweeps.under_way(whose, clock())
+    sent = found.executing | found.unknown
+    caught.update(before.running, before.unknown)
+    if is_on:
+        caught.update(found.running, sent)
+    running, unknown = caught & found.running, caught & sent
+    over = caught - running - unknown
+    noted = await sweeps.stopped(whose, over, since)
+    # After the release, another brake may stop what this one never met.
+    stopped = (noted if is_on else noted & over).union(before.stopped) - running - unknown
+    finished = over.union(before.finished) - stopped - running - unknown
+    receipt = Receipt(
+        stopped=_sorted(stopped), finished=_sorted(finished), unknown=_sorted(unknown), running=_sorted(running)
+    )
+    if receipt != pause.receipt:
+        await signals.keep_receipt(whose, since, receipt.model_dump(mode="json"))
+    return bool(running or (caught & found.executing))
 
 
 async def check(signals: Signals, user_id: str) -> None:
     """Read the brake now. Raises `Braked`, and errors of the database."""
-    await asyncio.gather(signals.check_brake(user_id), signals.check_brake(EVERYBODY))
+    await signals.check_brake(user_id)
+
+
+@asynccontextmanager
+async def named_run(runs: Runs, user_id: str, name: str, clock: Clock) -> AsyncIterator[None]:
+    """Within the context, a brake finds this run by its name. If `Braked` leaves it, the receipt says that the run was
+    stopped.
+
+    Check the brake inside: either this check sees the brake, or the brake sees the run.
+    """
+    key = await runs.begin(user_id, name, clock())
+    try:
+        yield
+    except Braked:
+        with suppress(PyMongoError):
+            await runs.end_stopped(user_id, key, clock())
+        raise
+    except BaseException:
+        with suppress(PyMongoError):
+            await runs.end(user_id, key)
+        raise
+    with suppress(PyMongoError):
+        await runs.end(user_id, key)
 
 
 async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:
@@ -145,9 +222,19 @@ async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, A
                 await task
 
 
+def interval(age: float) -> float:
+    """Seconds until the next reading of the signals of a run that is so many seconds old."""
+    return OFTEN_SECONDS if age < OFTEN_UNTIL_SECONDS else SELDOM_SECONDS
+
+
+def _intervals() -> Iterator[float]:
+    often = round(OFTEN_UNTIL_SECONDS / OFTEN_SECONDS)
+    return chain(repeat(OFTEN_SECONDS, often), repeat(SELDOM_SECONDS))
+
+
 async def _watch(signals: Signals, user_id: str) -> Any:
-    while True:
-        await asyncio.sleep(WATCH_SECONDS)
+    for seconds in _intervals():
+        await asyncio.sleep(seconds)
         await check(signals, user_id)
 
 

@@ -1,6 +1,6 @@
 """An approval as its user sees it, without task token and link hashes."""
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
@@ -15,7 +15,8 @@ class ApprovalView(BaseModel):
     kind: Kind
     tool: str
     effect: Effect
-    status: Status
+    status: Status | Literal["frozen"]
+    """`frozen`: pending, and not to be decided while the brake is on."""
     preview: Preview
     args: dict[str, Any]
     args_digest: str
@@ -43,20 +44,23 @@ class ApprovalList(BaseModel):
     """Cursor: pass it as `after`; null at the end."""
 
 
-def view_of(approval: Approval) -> ApprovalView:
+def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
     action = ACTIONS.get(approval.tool)
+    status = "frozen" if is_paused and approval.status == "pending" else approval.status
     return ApprovalView(
-        **approval.model_dump(include=ApprovalView.model_fields.keys() - {"args", "alternatives", "preview"}),
+        **approval.model_dump(include=ApprovalView.model_fields.keys() - {"args", "alternatives", "preview", "status"}),
         approval_id=approval.id,
+        status=status,
         preview=approval.preview,
         args=approval.arguments,
         alternatives=list(approval.alternatives),
-        editable=list(action.editable) if action and approval.status == "pending" else [],
+        editable=list(action.editable) if action and status == "pending" else [],
     )
 
 
-def list_of(found: list[Approval], limit: int) -> ApprovalList:
+def list_of(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalList:
     """Make a page of approvals. `found` was read with `limit` + 1, to tell whether there are more."""
     items = found[:limit]
     more = len(found) > limit
-    return ApprovalList(items=[view_of(each) for each in items], next=items[-1].created_at if more else None)
+    views = [view_of(each, is_paused=is_paused) for each in items]
+    return ApprovalList(items=views, next=items[-1].created_at if more else None)

@@ -11,7 +11,7 @@ from pydantic import Field
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.domain.approval import Answer
-from qwestly_agent.stores.drafts import Drafts, DraftStatus
+from qwestly_agent.stores.drafts import Drafts, DraftStatus, pipeline
 from qwestly_agent.workflow_state import CaughtError, TokenAnswer, UserState
 
 MOST_ROUNDS = 4
@@ -60,6 +60,10 @@ class CardState(UserState):
     outcome: Literal["published", "changed"] | None = None
     error: CaughtError | None = Field(default=None, exclude=True)
     end: Literal["failed", "stopped", "drafted"] | None = None
+
+    @property
+    def run_name(self) -> str:
+        return pipeline(self.draft_id)
 
     @property
     def labels(self) -> dict[str, str]:

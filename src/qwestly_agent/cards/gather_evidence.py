@@ -12,13 +12,14 @@ from qwestly_agent.services import (
     HasLogger,
     HasMemories,
     HasProfiles,
+    HasRuns,
     HasSignals,
 )
 from qwestly_agent.workflow_state import state
 
 
 class EvidenceServices(
-    HasClock, HasDrafts, HasKnowledge, HasLogger, HasMemories, HasProfiles, HasSignals, Protocol
+    HasClock, HasDrafts, HasKnowledge, HasLogger, HasMemories, HasProfiles, HasRuns, HasSignals, Protocol
 ): ...
 
 

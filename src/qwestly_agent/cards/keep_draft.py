@@ -19,12 +19,12 @@ from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.services import HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals
+from qwestly_agent.services import HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.workflow_state import state
 
 
-class KeepDraftServices(HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals, Protocol): ...
+class KeepDraftServices(HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals, Protocol): ...
 
 
 LONGEST_HEADLINE = 300

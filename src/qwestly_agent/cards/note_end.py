@@ -6,13 +6,13 @@ from typing import Literal, Protocol
 from qwestly_agent.base.errors import NotFound, OverBudget
 from qwestly_agent.cards.card_state import CardState, NothingSupported, NothingToTell, PublishingFailed, tell_progress
 from qwestly_agent.domain.card import NOT_DRAFTED
-from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasSignals
+from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasRuns, HasSignals
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.workflow_state import state
 
 
-class NoteEndServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasSignals, Protocol): ...
+class NoteEndServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasRuns, HasSignals, Protocol): ...
 
 
 TRY_AGAIN = "It could not be finished. Please try again"

@@ -11,13 +11,15 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.cards.card_state import CardState, tell_progress
 from qwestly_agent.cards.evidence import wish
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals
+from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.workflow_state import expire_if_pending, state
 
 
-class ReadDecisionServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasSignals, Protocol): ...
+class ReadDecisionServices(
+    HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals, Protocol
+): ...
 
 
 @state(CardState, under_brake=True)

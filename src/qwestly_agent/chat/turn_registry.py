@@ -8,21 +8,19 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 from aws_lambda_powertools import Logger
 from pymongo.errors import PyMongoError
 
+from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Braked, ConversationBusy, DataGone, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.conversations import LEASE_SECONDS, Conversations
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.turns import ClaimedConversation
 
-POLL_SECONDS = 0.3
 RENEW_SECONDS = LEASE_SECONDS / 3
 WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
 
@@ -51,6 +49,7 @@ class TurnRegistry:
     conversations: Conversations
     clock: Clock
     logger: Logger
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _turns: dict[str, RunningTurn] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _watcher: asyncio.Task[None] | None = None
@@ -87,7 +86,7 @@ class TurnRegistry:
         loop = asyncio.get_running_loop()
         renewed = loop.time()
         while self._turns:
-            await asyncio.sleep(POLL_SECONDS)
+            await self.sleep(self._interval())
             if not self._turns:
                 return
             await self._read_signals()
@@ -102,22 +101,22 @@ class TurnRegistry:
             elif isinstance(error, BaseException):
                 raise error
 
+    def _interval(self) -> float:
+        """Seconds until the next reading: that of the youngest turn."""
+        begun = max(watched.claim.turn.started_at for watched in self._turns.values())
+        return pause.interval(self.clock() - begun)
+
     async def _read_signals(self) -> None:
         runs_of: dict[str, list[str]] = {}
         for run_id, watched in self._turns.items():
             runs_of.setdefault(watched.claim.user_id, []).append(run_id)
-        everybody = self._fail_unless_clear(partial(self.signals.check_brake, EVERYBODY), list(self._turns))
-        each = (self._fail_unless_clear(partial(self._stop, user, runs), runs) for user, runs in runs_of.items())
-        await asyncio.gather(everybody, *each)
+        await asyncio.gather(*(self._read_signals_of(user, runs) for user, runs in runs_of.items()))
 
-    async def _stop(self, user_id: str, run_ids: list[str]) -> None:
-        for run_id in await self.signals.stopped(user_id, run_ids) & self._turns.keys():
-            self._turns[run_id].stop()
-
-    async def _fail_unless_clear(self, read: Callable[[], Awaitable[None]], run_ids: list[str]) -> None:
-        """Fail these runs if the brake is on, or if their signals cannot be read."""
+    async def _read_signals_of(self, user_id: str, run_ids: list[str]) -> None:
+        """Stop those of these runs that their user stopped; fail all if a brake is on, or if signals cannot be read."""
         try:
-            await read()
+            for run_id in await self.signals.stopped(user_id, run_ids) & self._turns.keys():
+                self._turns[run_id].stop()
         except (Braked, PyMongoError) as error:
             if isinstance(error, PyMongoError):
                 self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))

@@ -10,17 +10,17 @@ from typing import Annotated, Literal, Protocol, TypeVar
 from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.pause import PauseStatus
+from qwestly_agent.approvals.pause import Pause, PauseStatus
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasApprovals, HasClock, HasConversations, HasDrafts, HasSignals
+from qwestly_agent.services import HasApprovals, HasClock, HasConversations, HasDrafts, HasSignals, HasSweeps
 from qwestly_agent.stores.drafts import Draft, Drafts
 
 
-class UpdateServices(HasApprovals, HasClock, HasConversations, HasDrafts, HasSignals, Protocol): ...
+class UpdateServices(HasApprovals, HasClock, HasConversations, HasDrafts, HasSignals, HasSweeps, Protocol): ...
 
 
 T = TypeVar("T", Approval, Draft)
@@ -76,18 +76,38 @@ async def updates(services: UpdateServices, user_id: str, after: float | None) -
         )
     running = services.conversations.running(user_id, services.clock()), services.drafts.running(user_id)
     approvals, drafts, brake, turns, drafting = await asyncio.gather(
-        *reading, pause.status(services.signals, user_id), *running
+        *reading, pause.read(services.signals, user_id), *running
     )
+    status = brake.status(services.clock())
+    if status.state in ("pausing", "partial"):
+        status = await pause.status(services.signals, services.sweeps, user_id, services.clock)
     items: list[Update] = [
-        *(ApprovalUpdate(id=each.id, at=each.updated_at, approval=view_of(each)) for each in approvals),
+        *(_approval_update(each, brake) for each in await _with_frozen(services, user_id, approvals, brake, after)),
         *(DraftUpdate(id=each.id, at=each.updated_at, draft=draft_view_of(each)) for each in drafts),
-        BrakeUpdate(at=brake.since or 0.0, brake=brake),
+        BrakeUpdate(at=status.since or 0.0, brake=status),
     ]
     items.sort(key=lambda item: item.at)
     # A full page does not reach the newest item: set the cursor to its end, so that no item is skipped.
     full = [each[-1].updated_at for each in (approvals, drafts) if after is not None and len(each) == MOST_ITEMS]
     cursor = min([*full, max(services.clock(), *(item.at for item in items))])
     return Updates(items=items, cursor=repr(cursor), active=bool(turns or drafting))
+
+
+async def _with_frozen(
+    services: UpdateServices, user_id: str, approvals: list[Approval], brake: Pause, after: float | None
+) -> list[Approval]:
+    """These approvals, with all that wait if the brake was turned on or off since."""
+    if after is None or brake.changed_at < after - OVERLAP_SECONDS:
+        return approvals
+    known = {each.id for each in approvals}
+    waiting = await services.approvals.waiting(user_id, MOST_ITEMS)
+    return [*approvals, *(each for each in waiting if each.id not in known)]
+
+
+def _approval_update(approval: Approval, brake: Pause) -> ApprovalUpdate:
+    """A pending approval changes with the brake as well: it is frozen, or no longer."""
+    at = max(approval.updated_at, brake.changed_at) if approval.status == "pending" else approval.updated_at
+    return ApprovalUpdate(id=approval.id, at=at, approval=view_of(approval, is_paused=brake.is_on))
 
 
 async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]:

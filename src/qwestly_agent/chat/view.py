@@ -121,6 +121,8 @@ class Made:
     approvals: Sequence[Approval]
     drafts: Sequence[Draft]
     memories: Sequence[Memory]
+    is_paused: bool
+    """True if the brake is on: pending approvals are frozen."""
 
 
 def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
@@ -193,7 +195,7 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
 
 def _message_view(message: Message, made: Made) -> MessageView:
     shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
-    asked = [approval_view_of(each) for each in _of_answer(message, made.approvals)]
+    asked = [approval_view_of(each, is_paused=made.is_paused) for each in _of_answer(message, made.approvals)]
     begun = [draft_view_of(each) for each in _of_answer(message, made.drafts)]
     noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
     return MessageView(
@@ -217,11 +219,11 @@ def _ui_message(message: Message, made: Made) -> dict[str, Any]:
         ]
         asked = _of_answer(message, made.approvals)
         for each in asked:
-            if each.status == "pending" and each.answer == "ask":
+            if each.status == "pending" and each.answer == "ask" and not made.is_paused:
                 _make_answerable(parts, each)
+        views = [approval_view_of(each, is_paused=made.is_paused) for each in asked]
         parts += [
-            {"type": "data-approval", "id": each.id, "data": approval_view_of(each).model_dump(mode="json")}
-            for each in asked
+            {"type": "data-approval", "id": each.approval_id, "data": each.model_dump(mode="json")} for each in views
         ]
         parts += [
             {"type": "data-draft", "id": each.id, "data": draft_view_of(each).model_dump(mode="json")}

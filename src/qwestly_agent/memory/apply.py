@@ -9,13 +9,13 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
-from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger, HasMerges
+from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger, HasMerges, HasRuns
 from qwestly_agent.stores.journal import Replacement, Run
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.workflow_state import state
 
 
-class ApplyServices(DecideServices, HasAutonomy, HasJournal, HasLogger, HasMerges, Protocol): ...
+class ApplyServices(DecideServices, HasAutonomy, HasJournal, HasLogger, HasMerges, HasRuns, Protocol): ...
 
 
 @state(ConsolidationState)

@@ -28,6 +28,10 @@ class ConsolidationState(UserState):
     error: str = ""
     """The kind of what failed."""
 
+    @property
+    def run_name(self) -> str:
+        return f"consolidation-{self.run_id}"
+
 
 class ConsolidationPage(WorkflowState):
     """The input and output of the states that concern many users.

@@ -32,6 +32,10 @@ class ExtractionState(UserState):
     end: Literal["kept", "rejected", "expired", "later", "refused", "set_aside", "gone"] | None = None
 
     @property
+    def run_name(self) -> str:
+        return f"memories-{self.conversation_id}"
+
+    @property
     def labels(self) -> dict[str, str]:
         return {"run_id": self.run_id, "conversation_id": self.conversation_id}
 

@@ -3,12 +3,12 @@
 from typing import Protocol
 
 from qwestly_agent.memory.consolidation_state import ConsolidationPage
-from qwestly_agent.services import HasLogger, HasNewId, HasSettings, HasSignals, HasSweeps
+from qwestly_agent.services import HasClock, HasLogger, HasNewId, HasRuns, HasSettings, HasSignals, HasSweeps
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.workflow_state import state
 
 
-class FindUsersServices(HasLogger, HasNewId, HasSettings, HasSignals, HasSweeps, Protocol): ...
+class FindUsersServices(HasClock, HasLogger, HasNewId, HasSettings, HasRuns, HasSignals, HasSweeps, Protocol): ...
 
 
 USERS_AT_ONCE = 100

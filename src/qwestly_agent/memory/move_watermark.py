@@ -6,11 +6,21 @@ It comes last, so that whatever dies before it is read again.
 from typing import Protocol
 
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
-from qwestly_agent.services import HasClock, HasConversations, HasExtractions, HasLogger, HasSignals, HasWatermarks
+from qwestly_agent.services import (
+    HasClock,
+    HasConversations,
+    HasExtractions,
+    HasLogger,
+    HasRuns,
+    HasSignals,
+    HasWatermarks,
+)
 from qwestly_agent.workflow_state import state
 
 
-class WatermarkServices(HasClock, HasConversations, HasExtractions, HasLogger, HasSignals, HasWatermarks, Protocol): ...
+class WatermarkServices(
+    HasClock, HasConversations, HasExtractions, HasLogger, HasRuns, HasSignals, HasWatermarks, Protocol
+): ...
 
 
 CHECK_AGAIN_SECONDS, LONGEST_CHECK_SECONDS = 3_600.0, 86_400.0

@@ -9,13 +9,13 @@ from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compar
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
 from qwestly_agent.memory.duplicates import Candidates, NearPair, candidates_of, cap_of, replacements_of, vectors_of
 from qwestly_agent.model_calls.structured import ContentRefused
-from qwestly_agent.services import HasJournal, HasMemories, HasMerges, HasSignals
+from qwestly_agent.services import HasJournal, HasMemories, HasMerges, HasRuns, HasSignals
 from qwestly_agent.stores.journal import Run, unfinished
 from qwestly_agent.stores.merges import Held, Merges
 from qwestly_agent.workflow_state import state
 
 
-class PlanServices(CompareServices, HasJournal, HasMemories, HasMerges, HasSignals, Protocol): ...
+class PlanServices(CompareServices, HasJournal, HasMemories, HasMerges, HasRuns, HasSignals, Protocol): ...
 
 
 COMPARE_SECONDS = 45.0

@@ -17,6 +17,7 @@ from qwestly_agent.services import (
     HasEmbeddings,
     HasExtractions,
     HasMemories,
+    HasRuns,
     HasSignals,
     HasTombstones,
     HasWatermarks,
@@ -29,7 +30,7 @@ class NoteDecisionServices(CompareServices, HasEmbeddings, HasMemories, HasTombs
 
 
 class ReconcileServices(
-    NoteDecisionServices, HasConversations, HasExtractions, HasSignals, HasWatermarks, Protocol
+    NoteDecisionServices, HasConversations, HasExtractions, HasRuns, HasSignals, HasWatermarks, Protocol
 ): ...
 
 

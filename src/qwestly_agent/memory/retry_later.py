@@ -5,17 +5,18 @@ from typing import Protocol
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.base.observability import Event
 from qwestly_agent.memory.extraction_state import ExtractionState
-from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasSignals, HasWatermarks
+from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasRuns, HasSignals, HasWatermarks
 from qwestly_agent.workflow_state import state
 
 
-class RetryServices(HasClock, HasConversations, HasLogger, HasSignals, HasWatermarks, Protocol): ...
+class RetryServices(HasClock, HasConversations, HasLogger, HasRuns, HasSignals, HasWatermarks, Protocol): ...
 
 
 TRY_AGAIN_SECONDS = (600.0, 3_600.0, 6 * 3_600.0, 24 * 3_600.0)
 """After each attempt that failed; after the last one it is set aside."""
 POSTPONED_SECONDS = 3_600.0
-"""Where it is no fault of the conversation, and no attempt: the brake, a day's budget, a refusing model or Lambda."""
+"""Where it is no fault of the conversation, and no attempt: a day's budget, a refusing model or Lambda; and the brake,
+after which it is due at once: the sweep picks it when the brake is released."""
 _NOT_ITS_FAULT = ("Braked", "OverBudget", "ModelRefused", "Lambda.TooManyRequestsException")
 
 
@@ -28,9 +29,8 @@ async def retry_later(services: RetryServices, given: ExtractionState) -> Extrac
     except NotFound:  # its user deleted it
         return given.model_copy(update={"end": "gone"})
     if cause in _NOT_ITS_FAULT:
-        await services.watermarks.retry_later(
-            given.user_id, given.conversation_id, now + POSTPONED_SECONDS, reading.attempts
-        )
+        due_at = now if cause == "Braked" else now + POSTPONED_SECONDS
+        await services.watermarks.retry_later(given.user_id, given.conversation_id, due_at, reading.attempts)
         # Of what concerns everybody the execution tells by failing.
         return given.model_copy(update={"end": "refused" if cause == "ModelRefused" else "later"})
     attempts = reading.attempts + 1

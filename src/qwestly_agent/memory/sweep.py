@@ -4,10 +4,12 @@ import asyncio
 from typing import Protocol
 
 from qwestly_agent.base.observability import measure_left
+from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.services import (
     HasClock,
     HasLogger,
     HasNewId,
+    HasRuns,
     HasSettings,
     HasSignals,
     HasSweeps,
@@ -16,7 +18,9 @@ from qwestly_agent.services import (
 from qwestly_agent.workflow_state import WorkflowState, state
 
 
-class SweepServices(HasClock, HasLogger, HasNewId, HasSettings, HasSignals, HasSweeps, HasWatermarks, Protocol): ...
+class SweepServices(
+    HasClock, HasLogger, HasNewId, HasSettings, HasRuns, HasSignals, HasSweeps, HasWatermarks, Protocol
+): ...
 
 
 PICKED_SECONDS = 3_600.0
@@ -32,8 +36,12 @@ class Picked(WorkflowState):
 
 @state(Picked, under_brake=True)
 async def sweep(services: SweepServices, _: Picked) -> Picked:
+    """What is due of users whose brake is on stays due, so that it is read as soon as they release it."""
     now, run_id = services.clock(), services.new_id()
-    due = await services.sweeps.silent_conversations(now, services.settings.conversations_a_sweep)
+    braked = await services.sweeps.braked_users()
+    if EVERYBODY in braked:
+        return Picked(run_id=run_id)
+    due = await services.sweeps.silent_conversations(now, services.settings.conversations_a_sweep, braked)
     picked = await asyncio.gather(
         *(
             services.watermarks.pick(user_id, conversation_id, now, now + PICKED_SECONDS)

@@ -85,11 +85,6 @@ class Approvals:
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return [_approval(each) async for each in self.database[COLLECTION].find(query).sort("updated_at", 1)]
 
-    async def executing(self, user_id: str) -> set[str]:
-        """Ids of the approvals that are being executed."""
-        found = self.database[COLLECTION].find({"user_id": user_id, "status": "executing"}, {"_id": 1})
-        return {each["_id"] async for each in found}
-
     async def told(self, approval: Approval) -> None:
         """Record that the model was told of it in this state; later changes are news."""
         if approval.news:

@@ -1,7 +1,7 @@
 """`agent_drafts`: career documents in progress, with their evidence and the progress shown to the user."""
 
 import json
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
@@ -51,9 +51,16 @@ class Draft(BaseModel):
     """The pipeline's data by name: evidence, sections, the checked card."""
 
 
+_PIPELINE = "card-"
+
+
 def pipeline(draft_id: str) -> str:
     """A draft's pipeline id in receipts, and the name of its execution."""
-    return f"card-{draft_id}"
+    return f"{_PIPELINE}{draft_id}"
+
+
+def id_of(pipeline_id: str) -> str:
+    return pipeline_id.removeprefix(_PIPELINE)
 
 
 @dataclass(frozen=True)
@@ -136,11 +143,6 @@ class Drafts:
         """Ids of the pipelines that run now, without those that wait for a person."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": "running"}, {"_id": 1})
         return {pipeline(each["_id"]) async for each in found}
-
-    async def stopped(self, user_id: str, pipelines: Collection[str]) -> set[str]:
-        """Those of these pipelines that the brake stopped."""
-        found = self.database[COLLECTION].find({"user_id": user_id, "status": "stopped"}, {"_id": 1})
-        return {name async for each in found if (name := pipeline(each["_id"])) in pipelines}
 
     async def _find(self, query: Document, order: str, direction: int, limit: int) -> list[Draft]:
         fields = dict.fromkeys(Draft.model_fields.keys() - {"id", "parts"}, 1)

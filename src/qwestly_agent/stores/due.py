@@ -1,16 +1,19 @@
-"""Queries across all users, for sweeps. They return ids only; further reads go through the stores, with a user id.
+"""Queries across all users, for sweeps and the brake. They return ids only; further reads go through the stores, with a
+user id.
 
 Each is served by an index, as `tests/stores/test_due.py` checks. `agent_sweeps` keeps where a sweep ended, so that the
 next one goes on there: whatever fails again and again keeps nothing behind it from its turn.
 """
 
+import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.stores import approvals, drafts, memories
+from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores import approvals, drafts, memories, runs, signals
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
@@ -31,29 +34,67 @@ class Backlog:
 
 
 @dataclass(frozen=True)
+class UnderWay:
+    """Names of what runs: turns by their run, cards and other workflows by `card-…` and the like, effects by their
+    approval."""
+
+    running: frozenset[str] = frozenset()
+    executing: frozenset[str] = frozenset()
+    """Effects that are being sent."""
+    unknown: frozenset[str] = frozenset()
+    """Effects that were sent, and whose outcome is not known."""
+
+
+@dataclass(frozen=True)
 class Sweeps:
     database: AsyncDatabase[Document]
 
-    async def running(self, now: float) -> set[str]:
-        """Ids of turns that hold a conversation, pipelines that run, and approvals that are being executed."""
-        turns = self.database[CONVERSATIONS].find({"lease_until": {"$gt": now}}, {"holder": 1})
-        cards = self.database[drafts.COLLECTION].find({"status": "running"}, {"_id": 1})
-        effects = self.database[approvals.COLLECTION].find({"status": "executing"}, {"_id": 1})
+    async def under_way(self, whose: str, now: float) -> UnderWay:
+        """What a brake would meet of this user, or of `EVERYBODY`."""
+        of = {} if whose == EVERYBODY else {"user_id": whose}
+        turns, cards, effects, others = await asyncio.gather(
+            self._each(CONVERSATIONS, {**of, "lease_until": {"$gt": now}}, "holder"),
+            self._each(drafts.COLLECTION, {**of, "status": "running"}, "_id"),
+            self._each(approvals.COLLECTION, {**of, "status": {"$in": ["executing", "unknown"]}}, "_id", "status"),
+            self._each(runs.COLLECTION, {**of, "until": {"$gt": now}}, "name"),
+        )
+        return UnderWay(
+            running=frozenset(
+                [
+                    *(each["holder"] for each in turns if each.get("holder")),
+                    *(drafts.pipeline(each["_id"]) for each in cards),
+                    *(each["name"] for each in others),
+                ]
+            ),
+            executing=frozenset(each["_id"] for each in effects if each["status"] == "executing"),
+            unknown=frozenset(each["_id"] for each in effects if each["status"] == "unknown"),
+        )
+
+    async def stopped(self, whose: str, over: Collection[str], since: float) -> set[str]:
+        """Names of what the brake stopped of this user, or of `EVERYBODY`: turns and cards if they are in `over`, and
+        everything else that was stopped after `since`."""
+        of = {} if whose == EVERYBODY else {"user_id": whose}
+        answers = [f"{name}:assistant" for name in over]
+        cards = {drafts.id_of(name): name for name in over}
+        turns, stopped, others = await asyncio.gather(
+            self._each(MESSAGES, {**of, "_id": {"$in": answers}}, "run_id", "error") if over else _none(),
+            self._each(drafts.COLLECTION, {**of, "_id": {"$in": [*cards]}, "status": "stopped"}, "_id")
+            if over
+            else _none(),
+            self._each(runs.COLLECTION, {**of, "stopped_at": {"$gte": since}}, "name"),
+        )
         return {
-            *[each["holder"] async for each in turns if each.get("holder")],
-            *[drafts.pipeline(each["_id"]) async for each in cards],
-            *[each["_id"] async for each in effects],
+            *(each["run_id"] for each in turns if (each.get("error") or {}).get("code") == "braked"),
+            *(cards[each["_id"]] for each in stopped),
+            *(each["name"] for each in others),
         }
 
-    async def braked(self, run_ids: Collection[str]) -> set[str]:
-        """Those of these runs that the brake stopped."""
-        answers = {"_id": {"$in": [f"{run_id}:assistant" for run_id in run_ids]}}
-        turns = self.database[MESSAGES].find(answers, {"run_id": 1, "error": 1})
-        cards = self.database[drafts.COLLECTION].find({"status": "stopped"}, {"_id": 1})
-        return {
-            *[each["run_id"] async for each in turns if (each.get("error") or {}).get("code") == "braked"],
-            *[name async for each in cards if (name := drafts.pipeline(each["_id"])) in run_ids],
-        }
+    async def braked_users(self) -> list[str]:
+        """Ids of the users whose brake is on; `EVERYBODY` among them if that one is."""
+        return [each["_id"] for each in await self._each(signals.COLLECTION, {"brake_since": {"$gt": 0}}, "_id")]
+
+    async def _each(self, collection: str, query: Document, *fields: str) -> list[Document]:
+        return await self.database[collection].find(query, dict.fromkeys(fields, 1)).to_list()
 
     async def position(self, sweep: SweepName) -> Any:
         """Where the last run of this sweep ended; None if it came to the end."""
@@ -83,12 +124,14 @@ class Sweeps:
         """Creation time of the oldest pending approval, in seconds since the epoch; None if there is none."""
         return await self._least(approvals.COLLECTION, {"status": "pending"}, "created_at")
 
-    async def silent_conversations(self, now: float, limit: int) -> list[tuple[str, str]]:
-        """`(user_id, conversation_id)` of each conversation due for memory extraction, the longest due first.
+    async def silent_conversations(self, now: float, limit: int, braked: Collection[str] = ()) -> list[tuple[str, str]]:
+        """`(user_id, conversation_id)` of each conversation due for memory extraction, the longest due first; those of
+        `braked` users stay due.
 
         The sweep needs no position: what it picks is due again only later.
         """
-        found = self.database[CONVERSATIONS].find(_silent(now), {"user_id": 1, "id": 1})
+        query = {**_silent(now), "user_id": {"$nin": list(braked)}} if braked else _silent(now)
+        found = self.database[CONVERSATIONS].find(query, {"user_id": 1, "id": 1})
         return [(each["user_id"], each["id"]) async for each in found.sort("extract_at", 1).limit(limit)]
 
     async def quarantined(self, limit: int) -> list[tuple[str, str, dict[str, Any]]]:
@@ -134,3 +177,7 @@ def _due(field: str, after: float, until: float) -> Document:
 
 def _silent(now: float) -> Document:
     return {**_due("extract_at", 0, now), "lease_until": {"$lte": now}}
+
+
+async def _none() -> list[Document]:
+    return []

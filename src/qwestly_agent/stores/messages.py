@@ -45,12 +45,6 @@ class Messages:
         found = await self.database[COLLECTION].find(query, {"_id": 0}).sort("seq", 1).limit(limit).to_list()
         return messages_of(found)
 
-    async def braked(self, user_id: str, run_ids: Collection[str]) -> set[str]:
-        """Those of these runs that the brake stopped."""
-        query = {"user_id": user_id, "run_id": {"$in": list(run_ids)}, "role": "assistant"}
-        found = self.database[COLLECTION].find(query, {"run_id": 1, "error": 1})
-        return {each["run_id"] async for each in found if (each.get("error") or {}).get("code") == "braked"}
-
     async def give_feedback(self, user_id: str, message_id: str, feedback: Feedback | None) -> None:
         """Set the feedback on an answer; None removes it. Raises `NotFound`."""
         # An answer's id and its document's `_id` are both derived from the run's id.

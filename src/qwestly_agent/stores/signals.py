@@ -1,12 +1,16 @@
-"""`agent_signals`: stop and brake signals for runs. One document per user, and one for `EVERYBODY`."""
+"""`agent_signals`: stop and brake signals, one document per user and one for `EVERYBODY`.
 
-from collections.abc import Collection
+Fields are flat and set by one unconditional update each: the brake is written before anything is read.
+"""
+
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.errors import Braked
+from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_signals"
@@ -15,11 +19,18 @@ REMEMBERED_STOPS = 50
 
 
 @dataclass(frozen=True)
-class Brake:
-    """A brake that is on since `since` (seconds since the epoch); `receipt` is None until it is known what stopped."""
+class Signal:
+    """The signals of one user, or of `EVERYBODY`. Moments are seconds since the epoch."""
 
-    since: float
-    receipt: dict[str, Any] | None = None
+    stopped_runs: frozenset[str] = frozenset()
+    brake_since: float | None = None
+    """None if the brake is off."""
+    released_at: float | None = None
+    """When the brake was last turned off."""
+    receipt: Mapping[str, Any] | None = None
+    """Of the brake that is on, or that was on last."""
+    receipt_since: float | None = None
+    """The `brake_since` of that brake."""
 
 
 @dataclass(frozen=True)
@@ -31,39 +42,56 @@ class Signals:
             user_id, {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -REMEMBERED_STOPS}}}, upsert=True
         )
 
+    async def read(self, user_id: str) -> tuple[Signal, Signal]:
+        """The signals of this user and those of `EVERYBODY`, by one find."""
+        both = {"$in": [user_id, EVERYBODY]}
+        found = {each["_id"]: each async for each in self.database[COLLECTION].find({"_id": both, "user_id": both})}
+        return _signal(found.get(user_id, {})), _signal(found.get(EVERYBODY, {}))
+
     async def stopped(self, user_id: str, run_ids: Collection[str]) -> set[str]:
-        """Those of these runs that the user stopped. Raises `Braked` if the user's brake is on."""
-        document = await self._find(user_id, {"stopped_runs": 1, "brake": 1}) or {}
-        if document.get("brake"):
+        """Those of these runs that the user stopped. Raises `Braked` if the brake of the user, or of `EVERYBODY`, is
+        on."""
+        own, everybody = await self.read(user_id)
+        if own.brake_since or everybody.brake_since:
             raise Braked
-        return set(run_ids) & set(document.get("stopped_runs", []))
+        return set(run_ids) & own.stopped_runs
 
     async def check_brake(self, user_id: str) -> None:
         """Raises `Braked` if the brake of this user, or of `EVERYBODY`, is on."""
-        if await self.brake(user_id):
-            raise Braked
+        await self.stopped(user_id, ())
 
-    async def brake(self, user_id: str) -> Brake | None:
-        """The brake of this user, or of `EVERYBODY`; None if it is off."""
-        kept = (await self._find(user_id, {"brake": 1}) or {}).get("brake")
-        return Brake(kept["since"], kept.get("receipt")) if kept else None
+    async def is_braked(self, user_id: str) -> bool:
+        """True if the brake of this user, or of `EVERYBODY`, is on."""
+        own, everybody = await self.read(user_id)
+        return bool(own.brake_since or everybody.brake_since)
 
     async def brake_on(self, user_id: str, now: float) -> None:
-        """Turn the brake on (idempotent: `since` stays the first time)."""
-        if await self.brake(user_id) is None:
-            await self._update(user_id, {"$set": {"brake": {"since": now}}}, upsert=True)
+        """Turn the brake on without reading anything (idempotent: `brake_since` stays the first time)."""
+        # To the millisecond: receipts compare it, and the laptop's database keeps fifteen digits.
+        await self._update(user_id, {"$min": {"brake_since": round(now, 3)}}, upsert=True)
 
-    async def brake_off(self, user_id: str) -> None:
-        await self._update(user_id, {"$unset": {"brake": ""}})
+    async def brake_off(self, user_id: str, now: float) -> None:
+        """Turn the brake off; its receipt stays."""
+        on = {"_id": user_id, "user_id": user_id, "brake_since": {"$gt": 0}}
+        await self.database[COLLECTION].update_one(on, {"$unset": {"brake_since": ""}, "$set": {"released_at": now}})
 
-    async def keep_receipt(self, user_id: str, since: float, receipt: dict[str, Any]) -> None:
-        """Store the receipt if this brake is still on."""
-        await self.database[COLLECTION].update_one(
-            {"_id": user_id, "user_id": user_id, "brake.since": since}, {"$set": {"brake.receipt": receipt}}
-        )
-
-    async def _find(self, user_id: str, fields: dict[str, int]) -> Document | None:
-        return await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, fields)
+    async def keep_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
+        """Store the receipt of the brake that is on since then, or of the last one if it was on since then."""
+        here, change = {"_id": user_id, "user_id": user_id}, {"receipt": dict(receipt), "receipt_since": since}
+        # Not by `$or`, by which the laptop's database finds another user's document.
+        kept = await self.database[COLLECTION].update_one({**here, "brake_since": since}, {"$set": change})
+        if not kept.matched_count:
+            await self.database[COLLECTION].update_one({**here, "receipt_since": since}, {"$set": change})
 
     async def _update(self, user_id: str, change: Document, *, upsert: bool = False) -> None:
         await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change, upsert=upsert)
+
+
+def _signal(document: Document) -> Signal:
+    return Signal(
+        stopped_runs=frozenset(document.get("stopped_runs", ())),
+        brake_since=document.get("brake_since"),
+        released_at=document.get("released_at"),
+        receipt=document.get("receipt"),
+        receipt_since=document.get("receipt_since"),
+    )

@@ -14,6 +14,7 @@ from qwestly_agent.stores import (
     journal,
     memories,
     messages,
+    runs,
     signals,
     tool_calls,
     usage,
@@ -48,6 +49,7 @@ COLLECTIONS: Mapping[str, Expires | Stays] = {
     drafts.COLLECTION: Expires(),
     usage.COLLECTION: Expires(),
     autonomy.COLLECTION: Stays("One document a user: the level that they chose."),
+    runs.COLLECTION: Expires(),
     # Last: while the brake is on, nothing of this user starts, and so nothing is written again.
     signals.COLLECTION: Stays("One document a user: their brake stays on until they release it."),
 }

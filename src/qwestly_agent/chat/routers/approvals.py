@@ -1,12 +1,13 @@
 """Routes of what waits for the user, and of how far the agent may go: approvals, drafts, autonomy, the brake."""
 
+import asyncio
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.approvals.pause import PauseStatus, RunsOf
+from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
 from qwestly_agent.approvals.view import list_of as approvals_of
@@ -30,9 +31,13 @@ async def list_approvals(
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: float | None = None,
 ) -> ApprovalList:
-    """What waits for the user's decision, or is being carried out, the newest first; or all that was ever asked."""
+    """What waits for the user's decision, or is being carried out, the newest first; or all that was ever asked.
+
+    While the brake is on, what waits is `frozen`.
+    """
     read = services.approvals.waiting if state == "waiting" else services.approvals.all
-    return approvals_of(await read(user_id, limit + 1, after), limit)
+    found, is_paused = await asyncio.gather(read(user_id, limit + 1, after), services.signals.is_braked(user_id))
+    return approvals_of(found, limit, is_paused=is_paused)
 
 
 @router.post("/api/approvals/{approval_id}/decision")
@@ -41,7 +46,8 @@ async def decide_approval(
 ) -> ApprovalView:
     """Approve, edit (approve with other arguments), revise (not so, but otherwise) or reject what was seen.
 
-    Who decides again sees the first outcome. 409 `changed` where `args_digest` is of something else, 423 `braked`.
+    Who decides again sees the first outcome. 409 `changed` where `args_digest` is of something else, 423 `braked`
+    where it is frozen.
     """
     where = where_from(request)
     return approval_view_of(await settle(services, user_id, approval_id, decision, by="queue", where=where))
@@ -68,19 +74,19 @@ async def set_autonomy(chosen: AutonomyView, services: TheServices, user_id: The
 
 @router.get("/api/brake")
 async def read_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
-    """Whether the agent may run: running, pausing, paused, or partial (something could not be stopped)."""
-    return await pause.status(services.signals, user_id)
+    """Whether the agent may run: running, pausing, paused, or partial (something could not be stopped, or was sent
+    and its outcome is not known). The receipt of the last brake is kept."""
+    return await pause.status(services.signals, services.sweeps, user_id, services.clock)
 
 
 @router.post("/api/brake")
 async def pull_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
     """Stop everything of this user, and let nothing begin. Answers once nothing runs, or after 30 seconds."""
-    runs = RunsOf(user_id, services.conversations, services.messages, services.drafts, services.approvals)
-    return await pause.engage(services.signals, user_id, runs, services.clock)
+    return await pause.engage(services.signals, services.sweeps, user_id, services.clock)
 
 
 @router.delete("/api/brake")
 async def release_brake(services: TheServices, user_id: TheUser) -> PauseStatus:
-    """Let the agent run again. What was stopped stays stopped. The operators' brake is not theirs to release."""
-    await services.signals.brake_off(user_id)
-    return await pause.status(services.signals, user_id)
+    """Let the agent run again. What was stopped stays stopped, and the receipt of it can still be read. The operators'
+    brake is not theirs to release."""
+    return await pause.release(services.signals, services.sweeps, user_id, services.clock)

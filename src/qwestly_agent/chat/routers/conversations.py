@@ -90,15 +90,16 @@ async def read_conversation(
 ) -> ConversationView | UIConversation:
     """With the steps of each answer; `?as=ui` gives the AI SDK's `UIMessage[]`."""
     conversation = await services.conversations.get(user_id, conversation_id)
-    said, approvals, drafts = await asyncio.gather(
+    said, approvals, drafts, is_paused = await asyncio.gather(
         services.messages.recent(user_id, conversation_id, limit + 1, before),
         services.approvals.of_conversation(user_id, conversation_id, MOST_MADE),
         services.drafts.of_conversation(user_id, conversation_id, MOST_MADE),
+        services.signals.is_braked(user_id),
     )
     ids = [memory_id for message in said for memory_id in ids_of(message)]
     memories = await services.memories.of_ids(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
-    return view(conversation, said, Made(approvals, drafts, memories), limit, before, services.clock())
+    return view(conversation, said, Made(approvals, drafts, memories, is_paused), limit, before, services.clock())
 
 
 @router.delete("/api/conversations/{conversation_id}")
