@@ -17,7 +17,8 @@ import pytest
 from pymongo.monitoring import CommandListener, CommandStartedEvent
 
 import qwestly_agent
-from qwestly_agent.stores import docs, due
+from qwestly_agent.domain import approval as domain
+from qwestly_agent.stores import docs, due, signals
 
 ROLE = Path(__file__).parents[1] / "infra/mongo/roles.json"
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
@@ -59,7 +60,11 @@ def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
         wrong, shown = "which the package may only read", list(_selections(name, command))
     elif past := PAST_THE_FILTER & set(_names_in(pipeline)):
         wrong = f"with {', '.join(sorted(past))}, which reaches past its filter"
-    elif collection in ABOUT_NOBODY or (name in READS and sender.startswith(f"{SWEEPS}:")):
+    elif (
+        (name == "find" and collection == signals.COLLECTION and _is_with_everybodys(command.get("filter")))
+        or collection in ABOUT_NOBODY
+        or (name in READS and sender.startswith(f"{SWEEPS}:"))
+    ):
         return None
     elif of_nobody := [each for each in _selections(name, command) if not _is_of_one_user(name, each)]:
         wrong, shown = "without an equality on user_id", of_nobody[0]
@@ -99,6 +104,15 @@ def _is_of_one_user(name: str, selection: Any) -> bool:
     if _is_user(user) or (isinstance(user, Mapping) and _is_user(user.get("$eq"))):
         return True
     return any(_is_of_one_user(name, each) for each in selection.get("$and", []))
+
+
+def _is_with_everybodys(selection: Any) -> bool:
+    """True for the signals of one user together with those that operators gave for everybody."""
+    match selection:
+        case {"user_id": {"$in": [user, domain.EVERYBODY], **more}} if not more:
+            return _is_user(user)
+        case _:
+            return False
 
 
 def _is_user(value: Any) -> bool:

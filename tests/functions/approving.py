@@ -170,7 +170,7 @@ class World:
         self.run(lambda services: services.signals.brake_on(USER, self.clock()))
 
     def release_brake(self) -> None:
-        self.run(lambda services: services.signals.brake_off(USER))
+        self.run(lambda services: services.signals.brake_off(USER, self.clock()))
 
     # The handlers
 

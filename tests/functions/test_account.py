@@ -19,6 +19,7 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
 from qwestly_agent.stores import docs, due
 from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.due import Sweeps, UnderWay
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.turns import ClaimedConversation
@@ -184,13 +185,13 @@ def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
     store: type,
     name: str,
 ) -> None:
-    running, looks = Conversations.running, list[float]()
+    under_way, looks = Sweeps.under_way, list[float]()
 
-    async def looked(conversations: Conversations, user_id: str, now: float) -> set[str]:
+    async def looked(sweeps: Sweeps, user_id: str, now: float) -> UnderWay:
         looks.append(now)
-        return await running(conversations, user_id, now)
+        return await under_way(sweeps, user_id, now)
 
-    monkeypatch.setattr(Conversations, "running", looked)
+    monkeypatch.setattr(Sweeps, "under_way", looked)
     model.script(Reply(tool_calls=[{"name": "list_capabilities", "arguments": {}}]), Reply(text="Much."))
     with ThreadPoolExecutor() as pool, held(monkeypatch, store, name) as (called, go):
         said = pool.submit(client.post, {"message": "What can you do?"})

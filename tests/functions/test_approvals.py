@@ -9,6 +9,7 @@ from pymongo import MongoClient
 
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.approvals.pause import FROZEN
 from tests.servers import Answer, ChatServer, Client, Event, user_says
 
 HEADLINE = "Head of Product"
@@ -374,14 +375,28 @@ def test_a_decision_counts_in_its_own_conversation_only(chat: ChatServer, person
     assert person.get("/api/approvals")["items"][0]["status"] == "pending"
 
 
+def statuses_of(person: Client, approval: dict[str, Any], cursor: str) -> list[str]:
+    """Of one approval: in the queue, in its conversation, and in the updates since then."""
+    [queued] = person.get("/api/approvals")["items"]
+    conversation = person.get(f"/api/conversations/{approval['conversation_id']}")
+    [shown] = [each for message in conversation["messages"] for each in message["approvals"]]
+    items = person.get(f"/api/updates?after={cursor}")["items"]
+    [update] = [each["approval"] for each in items if each["type"] == "approval"]
+    return [each["status"] for each in (queued, shown, update)]
+
+
 def test_under_the_brake_nothing_is_decided_and_afterwards_it_is(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:
     model.script(wants())
     approval = asked(person.say("Make me head of product"))
+    cursor = person.get("/api/updates")["cursor"]
     person.request("POST", "/api/brake")
-    assert decide(person, approval, "approve").status_code == 423
+    refused = decide(person, approval, "approve")
+    assert (refused.status_code, refused.json()["error"]["message"]) == (423, FROZEN)
+    assert statuses_of(person, approval, cursor) == ["frozen"] * 3
     person.request("DELETE", "/api/brake")
+    assert statuses_of(person, approval, cursor) == ["pending"] * 3
     assert decide(person, approval, "approve").json()["status"] == "done"
 
 

@@ -216,6 +216,9 @@ def test_while_the_brake_is_on_nothing_is_decided(world: World, token: str) -> N
     shown = world.decide(token, "revise", "Shorter, please")
     assert shown.status == 423
     assert "Everything is paused." in shown.text
+    assert "This is frozen" in shown.text
+    assert "This is frozen" in world.get(token).text
+    assert "<button disabled>" in shown.text
     assert "Shorter, please" in shown.text, "the words are there once it goes on"
     assert world.dump() == before
     world.release_brake()

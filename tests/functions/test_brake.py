@@ -23,6 +23,8 @@ from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.signals import Signals
 from tests.servers import ChatServer, Client, Event, token, until
 
+NOTHING_RAN: dict[str, list[str]] = {"stopped": [], "finished": [], "unknown": [], "running": []}
+
 
 def last_of(events: Any) -> Event:
     return list(events)[-1]
@@ -35,7 +37,7 @@ def test_what_runs_is_stopped_and_keeps_its_words(client: Client, model: ModelSe
         assert [next(events).data["content"] for events in (one, two)] == ["Half of "] * 2
         standing = client.request("POST", "/api/brake").json()
         assert standing["state"] == "paused"
-        assert standing["receipt"] == {"stopped": sorted(runs), "finished": [], "running": []}
+        assert standing["receipt"] == NOTHING_RAN | {"stopped": sorted(runs)}
         for events in (one, two):
             assert last_of(events).data == {
                 "code": "braked",
@@ -48,7 +50,7 @@ def test_what_runs_is_stopped_and_keeps_its_words(client: Client, model: ModelSe
 
 def test_nothing_begins_while_it_is_on_and_all_is_as_before_once_it_is_off(client: Client, model: ModelServer) -> None:
     first = client.say("Hello")
-    assert client.request("POST", "/api/brake").json()["receipt"] == {"stopped": [], "finished": [], "running": []}
+    assert client.request("POST", "/api/brake").json()["receipt"] == NOTHING_RAN
     asked = len(model.requests)
     for body in ({"message": "New"}, {"message": "More", "conversation_id": first.conversation_id}):
         refused = client.request("POST", "/api/chat", json=body)
@@ -122,7 +124,7 @@ def test_what_a_dead_process_holds_is_told_as_not_stopped_only_until_its_lease_i
         held = {"holder": "killed", "lease_until": time.time() + 0.5}
         conversations.update_one({"id": conversation_id, "user_id": client.user_id}, {"$set": held})
     receipt = client.request("POST", "/api/brake").json()["receipt"]
-    assert receipt == {"stopped": [], "finished": ["killed"], "running": []}
+    assert receipt == NOTHING_RAN | {"finished": ["killed"]}
 
 
 @pytest.mark.parametrize("what", ["show", "off"])
@@ -233,11 +235,15 @@ def test_once_it_is_pulled_no_effect_begins_while_fifty_streams_run(
         assert {found[each] for each in begun} <= {"done", "failed"}, (
             "failed: sent for a version that was none any more"
         )
-        assert {status for each, status in found.items() if each not in begun} <= {"pending", "failed"}
+        assert {status for each, status in found.items() if each not in begun} <= {"frozen", "failed"}
         assert set(done_by(chat, user)) == {each for each in begun if found[each] == "done"}
         assert standing["state"] == "paused"
-        assert len(standing["receipt"]["stopped"]) == 50
-        assert begun & set(standing["receipt"]["finished"]), "what was under way is told"
+        stopped = set(standing["receipt"]["stopped"])
+        assert len(stopped - found.keys()) == 50, "the turns"
+        assert stopped & found.keys() == {each for each, status in found.items() if status == "failed"}, (
+            "and what was decided, and of which nothing was done"
+        )
+        assert begun & stopped.union(standing["receipt"]["finished"]), "what was under way is told"
         user.request("DELETE", "/api/brake")
 
 
@@ -261,12 +267,17 @@ def test_an_effect_that_cannot_be_stopped_is_named_and_what_it_would_do_next_is_
         assert standing["state"] == "partial"
         receipt = standing["receipt"]
         assert (receipt["stopped"], receipt["finished"]) == ([], [])
-        assert first in receipt["running"]
-        assert len(receipt["running"]) == 2, "the effect, and the turn in which it was decided"
+        assert receipt["unknown"] == [first], "it was sent, and its outcome is not known"
+        assert len(receipt["running"]) == 1, "the turn in which it was decided"
         app.api.release()
         assert decided.result().status_code == 423
-    assert statuses_of(client) == {first: "done", second: "pending"}
+    assert statuses_of(client) == {first: "done", second: "frozen"}
     assert len(arrivals.effects) == 1
+    standing = client.get("/api/brake")
+    assert standing["state"] == "paused", "once the outcome is known, the receipt is complete"
+    assert first in standing["receipt"]["finished"]
+    client.request("DELETE", "/api/brake")
+    assert statuses_of(client) == {first: "done", second: "pending"}
 
 
 async def gone(*_: Any) -> Any:
@@ -278,7 +289,7 @@ def test_where_signals_cannot_be_read_no_decision_has_an_effect(
 ) -> None:
     yes = asked_for(client, model, headline="Head of Product")
     with monkeypatch.context() as patch:
-        patch.setattr(Signals, "_find", gone)
+        patch.setattr(Signals, "read", gone)
         assert client.request("POST", "/api/chat", json=yes).status_code == 503
         [decision] = yes["decisions"]
         path = f"/api/approvals/{decision.pop('approval_id')}/decision"
@@ -295,7 +306,7 @@ def test_where_signals_cannot_be_read_no_level_has_an_effect(
     model.script(Reply(tool_calls=[call], hold_after=0))
     with monkeypatch.context() as patch, client.open({"message": "Change it"}) as events:
         model.wait_until_held()
-        patch.setattr(Signals, "_find", gone)
+        patch.setattr(Signals, "read", gone)
         model.release()
         assert last_of(events).data["code"] == "unavailable"
     assert arrivals.effects == []

@@ -689,9 +689,9 @@ async def test_what_is_forgotten_or_corrected_while_it_takes_others_in_lets_them
         await ada.remembers("a", SAME[0], count=3)
         await ada.remembers("b", SAME[1])
         before = await ada.memory("b")
-        # Planned, and "b" gone: then it died.
+        # Planned, and "b" gone: then it died. Its first write says that it runs.
         step = await plan(ada.services, ConsolidationState(user_id=ada.user_id, run_id="night1"))
-        await until_killed(lambda services, step=step: apply(services, step), ada.services, Death(1, after=True))
+        await until_killed(lambda services, step=step: apply(services, step), ada.services, Death(2, after=True))
         assert await ada.merged() == {"b": "a"}
         await change(ada, "a")
         await ada.is_consolidated()
@@ -889,7 +889,7 @@ async def test_a_braked_user_is_left_alone_and_due_the_next_night(ada: Someone) 
         await ada.is_consolidated()
     assert await ada.all() == before
     assert await ada.journal() == []
-    await ada.services.signals.brake_off(ada.user_id)
+    await ada.services.signals.brake_off(ada.user_id, ada.clock())
     assert (await ada.is_consolidated("night2")).merged == 2
 
 
@@ -899,7 +899,7 @@ async def test_a_brake_between_plan_and_apply_leaves_the_plan_for_the_next_night
     with pytest.raises(Braked):
         await apply(ada.services, planned)
     assert await ada.merged() == {}
-    await ada.services.signals.brake_off(ada.user_id)
+    await ada.services.signals.brake_off(ada.user_id, ada.clock())
     assert (await ada.is_consolidated("night2")).run_id == "night1"
     [run] = [Run.model_validate(each) for each in await ada.journal()]
     assert (run.status, len(run.replacements)) == ("applied", 2)

@@ -581,7 +581,7 @@ async def test_what_came_between_the_yes_and_the_effect_counts(
     await forbid(services, user_id)
     failed = await carried_out(services, approval)
     assert (failed.status, failed.outcome) == ("failed", why)
-    await services.signals.brake_off(user_id)
+    await services.signals.brake_off(user_id, stage.clock())
     await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
     assert (await carried_out(services, approval)).status == "failed"
     assert stage.writes == []
@@ -627,7 +627,7 @@ async def test_everybodys_brake_counts_too(stage: Stage, services: Services, use
     try:
         assert (await carried_out(services, approval)).outcome == STOPPED
     finally:
-        await services.signals.brake_off(EVERYBODY)
+        await services.signals.brake_off(EVERYBODY, stage.clock())
     check_nothing_done(stage, user_id)
 
 
@@ -766,13 +766,54 @@ async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, ser
     receipts: list[pause.PauseStatus] = []
 
     async def pull() -> None:
-        runs = pause.RunsOf(user_id, services.conversations, services.messages, services.drafts, services.approvals)
-        receipts.append(await pause.engage(services.signals, user_id, runs, services.clock))
+        receipts.append(await pause.engage(services.signals, services.sweeps, user_id, services.clock))
 
     racing: Any = Between(services.autonomy, "level", pull)
     after = await execute(replace(services, autonomy=racing), user_id, approval.id)
     assert (receipts[0].state, after.status, after.outcome) == ("paused", "failed", STOPPED)
     assert stage.writes == []
+
+
+async def test_an_effect_held_at_the_candidate_app_is_told_as_sent_and_not_known_until_it_is(
+    stage: Stage, services: Services, user_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.0)
+    approval = await asked(services, user_id)
+    stage.app.misbehave("hold_before")
+    doing = asyncio.ensure_future(approved(services, approval))
+    await asyncio.to_thread(until, lambda: stage.app.api.held)
+    status = await pause.engage(services.signals, services.sweeps, user_id, services.clock)
+    assert (status.state, status.receipt) == ("partial", pause.Receipt(unknown=(approval.id,)))
+    stage.app.api.release()
+    assert (await doing).status == "done"
+    status = await pause.status(services.signals, services.sweeps, user_id, services.clock)
+    assert (status.state, status.receipt) == ("paused", pause.Receipt(finished=(approval.id,)))
+
+
+async def test_an_effect_whose_answer_was_lost_is_not_told_as_finished_even_after_the_release(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id)
+    stage.app.misbehave("drop_after")
+    assert (await approved(services, approval)).status == "unknown"
+    unknown = pause.Receipt(unknown=(approval.id,))
+    status = await pause.engage(services.signals, services.sweeps, user_id, services.clock)
+    assert (status.state, status.receipt) == ("partial", unknown)
+    status = await pause.release(services.signals, services.sweeps, user_id, services.clock)
+    assert (status.state, status.receipt) == ("running", unknown)
+    assert (await found_out(stage, services, approval)).status == "done"
+    status = await pause.status(services.signals, services.sweeps, user_id, services.clock)
+    assert (status.state, status.receipt) == ("running", pause.Receipt(finished=(approval.id,)))
+
+
+async def test_what_the_brake_met_between_the_yes_and_the_effect_is_told_as_stopped(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await decided(services, await asked(services, user_id))
+    await pause.engage(services.signals, services.sweeps, user_id, services.clock)
+    assert (await carried_out(services, approval)).outcome == STOPPED
+    status = await pause.status(services.signals, services.sweeps, user_id, services.clock)
+    assert (status.state, status.receipt) == ("paused", pause.Receipt(stopped=(approval.id,)))
 
 
 async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Services, user_id: str) -> None:
@@ -790,6 +831,8 @@ async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Servi
     post: Any = Post()
     await mail_if_due(replace(services, mail=post, profiles=profiles), approval)
     assert sent == []
+    status = await pause.status(services.signals, services.sweeps, user_id, services.clock)
+    assert status.receipt == pause.Receipt(stopped=(f"mail-{approval.id}",))
 
 
 @pytest.mark.parametrize("headings", [("Experience", "Experience"), ("Experience", "Headline")])

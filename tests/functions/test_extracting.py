@@ -460,7 +460,10 @@ async def test_what_is_nobodys_fault_is_no_attempt(talk: Talk, cause: str) -> No
     )
     for _ in range(9):
         assert (await retry_later.retry_later(talk.services, step)).end == "later"
-    talk.clock.advance(retry_later.POSTPONED_SECONDS)
+    reading = await talk.services.watermarks.reading(talk.user_id, "c1")
+    postponed = 0 if cause == "Braked" else retry_later.POSTPONED_SECONDS
+    assert reading.due_at == talk.clock() + postponed, "after the brake, it is due as soon as that is released"
+    talk.clock.advance(postponed)
     await talk.falls_silent()
     assert await talk.remembered() == ["Lives in Lisbon."]
 

@@ -116,7 +116,9 @@ def test_a_stages_database_is_the_one_behind_its_reference(
     pulled = run("brake", "on", "--stage", "staging", **parameter_store, MONGODB_URI="mongodb://127.0.0.1:9")
     assert (pulled.returncode, pulled.stderr) == (0, "")
     with MongoClient(mongo) as client:
-        assert client["candidate_portal"]["agent_signals"].find_one({"_id": "everybody"}, {"brake": 1})
+        signals = client["candidate_portal"]["agent_signals"].find_one({"_id": "everybody"})
+        assert signals
+        assert signals["brake_since"]
 
 
 def test_whoever_may_list_and_create_indexes_is_named_besides(

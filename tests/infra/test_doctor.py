@@ -331,7 +331,7 @@ def a_field_that_the_candidate_app_renamed(deployed: Deployed) -> Iterator[list[
 
 def a_brake_that_is_on(deployed: Deployed) -> Iterator[list[str]]:
     brakes = deployed.database["agent_signals"]
-    brakes.insert_one({"_id": "everybody", "user_id": "everybody", "brake": {"since": 1.0}})
+    brakes.insert_one({"_id": "everybody", "user_id": "everybody", "brake_since": 1.0})
     yield ["brake: everybody's is on: nothing runs for anybody (qwestly-agent brake off)"]
     brakes.delete_one({"_id": "everybody"})
 

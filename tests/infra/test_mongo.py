@@ -35,6 +35,7 @@ from qwestly_agent.stores import (
     memories,
     messages,
     profiles,
+    runs,
     signals,
     tool_calls,
     usage,
@@ -376,6 +377,7 @@ OURS = {
     journal.COLLECTION,
     memories.COLLECTION,
     signals.COLLECTION,
+    runs.COLLECTION,
     tool_calls.COLLECTION,
     usage.COLLECTION,
 }
@@ -405,6 +407,7 @@ def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> N
         memories,
         messages,
         profiles,
+        runs,
         signals,
         tool_calls,
         usage,

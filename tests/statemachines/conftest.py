@@ -199,7 +199,7 @@ class Person:
         self.world.run(lambda services: services.signals.brake_on(self.user_id, self.world.clock()))
 
     def releases_the_brake(self) -> None:
-        self.world.run(lambda services: services.signals.brake_off(self.user_id))
+        self.world.run(lambda services: services.signals.brake_off(self.user_id, self.world.clock()))
 
     def is_at(self, level: Level) -> None:
         now = to_datetime(self.world.clock())

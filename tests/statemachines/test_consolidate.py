@@ -321,7 +321,7 @@ def test_a_braked_user_is_passed_over_and_due_the_next_night(world: World, metri
     assert consolidates(world).status == "SUCCEEDED"
     assert (merged(world, ada), merged(world, bob)) == (0, 1)
     assert metrics()["FailedConsolidations"] == 0
-    world.run(lambda services: services.signals.brake_off(ada))
+    world.run(lambda services: services.signals.brake_off(ada, world.clock()))
     assert consolidates(world).status == "SUCCEEDED"
     assert merged(world, ada) == 1
 

@@ -471,7 +471,7 @@ def test_signals_that_nobody_can_read_stop_everything(ada: Person, monkeypatch: 
     async def unreadable(*_: object) -> NoReturn:
         raise AutoReconnect("gone")
 
-    monkeypatch.setattr(Signals, "brake", unreadable)
+    monkeypatch.setattr(Signals, "read", unreadable)
     ada.wants_a_card()
     assert ada.outcome() == ("FAILED", "failed")
     assert ada.draft().status == "failed"

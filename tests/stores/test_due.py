@@ -7,6 +7,7 @@ import pytest
 from pymongo.asynchronous.database import AsyncDatabase
 
 from infra.mongo.indexes import INDEXES
+from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores import approvals
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.search import Document
@@ -17,8 +18,9 @@ pytestmark = pytest.mark.anyio
 NOW = 1_800_000_000.0
 
 CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
-    "running": lambda sweeps: sweeps.running(NOW),
-    "braked": lambda sweeps: sweeps.braked(["run1"]),
+    "under_way": lambda sweeps: sweeps.under_way(EVERYBODY, NOW),
+    "stopped": lambda sweeps: sweeps.stopped(EVERYBODY, ["run1"], NOW),
+    "braked_users": lambda sweeps: sweeps.braked_users(),
     "position": lambda sweeps: sweeps.position("approvals"),
     "keep_position": lambda sweeps: sweeps.keep_position("approvals", NOW),
     "due_approvals": lambda sweeps: sweeps.due_approvals(0, NOW, 10),

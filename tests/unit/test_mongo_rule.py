@@ -65,6 +65,18 @@ def test_what_may_be_of_more_than_one_user_is_caught(kind: str, filter: Any) -> 
     )
 
 
+@pytest.mark.parametrize(
+    ("users", "passes"),
+    [([USER, "everybody"], True), ([USER, "auth0|other"], False), ([USER, "auth0|other", "everybody"], False)],
+    ids=str,
+)
+def test_signals_of_one_user_are_read_with_those_of_everybody_alone(users: list[str], passes: bool) -> None:
+    query = {"user_id": {"$in": users}}
+    assert (complaint_about({"find": "agent_signals", "filter": query}, STORE) is None) is passes
+    assert complaint_about({"find": MESSAGES, "filter": query}, STORE)
+    assert complaint_about({"delete": "agent_signals", "deletes": [{"q": query, "limit": 0}]}, STORE)
+
+
 @pytest.mark.parametrize("filter", OF_ONE_USER, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_of_one_user_passes(kind: str, filter: Any) -> None:

@@ -31,7 +31,7 @@ HOST_PAGE = """<!doctype html><meta name="viewport" content="width=device-width"
 
 MAIL_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
 RUNNING = {"state": "running", "since": None, "receipt": None, "everybody": False}
-NOTHING_RAN: dict[str, list[str]] = {"stopped": [], "finished": [], "running": []}
+NOTHING_RAN: dict[str, list[str]] = {"stopped": [], "finished": [], "unknown": [], "running": []}
 BECOMES = {"approve": "done", "edit": "done", "reject": "rejected", "revise": "revised"}
 FINAL = {"rejected", "revised", "expired", "done", "failed", "changed", "drafted", "published", "stopped"}
 

@@ -804,7 +804,7 @@ def test_a_page_is_told_how_many_wait_and_can_open_the_queue(widget: Widget, bac
 
 
 def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widget: Widget, backend: ScriptedBackend):
-    receipt = {"stopped": ["run_1", "run_2"], "finished": ["run_3"], "running": ["run_4"]}
+    receipt = {"stopped": ["run_1", "run_2"], "finished": ["run_3"], "unknown": ["ap_1"], "running": ["run_4"]}
     paused = widget.page.get_by_text(re.compile("Everything is paused since"))
     held = backend.hold("POST /api/brake")
     widget.button("Pause everything").press("Enter")
@@ -814,7 +814,9 @@ def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widg
     brake.press("Enter")
     backend.brake = {"state": "partial", "since": time.time(), "receipt": receipt, "everybody": False}
     held.raw(json.dumps(backend.brake).encode()).end()
-    expect(paused).to_contain_text("2 tasks stopped, 1 had already finished, 1 could not be stopped yet.")
+    expect(paused).to_contain_text(
+        "2 tasks stopped, 1 had already finished, 1 sent, outcome not known yet, 1 could not be stopped yet."
+    )
     assert not backend.asked("DELETE", "/api/brake"), "while it answers, nothing else is asked of it"
     expect(brake).to_be_focused()
     backend.refuse(503, "unavailable", "Not now.", on="DELETE /api/brake")
@@ -828,10 +830,26 @@ def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widg
 
 
 @pytest.mark.thorough
+def test_a_frozen_approval_says_so_and_can_be_decided_once_it_is_pending_again(
+    backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    view = backend.ask(approval())
+    card = opened(view)
+    backend.become(view["approval_id"], "frozen")
+    clock.run(2)
+    expect(card.outcome).to_have_text("Frozen while everything is paused. You can decide it once it runs again")
+    expect(card.button("Approve")).to_be_hidden()
+    backend.become(view["approval_id"], "pending")
+    clock.run(2)
+    expect(card.button("Approve")).to_be_visible()
+    expect(card.outcome).to_be_hidden()
+
+
+@pytest.mark.thorough
 def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
-    receipt = {"stopped": [], "finished": [], "running": []}
+    receipt = {"stopped": [], "finished": [], "unknown": [], "running": []}
     backend.brake = standing = {"state": "paused", "since": clock.now, "receipt": receipt, "everybody": False}
     opened()
     expect(page.get_by_text("Nothing was running.")).to_be_visible()

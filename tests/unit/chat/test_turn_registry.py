@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -9,9 +10,7 @@ from pymongo.errors import AutoReconnect
 
 from qwestly_agent.base.errors import Braked, DataGone
 from qwestly_agent.base.observability import make_logger
-from qwestly_agent.chat import turn_registry
 from qwestly_agent.chat.turn_registry import TurnRegistry
-from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.turns import ClaimedConversation, NewTurn
 from tests.servers import USER, FakeClock
 
@@ -19,53 +18,96 @@ pytestmark = pytest.mark.anyio
 
 
 class Signals:
-    """In place of the store: each reading has its own answer."""
+    """In place of the store."""
 
-    def __init__(self, own: Exception | set[str], everybody: Exception | None = None) -> None:
-        self.own, self.everybody = own, everybody
+    def __init__(self, answer: Exception | set[str]) -> None:
+        self.answer = answer
+        self.readings: list[str] = []
 
     async def stopped(self, user_id: str, run_ids: Any) -> set[str]:
-        if isinstance(self.own, Exception):
-            raise self.own
-        return self.own
+        self.readings.append(user_id)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
 
-    async def check_brake(self, user_id: str) -> None:
-        assert user_id == EVERYBODY
-        if self.everybody:
-            raise self.everybody
+
+def claim_of(run_id: str, started_at: float, user_id: str = USER) -> ClaimedConversation:
+    turn = NewTurn(run_id, "m", "Hi", started_at)
+    return ClaimedConversation(user_id, "c", turn, "default", 0, 0, None, 0, 0, ())
+
+
+@dataclass
+class Naps:
+    """Time that passes while somebody sleeps, until `seconds` are over."""
+
+    clock: FakeClock
+    seconds: float
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    slept: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        if sum(self.slept) + seconds > self.seconds:
+            self.over.set()
+            await asyncio.Event().wait()
+        self.slept.append(seconds)
+        self.clock.advance(seconds)
+        await asyncio.sleep(0)
+
+
+def registry(signals: Any, clock: FakeClock, sleep: Any) -> TurnRegistry:
+    nothing: Any = object()
+    return TurnRegistry(signals, nothing, clock, make_logger("CRITICAL"), sleep)
+
+
+async def at_once(_: float) -> None:
+    await asyncio.sleep(0)
 
 
 @pytest.mark.parametrize(
     ("signals", "error"),
-    [
-        (Signals(AutoReconnect("gone")), DataGone),
-        (Signals(set(), AutoReconnect("gone")), DataGone),
-        (Signals(Braked()), Braked),
-        (Signals(set(), Braked()), Braked),
-        (Signals({"run"}), None),
-    ],
-    ids=["unreadable", "everybody's unreadable", "braked", "everybody braked", "stopped"],
+    [(Signals(AutoReconnect("gone")), DataGone), (Signals(Braked()), Braked), (Signals({"run"}), None)],
+    ids=["unreadable", "braked", "stopped"],
 )
-async def test_a_turn_ends_as_its_signals_say(
-    signals: Any, error: type[Exception] | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0.001)
-    clock, cancelled, nothing = FakeClock(), asyncio.Event(), object()
-    claim = ClaimedConversation(USER, "c", NewTurn("run", "m", "Hi", clock.now), "default", 0, 0, None, 0, 0, ())
-    watcher = TurnRegistry(signals, nothing, clock, make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
-    with watcher.watching(claim, cancelled.set) as watched:
+async def test_a_turn_ends_as_its_signals_say(signals: Any, error: type[Exception] | None) -> None:
+    clock, cancelled = FakeClock(), asyncio.Event()
+    with registry(signals, clock, at_once).watching(claim_of("run", clock.now), cancelled.set) as watched:
         await asyncio.wait_for(cancelled.wait(), 5)
     assert watched.stopped is (error is None)
     assert watched.error is None if error is None else isinstance(watched.error, error)
 
 
-async def test_what_watches_can_end_at_any_moment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0)
-    claim = ClaimedConversation(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
+@pytest.mark.parametrize(("seconds", "often", "seldom"), [(5.0, 16, 0), (10.0, 17, 9)])
+async def test_signals_are_read_often_in_a_turns_first_seconds_and_seldom_afterwards(
+    seconds: float, often: int, seldom: int
+) -> None:
+    clock, signals = FakeClock(), Signals(set())
+    naps = Naps(clock, seconds)
+    with registry(signals, clock, naps).watching(claim_of("run", clock.now), lambda: None):
+        await asyncio.wait_for(naps.over.wait(), 5)
+    assert naps.slept == [0.3] * often + [0.5] * seldom
+    assert signals.readings == [USER] * (often + seldom), "one reading for stop and brakes, every time"
+
+
+async def test_all_turns_of_a_user_share_one_reading_as_often_as_the_youngest_needs() -> None:
+    clock, signals = FakeClock(), Signals(set())
+    naps = Naps(clock, 1.0)
+    turns = registry(signals, clock, naps)
+    with (
+        turns.watching(claim_of("old", clock.now - 60), lambda: None),
+        turns.watching(claim_of("young", clock.now), lambda: None),
+        turns.watching(claim_of("other", clock.now - 60, "auth0|other"), lambda: None),
+    ):
+        await asyncio.wait_for(naps.over.wait(), 5)
+    assert naps.slept == [0.3] * 3
+    assert sorted(signals.readings) == sorted([USER, "auth0|other"] * 3)
+
+
+async def test_what_watches_can_end_at_any_moment() -> None:
+    clock = FakeClock()
     for moments in range(10):
-        watcher = TurnRegistry(Signals(set()), object(), FakeClock(), make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
+        watcher = registry(Signals(set()), clock, at_once)
         before = asyncio.all_tasks()
-        with watcher.watching(claim, lambda: None):
+        with watcher.watching(claim_of("run", clock.now), lambda: None):
             for _ in range(moments):
                 await asyncio.sleep(0)
             begun = asyncio.all_tasks() - before
@@ -76,20 +118,13 @@ async def test_what_watches_can_end_at_any_moment(monkeypatch: pytest.MonkeyPatc
     gc.collect()  # a coroutine that nobody awaited tells so now
 
 
-async def test_where_no_turn_runs_any_more_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turn_registry, "POLL_SECONDS", 0)
-    claim = ClaimedConversation(USER, "c", NewTurn("run", "m", "Hi", FakeClock().now), "default", 0, 0, None, 0, 0, ())
-    asked: list[str] = []
-
-    class Counting(Signals):
-        async def check_brake(self, user_id: str) -> None:
-            asked.append(user_id)
-
-    watcher = TurnRegistry(Counting(set()), object(), FakeClock(), make_logger("CRITICAL"))  # pyright: ignore[reportArgumentType]
+async def test_where_no_turn_runs_any_more_nothing_is_asked() -> None:
+    clock, signals = FakeClock(), Signals(set())
+    watcher = registry(signals, clock, at_once)
     before = asyncio.all_tasks()
-    with watcher.watching(claim, lambda: None):
+    with watcher.watching(claim_of("run", clock.now), lambda: None):
         begun = asyncio.all_tasks() - before
         await asyncio.sleep(0)  # it looks, and rests
     await asyncio.wait_for(asyncio.gather(*begun), 5)
     assert begun
-    assert not asked
+    assert not signals.readings
