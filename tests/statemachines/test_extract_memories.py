@@ -19,7 +19,15 @@ from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.settle import settle
-from qwestly_agent.base.errors import Braked, Internal, ModelRefused, ModelUnavailable, NotFound, OverBudget
+from qwestly_agent.base.errors import (
+    Braked,
+    Internal,
+    ModelRefused,
+    ModelUnavailable,
+    NotFound,
+    OverBudget,
+    Unavailable,
+)
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import Approval, Verb
 from qwestly_agent.memory import retry_later, sweep
@@ -330,16 +338,17 @@ def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
     assert bob.statuses() == {"active": 1}
 
 
-def test_a_question_that_finds_no_slot_for_long_is_asked_later_and_nothing_is_dropped(
-    ada: Speaker, world: World
+@pytest.mark.parametrize(("error", "times"), [(Throttled(), 40), (Unavailable(), 6)], ids=["slot", "database"])
+def test_a_question_that_cannot_be_asked_for_long_is_asked_later_and_nothing_is_dropped(
+    ada: Speaker, world: World, error: Exception, times: int
 ) -> None:
     ada.says(SECRET)
-    wrapped, handed = failing(ada, Throttled(), times=40)
+    wrapped, handed = failing(ada, error, times=times)
     with world.instead_of("request", wrapped):
         execution = silence(world)
         ada.decides("approve")
         assert ends(world, execution).count("ask_later") == 1
-    assert len(handed) == 41
+    assert len(handed) == times + 1
     assert ada.statuses() == {"active": 1}
 
 

@@ -209,17 +209,20 @@ async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, A
     except BaseException:
         work.close()
         raise
-    working, watching = asyncio.ensure_future(work), asyncio.ensure_future(_watch(signals, user_id))
+    working = asyncio.ensure_future(work)
     try:
-        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
-        if working.done():
-            return working.result()
-        return await watching  # it only ends by raising
+        for seconds in _intervals():
+            # No second task for the readings: a cancelled one may swallow its cancellation on Python 3.11.
+            await asyncio.wait((working,), timeout=seconds)
+            if not working.done():
+                await check(signals, user_id)
+            if working.done():
+                break
+        return working.result()
     finally:
-        for task in (working, watching):
-            task.cancel()
-            with suppress(BaseException):
-                await task
+        working.cancel()
+        with suppress(BaseException):
+            await working
 
 
 def interval(age: float) -> float:
@@ -230,12 +233,6 @@ def interval(age: float) -> float:
 def _intervals() -> Iterator[float]:
     often = round(OFTEN_UNTIL_SECONDS / OFTEN_SECONDS)
     return chain(repeat(OFTEN_SECONDS, often), repeat(SELDOM_SECONDS))
-
-
-async def _watch(signals: Signals, user_id: str) -> Any:
-    for seconds in _intervals():
-        await asyncio.sleep(seconds)
-        await check(signals, user_id)
 
 
 def _sorted(runs: Collection[str]) -> tuple[str, ...]:

@@ -39,9 +39,8 @@ async def sweep(services: SweepServices, _: Picked) -> Picked:
     """What is due of users whose brake is on stays due, so that it is read as soon as they release it."""
     now, run_id = services.clock(), services.new_id()
     braked = await services.sweeps.braked_users()
-    if EVERYBODY in braked:
-        return Picked(run_id=run_id)
-    due = await services.sweeps.silent_conversations(now, services.settings.conversations_a_sweep, braked)
+    limit = services.settings.conversations_a_sweep
+    due = [] if EVERYBODY in braked else await services.sweeps.silent_conversations(now, limit, braked)
     picked = await asyncio.gather(
         *(
             services.watermarks.pick(user_id, conversation_id, now, now + PICKED_SECONDS)

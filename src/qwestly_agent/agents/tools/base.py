@@ -29,7 +29,7 @@ BY_WORDS_ALONE = (
 )
 
 
-Query = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
+QueryText = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
 
 
 def tool(

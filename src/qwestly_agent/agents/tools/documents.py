@@ -6,12 +6,12 @@ from typing import Any
 from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import Query, by_words_alone, listed, tool, vector_of
+from qwestly_agent.agents.tools.base import QueryText, by_words_alone, listed, tool, vector_of
 
 LIMIT = 6
 
 
-async def query_user_knowledge(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
+async def query_user_knowledge(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, Any]:
     """Search the user's own résumés, transcripts and documents.
 
     Args:

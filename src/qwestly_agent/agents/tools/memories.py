@@ -13,7 +13,7 @@ from pydantic_ai import RunContext
 from pydantic_ai.messages import CustomEvent
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import Query, by_words_alone, listed, proposes, tool, vector_of
+from qwestly_agent.agents.tools.base import QueryText, by_words_alone, listed, proposes, tool, vector_of
 from qwestly_agent.approvals.actions import FORGET_MEMORIES
 from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
 from qwestly_agent.approvals.decide import Proposal
@@ -41,7 +41,7 @@ class Remembered(CustomEvent):
     memory: Memory
 
 
-async def search_user_memories(ctx: RunContext[AgentDeps], query: Query) -> dict[str, Any]:
+async def search_user_memories(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, Any]:
     """Search what the user told in earlier conversations: facts, preferences, goals, decisions, constraints; each with
     since when it holds, how sure it is, and what was so before.
 
@@ -99,7 +99,7 @@ async def forget_memory(ctx: RunContext[AgentDeps], memory_ids: MemoryIds) -> Pr
     return forget_proposal(ctx.deps.user_id, lineage)
 
 
-async def explain_memory(ctx: RunContext[AgentDeps], about: Query) -> dict[str, Any]:
+async def explain_memory(ctx: RunContext[AgentDeps], about: QueryText) -> dict[str, Any]:
     """Explain why something about the user is remembered: their own words, the day on which they wrote them, and what
     was remembered before.
 
