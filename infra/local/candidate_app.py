@@ -162,6 +162,7 @@ class WriteApi:
             ("PUT", "/cards/{card_id}", self._publish),
             ("DELETE", "/cards/{card_id}", self._delete),
             ("POST", "/cards/{card_id}/activation", self._activate),
+            ("DELETE", "/cards/{card_id}/activation", self._deactivate),
             ("GET", "/operations/{key}", self._operation),
         ]
         return [
@@ -335,6 +336,12 @@ class WriteApi:
             }
             await self.database[CARDS].update_many(others, {"$set": {"active": False}, "$inc": {"version": 1}})
             return version, dict(write.subject.more)
+
+        return await self._once(await self._checked(request, self._card(request), None, False), effect)
+
+    async def _deactivate(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[str, Result]:
+            return await self._change(write, {"active": False}), dict(write.subject.more)
 
         return await self._once(await self._checked(request, self._card(request), None, False), effect)
 

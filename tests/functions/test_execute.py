@@ -34,17 +34,9 @@ from qwestly_agent.approvals.actions import (
 )
 from qwestly_agent.approvals.decide import Asker, Decision, Proposal, ask, id_of_call
 from qwestly_agent.approvals.due import LEFT_TO_EXECUTION_SECONDS, handle_due
-from qwestly_agent.approvals.execute import (
-    ASKED_AGAIN,
-    FINDING_OUT,
-    LATEST_SECONDS,
-    NOT_ALLOWED,
-    OTHER_RULES,
-    STOPPED,
-    TOO_LATE,
-    execute,
-)
+from qwestly_agent.approvals.execute import ASKED_AGAIN, FINDING_OUT, execute
 from qwestly_agent.approvals.mail import mail_if_due
+from qwestly_agent.approvals.permission import LATEST_SECONDS, NOT_ALLOWED, OTHER_RULES, STOPPED, TOO_LATE
 from qwestly_agent.approvals.previews import in_words
 from qwestly_agent.approvals.propose import MOST_WAITING, Proposer
 from qwestly_agent.approvals.settle import settle
@@ -55,11 +47,11 @@ from qwestly_agent.bootstrap import bootstrap
 from qwestly_agent.chat.updates import MOST_ITEMS, updates
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.domain.approval import (
-    ASK_AGAIN_SECONDS,
     EVERYBODY,
     FINAL,
     KEYS_KEPT_SECONDS,
     LEFT_BEHIND_SECONDS,
+    LOOK_SECONDS,
     Answer,
     Approval,
     Level,
@@ -369,7 +361,7 @@ async def test_one_killed_while_finding_out_leaves_it_to_the_next(
         approval = await asked(services, stage.person())
         stage.app.misbehave(lost)
         assert (await approved(services, approval)).status == "unknown"
-        stage.clock.advance(ASK_AGAIN_SECONDS)
+        stage.clock.advance(LOOK_SECONDS[-1])
         return approval
 
     async for approval in killed_at_each_step(services, when, begin, carried_out):
@@ -444,8 +436,8 @@ BECOMES: dict[Fault, tuple[Status, Status, int]] = {
     "cut_after": SENT_ONCE_AND_DONE,
     "huge_after": SENT_ONCE_AND_DONE,
     "html_after": SENT_ONCE_AND_DONE,
-    "ingestion_waits": SENT_ONCE_AND_DONE,
-    "ingestion_fails": ("unknown", "failed", 1),
+    "ingestion_waits": ("accepted", "done", 1),
+    "ingestion_fails": ("accepted", "failed", 1),
     "changed": ("done", "done", 3),  # the version that it names is none, and that is told with the true one
     "busy": ("failed", "failed", 1),
     "forbidden": ("failed", "failed", 1),
@@ -467,8 +459,8 @@ async def test_whatever_goes_wrong_there_is_told_as_it_is_and_ends(
     assert first.status == at_once
     assert first.outcome == FINDING_OUT or at_once != "unknown"
     if fault == "ingestion_waits":
-        stage.clock.advance(ASK_AGAIN_SECONDS)
-        assert (await carried_out(services, approval)).status == "unknown"
+        stage.clock.advance(LOOK_SECONDS[-1])
+        assert (await carried_out(services, approval)).status == "accepted"
         until(lambda: stage.app.api.held)
         stage.app.api.release()
     if fault == "ingestion_fails":
@@ -490,7 +482,7 @@ async def test_what_never_arrived_is_sent_again_under_the_same_key(
     nobody = f"http://127.0.0.1:{free_port()}/api/agent/v1"
     async with stage.process(candidate_api_url=nobody) as cut_off:
         assert (await approved(cut_off, approval)).status == "unknown"
-        stage.clock.advance(ASK_AGAIN_SECONDS)
+        stage.clock.advance(LOOK_SECONDS[-1])
         assert (await carried_out(cut_off, approval)).status == "unknown", "nobody was there to be asked"
     assert stage.writes == []
     check_done_once(stage, await found_out(stage, services, approval))

@@ -1,5 +1,6 @@
 """What was forgotten stays so, whatever runs at that moment; and of somebody who left nothing comes back."""
 
+import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator
@@ -9,7 +10,7 @@ import pytest
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
 from qwestly_agent.approvals.forget import forget
-from qwestly_agent.base.errors import NotFound
+from qwestly_agent.base.errors import Braked, NotFound
 from qwestly_agent.memory import extract, reconcile, store
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.stores.extractions import Extractions
@@ -146,16 +147,20 @@ async def test_who_leaves_while_the_model_reads_is_not_remembered(talk: Talk) ->
     await talk.says(ACME)
     step = ExtractionState(user_id=talk.user_id, conversation_id="c1", run_id="r")
     find = extract.find_notes
+    leaving: list[asyncio.Future[dict[str, int]]] = []
 
     async def and_meanwhile(*args: object) -> object:
         judged = await find(*args)  # type: ignore[arg-type]
-        await erase(talk.services, talk.user_id)
+        leaving.append(asyncio.ensure_future(erase(talk.services, talk.user_id)))
+        await asyncio.shield(leaving[0])
         return judged
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(extract, "find_notes", and_meanwhile)
-        with pytest.raises(NotFound):
+        # Who leaves pulls the brake first: it stops the extraction, if that looks while it is on.
+        with pytest.raises((NotFound, Braked)):
             await extract.extract(talk.services, step)
+    await leaving[0]
     assert await kept_of(talk, "Acme") == set()
 
 

@@ -187,6 +187,7 @@ WRITES = {
     "suggestLinkedIn": Write("PUT", "/linkedin-profile/suggestions/dr_1", ABOUT, {**ABOUT, "text": "Otherwise."}),
     "publishCard": Write("PUT", "/cards/dr_1", CARD, {**CARD, "style": "story"}),
     "activateCard": Write("POST", "/cards/dr_1/activation", None, None, may_create=False),
+    "deactivateCard": Write("DELETE", "/cards/dr_1/activation", None, None, may_create=False),
     "deleteCard": Write("DELETE", "/cards/dr_1", None, None, may_create=False),
 }
 READS = {
@@ -449,7 +450,7 @@ def test_nobody_touches_or_asks_about_what_is_somebody_elses(agent: Agent) -> No
     assert stranger.ask("GET", f"/operations/{key}").status_code == 404
     agent.write("PUT", "/linkedin-profile/suggestions/dr_1", ABOUT)
     assert stranger.ask("GET", "/linkedin-profile/suggestions/dr_1").status_code == 404
-    for name in ("publishCard", "activateCard", "deleteCard", "suggestLinkedIn"):
+    for name in ("publishCard", "activateCard", "deactivateCard", "deleteCard", "suggestLinkedIn"):
         write = WRITES[name]
         assert stranger.write(write.method, write.path, write.other_body, version).status_code == 404
     assert content_of(agent) == CARD
@@ -601,11 +602,12 @@ async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> No
             await app.set_profile_field(effect(), "years_of_experience", 11),
             await app.set_preference(effect(), "industries", ["Climate"]),
             await app.publish_card(effect(), "dr_1", card),
-            await app.activate_card(effect("3"), "dr_1"),
-            await app.delete_card(effect("4"), "dr_1"),
+            await app.activate_card(effect("3"), "dr_1", active=True),
+            await app.activate_card(effect("4"), "dr_1", active=False),
+            await app.delete_card(effect("5"), "dr_1"),
             await app.suggest_linkedin(effect(), "dr_1", ABOUT["text"]),
         ]
-        assert [type(outcome) for outcome in outcomes] == [Done] * 6
+        assert [type(outcome) for outcome in outcomes] == [Done] * 7
         assert await app.ingest_linkedin(effect(), SOURCE["url"], refresh=True) == Pending()
     heard = list(server.api.requests)
     assert len(heard) == len(WRITES)

@@ -4,13 +4,13 @@ performs them, except those on memories, which are ours.
 A tool that writes only proposes an action; `approvals.execute` alone calls `perform`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
 
-from pydantic import BaseModel
-
+from qwestly_agent.approvals.action import Action, Inverse, PerformServices, ShownServices
 from qwestly_agent.approvals.arguments import (
+    CardActivation,
     CardName,
     CardPublication,
     Forgetting,
@@ -22,7 +22,7 @@ from qwestly_agent.approvals.arguments import (
     plain,
 )
 from qwestly_agent.approvals.end import still_proposed, still_there
-from qwestly_agent.approvals.forget import ForgetServices, forget_exactly
+from qwestly_agent.approvals.forget import forget_exactly
 from qwestly_agent.approvals.previews import (
     LINKEDIN_ABOUT,
     LINKEDIN_PROFILE,
@@ -31,58 +31,15 @@ from qwestly_agent.approvals.previews import (
     activation_preview,
     card_shown,
     deletion_preview,
+    is_shown_first,
     publication_preview,
 )
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
-from qwestly_agent.domain.approval import KEEPS_MEMORIES, Effect, Kind, Preview, canonical_json, sha256_hex
+from qwestly_agent.domain.approval import KEEPS_MEMORIES, Preview, sha256_hex
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import HasCandidateApp, HasMemories, HasProfiles
-
-
-class PerformServices(ForgetServices, HasCandidateApp, Protocol): ...
-
-
-class ShownServices(HasMemories, HasProfiles, Protocol): ...
-
 
 HOUR, DAY = 3600.0, 86_400.0
-
-A = TypeVar("A", bound=BaseModel)
-
-
-@dataclass(frozen=True)
-class Action(Generic[A]):
-    tool: str
-    kind: Kind
-    effect: Effect
-    arguments: type[A]
-    seconds_to_decide: float
-    subject: Callable[[A], str]
-    shown: Callable[[ShownServices, str, A], Awaitable[dict[str, str]]]
-    """Read the current values of what would change; they are compared again before the effect."""
-    preview: Callable[[A, Mapping[str, str]], Preview]
-    perform: Callable[[PerformServices, candidate_app.Effect, A], Awaitable[Outcome]]
-    done: str
-    """The sentence for the user once it is done."""
-    editable: tuple[str, ...] = ()
-    """Arguments that a person may edit when approving."""
-    must_exist: bool = False
-    ours: bool = False
-    """True if it changes our own data only: its subject has no version, and performing it is idempotent."""
-    revisable: bool = True
-    """True if a person may ask for changes: something must be able to make a new version of it."""
-    signed_in_only: bool = False
-    """True if it is never mailed, and is decided in the chat or the signed-in queue only."""
-
-    @property
-    def schema_digest(self) -> str:
-        return sha256_hex(canonical_json(self.arguments.model_json_schema()))
-
-    @property
-    def by_link(self) -> bool:
-        """True if a mailed link may decide it: only what can be undone."""
-        return self.effect != "destructive" and not self.signed_in_only
 
 
 async def _memories_shown(services: ShownServices, user_id: str, args: Keeping) -> dict[str, str]:
@@ -114,6 +71,19 @@ async def _keep(services: PerformServices, effect: candidate_app.Effect, args: K
     return Done(None, {})
 
 
+async def _field_before(services: ShownServices, user_id: str, args: ProfileChange) -> dict[str, Any]:
+    return {"field": args.field, "value": (await services.profiles.summary(user_id)).get(args.field)}
+
+
+async def _preference_before(services: ShownServices, user_id: str, args: PreferenceChange) -> dict[str, Any]:
+    return {"name": args.name, "value": (await services.profiles.preferences(user_id)).get(args.name)}
+
+
+async def _shown_first_before(services: ShownServices, user_id: str, args: CardActivation) -> dict[str, Any]:
+    card_id = await services.profiles.card_shown_first(user_id)
+    return {"card_id": card_id or args.card_id, "active": card_id is not None}
+
+
 UPDATE_PROFILE_FIELD = Action(
     tool="update_profile_field",
     kind="profile",
@@ -128,6 +98,7 @@ UPDATE_PROFILE_FIELD = Action(
     ),
     done="Your profile is changed.",
     editable=("value",),
+    inverse=Inverse(_field_before, PROFILE_FIELD.is_as_done),
 )
 UPDATE_PREFERENCE = Action(
     tool="update_preference",
@@ -141,6 +112,7 @@ UPDATE_PREFERENCE = Action(
     perform=lambda services, effect, args: services.candidate_app.set_preference(effect, args.name, args.value),
     done="Your preferences are changed.",
     editable=("value",),
+    inverse=Inverse(_preference_before, PREFERENCE.is_as_done),
 )
 PUBLISH_CARD = Action(
     tool="publish_card",
@@ -158,14 +130,17 @@ SAVE_CARD_AS_ACTIVE = Action(
     tool="save_card_as_active",
     kind="card",
     effect="outward",
-    arguments=CardName,
+    arguments=CardActivation,
     seconds_to_decide=7 * DAY,
     subject=lambda args: candidate_app.card(args.card_id),
     shown=card_shown,
     preview=activation_preview,
-    perform=lambda services, effect, args: services.candidate_app.activate_card(effect, args.card_id),
-    done="This card is shown first now.",
+    perform=lambda services, effect, args: services.candidate_app.activate_card(
+        effect, args.card_id, active=args.active
+    ),
+    done="Which card is shown first is changed.",
     must_exist=True,
+    inverse=Inverse(_shown_first_before, is_shown_first),
 )
 DELETE_CARD = Action(
     tool="delete_card",

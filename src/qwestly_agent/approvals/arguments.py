@@ -78,22 +78,24 @@ def _coerced(name: str | None, value: Value) -> Value:
 
 class ProfileChange(_Arguments):
     field: ProfileField
-    value: Value
+    value: Value | None = None
+    """None removes it."""
 
     @field_validator("value")
     @classmethod
-    def _fits(cls, value: Value, info: ValidationInfo) -> Value:
-        return _coerced(info.data.get("field"), value)
+    def _fits(cls, value: Value | None, info: ValidationInfo) -> Value | None:
+        return None if value is None else _coerced(info.data.get("field"), value)
 
 
 class PreferenceChange(_Arguments):
     name: Preference
-    value: str | list[str]
+    value: str | list[str] | None = None
+    """None removes it."""
 
     @field_validator("value")
     @classmethod
-    def _fits(cls, value: Value, info: ValidationInfo) -> Value:
-        return _coerced(info.data.get("name"), value)
+    def _fits(cls, value: Value | None, info: ValidationInfo) -> Value | None:
+        return None if value is None else _coerced(info.data.get("name"), value)
 
 
 class CardPublication(_Arguments):
@@ -104,6 +106,11 @@ class CardPublication(_Arguments):
 
 class CardName(_Arguments):
     card_id: CardId
+
+
+class CardActivation(CardName):
+    active: bool = True
+    """False: no card is shown first any more."""
 
 
 class Ingestion(_Arguments):

@@ -96,6 +96,8 @@ class Asker:
     """Sealed (encrypted)."""
     revises: str | None = None
     """Id of the record that this one replaces."""
+    undoes: str | None = None
+    """Id of the record whose effect this one takes back: its user asked for exactly that, so it is decided."""
 
 
 async def ask(services: DecideServices, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
@@ -144,9 +146,10 @@ async def ask(services: DecideServices, approval_id: str, proposal: Proposal, as
         updated_at=now,
         expires_at=now + action.seconds_to_decide,
         revises=asker.revises,
+        undoes=asker.undoes,
         task_token=asker.task_token,
-        audit=(_line(now, "asked", f"run {asker.run_id}", ""),),
-        **_awaiting(action, answer, asker.level, now),
+        audit=(_line(now, "asked", f"run {asker.run_id}", f"to undo {asker.undoes}" if asker.undoes else ""),),
+        **_awaiting(action, answer, asker, now),
     )
     if not await services.approvals.add(approval):
         approval = await services.approvals.get(asker.user_id, approval_id)
@@ -206,6 +209,12 @@ def _decided(record: Approval, decision: Decision, now: float, by: DecidedBy, wh
     )
 
 
+def arguments_of(approval: Approval) -> Any:
+    """The record's arguments as its action has them now. Raises `Invalid` if nobody can read them any more."""
+    action = ACTIONS[approval.tool]
+    return parse(action, action.upgraded(approval.schema_digest, approval.arguments) or {})
+
+
 def parse(action: Action[Any], args: Mapping[str, Any]) -> Any:
     try:
         return action.arguments.model_validate(dict(args))
@@ -242,20 +251,24 @@ def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:
 
 def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
     action, given = ACTIONS[before.tool], decision.args or {}
+    earlier = action.upgraded(before.schema_digest, before.arguments) or {}
     if not given or not given.keys() <= set(action.editable):
         raise Invalid(f"Of this only {', '.join(action.editable) or 'nothing'} can be edited.")
-    args = parse(action, {**before.arguments, **given})
+    args = parse(action, {**earlier, **given})
     text = canonical_json(args.model_dump(mode="json", exclude_none=True))
     return {
         "args": text,
         "args_digest": sha256_hex(action.tool, text),
+        "schema_digest": action.schema_digest,
         "preview": action.preview(args, before.shown),
     }
 
 
-def _awaiting(action: Action[Any], answer: Answer, level: Level, now: float) -> dict[str, Any]:
+def _awaiting(action: Action[Any], answer: Answer, asker: Asker, now: float) -> dict[str, Any]:
+    if asker.undoes:
+        return {"status": "approved", "decided_at": now, "decided_by": "undo"}
     if answer == "run":
-        return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": level}
+        return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": asker.level}
     if action.signed_in_only:
         return {}
     # An approval asked for in the chat is mailed only if it is not decided there.

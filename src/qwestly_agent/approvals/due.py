@@ -84,7 +84,7 @@ async def handle_due(services: DueServices, user_id: str, approval_id: str) -> s
             return "mailed" if after.mails > approval.mails else "nothing"
         case "approved" if approval.task_token and now < (approval.decided_at or now) + LEFT_TO_EXECUTION_SECONDS:
             return await _tell(services, approval)
-        case "approved" | "executing" | "unknown":
+        case "approved" | "executing" | "accepted" | "unknown":
             approval = await execute(services, user_id, approval_id)
             if approval.task_token is None:
                 await finish(services, approval)

@@ -1,7 +1,7 @@
 """Execute approved records: the only place where something is changed for a user, once, and only while it is allowed.
 
-A record goes `approved → executing → done | failed | unknown`. Its id is the effect's idempotency key: an execution
-that was left behind is completed by asking for the outcome of that key, and is never sent under another one.
+A record goes `approved → executing → done | failed | accepted | unknown`. Its id is the effect's idempotency key: an
+execution that was left behind is completed by asking for the outcome of that key, and is never sent under another one.
 """
 
 from contextlib import suppress
@@ -9,14 +9,24 @@ from typing import Any, Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS, Action
-from qwestly_agent.approvals.decide import Asker, Proposal, ask, parse
+from qwestly_agent.approvals.arguments import plain
+from qwestly_agent.approvals.decide import Asker, Proposal, arguments_of, ask
 from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgotten
-from qwestly_agent.approvals.gate import gate
-from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.approvals.permission import STOPPED, why_not
+from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, NotFound
 from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Pending, Refused, Unknown
 from qwestly_agent.clients.candidate_app import CandidateApp, Effect
-from qwestly_agent.domain.approval import FINAL, KEYS_KEPT_SECONDS, LEFT_BEHIND_SECONDS, Approval, Status, sha256_hex
+from qwestly_agent.domain.approval import (
+    FINAL,
+    KEYS_KEPT_SECONDS,
+    LEFT_BEHIND_SECONDS,
+    SENT,
+    Approval,
+    Status,
+    canonical_json,
+    sha256_hex,
+)
 from qwestly_agent.services import (
     HasApprovals,
     HasAutonomy,
@@ -36,9 +46,7 @@ from qwestly_agent.services import (
     HasWorkflows,
 )
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.drafts import Drafts
-from qwestly_agent.stores.signals import Signals
 
 
 class ExecuteServices(
@@ -62,17 +70,13 @@ class ExecuteServices(
 ): ...
 
 
-LATEST_SECONDS = 86_400.0
-"""Time after the decision after which an action is no longer executed."""
 REBASES = 3
 """How often the effect is sent again with a new version, when only parts of the subject changed that were not shown."""
 
-STOPPED = "The brake was on, so nothing was done."
-NOT_ALLOWED = "You no longer let the agent do this, so nothing was done."
-TOO_LATE = "It could not be done in time, so it was not done at all."
-OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask anew."
+ACCEPTED = "It is being done. You are told as soon as it is."
 FINDING_OUT = "It is not known yet whether this was done. We are finding out."
 NEVER_KNOWN = "Nobody can tell any more whether this was done. Please look whether it was."
+NOT_AS_DONE = "It was changed again since, so nothing was undone."
 NOT_AS_SHOWN = "It is not what you were shown any more, so nothing was done. Ask for it anew."
 ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked again, with the difference."
 
@@ -88,62 +92,54 @@ async def execute(services: ExecuteServices, user_id: str, approval_id: str) -> 
     action = ACTIONS.get(approval.tool)
     patience = 0.0 if action and action.ours else LEFT_BEHIND_SECONDS  # idempotent effects are repeated without waiting
     left_behind = approval.begun_at is not None and services.clock() >= approval.begun_at + patience
-    if approval.status == "unknown" or (approval.status == "executing" and left_behind):
+    if approval.status in SENT or (approval.status == "executing" and left_behind):
         return await _find_out(services, approval)
     return approval
 
 
 async def _begin(services: ExecuteServices, approval: Approval) -> Approval:
-    if why := await _why_not(services.autonomy, services.signals, services.clock, approval):
+    if why := await why_not(services.autonomy, services.signals, services.clock, approval):
         return await _end(services, approval, "failed", why)
     return await _send(services, approval)
 
 
-async def _why_not(autonomy: Autonomy, signals: Signals, clock: Clock, approval: Approval) -> str | None:
-    """Return why the action may not be executed now, or None; checks all that may have changed except the subject."""
-    action = ACTIONS.get(approval.tool)
-    try:
-        await pause.check(signals, approval.user_id)
-    except Braked:
-        return STOPPED
-    level = await autonomy.level(approval.user_id)
-    allowed = gate(approval.effect, level).answer
-    if allowed == "refuse" or (approval.decided_by == "level" and allowed != "run"):
-        return NOT_ALLOWED
-    if clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
-        return TOO_LATE
-    whole = sha256_hex(approval.tool, approval.args) == approval.args_digest
-    if (
-        action is None
-        or not whole
-        or action.schema_digest != approval.schema_digest
-        or action.effect != approval.effect
-    ):
-        return OTHER_RULES
-    return None
-
-
 async def _send(services: ExecuteServices, approval: Approval) -> Approval:
     """Mark it as begun, then send it: if the process dies in between, the outcome can be asked for by its key."""
+    action, args = ACTIONS[approval.tool], arguments_of(approval)
+    was_sent = approval.status != "approved"  # and perhaps still on its way, or done
+    # Read before it is marked, because until then nobody has sent it. What is ours compares for itself.
+    as_shown = was_sent or action.ours or await action.shown(services, approval.user_id, args) == approval.shown
+    inverse = await _inverse(services, action, args, approval)
     now = services.clock()
-    begun, ours = await _put(services.approvals, approval, {"status": "executing", "begun_at": now, "updated_at": now})
+    changes = {"status": "executing", "begun_at": now, "updated_at": now, "inverse": inverse}
+    begun, ours = await _put(services.approvals, approval, changes)
     if not ours:
         return begun
     try:
         # Check again: a brake engaged meanwhile either saw this record as executing, or is seen here.
         await pause.check(services.signals, begun.user_id)
     except Braked:
-        again = approval.status != "approved"  # sent before, and perhaps still on its way
-        return await (_conclude(services, begun, Unknown()) if again else _end(services, begun, "failed", STOPPED))
+        return await (_conclude(services, begun, Unknown()) if was_sent else _end(services, begun, "failed", STOPPED))
     # A concurrent forgetting of its sources either is seen here, or saw this record as executing.
     if await rests_on_forgotten(services, begun):
         return await _end(services, begun, "changed", FORGOTTEN)
+    if not as_shown:  # by a change that gave its subject no new version
+        return await _ask_again(services, begun)
     return await _perform(services, begun)
+
+
+async def _inverse(services: ExecuteServices, action: Action[Any], args: Any, approval: Approval) -> str:
+    """The JSON of the arguments that undo the action; empty if nothing does, or if it is itself an undo."""
+    if action.inverse is None or approval.undoes:
+        return ""
+    if approval.status != "approved":  # it may have been done since it was sent first
+        return approval.inverse
+    return canonical_json(plain(await action.inverse.arguments(services, approval.user_id, args)))
 
 
 async def _perform(services: ExecuteServices, begun: Approval) -> Approval:
     action: Action[Any] = ACTIONS[begun.tool]
-    args = parse(action, begun.arguments)
+    args = arguments_of(begun)
     for _ in range(REBASES):
         effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=begun.version)
         outcome = await action.perform(services, effect, args)
@@ -154,7 +150,7 @@ async def _perform(services: ExecuteServices, begun: Approval) -> Approval:
         if await action.shown(services, begun.user_id, args) != begun.shown:
             break
         # The values shown did not change: something else in the same subject did.
-        if why := await _why_not(services.autonomy, services.signals, services.clock, begun):
+        if why := await why_not(services.autonomy, services.signals, services.clock, begun):
             return await _end(services, begun, "failed", why)
         begun = begun.model_copy(update={"version": outcome.version})
     return await _ask_again(services, begun)
@@ -167,7 +163,7 @@ async def _find_out(services: ExecuteServices, approval: Approval) -> Approval:
         return await _end(services, approval, "failed", NEVER_KNOWN)
     if not isinstance(outcome, NeverArrived):
         return await _conclude(services, approval, outcome)
-    if why := await _why_not(services.autonomy, services.signals, services.clock, approval):
+    if why := await why_not(services.autonomy, services.signals, services.clock, approval):
         # Our token is valid for this long; afterwards a request that was sent is no longer accepted.
         waits = why == STOPPED or since < LEFT_BEHIND_SECONDS
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
@@ -191,11 +187,15 @@ async def _conclude(services: ExecuteServices, approval: Approval, outcome: Outc
             )
         case Refused(reason=reason):
             return await _end(services, approval, "failed", f"It was refused, and nothing was done: {reason}")
-        case Pending() | NeverArrived() | Unknown() | _:
+        case Pending():
+            return await _end(services, approval, "accepted", ACCEPTED)
+        case NeverArrived() | Unknown() | _:
             return await _end(services, approval, "unknown", FINDING_OUT)
 
 
 async def _ask_again(services: ExecuteServices, approval: Approval) -> Approval:
+    if approval.undoes:
+        return await _end(services, approval, "changed", NOT_AS_DONE)
     if approval.task_token is None:
         again = Asker(
             user_id=approval.user_id,
@@ -206,7 +206,11 @@ async def _ask_again(services: ExecuteServices, approval: Approval) -> Approval:
             revises=approval.id,
         )
         proposal = Proposal(
-            ACTIONS[approval.tool], approval.arguments, approval.rationale, approval.alternatives, approval.evidence
+            ACTIONS[approval.tool],
+            plain(arguments_of(approval)),
+            approval.rationale,
+            approval.alternatives,
+            approval.evidence,
         )
         answer = "queue" if approval.answer == "run" else approval.answer
         await ask(services, f"ap_{sha256_hex(approval.id, 'again')[:32]}", proposal, again, answer)
@@ -223,6 +227,8 @@ async def _end(
     if line:
         changes["news"] = approval.conversation_id is not None
     ended, _ = await _put(services.approvals, approval, changes, line)
+    if ended.undoes and ended.status == "done":
+        await name_undo(services.approvals, ended)
     await _tell_draft(services.drafts, ended, now)
     if outcome == STOPPED:
         await services.runs.note_stopped(ended.user_id, ended.id, now)
@@ -258,3 +264,13 @@ async def _tell_draft(drafts: Drafts, approval: Approval, now: float) -> None:
             case "failed" if approval.outcome and public:
                 # Its execution writes the same, unless it ended before the outcome was known.
                 await drafts.tell(approval.user_id, approval.draft_id, now, status="failed", label=approval.outcome)
+
+
+async def name_undo(approvals: Approvals, undo: Approval) -> None:
+    """Record in what was undone by what it was."""
+
+    def named(record: Approval) -> Approval | None:
+        return None if record.undone_by else record.model_copy(update={"undone_by": undo.id})
+
+    with suppress(NotFound):
+        await approvals.change(await approvals.get(undo.user_id, undo.undoes or ""), named)

@@ -12,7 +12,7 @@ from typing import Protocol
 from qwestly_agent.approvals.end import MOST_WAITING, EndServices, end_empty, end_forgotten
 from qwestly_agent.approvals.forget_in_drafts import evidence_id, forget_in_drafts
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.approval import PRIVATE, Approval
+from qwestly_agent.domain.approval import PRIVATE, SENT, Approval
 from qwestly_agent.domain.tombstone import Telling, Tombstone, hashes_of
 from qwestly_agent.services import (
     HasConversations,
@@ -178,7 +178,7 @@ async def _published(approvals: Approvals, user_id: str, told: _Told) -> list[Pu
     return [
         Published(each.preview.title, to_datetime(each.updated_at))
         for each in await approvals.all(user_id, 0)
-        if each.status in ("done", "executing", "unknown") and each.kind not in PRIVATE and told.rests(each)
+        if each.status in ("done", "executing", *SENT) and each.kind not in PRIVATE and told.rests(each)
     ]
 
 

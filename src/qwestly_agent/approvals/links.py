@@ -237,7 +237,7 @@ def _outcome(approval: Approval) -> tuple[str, str]:
         case "revised":
             again = "once it is changed" if approval.task_token else "when you go on in the chat"
             return "You asked for something else", f"Nothing was done. You are asked again {again}."
-        case "approved" | "executing":
+        case "approved" | "executing" | "accepted":
             return yes, "It is being done. You can read in the chat when it is."
         case "changed" if approval.decided_by == "nobody":
             return "This is not asked any more", approval.outcome or ""

@@ -41,7 +41,9 @@ def outcome_line(approval: Approval) -> str:
             return f"{what} is not asked any more. {approval.outcome}"
         case "expired":
             return f"Nobody decided on {what} in time, so nothing was done."
-        case "approved" | "executing":
+        case "done" if approval.undoes:
+            return f"The user undid this: {what}. Do not propose it again unless they ask for it."
+        case "approved" | "executing" | "accepted":
             return f"The user said yes to {what}; it is being carried out."
         case "changed" if approval.decided_by == "nobody":
             return f"{what} is not asked any more. {approval.outcome}"

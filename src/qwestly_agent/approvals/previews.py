@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from qwestly_agent.approvals.arguments import (
+    CardActivation,
     CardName,
     CardPublication,
     Ingestion,
@@ -27,7 +28,11 @@ class Replacement(Generic[A]):
     title: Callable[[A], str]
     name: Callable[[A], str]
     current: Callable[[HasProfiles, str, A], Awaitable[str | None]]
-    new: Callable[[A], str]
+    new: Callable[[A], str | None]
+
+    async def is_as_done(self, services: HasProfiles, user_id: str, args: A) -> bool:
+        """True if the value is the one that the action with these arguments wrote."""
+        return await self.current(services, user_id, args) == self.new(args)
 
     async def shown(self, services: HasProfiles, user_id: str, args: A) -> dict[str, str]:
         current = await self.current(services, user_id, args)
@@ -74,7 +79,7 @@ async def _preference(services: HasProfiles, user_id: str, args: PreferenceChang
 
 
 def _value(value: Any) -> str | None:
-    return None if value is None else in_words(value)
+    return in_words(value) or None
 
 
 async def _linkedin_url(services: HasProfiles, user_id: str, _: Ingestion) -> str | None:
@@ -89,13 +94,13 @@ PROFILE_FIELD = Replacement[ProfileChange](
     title=lambda args: f"Change your {_named(args.field)}",
     name=lambda args: _named(args.field).capitalize(),
     current=_field,
-    new=lambda args: in_words(plain(args.value)),
+    new=lambda args: _value(plain(args.value)),
 )
 PREFERENCE = Replacement[PreferenceChange](
     title=lambda args: f"Change your preference for {_named(args.name)}",
     name=lambda args: _named(args.name).capitalize(),
     current=_preference,
-    new=lambda args: in_words(plain(args.value)),
+    new=lambda args: _value(plain(args.value)),
 )
 LINKEDIN_PROFILE = Replacement[Ingestion](
     title=lambda _: "Read your LinkedIn profile and keep it",
@@ -147,9 +152,14 @@ def deletion_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # no
     )
 
 
-def activation_preview(args: CardName, shown: Mapping[str, str]) -> Preview:  # noqa: ARG001
+async def is_shown_first(services: HasProfiles, user_id: str, args: CardActivation) -> bool:
+    """True if the card is still shown first, or not, as the action with these arguments made it."""
+    return bool((await services.profiles.card(user_id, args.card_id)).get("active")) == args.active
+
+
+def activation_preview(args: CardActivation, shown: Mapping[str, str]) -> Preview:
     first = next((text for name, text in shown.items() if name not in ("Headline", "Shown first")), "")
     name = " · ".join(filter(None, (shown.get("Headline"), first[:120]))) or "This card"
-    return Preview(
-        title="Show this card first", changes=(Change(name=name, before="Not shown first", after="Shown first"),)
-    )
+    before, after = ("Not shown first", "Shown first") if args.active else ("Shown first", "Not shown first")
+    title = "Show this card first" if args.active else "Show no card first"
+    return Preview(title=title, changes=(Change(name=name, before=before, after=after),))

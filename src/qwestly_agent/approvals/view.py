@@ -34,6 +34,10 @@ class ApprovalView(BaseModel):
     decided_by: DecidedBy | None
     reason: str | None
     outcome: str | None
+    undo_until: float | None
+    """Until when it can be undone; null if it cannot."""
+    undoes: str | None
+    undone_by: str | None
     revises: str | None
     revised_by: str | None
 
@@ -48,9 +52,12 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
     action = ACTIONS.get(approval.tool)
     status = "frozen" if is_paused and approval.status == "pending" else approval.status
     return ApprovalView(
-        **approval.model_dump(include=ApprovalView.model_fields.keys() - {"args", "alternatives", "preview", "status"}),
+        **approval.model_dump(
+            include=ApprovalView.model_fields.keys() - {"args", "alternatives", "preview", "status", "undo_until"}
+        ),
         approval_id=approval.id,
         status=status,
+        undo_until=approval.undo_until,
         preview=approval.preview,
         args=approval.arguments,
         alternatives=list(approval.alternatives),

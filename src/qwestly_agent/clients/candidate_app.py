@@ -131,16 +131,19 @@ class CandidateApp:
         """Under an id of our making; over a published card where the effect names its version."""
         return await self._write(effect, "PUT", card(card_id), content.model_dump(mode="json", exclude_none=True))
 
-    async def activate_card(self, effect: Effect, card_id: str) -> Outcome:
-        return await self._write(effect, "POST", card(card_id), action="/activation")
+    async def activate_card(self, effect: Effect, card_id: str, *, active: bool) -> Outcome:
+        """Show this card first; or, if not `active`, none."""
+        return await self._write(effect, "POST" if active else "DELETE", card(card_id), action="/activation")
 
     async def delete_card(self, effect: Effect, card_id: str) -> Outcome:
         return await self._write(effect, "DELETE", card(card_id))
 
     async def set_profile_field(self, effect: Effect, name: ProfileField, value: Any) -> Outcome:
+        """None removes the value."""
         return await self._write(effect, "PATCH", PROFILE, {name: value})
 
     async def set_preference(self, effect: Effect, name: Preference, value: Any) -> Outcome:
+        """None removes the value."""
         return await self._write(effect, "PATCH", PREFERENCES, {name: value})
 
     async def ingest_linkedin(self, effect: Effect, url: str, *, refresh: bool) -> Outcome:

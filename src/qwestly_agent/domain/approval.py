@@ -92,21 +92,36 @@ PRIVATE: frozenset[Kind] = frozenset({"memory"})
 KEEPS_MEMORIES = "keep_memories"
 """The tool whose approvals refer to proposed memories."""
 Status: TypeAlias = Literal[
-    "pending", "approved", "rejected", "revised", "expired", "executing", "done", "failed", "unknown", "changed"
+    "pending",
+    "approved",
+    "rejected",
+    "revised",
+    "expired",
+    "executing",
+    "accepted",
+    "done",
+    "failed",
+    "unknown",
+    "changed",
 ]
-"""Waits for a person · decided: yes, no, otherwise, nobody came · being carried out · how that ended. What is `unknown`
-is asked after until it is known; `changed` says that the subject was another by then, so that nothing was done."""
+"""Waits for a person · decided: yes, no, otherwise, nobody came · being carried out · how that ended. `accepted` will
+be done, or fail, by itself; it and `unknown` are asked after until the end is known. `changed` says that the subject
+was another by then, so that nothing was done."""
+SENT: frozenset[Status] = frozenset({"accepted", "unknown"})
+"""Statuses of an effect that was sent, and whose end is not known yet."""
 FINAL: frozenset[Status] = frozenset({"rejected", "revised", "expired", "done", "failed", "changed"})
 Verb: TypeAlias = Literal["approve", "edit", "revise", "reject"]
 """Yes · yes, with these arguments instead · not so, but otherwise · no."""
-DecidedBy: TypeAlias = Literal["chat", "queue", "link", "level", "nobody"]
+DecidedBy: TypeAlias = Literal["chat", "queue", "link", "level", "undo", "nobody"]
 
 MAIL_AFTER_SECONDS = 600.0
 """Delay of the mail about an approval asked for in the chat, which the user may still decide there."""
 LEFT_BEHIND_SECONDS = 60.0
 """Time after which an approved or begun record was left behind by a process that died."""
-ASK_AGAIN_SECONDS = 30.0
-"""Interval between two requests for the outcome of an effect."""
+LOOK_SECONDS = (2.0, 5.0, 10.0, 30.0)
+"""So long after an effect was sent its outcome is asked for; from the last on, at that interval."""
+UNDO_SECONDS = 86_400.0
+"""So long what was done can be undone."""
 KEYS_KEPT_SECONDS = 48 * 3600.0
 """How long the candidate app keeps outcomes: docs/candidate-app-api.yaml."""
 
@@ -159,6 +174,10 @@ class Approval(_Frozen):
     outcome: str | None = None
     """The outcome in a sentence for the person and the model."""
     result: Mapping[str, str] = Field(default_factory=dict)
+    inverse: str = ""
+    """JSON of the arguments with which the same action undoes this; empty if nothing does."""
+    undoes: str | None = None
+    undone_by: str | None = None
     revises: str | None = None
     revised_by: str | None = None
 
@@ -184,7 +203,7 @@ class Approval(_Frozen):
     @property
     def scrubbed(self) -> dict[str, Any]:
         """Return the changes that remove its texts; its title and the number of its items stay."""
-        return {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": ""}
+        return {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": "", "inverse": ""}
 
     @property
     def waits_for_execution(self) -> bool:
@@ -198,6 +217,19 @@ class Approval(_Frozen):
         return self.status in FINAL and leaves and not self.told_execution
 
     @property
+    def undo_until(self) -> float | None:
+        """Until when the user can undo it; None if they cannot."""
+        is_undoable = self.status == "done" and self.inverse and not self.undone_by and self.begun_at
+        return self.begun_at + UNDO_SECONDS if is_undoable and self.begun_at else None
+
+    @property
+    def _next_look(self) -> float:
+        """When its outcome is asked for next: `updated_at` is the last time."""
+        sent = self.begun_at or self.created_at
+        looks = (sent + each for each in LOOK_SECONDS)
+        return next((each for each in looks if each > self.updated_at), self.updated_at + LOOK_SECONDS[-1])
+
+    @property
     def due_at(self) -> float | None:
         """When the sweep must process it."""
         match self.status:
@@ -207,8 +239,8 @@ class Approval(_Frozen):
                 return (self.decided_at or self.created_at) + LEFT_BEHIND_SECONDS
             case "executing":
                 return (self.begun_at or self.created_at) + LEFT_BEHIND_SECONDS
-            case "unknown":
-                return self.updated_at + ASK_AGAIN_SECONDS
+            case "accepted" | "unknown":
+                return self._next_look
             case _:
                 return self.updated_at + LEFT_BEHIND_SECONDS if self.is_unfinished else None
 

@@ -11,13 +11,13 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.approval import Approval, Preview
+from qwestly_agent.domain.approval import SENT, Approval, Preview
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_approvals"
 RETENTION = timedelta(days=365)
 
-_WAITING = ("pending", "approved", "executing", "unknown")
+_WAITING = ("pending", "approved", "executing", *SENT)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pymongo.asynchronous.database import AsyncDatabase
 
-from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.domain.approval import EVERYBODY, SENT
 from qwestly_agent.stores import approvals, drafts, memories, runs, signals
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
@@ -55,7 +55,7 @@ class Sweeps:
         turns, cards, effects, others = await asyncio.gather(
             self._each(CONVERSATIONS, {**of, "lease_until": {"$gt": now}}, "holder"),
             self._each(drafts.COLLECTION, {**of, "status": "running"}, "_id"),
-            self._each(approvals.COLLECTION, {**of, "status": {"$in": ["executing", "unknown"]}}, "_id", "status"),
+            self._each(approvals.COLLECTION, {**of, "status": {"$in": ["executing", *SENT]}}, "_id", "status"),
             self._each(runs.COLLECTION, {**of, "until": {"$gt": now}}, "name"),
         )
         return UnderWay(
@@ -67,7 +67,7 @@ class Sweeps:
                 ]
             ),
             executing=frozenset(each["_id"] for each in effects if each["status"] == "executing"),
-            unknown=frozenset(each["_id"] for each in effects if each["status"] == "unknown"),
+            unknown=frozenset(each["_id"] for each in effects if each["status"] in SENT),
         )
 
     async def stopped(self, whose: str, over: Collection[str], since: float) -> set[str]:

@@ -70,6 +70,11 @@ class Profiles:
         found = await self.database[CARDS].find_one({"user_id": user_id, "card_id": card_id}, _projection(CARDS))
         return _allowed(found)
 
+    async def card_shown_first(self, user_id: str) -> str | None:
+        """Id of the published card that others see first; None if there is none."""
+        found = await self.database[CARDS].find_one({"user_id": user_id, "active": True}, {"card_id": 1})
+        return found["card_id"] if found else None
+
     async def address(self, user_id: str) -> str | None:
         """The user's e-mail address, used for mail only; it reaches no prompt."""
         found = await self.database[CANDIDATES].find_one({"user_id": user_id}, {"email": 1})

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Query, Request
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.look import up_to_date
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
@@ -37,6 +38,7 @@ async def list_approvals(
     """
     read = services.approvals.waiting if state == "waiting" else services.approvals.all
     found, is_paused = await asyncio.gather(read(user_id, limit + 1, after), services.signals.is_braked(user_id))
+    found = await up_to_date(services, found)
     return approvals_of(found, limit, is_paused=is_paused)
 
 

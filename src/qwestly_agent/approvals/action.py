@@ -1,0 +1,82 @@
+"""An action that the agent may propose: its arguments, subject, preview, effect and inverse."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from pydantic import BaseModel
+
+from qwestly_agent.approvals.forget import ForgetServices
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_answers import Outcome
+from qwestly_agent.domain.approval import Effect, Kind, Preview, canonical_json, sha256_hex
+from qwestly_agent.services import HasCandidateApp, HasMemories, HasProfiles
+
+
+class PerformServices(ForgetServices, HasCandidateApp, Protocol): ...
+
+
+class ShownServices(HasMemories, HasProfiles, Protocol): ...
+
+
+A = TypeVar("A", bound=BaseModel)
+Upgrade: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
+"""Arguments of an earlier schema, as the present one has them."""
+
+
+@dataclass(frozen=True)
+class Inverse(Generic[A]):
+    """How the same action undoes itself."""
+
+    arguments: Callable[[ShownServices, str, A], Awaitable[dict[str, Any]]]
+    """Read just before the effect: the arguments that restore what is there."""
+    is_as_done: Callable[[ShownServices, str, A], Awaitable[bool]]
+    """True if nobody changed since what the action did."""
+
+
+def same(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The upgrade from a schema that the present one includes."""
+    return arguments
+
+
+@dataclass(frozen=True)
+class Action(Generic[A]):
+    tool: str
+    kind: Kind
+    effect: Effect
+    arguments: type[A]
+    seconds_to_decide: float
+    subject: Callable[[A], str]
+    shown: Callable[[ShownServices, str, A], Awaitable[dict[str, str]]]
+    """Read the current values of what would change; they are compared again before the effect."""
+    preview: Callable[[A, Mapping[str, str]], Preview]
+    perform: Callable[[PerformServices, candidate_app.Effect, A], Awaitable[Outcome]]
+    done: str
+    """The sentence for the user once it is done."""
+    editable: tuple[str, ...] = ()
+    """Arguments that a person may edit when approving."""
+    must_exist: bool = False
+    ours: bool = False
+    """True if it changes our own data only: its subject has no version, and performing it is idempotent."""
+    revisable: bool = True
+    """True if a person may ask for changes: something must be able to make a new version of it."""
+    signed_in_only: bool = False
+    """True if it is never mailed, and is decided in the chat or the signed-in queue only."""
+    inverse: Inverse[A] | None = None
+    """None if it cannot be undone."""
+    upgrades: Mapping[str, Upgrade] = field(default_factory=dict)
+    """By the `schema_digest` of an earlier version: how approvals that were asked for with it are read."""
+
+    def upgraded(self, schema_digest: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
+        """The arguments as the present schema has them; None if nobody can read that version any more."""
+        upgrade = same if schema_digest == self.schema_digest else self.upgrades.get(schema_digest)
+        return upgrade(arguments) if upgrade else None
+
+    @property
+    def schema_digest(self) -> str:
+        return sha256_hex(canonical_json(self.arguments.model_json_schema()))
+
+    @property
+    def by_link(self) -> bool:
+        """True if a mailed link may decide it: only what can be undone."""
+        return self.effect != "destructive" and not self.signed_in_only

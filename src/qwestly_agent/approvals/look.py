@@ -1,0 +1,34 @@
+"""Ask after effects that were sent and whose outcome is not known, while somebody looks at them."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Protocol
+
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.approvals.end import finish
+from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.approval import SENT, Approval
+from qwestly_agent.services import HasLogger
+
+
+class LookServices(ExecuteServices, HasLogger, Protocol): ...
+
+
+async def up_to_date(services: LookServices, found: Sequence[Approval]) -> list[Approval]:
+    """These records, after asking for the outcome of each effect that is due to be asked after; a failure changes
+    nothing, and the sweep asks again."""
+    return list(await asyncio.gather(*(_look(services, each) for each in found)))
+
+
+async def _look(services: LookServices, approval: Approval) -> Approval:
+    if approval.status not in SENT or services.clock() < (approval.due_at or 0.0):
+        return approval
+    try:
+        after = await execute(services, approval.user_id, approval.id)
+        return after if after.task_token else await finish(services, after)
+    except (AgentError, PyMongoError) as error:
+        services.logger.warning(Event.REQUEST_FAILED, extra={"approval_id": approval.id, **cause_of(error)})
+        return approval

@@ -1,0 +1,56 @@
+"""Undo what an approval did, for a day: by a record of its own, with the same checks, once.
+
+The user who undoes is signed in, and asks for exactly this: no level and no model has a part in it.
+"""
+
+import json
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.actions import ACTIONS
+from qwestly_agent.approvals.decide import Asker, Proposal, arguments_of, ask
+from qwestly_agent.approvals.execute import NOT_AS_DONE, ExecuteServices, execute
+from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
+from qwestly_agent.domain.approval import Approval, sha256_hex
+from qwestly_agent.stores.approvals import Approvals
+
+NOT_UNDOABLE = "This cannot be undone, or not any more."
+
+
+async def undo(services: ExecuteServices, user_id: str, approval_id: str) -> Approval:
+    """Take back what was done, and return the record of that; of an earlier undo, if that was done or is under way.
+
+    Raises `NotFound`, `Braked`, `Unavailable`, and `ChangedMeanwhile` if it cannot be undone, or if somebody changed it
+    since.
+    """
+    done = await services.approvals.get(user_id, approval_id)
+    number = 1
+    while earlier := await _find(services.approvals, user_id, _id_of(done, number)):
+        if earlier.status not in ("failed", "changed"):  # else nothing was done, and it may be tried again
+            return await execute(services, user_id, earlier.id)
+        number += 1
+    action = ACTIONS.get(done.tool)
+    if action is None or action.inverse is None or (done.undo_until or 0.0) < services.clock():
+        raise ChangedMeanwhile(NOT_UNDOABLE)
+    await pause.check(services.signals, user_id)
+    if not await action.inverse.is_as_done(services, user_id, arguments_of(done)):
+        raise ChangedMeanwhile(NOT_AS_DONE)
+    asker = Asker(
+        user_id=user_id,
+        run_id=done.run_id,
+        level=await services.autonomy.level(user_id),
+        conversation_id=done.conversation_id,
+        undoes=done.id,
+    )
+    undone = await ask(services, _id_of(done, number), Proposal(action, json.loads(done.inverse)), asker, "run")
+    return await execute(services, user_id, undone.id)
+
+
+def _id_of(done: Approval, number: int) -> str:
+    return f"ap_{sha256_hex(done.id, 'undo', str(number))[:32]}"
+
+
+async def _find(approvals: Approvals, user_id: str, approval_id: str) -> Approval | None:
+    try:
+        return await approvals.get(user_id, approval_id)
+    except NotFound:
+        return None

@@ -1,0 +1,292 @@
+# ruff: noqa: F811 (fixtures of another module)
+"""What was done can be undone for a day: exactly, once, by its user alone; or the answer is a clear no."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from infra.local.candidate_app import OPERATIONS, Fault
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.actions import ACTIONS, SAVE_CARD_AS_ACTIVE, UPDATE_PREFERENCE, UPDATE_PROFILE_FIELD
+from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.execute import ASKED_AGAIN, NOT_AS_DONE
+from qwestly_agent.approvals.messages import outcome_line
+from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Braked, ChangedMeanwhile, NotFound
+from qwestly_agent.clients.candidate_answers import Outcome
+from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.domain.approval import LOOK_SECONDS, UNDO_SECONDS, Approval
+from qwestly_agent.services import Services
+from qwestly_agent.stores.profiles import CANDIDATES, CARDS, PREFERENCES
+from tests.functions.test_execute import (
+    AFTER,
+    BEFORE,
+    CHANGE,
+    INGESTION,
+    Stage,
+    When,
+    _stage,  # noqa: F401
+    approved,
+    asked,
+    carried_out,
+    check_done_once,
+    dying,
+    found_out,
+    killed_at_each_step,
+    services,  # noqa: F401
+    stage,  # noqa: F401
+    user_id,  # noqa: F401
+)
+from tests.servers import until
+
+pytestmark = pytest.mark.anyio
+
+
+async def done(services: Services, user_id: str, proposal: Proposal = CHANGE) -> Approval:
+    approval = await approved(services, await asked(services, user_id, proposal))
+    assert approval.status == "done"
+    return approval
+
+
+def of(stage: Stage, collection: str, user_id: str) -> list[Mapping[str, Any]]:
+    """What others see of these documents: not their ids and versions, and nothing that is empty."""
+    found = stage.database[collection].find({"user_id": user_id}, {"_id": 0, "version": 0}).sort("card_id", 1)
+    return [{name: value for name, value in each.items() if value} for each in found]
+
+
+CASES: dict[str, tuple[str, Proposal, dict[str, Any]]] = {
+    "a field": (CANDIDATES, CHANGE, {}),
+    "a field that was empty": (
+        CANDIDATES,
+        Proposal(UPDATE_PROFILE_FIELD, {"field": "years_of_experience", "value": 7}),
+        {},
+    ),
+    "a list": (
+        CANDIDATES,
+        Proposal(UPDATE_PROFILE_FIELD, {"field": "skills", "value": ["SQL", "Go"]}),
+        {"skills": ["SQL"]},
+    ),
+    "education": (
+        CANDIDATES,
+        Proposal(UPDATE_PROFILE_FIELD, {"field": "education", "value": [{"school": "MIT"}]}),
+        {"education": [{"school": "ETH", "degree": "MSc", "year": 2012}]},
+    ),
+    "a preference": (
+        PREFERENCES,
+        Proposal(UPDATE_PREFERENCE, {"name": "work_mode", "value": "remote"}),
+        {"work_mode": "hybrid"},
+    ),
+    "the first preference": (PREFERENCES, Proposal(UPDATE_PREFERENCE, {"name": "roles", "value": ["CTO"]}), {}),
+    "the card shown first": (CARDS, Proposal(SAVE_CARD_AS_ACTIVE, {"card_id": "card_1"}), {"card_2": True}),
+    "no card shown first": (CARDS, Proposal(SAVE_CARD_AS_ACTIVE, {"card_id": "card_1"}), {}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("level", ["L0", "L3"])
+async def test_an_action_with_an_inverse_is_undone_exactly(
+    stage: Stage, services: Services, user_id: str, case: str, level: Any
+) -> None:
+    collection, proposal, before = CASES[case]
+    if collection == CARDS and before:
+        stage.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_2", "active": True})
+    elif before:
+        stage.database[collection].update_one({"user_id": user_id}, {"$set": before}, upsert=True)
+    stood = of(stage, collection, user_id)
+    approval = await done(services, user_id, proposal)
+    assert approval.undo_until == pytest.approx(stage.clock() + UNDO_SECONDS)
+    assert of(stage, collection, user_id) != stood
+    await services.autonomy.set_level(user_id, level, to_datetime(stage.clock()))  # it is their own act
+    undone = await undo(services, user_id, approval.id)
+    assert (undone.status, undone.decided_by, undone.undoes) == ("done", "undo", approval.id)
+    assert of(stage, collection, user_id) == (stood or [{"user_id": user_id}])
+    after = await services.approvals.get(user_id, approval.id)
+    assert (after.status, after.undone_by, after.undo_until) == ("done", undone.id, None)
+    assert undone.undo_until is None, "an undo is no action of the agent's"
+    assert [each.id for each in await services.approvals.news(user_id, "chat")] == [approval.id, undone.id]
+    assert outcome_line(undone).startswith("The user undid this")
+
+
+def test_each_action_that_may_run_unasked_has_an_inverse() -> None:
+    assert {each.tool for each in ACTIONS.values() if each.inverse} == {
+        "update_profile_field",
+        "update_preference",
+        "save_card_as_active",
+    }
+
+
+async def test_twice_and_ten_at_once_undo_once(stage: Stage, services: Services, user_id: str) -> None:
+    approval = await done(services, user_id)
+    undone = await asyncio.gather(*(undo(services, user_id, approval.id) for _ in range(10)), return_exceptions=True)
+    again = await undo(services, user_id, approval.id)
+    assert {each.id for each in undone if isinstance(each, Approval)} == {again.id}
+    assert not [each for each in undone if isinstance(each, BaseException) and not isinstance(each, ChangedMeanwhile)]
+    assert stage.effects_on(user_id) == [approval.id, again.id]
+    assert stage.profile_of(user_id)["headline"] == BEFORE
+
+
+async def test_a_stranger_undoes_nothing(stage: Stage, services: Services, user_id: str) -> None:
+    approval = await done(services, user_id)
+    with pytest.raises(NotFound):
+        await undo(services, stage.person(), approval.id)
+    assert stage.profile_of(user_id)["headline"] == AFTER
+
+
+@pytest.mark.parametrize("has_version", [True, False])
+async def test_what_somebody_changed_since_is_left_as_it_is(
+    stage: Stage, services: Services, user_id: str, has_version: bool
+) -> None:
+    approval = await done(services, user_id)
+    change: Any = {"$set": {"headline": "Engineer"}, **({"$inc": {"version": 1}} if has_version else {})}
+    stage.database[CANDIDATES].update_one({"user_id": user_id}, change)
+    with pytest.raises(ChangedMeanwhile, match=NOT_AS_DONE):
+        await undo(services, user_id, approval.id)
+    assert stage.profile_of(user_id)["headline"] == "Engineer"
+
+
+async def test_another_field_that_was_changed_since_stays_changed(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await done(services, user_id)
+    stage.change_elsewhere(user_id, location="Lisbon")
+    assert (await undo(services, user_id, approval.id)).status == "done"
+    profile = stage.profile_of(user_id)
+    assert (profile["headline"], profile["location"]) == (BEFORE, "Lisbon")
+
+
+async def test_after_a_day_nothing_is_undone(stage: Stage, services: Services, user_id: str) -> None:
+    approval = await done(services, user_id)
+    stage.clock.advance(UNDO_SECONDS + 1)
+    with pytest.raises(ChangedMeanwhile, match=NOT_UNDOABLE):
+        await undo(services, user_id, approval.id)
+    assert stage.profile_of(user_id)["headline"] == AFTER
+
+
+async def test_under_the_brake_nothing_is_undone_and_after_it_it_is(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await done(services, user_id)
+    await pause.engage(services.signals, services.sweeps, user_id, stage.clock)
+    with pytest.raises(Braked):
+        await undo(services, user_id, approval.id)
+    assert stage.profile_of(user_id)["headline"] == AFTER
+    await pause.release(services.signals, services.sweeps, user_id, stage.clock)
+    assert (await undo(services, user_id, approval.id)).status == "done"
+    assert stage.profile_of(user_id)["headline"] == BEFORE
+
+
+async def test_what_was_not_done_and_an_undo_itself_cannot_be_undone(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    waits = await asked(services, user_id)
+    undone = await undo(services, user_id, (await done(services, user_id)).id)
+    ingested = await found_out(stage, services, await approved(services, await asked(services, user_id, INGESTION)))
+    for each in (waits, undone, ingested):
+        with pytest.raises(ChangedMeanwhile, match=NOT_UNDOABLE):
+            await undo(services, user_id, each.id)
+
+
+ENDS: dict[Fault, str] = {"forbidden": "failed", "drop_before": "unknown", "drop_after": "unknown"}
+
+
+@pytest.mark.parametrize("fault", ENDS)
+async def test_an_undo_that_fails_says_so_and_can_be_tried_again(
+    stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval, write = await done(services, user_id), CandidateApp.set_profile_field
+
+    async def misbehaving(*args: Any) -> Outcome:
+        stage.app.misbehave(fault)
+        return await write(*args)
+
+    monkeypatch.setattr(CandidateApp, "set_profile_field", misbehaving)
+    first = await undo(services, user_id, approval.id)
+    monkeypatch.undo()
+    assert first.status == ENDS[fault]
+    if first.status == "unknown":
+        first = await found_out(stage, services, first)
+    again = await undo(services, user_id, approval.id)
+    assert (again.status, again.id == first.id) == ("done", ENDS[fault] == "unknown")
+    assert stage.profile_of(user_id)["headline"] == BEFORE
+    assert stage.effects_on(user_id) == [approval.id, again.id]
+
+
+@pytest.mark.thorough
+@dying
+async def test_killed_at_any_step_an_undo_is_done_once_or_not_at_all(
+    stage: Stage, services: Services, when: When
+) -> None:
+    async def begin() -> Approval:
+        return await done(services, stage.person())
+
+    async def undoing(services: Services, approval: Approval) -> None:
+        await undo(services, approval.user_id, approval.id)
+
+    async for approval in killed_at_each_step(services, when, begin, undoing):
+        begun = [each for each in await services.approvals.all(approval.user_id, 10) if each.undoes]
+        for each in begun:
+            assert (await found_out(stage, services, each)).status == "done"
+        if not begun:
+            check_done_once(stage, approval)
+        last = await undo(services, approval.user_id, approval.id)
+        assert (last.status, stage.profile_of(approval.user_id)["headline"]) == ("done", BEFORE)
+        assert stage.effects_on(approval.user_id) == [approval.id, last.id]
+
+
+# --- before an effect, and until it is done ---------------------------------------------------------------------------
+
+
+async def test_a_change_that_gave_no_new_version_is_not_overwritten(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id)
+    stage.database[CANDIDATES].update_one({"user_id": user_id}, {"$set": {"headline": "Engineer"}})
+    after = await approved(services, approval)
+    assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
+    assert stage.profile_of(user_id)["headline"] == "Engineer"
+    assert stage.writes == []
+    assert [each.status for each in await services.approvals.waiting(user_id, 9)] == ["pending"]
+
+
+async def test_what_was_accepted_is_asked_after_at_two_five_ten_and_thirty_seconds(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    asked_about = await asked(services, user_id, INGESTION)
+    stage.app.misbehave("ingestion_waits")
+    accepted = await approved(services, asked_about)
+    begun = stage.clock()
+    looks: list[float | None] = []
+    for _ in range(6):
+        assert accepted.status == "accepted"
+        looks.append(accepted.due_at and round(accepted.due_at - begun, 3))
+        stage.clock.advance((accepted.due_at or 0.0) - stage.clock())
+        accepted = await carried_out(services, accepted)
+    assert looks == [2, 5, 10, 30, 60, 90]
+    until(lambda: stage.app.api.held)
+    stage.app.api.release()
+    until(lambda: stage.database[OPERATIONS].find_one({"key": accepted.id, "status": "done"}))
+    stage.clock.advance(LOOK_SECONDS[-1])
+    assert (await carried_out(services, accepted)).status == "done"
+
+
+# --- a signature that changed -----------------------------------------------------------------------------------------
+
+
+async def test_an_approval_of_an_earlier_signature_is_read_and_done(
+    stage: Stage, services: Services, user_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval = await asked(services, user_id)
+    earlier = {"schema_digest": "1" * 64}
+    stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": earlier})
+    renamed = {"1" * 64: lambda args: {"field": args["field"], "value": args["value"]}}
+    monkeypatch.setitem(ACTIONS, "update_profile_field", _with(upgrades=renamed))  # type: ignore[arg-type]
+    check_done_once(stage, await approved(services, approval))
+
+
+def _with(**changes: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(UPDATE_PROFILE_FIELD, **changes)
