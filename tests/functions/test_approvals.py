@@ -1,5 +1,6 @@
 """What changes something waits for its user: in the chat, in the queue, and whatever a client makes of it."""
 
+import json
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -484,6 +485,36 @@ def test_a_conversation_reads_again_with_what_it_asked(chat: ChatServer, person:
     decide(person, asked(answer), "approve")
     ui = person.get(f"/api/conversations/{answer.conversation_id}?as=ui")["messages"][-1]["parts"]
     assert [each["data"]["status"] for each in ui if each["type"] == "data-approval"] == ["done"]
+    part = next(each for each in ui if each["type"] == "tool-update_profile_field")
+    assert (part["state"], part["output"]["status"]) == ("output-available", "done"), "not that it waits"
+
+
+def test_what_was_refused_reads_so_after_a_reload(person: Client, model: ModelServer) -> None:
+    model.script(wants())
+    answer = person.say("Make me head of product")
+    decide(person, asked(answer), "reject")
+    ui = person.get(f"/api/conversations/{answer.conversation_id}?as=ui")["messages"][-1]["parts"]
+    part = next(each for each in ui if each["type"] == "tool-update_profile_field")
+    assert (part["state"], part["approval"]["approved"], "output" in part) == ("output-denied", False, False)
+
+
+def test_a_conversation_goes_on_whose_calls_have_a_signature_that_is_gone(
+    chat: ChatServer, person: Client, model: ModelServer
+) -> None:
+    model.script(wants())
+    answer = person.say("Make me head of product")
+    decide(person, asked(answer), "reject")
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        messages = mongo[chat.settings.mongodb_database]["agent_messages"]
+        here = {"conversation_id": answer.conversation_id, "role": "assistant"}
+        [kept] = messages.find(here)
+        earlier = kept["model_messages"].replace("update_profile_field", "set_field").replace("headline", "heading")
+        assert earlier != kept["model_messages"]
+        messages.update_one(here, {"$set": {"model_messages": earlier}})
+    model.script(Reply(text="Fine."))
+    again = person.say("Hello again", answer.conversation_id)
+    assert again.text == "Fine."
+    assert "set_field" in json.dumps(model.requests[-1].json)
 
 
 def test_the_linkedin_address_is_the_users_own(chat: ChatServer, person: Client, model: ModelServer) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from qwestly_agent.approvals.action import Action, Inverse, PerformServices, ShownServices
+from qwestly_agent.approvals.action import Action, Inverse, PerformServices, ShownServices, same
 from qwestly_agent.approvals.arguments import (
     CardActivation,
     CardName,
@@ -99,6 +99,7 @@ UPDATE_PROFILE_FIELD = Action(
     done="Your profile is changed.",
     editable=("value",),
     inverse=Inverse(_field_before, PROFILE_FIELD.is_as_done),
+    upgrades={"6268b819a20cde5cb96167cc731dbd672cbc5da4c778c858e77d60125d426593": same},
 )
 UPDATE_PREFERENCE = Action(
     tool="update_preference",
@@ -113,6 +114,7 @@ UPDATE_PREFERENCE = Action(
     done="Your preferences are changed.",
     editable=("value",),
     inverse=Inverse(_preference_before, PREFERENCE.is_as_done),
+    upgrades={"4445417f9c1114a2e1a6cf5deb2ab130139e5db2865e2e0d603207153a1d5012": same},
 )
 PUBLISH_CARD = Action(
     tool="publish_card",
@@ -141,6 +143,7 @@ SAVE_CARD_AS_ACTIVE = Action(
     done="Which card is shown first is changed.",
     must_exist=True,
     inverse=Inverse(_shown_first_before, is_shown_first),
+    upgrades={"1c4e57090abfacea1be8ce282ec5c04811762e5b1fbcb4ea3dd421b88eeec6e5": same},
 )
 DELETE_CARD = Action(
     tool="delete_card",

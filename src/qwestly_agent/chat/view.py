@@ -219,8 +219,7 @@ def _ui_message(message: Message, made: Made) -> dict[str, Any]:
         ]
         asked = _of_answer(message, made.approvals)
         for each in asked:
-            if each.status == "pending" and each.answer == "ask" and not made.is_paused:
-                _make_answerable(parts, each)
+            _show_as_it_is(parts, each, is_paused=made.is_paused)
         views = [approval_view_of(each, is_paused=made.is_paused) for each in asked]
         parts += [
             {"type": "data-approval", "id": each.approval_id, "data": each.model_dump(mode="json")} for each in views
@@ -236,10 +235,20 @@ def _ui_message(message: Message, made: Made) -> dict[str, Any]:
     return {"id": message.id, "role": message.role, "parts": parts}
 
 
-def _make_answerable(parts: list[Any], approval: Approval) -> None:
-    """Show the waiting call as a request for approval, without the result that the model was given."""
+def _show_as_it_is(parts: list[Any], approval: Approval, *, is_paused: bool) -> None:
+    """Show the call as its approval stands now, as a stream would have told it; the model's result says that it
+    waits."""
     for part in parts:
         call_id = part.get("toolCallId", "")
-        if id_of_call(approval.conversation_id or "", approval.run_id, call_id) == approval.id:
-            part.pop("output", None)
-            part.update({"state": "approval-requested", "approval": {"id": approval.id}})
+        if id_of_call(approval.conversation_id or "", approval.run_id, call_id) != approval.id:
+            continue
+        if approval.status == "pending" and (is_paused or approval.answer != "ask"):
+            continue
+        part.pop("output", None)
+        match approval.status:
+            case "pending":
+                part.update({"state": "approval-requested", "approval": {"id": approval.id}})
+            case "rejected":
+                part.update({"state": "output-denied", "approval": {"id": approval.id, "approved": False}})
+            case status:
+                part["output"] = {"status": status, "outcome": approval.outcome}

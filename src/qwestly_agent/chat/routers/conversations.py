@@ -8,6 +8,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 from pydantic_core import from_json
 
+from qwestly_agent.approvals.look import up_to_date
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.deletion import delete
@@ -99,6 +100,7 @@ async def read_conversation(
     ids = [memory_id for message in said for memory_id in ids_of(message)]
     memories = await services.memories.of_ids(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
+    approvals = await up_to_date(services, approvals)
     return view(conversation, said, Made(approvals, drafts, memories, is_paused), limit, before, services.clock())
 
 
