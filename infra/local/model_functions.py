@@ -61,6 +61,18 @@ def _stems(text: str) -> set[str]:
     return {word[:_STEM].lower() for word in _WORD.findall(text)}
 
 
+_SAID = re.compile(r"<said>(?P<text>.*)</said>", re.DOTALL)
+_ASKS = re.compile(r"^(?:please )?(?:set|change|update|make|put|add|remove|use|show|switch)\b", re.IGNORECASE)
+_TAKES_BACK = re.compile(r"\?|\b(?:not|don't|never|if|would)\b", re.IGNORECASE)
+
+
+def _wish(texts: Sequence[str]) -> dict[str, Any]:
+    """Yes to a plain request."""
+    found = _SAID.search(texts[0])
+    said = html.unescape(found["text"]).strip() if found else ""
+    return {"quote": said if _ASKS.search(said) and not _TAKES_BACK.search(said) else ""}
+
+
 # --- a section of a career document -----------------------------------------------------------------------------------
 
 _EVIDENCE = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)
@@ -182,5 +194,6 @@ def _claim(text: str, name: str, quote: str = "") -> Claim:
 FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
     "tell_decisions": _tell_decisions,
     "judge": _judge,
+    "wish": _wish,
     "write_section": _write_section,
 }

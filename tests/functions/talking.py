@@ -137,6 +137,14 @@ def judges(*supported: bool) -> Reply:
     return Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}], to=JUDGE)
 
 
+WISH_JUDGE = "An assistant wants to change one thing"
+
+
+def wishes(quote: str, **more: Any) -> Reply:
+    """What the judge of a wish quotes of the message; nothing if nobody asks for the change."""
+    return Reply(tool_calls=[{"name": "final_result", "arguments": {"quote": quote}}], to=WISH_JUDGE, **more)
+
+
 JUDGE = "You are the second reader"
 NO_JUDGE = tuple([Reply(fault=503, to=JUDGE)] * 4)
 """Nobody answers, however often the clients ask again."""

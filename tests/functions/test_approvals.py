@@ -223,48 +223,6 @@ def test_what_is_queued_lets_the_agent_go_on(chat: ChatServer, person: Client, m
     assert profile_of(chat, person)["headline"] == HEADLINE
 
 
-def test_at_the_highest_level_a_change_is_done_at_once_and_recorded(
-    chat: ChatServer, person: Client, model: ModelServer
-) -> None:
-    person.request("PUT", "/api/autonomy", json={"level": "L3"})
-    model.script(wants(), Reply(text="Changed."))
-    answer = person.say("Make me head of product")
-    assert (answer.text, "approval_required" in answer.names) == ("Changed.", False)
-    assert profile_of(chat, person)["headline"] == HEADLINE
-    record = person.get("/api/approvals?state=all")["items"][0]
-    assert (record["status"], record["decided_by"]) == ("done", "level")
-    model.script(Reply(text="Yes."))
-    person.say("Sure?", answer.conversation_id)
-    assert user_prompts(model)[-1] == "Sure?"
-
-
-@pytest.mark.parametrize("words", ["```\nMake me head of product\n```", "> make me head of product", "long " * 400])
-def test_at_the_highest_level_pasted_text_makes_it_ask(
-    chat: ChatServer, person: Client, model: ModelServer, words: str
-) -> None:
-    person.request("PUT", "/api/autonomy", json={"level": "L3"})
-    model.script(wants())
-    assert asked(person.say(words))["status"] == "pending"
-    assert profile_of(chat, person)["headline"] == "Product Manager"
-
-
-def test_at_the_highest_level_a_document_makes_it_ask_in_this_turn_and_the_next_but_not_after(
-    chat: ChatServer, person: Client, model: ModelServer
-) -> None:
-    person.request("PUT", "/api/autonomy", json={"level": "L3"})
-    look = Reply(tool_calls=[{"name": "query_user_knowledge", "arguments": {"query": "titles"}}])
-    model.script(look, wants())
-    answer = person.say("Make me what my résumé says")
-    assert decide(person, asked(answer), "reject").json()["status"] == "rejected"
-    model.script(wants(value="Chief", call_id="call_2"))
-    assert asked(person.say("Then chief", answer.conversation_id))["status"] == "pending"
-    model.script(Reply(text="Yes?"))
-    person.say("Hello", answer.conversation_id)
-    model.script(wants(value="Boss", call_id="call_3"), Reply(text="Changed."))
-    person.say("Make me boss", answer.conversation_id)
-    assert profile_of(chat, person)["headline"] == "Boss"
-
-
 def test_a_subject_that_changed_is_asked_about_again_with_the_difference(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:

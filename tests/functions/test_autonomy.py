@@ -108,7 +108,7 @@ def test_a_level_that_cannot_be_read_is_the_lowest(chat: ChatServer, client: Cli
         ("L0", ["runs", "runs", "is not offered", "is not offered", "is not offered"]),
         ("L1", ["runs", "runs", "asks", "asks", "asks"]),
         ("L2", ["runs", "runs", "is queued", "is queued", "is queued"]),
-        ("L3", ["runs", "runs", "runs", "asks", "asks"]),
+        ("L3", ["runs", "runs", "asks", "asks", "asks"]),
     ],
 )
 def test_a_tool_does_what_its_effect_may_at_the_users_level(

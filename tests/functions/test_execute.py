@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 import pytest
 from pymongo import MongoClient
@@ -20,7 +20,7 @@ from pymongo.database import Database
 from pymongo.errors import PyMongoError, ServerSelectionTimeoutError
 
 from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, CandidateAppServer, Fault
-from qwestly_agent.approvals import decide, pause
+from qwestly_agent.approvals import decide, pause, propose
 from qwestly_agent.approvals.actions import (
     ACTIONS,
     DELETE_CARD,
@@ -330,6 +330,11 @@ async def killed_at_each_step(
             return
 
 
+def proposer(services: Services, user_id: str, run_id: str, conversation_id: str) -> Proposer:
+    """With a message that asks for nothing."""
+    return Proposer(cast(Any, services), user_id, run_id, conversation_id, message="")
+
+
 dying = pytest.mark.parametrize("when", ["before", "after"])
 
 
@@ -389,7 +394,7 @@ async def test_what_a_turn_asks_once_its_conversation_is_deleted_waits_for_nobod
     services: Services, user_id: str
 ) -> None:
     with pytest.raises(NotFound):
-        await Proposer(services, user_id, "run", "deleted").submit(CHANGE, "call", untrusted_content=False)
+        await proposer(services, user_id, "run", "deleted").submit(CHANGE, "call")
     [approval] = await services.approvals.all(user_id, 10)
     assert (approval.status, approval.mail_at) == ("expired", None)
 
@@ -397,15 +402,20 @@ async def test_what_a_turn_asks_once_its_conversation_is_deleted_waits_for_nobod
 @pytest.mark.thorough
 @dying
 async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
-    stage: Stage, services: Services, when: When
+    stage: Stage, services: Services, when: When, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def yes(*_: object) -> bool:
+        return True
+
+    monkeypatch.setattr(propose, "is_asked_for", yes)
+
     async def begin() -> Approval:
         user_id = stage.person()
         await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
         return await asked(services, user_id)  # of which nothing is used but whose it is
 
     async def action(services: Services, approval: Approval) -> None:
-        await Proposer(services, approval.user_id, "run", "chat").submit(CHANGE, "call", untrusted_content=False)
+        await proposer(services, approval.user_id, "run", "chat").submit(CHANGE, "call")
 
     done = Counter[bool]()
     async for begun in killed_at_each_step(services, when, begin, action):
@@ -948,9 +958,7 @@ async def test_a_model_cannot_flood_its_user(stage: Stage, services: Services, u
         for _ in range(2):
             proposal = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": f"No. {n}"}, f"{uuid.uuid4()}")
             try:
-                await Proposer(services, user_id, f"run{n}", "chat").submit(
-                    proposal, uuid.uuid4().hex, untrusted_content=True
-                )
+                await proposer(services, user_id, f"run{n}", "chat").submit(proposal, uuid.uuid4().hex)
             except Invalid as error:
                 refused.append(error.message.partition("already")[0].strip())
     assert len(await services.approvals.waiting(user_id, 1000)) == MOST_WAITING

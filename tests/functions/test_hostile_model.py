@@ -554,7 +554,7 @@ def propose_well(
         made.append(hijacked.good_proposal())
         model.script(Reply(tool_calls=made[-1:]))
         with patient(chat, who) as user:
-            user.say("Make me a baker.")
+            user.say("Change my headline to Runs bakeries.")
             if who.decides:
                 [asked] = user.get("/api/approvals")["items"]
                 liar.answer(user, asked, decision="approve")

@@ -44,8 +44,6 @@ class AgentDeps:
     """The user's autonomy level."""
     user_messages: tuple[str, ...]
     """The user's messages of this conversation, this turn's last."""
-    untrusted_content_before: bool
-    """True if other people's text entered the prompt in this turn's message or in the turn before."""
     calls: Calls
     """The tool calls of this run so far."""
     budget: Budget

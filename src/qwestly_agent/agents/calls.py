@@ -144,11 +144,6 @@ class Calls:
         return self._failures[tool] >= MOST_FAILURES
 
     @property
-    def untrusted_content(self) -> bool:
-        """True if a result contains text that other people may have written."""
-        return any(self._outside())
-
-    @property
     def others_spoke(self) -> bool:
         """True if a result contains more than what the user typed."""
         return any(not call.is_users_own for call in self._outside())

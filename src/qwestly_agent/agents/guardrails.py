@@ -219,8 +219,7 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     deps, made = ctx.deps, ctx.deps.calls.made[call_id]
     if not isinstance(proposal, Proposal) or proposal.action.effect != contract.effect:
         raise InvalidSettings(f"The tool {made.tool!r} proposes nothing that its effect allows.")
-    untrusted_content = deps.untrusted_content_before or deps.calls.untrusted_content or proposal.unchecked
-    decision, approval = await deps.proposer.submit(proposal, call_id, untrusted_content=untrusted_content)
+    decision, approval = await deps.proposer.submit(proposal, call_id)
     if approval is None:
         raise ToolFailed(decision.reason)
     if approval.answer == "run":

@@ -32,6 +32,9 @@ class Inverse(Generic[A]):
     """Read just before the effect: the arguments that restore what is there."""
     is_as_done: Callable[[ShownServices, str, A], Awaitable[bool]]
     """True if nobody changed since what the action did."""
+    named: Callable[[A, Mapping[str, Any], Mapping[str, str]], list[str]]
+    """From the arguments, those of the inverse, and the values shown: the values that a person names who asks for this.
+    Empty if none would do."""
 
 
 def same(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from qwestly_agent.approvals.previews import (
     activation_preview,
     card_shown,
     deletion_preview,
+    in_words,
     is_shown_first,
     publication_preview,
 )
@@ -79,6 +80,19 @@ async def _preference_before(services: ShownServices, user_id: str, args: Prefer
     return {"name": args.name, "value": (await services.profiles.preferences(user_id)).get(args.name)}
 
 
+def _named(after: Any, before: Any) -> list[str]:
+    """Each value that is new or gone."""
+    if isinstance(after, list):
+        there = before or []
+        changed = [*(each for each in after if each not in there), *(each for each in there if each not in after)]
+        return [text for each in changed for text in _texts(each)]
+    return [] if after is None else _texts(after)
+
+
+def _texts(item: Any) -> list[str]:
+    return [in_words(each) for each in (item.values() if isinstance(item, dict) else [item])]
+
+
 async def _shown_first_before(services: ShownServices, user_id: str, args: CardActivation) -> dict[str, Any]:
     card_id = await services.profiles.card_shown_first(user_id)
     return {"card_id": card_id or args.card_id, "active": card_id is not None}
@@ -98,7 +112,11 @@ UPDATE_PROFILE_FIELD = Action(
     ),
     done="Your profile is changed.",
     editable=("value",),
-    inverse=Inverse(_field_before, PROFILE_FIELD.is_as_done),
+    inverse=Inverse(
+        _field_before,
+        PROFILE_FIELD.is_as_done,
+        named=lambda args, before, _: _named(plain(args.value), before["value"]),
+    ),
     upgrades={"6268b819a20cde5cb96167cc731dbd672cbc5da4c778c858e77d60125d426593": same},
 )
 UPDATE_PREFERENCE = Action(
@@ -113,7 +131,11 @@ UPDATE_PREFERENCE = Action(
     perform=lambda services, effect, args: services.candidate_app.set_preference(effect, args.name, args.value),
     done="Your preferences are changed.",
     editable=("value",),
-    inverse=Inverse(_preference_before, PREFERENCE.is_as_done),
+    inverse=Inverse(
+        _preference_before,
+        PREFERENCE.is_as_done,
+        named=lambda args, before, _: _named(plain(args.value), before["value"]),
+    ),
     upgrades={"4445417f9c1114a2e1a6cf5deb2ab130139e5db2865e2e0d603207153a1d5012": same},
 )
 PUBLISH_CARD = Action(
@@ -142,7 +164,11 @@ SAVE_CARD_AS_ACTIVE = Action(
     ),
     done="Which card is shown first is changed.",
     must_exist=True,
-    inverse=Inverse(_shown_first_before, is_shown_first),
+    inverse=Inverse(
+        _shown_first_before,
+        is_shown_first,
+        named=lambda args, _, shown: [shown["Headline"]] if args.active and shown.get("Headline") else [],
+    ),
     upgrades={"1c4e57090abfacea1be8ce282ec5c04811762e5b1fbcb4ea3dd421b88eeec6e5": same},
 )
 DELETE_CARD = Action(

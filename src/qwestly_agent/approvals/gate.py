@@ -1,4 +1,7 @@
-"""The table that decides what a tool call may do, checked at the call and again before its effect."""
+"""The table that decides what a tool call may do, checked at the call and again before its effect.
+
+At L3 it has one exception: what the user's newest message asks for, and what can be undone, is done at once.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ TABLE: Mapping[Effect, Mapping[Level, Answer]] = {
     "draft": {"L0": "run", "L1": "run", "L2": "run", "L3": "run"},
     # Memories are our own data, but only the user decides what is remembered or forgotten, at every level.
     "memory": {"L0": "ask", "L1": "ask", "L2": "queue", "L3": "ask"},
-    "write": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "run"},
+    "write": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
     "outward": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
     "destructive": {"L0": "refuse", "L1": "ask", "L2": "queue", "L3": "ask"},
 }
@@ -30,13 +33,14 @@ class GateDecision:
     """For the model and for the user."""
 
 
-def gate(effect: Effect, level: Level, *, has_inverse: bool = False, untrusted_content: bool = False) -> GateDecision:
-    """Decide what a call may do. `has_inverse`: the tool names an action that undoes it, and a test runs that.
-    `untrusted_content`: a document, a LinkedIn page or pasted text entered the prompt in this turn or the one before,
-    so the request may not be the user's."""
+UNASKED: frozenset[Effect] = frozenset({"write", "outward"})
+"""Effects that may be run at L3 without asking again."""
+
+
+def gate(effect: Effect, level: Level, *, asked_for: bool = False) -> GateDecision:
+    """Decide what a call may do. `asked_for`: the action can be undone, and the user's newest message asks for exactly
+    this."""
+    if level == "L3" and effect in UNASKED and asked_for:
+        return GateDecision("run", "The user asked for exactly this.")
     answer = TABLE[effect][level]
-    if (effect, level) == ("outward", "L3") and has_inverse and not untrusted_content:
-        answer = "run"
-    if (effect, level) == ("write", "L3") and untrusted_content:
-        return GateDecision("ask", "Text that is not the user's own came into this conversation. " + REASONS["ask"])
     return GateDecision(answer, REASONS[answer])

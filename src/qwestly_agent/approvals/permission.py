@@ -26,7 +26,7 @@ async def why_not(autonomy: Autonomy, signals: Signals, clock: Clock, approval: 
     except Braked:
         return STOPPED
     level = await autonomy.level(approval.user_id)
-    allowed = gate(approval.effect, level).answer
+    allowed = gate(approval.effect, level, asked_for=approval.decided_by == "level").answer
     # What the user undoes is their own act: no level of the agent is needed for it.
     if not approval.undoes and (allowed == "refuse" or (approval.decided_by == "level" and allowed != "run")):
         return NOT_ALLOWED

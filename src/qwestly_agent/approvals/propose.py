@@ -1,14 +1,38 @@
 """Submit a tool's proposal. The gate decides whether it becomes pending, is executed or is refused."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.asked_for import is_asked_for
 from qwestly_agent.approvals.decide import Asker, Proposal, ask, id_of_call, parse
 from qwestly_agent.approvals.end import withdraw, without_forgotten
-from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.gate import GateDecision, gate
 from qwestly_agent.base.errors import Invalid, NotFound
-from qwestly_agent.domain.approval import Approval, canonical_json
+from qwestly_agent.domain.approval import Approval, Level, canonical_json
+from qwestly_agent.services import (
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasExtractions,
+    HasJudges,
+    HasLogger,
+    HasMemories,
+    HasMessages,
+    HasProfiles,
+    HasRuns,
+    HasSettings,
+    HasSignals,
+    HasTombstones,
+    HasToolCalls,
+    HasUnchecked,
+    HasUsage,
+    HasWorkflows,
+)
 
 REMEMBERED = 50
 MOST_WAITING = 20
@@ -17,25 +41,50 @@ SUBJECT_ARGUMENTS = ("field", "name", "card_id")
 """Arguments that identify an action's subject."""
 
 
+class ProposeServices(
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasExtractions,
+    HasJudges,
+    HasLogger,
+    HasMemories,
+    HasMessages,
+    HasProfiles,
+    HasRuns,
+    HasSettings,
+    HasSignals,
+    HasTombstones,
+    HasToolCalls,
+    HasUnchecked,
+    HasUsage,
+    HasWorkflows,
+    Protocol,
+): ...
+
+
 @dataclass(frozen=True)
 class Proposer:
     """Submits the proposals of one run."""
 
-    services: ExecuteServices
+    services: ProposeServices
     user_id: str
     run_id: str
     conversation_id: str
+    message: str
+    """The user's newest message."""
 
-    async def submit(
-        self, proposal: Proposal, call_id: str, *, untrusted_content: bool
-    ) -> tuple[GateDecision, Approval | None]:
+    async def submit(self, proposal: Proposal, call_id: str) -> tuple[GateDecision, Approval | None]:
         """Return the gate's decision, with level and brake read now, and the record; None if it refuses.
 
         Raises `Braked`, `Invalid`, `NotFound` and `Unavailable`.
         """
         await pause.check(self.services.signals, self.user_id)
         level = await self.services.autonomy.level(self.user_id)
-        decision = gate(proposal.action.effect, level, untrusted_content=untrusted_content)
+        decision = gate(proposal.action.effect, level, asked_for=await self._is_asked_for(proposal, level))
         if decision.answer == "refuse":
             return decision, None
         if decision.answer != "run":
@@ -59,6 +108,12 @@ class Proposer:
         else:
             approval = await without_forgotten(self.services, approval)
         return decision, approval
+
+    async def _is_asked_for(self, proposal: Proposal, level: Level) -> bool:
+        if level != "L3" or proposal.unchecked:
+            return False
+        arguments = parse(proposal.action, proposal.args)
+        return await is_asked_for(self.services, self.user_id, self.message, proposal.action, arguments)
 
     async def _check_limits(self, proposal: Proposal) -> None:
         """Check the limits. Raises `Invalid` if this conversation has the same proposal pending, or if too many are."""

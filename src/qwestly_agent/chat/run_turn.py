@@ -28,7 +28,6 @@ from qwestly_agent.chat.turn_registry import RunningTurn
 from qwestly_agent.chat.window import model_history, prompt_of
 from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
-from qwestly_agent.memory.user_text import holds_others_words
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import cut_answer, failure_of
 from qwestly_agent.services import (
@@ -59,7 +58,7 @@ from qwestly_agent.services import (
     HasWatermarks,
     HasWorkflows,
 )
-from qwestly_agent.text.clean import is_pasted
+from qwestly_agent.text.user_text import holds_others_words
 
 TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask for less at once."
 
@@ -188,26 +187,18 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
         memory_service=MemoryService(
             services, user_id, conversation_id, turn.message_id, turn.text, others_spoke=_others_spoke(turn)
         ),
-        proposer=Proposer(services, user_id, turn.run_id, conversation_id),
+        proposer=Proposer(services, user_id, turn.run_id, conversation_id, turn.text),
         level=turn.level,
         user_messages=(
             *(each.content for each in turn.history if each.role == "user" and not each.withheld),
             turn.text,
         ),
-        untrusted_content_before=_untrusted_content_before(turn),
         calls=turn.record.calls,
         budget=budget,
         failure_of=failure_of,
         clock=services.clock,
         logger=services.logger,
     )
-
-
-def _untrusted_content_before(turn: Turn) -> bool:
-    """True if a document, a LinkedIn page or pasted text entered the prompt with this message or in the turn before."""
-    before = [message for message in turn.history if message.run_id == turn.history[-1].run_id]
-    words = (turn.text, *(message.content for message in before if message.role == "user"))
-    return any(map(is_pasted, words)) or any(step.outside for message in before for step in message.steps)
 
 
 def _others_spoke(turn: Turn) -> bool:

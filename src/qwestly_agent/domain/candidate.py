@@ -6,3 +6,19 @@ ProfileField: TypeAlias = Literal[
     "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"
 ]
 Preference: TypeAlias = Literal["roles", "locations", "work_mode", "industries", "company_sizes", "availability"]
+WORK_MODE_LABELS = (
+    (
+        "remote",
+        "fully remote",
+        "remotely",
+        "from home",
+        "home office",
+        "télétravail",
+        "à distance",
+        "remoto",
+        "en remoto",
+    ),
+    ("hybrid", "hybrides Arbeiten", "hybride", "híbrido"),
+    ("on-site", "onsite", "on site", "in the office", "vor Ort", "im Büro", "sur site", "au bureau", "presencial"),
+)
+"""What people and forms call each way to work: any label stands for the others of its group."""

@@ -13,8 +13,8 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS, Note, Reason
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
-from qwestly_agent.memory.user_text import questions_in, typed_parts
 from qwestly_agent.text.clean import visible, well_formed
+from qwestly_agent.text.user_text import questions_in, typed_parts
 
 CONTEXT_CHARACTERS = 300
 """Length of the message text before and after a quote that the judge reads as context."""
