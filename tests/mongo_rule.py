@@ -18,7 +18,7 @@ from pymongo.monitoring import CommandListener, CommandStartedEvent
 
 import qwestly_agent
 from qwestly_agent.domain import approval as domain
-from qwestly_agent.stores import docs, due, signals
+from qwestly_agent.stores import activity, docs, due, signals
 
 ROLE = Path(__file__).parents[1] / "infra/mongo/roles.json"
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
@@ -31,6 +31,7 @@ OF_NO_DATA = {"getMore", "killCursors", "endSessions", "ping", "saslStart", "sas
 PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 """What they read or write is no longer what the first stage chose."""
 
+WITH_EVERYBODYS = {activity.COLLECTION, signals.COLLECTION}
 ABOUT_NOBODY = {docs.COLLECTION, due.COLLECTION}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
@@ -61,7 +62,7 @@ def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
     elif past := PAST_THE_FILTER & set(_names_in(pipeline)):
         wrong = f"with {', '.join(sorted(past))}, which reaches past its filter"
     elif (
-        (name == "find" and collection == signals.COLLECTION and _is_with_everybodys(command.get("filter")))
+        (name == "find" and collection in WITH_EVERYBODYS and _is_with_everybodys(command.get("filter")))
         or collection in ABOUT_NOBODY
         or (name in READS and sender.startswith(f"{SWEEPS}:"))
     ):
@@ -107,7 +108,7 @@ def _is_of_one_user(name: str, selection: Any) -> bool:
 
 
 def _is_with_everybodys(selection: Any) -> bool:
-    """True for the signals of one user together with those that operators gave for everybody."""
+    """True for what is of one user together with what operators gave to everybody."""
     match selection:
         case {"user_id": {"$in": [user, domain.EVERYBODY], **more}} if not more:
             return _is_user(user)

@@ -1,12 +1,15 @@
-"""Private methods of the laptop's database that are replaced, so that 5,000 conversations do not slow it down.
+"""Private methods of the laptop's database that are replaced, so that 5,000 conversations do not slow it down, and
+dates are found.
 
 `tests/infra/test_local_database.py` names the version that was read.
 """
 
 import time
+from datetime import datetime
+from typing import Any
 from weakref import WeakKeyDictionary
 
-from neosqlite import Collection
+from neosqlite import Collection, query_operators
 from neosqlite.collection.query_helper import QueryHelper
 
 PURGE_SECONDS = 60.0
@@ -30,6 +33,19 @@ def _is_in_an_index(self: QueryHelper, field: str) -> bool:
     return any(field in fields for fields in self.collection.list_indexes(as_keys=True))
 
 
+_is_no_less = query_operators._gte
+
+
+def _is_no_earlier(field: str, value: Any, document: dict[str, Any]) -> bool:
+    """Compare dates with and without a time zone: all are UTC. The wire gives them without one, `$currentDate` stores
+    one, and the library never finds such a date by `$gte` beside an `$in`."""
+    kept = document.get(field)
+    if isinstance(kept, datetime) and isinstance(value, datetime):
+        return kept.replace(tzinfo=None) >= value.replace(tzinfo=None)
+    return _is_no_less(field, value, document)
+
+
 def apply_patches() -> None:
+    query_operators._gte = _is_no_earlier
     Collection._auto_purge_ttl = _purge_once_a_minute
     QueryHelper._field_has_index = _is_in_an_index

@@ -8,6 +8,7 @@ from pymongo import ASCENDING, DESCENDING, IndexModel
 
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores import (
+    activity,
     approvals,
     conversations,
     docs,
@@ -23,6 +24,9 @@ from qwestly_agent.stores import (
     tool_calls,
 )
 from qwestly_agent.stores.user_data import COLLECTIONS, Expires
+
+# Of documents with events that are not in the feed yet.
+_UNCOPIED = IndexModel([("uncopied_since", ASCENDING)], name="uncopied", sparse=True)
 
 _QUERIES: dict[str, list[IndexModel]] = {
     # By `_id`, which is made of user and conversation, a turn claims its conversation.
@@ -54,10 +58,17 @@ _QUERIES: dict[str, list[IndexModel]] = {
         # Of everybody's: the effects that are being sent, for the brake, and the oldest that waits.
         IndexModel([("status", ASCENDING), ("created_at", ASCENDING)], name="status"),
         IndexModel([("links", ASCENDING)], name="links"),
+        _UNCOPIED,
     ],
     drafts.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("updated_at", ASCENDING)], name="user_updated"),
         IndexModel([("status", ASCENDING)], name="status"),
+        _UNCOPIED,
+    ],
+    activity.COLLECTION: [
+        # In the order in which they are told, and in that of the feed.
+        IndexModel([("user_id", ASCENDING), ("copied_at", ASCENDING)], name="user_copied"),
+        IndexModel([("user_id", ASCENDING), ("at", DESCENDING)], name="user_at"),
     ],
     extractions.COLLECTION: [IndexModel([("user_id", ASCENDING)], name="user")],
     memories.COLLECTION: [

@@ -19,6 +19,7 @@ from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.conversations import Conversations
@@ -126,6 +127,7 @@ def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: C
         extractions=Extractions(database),
         tool_calls=ToolCalls(database),
         usage=Usage(database),
+        activity=Activity(database),
         user_data=UserData(database),
         sweeps=Sweeps(database),
         candidate_app=CandidateApp(

@@ -13,6 +13,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.conversations import Conversations
@@ -59,6 +60,11 @@ class HasNewId(Protocol):
 class HasLogger(Protocol):
     @property
     def logger(self) -> Logger: ...
+
+
+class HasActivity(Protocol):
+    @property
+    def activity(self) -> Activity: ...
 
 
 class HasConversations(Protocol):
@@ -225,6 +231,7 @@ class Services:
     extractions: Extractions
     tool_calls: ToolCalls
     usage: Usage
+    activity: Activity
     user_data: UserData
     sweeps: Sweeps
     candidate_app: CandidateApp

@@ -23,6 +23,7 @@ from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from qwestly_agent.bootstrap import make_embeddings
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores import (
+    activity,
     approvals,
     autonomy,
     conversations,
@@ -366,6 +367,7 @@ async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> 
 
 FOREIGN = {*profiles.READ_FIELDS, knowledge.COLLECTION}
 OURS = {
+    activity.COLLECTION,
     approvals.COLLECTION,
     autonomy.COLLECTION,
     conversations.COLLECTION,
@@ -395,6 +397,7 @@ def actions_on(collection: str) -> set[str]:
 
 def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> None:
     modules = (
+        activity,
         approvals,
         autonomy,
         conversations,

@@ -13,6 +13,7 @@ from infra.local.environment import MACHINE, Template
 from infra.mongo.command import READER_ROLE, ROLE
 from qwestly_agent.services import ModelServices
 from qwestly_agent.stores import (
+    activity,
     approvals,
     autonomy,
     conversations,
@@ -32,13 +33,14 @@ from qwestly_agent.stores import (
 from tests.statemachines.conftest import states_of
 
 COLLECTIONS: Mapping[str, set[str]] = {
-    "approvals": {approvals.COLLECTION},
+    "activity": {activity.COLLECTION},
+    "approvals": {approvals.COLLECTION, activity.COLLECTION},
     "autonomy": {autonomy.COLLECTION},
     "conversations": {conversations.COLLECTION, messages.COLLECTION},
     "messages": {messages.COLLECTION},
     "watermarks": {conversations.COLLECTION},
     "docs": {docs.COLLECTION},
-    "drafts": {drafts.COLLECTION},
+    "drafts": {drafts.COLLECTION, activity.COLLECTION},
     "extractions": {extractions.COLLECTION},
     "journal": {journal.COLLECTION},
     "knowledge": {knowledge.COLLECTION},

@@ -24,6 +24,7 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "position": lambda sweeps: sweeps.position("approvals"),
     "keep_position": lambda sweeps: sweeps.keep_position("approvals", NOW),
     "due_approvals": lambda sweeps: sweeps.due_approvals(0, NOW, 10),
+    "uncopied": lambda sweeps: sweeps.uncopied(10),
     "approvals_left": lambda sweeps: sweeps.approvals_left(NOW),
     "oldest_pending_approval": lambda sweeps: sweeps.oldest_pending_approval(),
     "silent_conversations": lambda sweeps: sweeps.silent_conversations(NOW, 10),

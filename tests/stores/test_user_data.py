@@ -14,6 +14,7 @@ from pymongo.database import Database
 from infra.local.model_server import ModelServer, Reply
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.stores import (
+    activity,
     approvals,
     autonomy,
     conversations,
@@ -39,6 +40,7 @@ LEFT_BY_A_CHAT = {
     tool_calls.COLLECTION,
     usage.COLLECTION,
     memories.COLLECTION,
+    activity.COLLECTION,
     approvals.COLLECTION,
     autonomy.COLLECTION,
     signals.COLLECTION,

@@ -14,17 +14,19 @@ from qwestly_agent.approvals.mail import MailServices, mail_if_due
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
-from qwestly_agent.services import HasSettings, HasSweeps
+from qwestly_agent.services import HasActivity, HasSettings, HasSweeps
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.signals import Signals
 
 
-class DueServices(ExecuteServices, MailServices, HasSettings, HasSweeps, Protocol): ...
+class DueServices(ExecuteServices, MailServices, HasActivity, HasSettings, HasSweeps, Protocol): ...
 
 
 AT_ONCE = 8
 RESERVE_SECONDS = 25.0
 """Time that the slowest step may take; with less time left, no step begins."""
+MOST_COPIED = 500
+"""Documents of each collection whose events a sweep copies."""
 NOTIFY_SECONDS = 3600.0
 """How long the sweep tries to notify an execution. At its own timeout, the execution reads the record anyway."""
 LEFT_TO_EXECUTION_SECONDS = 300.0
@@ -32,8 +34,8 @@ LEFT_TO_EXECUTION_SECONDS = 300.0
 
 
 async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dict[str, int]:
-    """Handle due records; return counts of what was done. `failed` records, and those `left` for lack of time, stay
-    due."""
+    """Handle due records, and copy events that were left; return counts of what was done. `failed` records, and those
+    `left` for lack of time, stay due."""
     due = await _next_due(services.sweeps, services.clock(), services.settings.approvals_a_sweep)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
 
@@ -47,8 +49,24 @@ async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dic
         if error is not None:
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
+    counts.update(await _copy_events(services, seconds_left))
     await _measure(services.sweeps, services.signals, services.clock)
     return dict(counts)
+
+
+async def _copy_events(services: DueServices, seconds_left: Callable[[], float]) -> Counter[str]:
+    """Copy events into the feed that a process which died left in their documents."""
+    counts = Counter[str]()
+    for collection, user_id, key in await services.sweeps.uncopied(MOST_COPIED):
+        if seconds_left() <= RESERVE_SECONDS:
+            break
+        try:
+            await services.activity.copy(collection, user_id, key)
+            counts["copied"] += 1
+        except Exception as error:
+            counts["failed"] += 1
+            services.logger.error(Event.REQUEST_FAILED, extra={"collection": collection, **cause_of(error)})
+    return counts
 
 
 async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, str]]:

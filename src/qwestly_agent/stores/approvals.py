@@ -11,7 +11,9 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
+from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_approvals"
@@ -27,11 +29,13 @@ class Approvals:
     async def add(self, approval: Approval) -> bool:
         """False if it exists already."""
         kept_until = to_datetime(approval.created_at) + RETENTION
+        # The TTL index uses `kept_until`; `expires_at` is the deadline of the decision.
+        new = {**_document(approval), "kept_until": kept_until, **outbox(of_approval(approval))}
         try:
-            # The TTL index uses `kept_until`; `expires_at` is the deadline of the decision.
-            await self.database[COLLECTION].insert_one({**_document(approval), "kept_until": kept_until})
+            await self.database[COLLECTION].insert_one(new)
         except DuplicateKeyError:
             return False
+        await copy_after_write(self.database, COLLECTION, approval.user_id, approval.id)
         return True
 
     async def get(self, user_id: str, approval_id: str) -> Approval:
@@ -55,12 +59,19 @@ class Approvals:
 
     async def _put(self, before: Approval, after: Approval) -> Approval | None:
         """Replace `before` by `after`; return it with its new revision, or None if `before` is no longer current."""
-        old, new = _document(before), _document(after.model_copy(update={"revision": before.revision + 1}))
+        after = after.model_copy(update={"revision": before.revision + 1})
+        old, new = _document(before), _document(after)
         changes = {name: value for name, value in new.items() if value != old.get(name)}
+        events = [of_approval(after)] if after.status != before.status else []
         changed = await self.database[COLLECTION].update_one(
-            {"_id": before.id, "user_id": before.user_id, "revision": before.revision}, {"$set": changes}
+            {"_id": before.id, "user_id": before.user_id, "revision": before.revision},
+            with_events({"$set": changes}, *events),
         )
-        return after.model_copy(update={"revision": before.revision + 1}) if changed.matched_count == 1 else None
+        if changed.matched_count == 0:
+            return None
+        if events:
+            await copy_after_write(self.database, COLLECTION, after.user_id, after.id)
+        return after
 
     async def waiting(self, user_id: str, limit: int, after: float | None = None) -> list[Approval]:
         """Pending approvals and those being executed, created before `after`; the newest first."""
@@ -75,6 +86,10 @@ class Approvals:
         query = {"user_id": user_id, "updated_at": {"$gte": moment}}
         found = self.database[COLLECTION].find(query).sort("updated_at", 1).limit(limit)
         return [_approval(each) async for each in found]
+
+    async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Approval]:
+        """Those of these approvals that exist, the newest first."""
+        return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, 0, None)
 
     async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Approval]:
         """The conversation's approvals, the newest first; `limit` 0 means all."""

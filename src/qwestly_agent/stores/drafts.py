@@ -1,7 +1,7 @@
 """`agent_drafts`: career documents in progress, with their evidence and the progress shown to the user."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
@@ -12,6 +12,8 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.activity import Event, Severity
+from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_drafts"
@@ -51,6 +53,7 @@ class Draft(BaseModel):
     """The pipeline's data by name: evidence, sections, the checked card."""
 
 
+_FIELDS = Draft.model_fields.keys() - {"id", "parts"}
 _PIPELINE = "card-"
 
 
@@ -72,10 +75,12 @@ class Drafts:
         fields = draft.model_dump(mode="json", exclude={"id", "parts"})
         parts = {f"part_{name}": _kept(value) for name, value in draft.parts.items()}
         expires_at = to_datetime(draft.created_at) + RETENTION
+        new = {**fields, **parts, "_id": draft.id, "expires_at": expires_at, **outbox(_event(draft, 0))}
         try:
-            await self.database[COLLECTION].insert_one({**fields, **parts, "_id": draft.id, "expires_at": expires_at})
+            await self.database[COLLECTION].insert_one(new)
         except DuplicateKeyError:
             return False
+        await copy_after_write(self.database, COLLECTION, draft.user_id, draft.id)
         return True
 
     async def get(self, user_id: str, draft_id: str) -> Draft:
@@ -86,8 +91,12 @@ class Drafts:
         return _draft(found)
 
     async def tell(self, user_id: str, draft_id: str, now: float, **fields: Any) -> None:
-        """Update fields: status, label, round, approval_id."""
-        await self._set(user_id, draft_id, {**fields, "updated_at": now})
+        """Update fields: status, label, round, approval_id. Raises `NotFound`."""
+        changes = {**fields, "updated_at": now}
+        if "status" in fields:
+            await self._set_status(user_id, draft_id, changes)
+        else:
+            await self._set(user_id, draft_id, changes)
 
     async def keep(self, user_id: str, draft_id: str, **parts: Any) -> None:
         """Set these parts and leave the others: states that run in parallel write different parts."""
@@ -115,6 +124,10 @@ class Drafts:
     async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Draft]:
         """Drafts changed since `moment`, without their parts; the oldest change first."""
         return await self._find({"user_id": user_id, "updated_at": {"$gte": moment}}, "updated_at", 1, limit)
+
+    async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Draft]:
+        """Those of these drafts that exist, without their parts; the oldest change first."""
+        return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, "updated_at", 1, 0)
 
     async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
         """The conversation's drafts, without their parts; the newest first."""
@@ -145,14 +158,62 @@ class Drafts:
         return {pipeline(each["_id"]) async for each in found}
 
     async def _find(self, query: Document, order: str, direction: int, limit: int) -> list[Draft]:
-        fields = dict.fromkeys(Draft.model_fields.keys() - {"id", "parts"}, 1)
-        found = self.database[COLLECTION].find(query, fields).sort(order, direction).limit(limit)
+        found = self.database[COLLECTION].find(query, dict.fromkeys(_FIELDS, 1)).sort(order, direction).limit(limit)
         return [_draft(each) async for each in found]
+
+    async def _set_status(self, user_id: str, draft_id: str, changes: Document) -> None:
+        """Like `_set`, with an event if the draft has another status, or waits for another approval, than before."""
+        here, fields = {"_id": draft_id, "user_id": user_id}, dict.fromkeys(_FIELDS, 1)
+        while found := await self.database[COLLECTION].find_one(here, {**fields, "events_written": 1}):
+            before, written = _draft(found), found.get("events_written")
+            after = before.model_copy(update=changes)
+            is_other = (before.status, before.approval_id) != (after.status, after.approval_id)
+            events = [_event(after, written or 0)] if is_other else []
+            same = {**here, "events_written": written}
+            changed = await self.database[COLLECTION].update_one(same, with_events({"$set": changes}, *events))
+            if changed.matched_count:
+                break
+        else:
+            raise NotFound("There is no such draft.")
+        if events:
+            await copy_after_write(self.database, COLLECTION, user_id, draft_id)
 
     async def _set(self, user_id: str, draft_id: str, changes: Document) -> None:
         changed = await self.database[COLLECTION].update_one({"_id": draft_id, "user_id": user_id}, {"$set": changes})
         if not changed.matched_count:
             raise NotFound("There is no such draft.")
+
+
+_NAMES: Mapping[DraftKind, str] = {"card": "career card", "about": "About section", "headlines": "headlines"}
+_EVENTS: Mapping[DraftStatus, tuple[str, Severity, str]] = {
+    "running": ("started", "info", "Drafting your {}"),
+    "waiting": ("waiting", "info", "Ready for your decision: your {}"),
+    "drafted": ("drafted", "info", "Drafted: your {}"),
+    "published": ("published", "info", "Published: your {}"),
+    "rejected": ("rejected", "info", "Not published, as you said no: your {}"),
+    "expired": ("expired", "warning", "Not published, as nobody decided in time: your {}"),
+    "stopped": ("stopped", "warning", "Stopped by the brake: your {}"),
+    "failed": ("failed", "warning", "Could not be finished: your {}"),
+}
+"""By status: the verb, the severity and the title."""
+
+
+def _event(draft: Draft, written: int) -> Event:
+    """The event of a draft that has just got its status; `written`: number of its events so far."""
+    verb, severity, title = _EVENTS[draft.status]
+    data = {"draft_id": draft.id, "kind": draft.kind, "round": draft.round}
+    links = {"approval_id": draft.approval_id, "conversation_id": draft.conversation_id}
+    return Event(
+        id=f"{draft.id}:{written}",
+        user_id=draft.user_id,
+        at=draft.updated_at,
+        type=f"draft.{verb}",
+        role="cards",
+        severity=severity,
+        title=title.format(_NAMES[draft.kind]),
+        run_id=draft.run_id,
+        data={**data, **{name: value for name, value in links.items() if value}},
+    )
 
 
 def _kept(part: Any) -> str:

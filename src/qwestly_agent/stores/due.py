@@ -110,6 +110,15 @@ class Sweeps:
         found = self.database[approvals.COLLECTION].find(_due("due_at", after, until), {"user_id": 1, "due_at": 1})
         return [(each["user_id"], each["_id"], each["due_at"]) async for each in found.sort("due_at", 1).limit(limit)]
 
+    async def uncopied(self, limit: int) -> list[tuple[str, str, str]]:
+        """`(collection, user_id, id)` of documents with events that were not copied into the feed, up to `limit` of
+        each collection."""
+        found = list[tuple[str, str, str]]()
+        for name in _OUTBOXES:
+            left = self.database[name].find({"uncopied_since": {"$gt": 0}}, {"user_id": 1}).sort("uncopied_since", 1)
+            found += [(name, each["user_id"], each["_id"]) async for each in left.limit(limit)]
+        return found
+
     async def approvals_left(self, now: float) -> Backlog:
         return await self._backlog(approvals.COLLECTION, _due("due_at", 0, now), "due_at")
 
@@ -168,6 +177,7 @@ class Sweeps:
         return next((each[field] for each in found), None)
 
 
+_OUTBOXES = (approvals.COLLECTION, drafts.COLLECTION)
 _NEW: Document = {"consolidated": False, "status": memories.ACTIVE}
 
 

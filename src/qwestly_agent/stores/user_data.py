@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.stores import (
+    activity,
     approvals,
     autonomy,
     conversations,
@@ -50,6 +51,7 @@ COLLECTIONS: Mapping[str, Expires | Stays] = {
     usage.COLLECTION: Expires(),
     autonomy.COLLECTION: Stays("One document a user: the level that they chose."),
     runs.COLLECTION: Expires(),
+    activity.COLLECTION: Expires(),
     # Last: while the brake is on, nothing of this user starts, and so nothing is written again.
     signals.COLLECTION: Stays("One document a user: their brake stays on until they release it."),
 }

@@ -1,0 +1,76 @@
+"""Activity: events that tell a user what their agent did, does and waits for.
+
+An event quotes nobody: its title is a fixed sentence, with the title of a preview at most, and its data are ids,
+numbers and enumerated words. Forgetting a memory or deleting a conversation therefore leaves it as it is.
+"""
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from qwestly_agent.domain.approval import Approval
+
+Severity: TypeAlias = Literal["info", "warning", "action_required"]
+Role: TypeAlias = Literal["chat", "cards", "memory", "user", "operators"]
+"""Who acted: the agent in a conversation, as it drafts, or as it remembers · the user · operators."""
+
+
+class Event(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    user_id: str
+    """`EVERYBODY` for the operators' brake."""
+    at: float
+    """When it happened, in seconds since the epoch."""
+    type: str
+    """Subject and verb: "approval.done"."""
+    role: Role
+    severity: Severity = "info"
+    title: str
+    run_id: str | None = None
+    data: Mapping[str, str | int | tuple[str, ...]] = {}
+    """Ids, numbers and enumerated words."""
+
+
+_APPROVALS: Mapping[str, tuple[str, Severity, str]] = {
+    "pending": ("asked", "action_required", "Your approval is asked for"),
+    "approved": ("approved", "info", "You said yes"),
+    "rejected": ("rejected", "info", "You said no"),
+    "revised": ("revised", "info", "You asked for changes"),
+    "expired": ("expired", "warning", "Not asked any more"),
+    "executing": ("executing", "info", "Being carried out"),
+    "done": ("done", "info", "Done"),
+    "failed": ("failed", "warning", "Not done"),
+    "unknown": ("unknown", "warning", "Not known yet whether this was done"),
+    "changed": ("changed", "warning", "It had changed meanwhile, so nothing was done"),
+}
+"""By status: the verb, the severity, and what happened to what the preview's title says."""
+_AT_YOUR_LEVEL = "At your level, your agent does this without asking"
+_PERMISSION = ("approval_id", "draft_id", "conversation_id", "kind", "tool", "effect", "level", "answer", "decided_by")
+
+
+def of_approval(approval: Approval) -> Event:
+    """The event of an approval that has just got its status."""
+    verb, severity, sentence = _APPROVALS.get(approval.status, (approval.status, "info", approval.status.capitalize()))
+    if approval.status == "approved" and approval.decided_by == "level":
+        sentence = _AT_YOUR_LEVEL
+    fields = {"approval_id": approval.id, **approval.model_dump(include=set(_PERMISSION))}
+    return Event(
+        id=f"{approval.id}:{approval.revision}",
+        user_id=approval.user_id,
+        at=approval.updated_at,
+        type=f"approval.{verb}",
+        role=_role(approval),
+        severity=severity,
+        title=f"{sentence}: {approval.preview.title}",
+        run_id=approval.run_id,
+        data={name: value for name, value in fields.items() if value is not None},
+    )
+
+
+def _role(approval: Approval) -> Role:
+    if approval.status in ("approved", "rejected", "revised") and approval.decided_by in ("chat", "queue", "link"):
+        return "user"
+    return "memory" if approval.kind == "memory" else "cards" if approval.kind == "card" else "chat"

@@ -1,0 +1,158 @@
+"""`agent_activity`: the feed of each user's events, and the outboxes that it is filled from.
+
+An event is written in the document that it tells of, by the same update as the change: `events` (JSON texts, appended),
+`events_written` (their number) and `uncopied_since`. From there it is copied into the feed by its id: by the store
+right after its write, and by the sweep if the process died in between. So no event is lost, and none stands in the feed
+twice.
+"""
+
+import json
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from pymongo import UpdateOne
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_activity"
+RETENTION = timedelta(days=90)
+EVENTS_KEPT = 50
+"""Events that a document keeps, the newest; more are never uncopied at a time."""
+
+
+# --- outboxes ---------------------------------------------------------------------------------------------------------
+
+
+def outbox(*events: Event) -> Document:
+    """Fields of a new document that holds these events."""
+    if not events:
+        return {}
+    texts = [each.model_dump_json() for each in events]
+    return {"events": texts, "events_written": len(events), "uncopied_since": events[-1].at}
+
+
+def with_events(update: Document, *events: Event) -> Document:
+    """Return the update with operators that append these events to the document's outbox."""
+    if not events:
+        return update
+    new = outbox(*events)
+    return {
+        **update,
+        "$set": {**update.get("$set", {}), "uncopied_since": new["uncopied_since"]},
+        "$push": {**update.get("$push", {}), "events": {"$each": new["events"], "$slice": -EVENTS_KEPT}},
+        "$inc": {**update.get("$inc", {}), "events_written": len(events)},
+    }
+
+
+async def copy_after_write(database: AsyncDatabase[Document], collection: str, user_id: str, key: str) -> None:
+    """Copy the events that a write left in this document; what cannot be copied now is left to the sweep."""
+    with suppress(PyMongoError):  # the change itself is done
+        await copy_events(database, collection, user_id, key)
+
+
+async def copy_events(database: AsyncDatabase[Document], collection: str, user_id: str, key: str) -> None:
+    """Copy the events of this document that were not copied yet into the feed (idempotent)."""
+    here = {"_id": key, "user_id": user_id}
+    found = await database[collection].find_one(
+        {**here, "uncopied_since": {"$gt": 0}}, {"events": 1, "events_written": 1, "events_copied": 1}
+    )
+    if found is None:
+        return
+    written = found["events_written"]
+    left = found["events"][found.get("events_copied", 0) - written :]
+    await database[COLLECTION].bulk_write([_upsert(Event.model_validate_json(each)) for each in left], ordered=False)
+    # Not if another event was written meanwhile: that one is still to be copied.
+    await database[collection].update_one(
+        {**here, "events_written": written}, {"$set": {"events_copied": written}, "$unset": {"uncopied_since": ""}}
+    )
+
+
+def _upsert(event: Event) -> UpdateOne:
+    fields = event.model_dump(mode="json", exclude={"id", "user_id", "data"})
+    # As text: it is never queried.
+    fields |= {"data": json.dumps(dict(event.data)), "expires_at": to_datetime(event.at) + RETENTION}
+    # By the clock of the database, which all writers share: pollers read by this time.
+    change = {"$setOnInsert": fields, "$currentDate": {"copied_at": True}}
+    return UpdateOne({"_id": event.id, "user_id": event.user_id}, change, upsert=True)
+
+
+# --- the feed ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Copied:
+    """An event in the feed."""
+
+    event: Event
+    copied_at: datetime
+    """By the clock of the database."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """The feed of a user has the events of `EVERYBODY` as well."""
+
+    database: AsyncDatabase[Document]
+
+    async def copy(self, collection: str, user_id: str, key: str) -> None:
+        """Copy the events of this document that were not copied yet (idempotent)."""
+        await copy_events(self.database, collection, user_id, key)
+
+    async def copied_since(self, user_id: str, moment: datetime, limit: int) -> list[Copied]:
+        """Events copied since `moment`, the first copied first."""
+        query = {**_seen_by(user_id), "copied_at": {"$gte": moment}}
+        found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
+        return [Copied(_event(each), each["copied_at"]) async for each in found]
+
+    async def last_copied(self, user_id: str) -> datetime | None:
+        """When the last event was copied; None if there is none."""
+        found = self.database[COLLECTION].find(_seen_by(user_id), {"copied_at": 1}).sort("copied_at", -1).limit(1)
+        return next((each["copied_at"] for each in await found.to_list()), None)
+
+    async def newest(
+        self,
+        user_id: str,
+        limit: int,
+        *,
+        after: float | None = None,
+        since: float | None = None,
+        types: Collection[str] = (),
+        severities: Sequence[str] = (),
+    ) -> list[Event]:
+        """Events that happened before `after` and not before `since`, the newest first; `types` and `severities` are
+        those wanted, or all."""
+        query: dict[str, Any] = _seen_by(user_id)
+        at = {name: moment for name, moment in (("$lt", after), ("$gte", since)) if moment is not None}
+        for name, wanted in (("at", at), ("type", _any_of(types)), ("severity", _any_of(severities))):
+            query |= {name: wanted} if wanted else {}
+        found = self.database[COLLECTION].find(query).sort("at", -1).limit(limit)
+        return [_event(each) async for each in found]
+
+    async def get(self, user_id: str, event_id: str) -> Event:
+        """Raises `NotFound`."""
+        found = await self.database[COLLECTION].find_one({"_id": event_id, "user_id": user_id})
+        if found is None:
+            raise NotFound("There is no such event.")
+        return _event(found)
+
+
+def _seen_by(user_id: str) -> Document:
+    return {"user_id": {"$in": [user_id, EVERYBODY]}}
+
+
+def _any_of(values: Collection[str]) -> Document:
+    return {"$in": list(values)} if values else {}
+
+
+def _event(document: Document) -> Event:
+    fields = {name: value for name, value in document.items() if name in Event.model_fields}
+    return Event.model_validate({**fields, "id": document["_id"], "data": json.loads(document["data"])})
