@@ -10,6 +10,7 @@ from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores import (
     activity,
     approvals,
+    autonomy,
     conversations,
     docs,
     drafts,
@@ -52,7 +53,6 @@ _QUERIES: dict[str, list[IndexModel]] = {
     ],
     approvals.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("created_at", DESCENDING)], name="queue"),
-        IndexModel([("user_id", ASCENDING), ("updated_at", ASCENDING)], name="user_updated"),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("news", ASCENDING)], name="news"),
         IndexModel([("due_at", ASCENDING)], name="due"),
         # Of everybody's: the effects that are being sent, for the brake, and the oldest that waits.
@@ -92,7 +92,8 @@ _QUERIES: dict[str, list[IndexModel]] = {
     ],
     journal.COLLECTION: [IndexModel([("user_id", ASCENDING), ("created", ASCENDING)], name="user_created")],
     # A document has no `brake_since` while its brake is off.
-    signals.COLLECTION: [IndexModel([("brake_since", ASCENDING)], name="brake_since")],
+    signals.COLLECTION: [IndexModel([("brake_since", ASCENDING)], name="brake_since"), _UNCOPIED],
+    autonomy.COLLECTION: [_UNCOPIED],
     runs.COLLECTION: [
         IndexModel([("user_id", ASCENDING)], name="user"),
         IndexModel([("until", ASCENDING)], name="until"),

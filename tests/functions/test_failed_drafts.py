@@ -1,15 +1,16 @@
 """What was drafted beside a conversation and failed: its user is told, wherever they look, and in a turn once."""
 
+import asyncio
 import uuid
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
+from pymongo import AsyncMongoClient
 
 from infra.local.model_server import ModelServer
 from qwestly_agent.cards.note_end import TRY_AGAIN
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.drafts import Draft, Drafts
 from tests.servers import ChatServer, Client, user_says
 
 Fails = Callable[..., Draft]
@@ -33,10 +34,12 @@ def fails(chat: ChatServer, client: Client) -> Fails:
             created_at=now,
             updated_at=now,
         )
-        with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
-            kept = draft.model_dump(mode="json", exclude={"id", "parts"})
-            mongo[chat.settings.mongodb_database]["agent_drafts"].insert_one({"_id": draft.id, **kept})
+        asyncio.run(add(draft))
         return draft
+
+    async def add(draft: Draft) -> None:
+        async with AsyncMongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+            await Drafts(mongo[chat.settings.mongodb_database]).add(draft)
 
     return fail
 

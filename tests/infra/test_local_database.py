@@ -16,6 +16,7 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
     for owner, name in (
         (database_patches.Collection, "_auto_purge_ttl"),
         (database_patches.QueryHelper, "_field_has_index"),
+        (database_patches.query_operators, "_gte"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # put back after the test
     apply_patches()
@@ -55,3 +56,12 @@ def test_what_expired_is_deleted_once_a_minute(connection: Connection, monkeypat
     assert len(list(things.find({}))) == 1
     now[0] += PURGE_SECONDS
     assert list(things.find({})) == []
+
+
+def test_the_databases_own_date_is_found_beside_a_choice_of_values(connection: Connection) -> None:
+    things = connection["things"]
+    things.update_one({"_id": "one", "user_id": "u"}, {"$currentDate": {"at": True}}, upsert=True)
+    now = datetime.now(UTC).replace(tzinfo=None)  # as the wire gives dates
+    for moment, found in ((now - timedelta(minutes=1), ["one"]), (now + timedelta(minutes=1), [])):
+        query = {"user_id": {"$in": ["u", "everybody"]}, "at": {"$gte": moment}}
+        assert [each["_id"] for each in things.find(query)] == found

@@ -1,10 +1,14 @@
-"""Updates to a user outside of turns: drafts in progress, approvals and their outcomes, the brake.
+"""Updates to a user outside of turns: what happened, drafts in progress, approvals and their outcomes, the brake.
 
-Each item is its current state and not a change, so receiving one twice does no harm.
+A poll reads the feed of activity, and only where that has something new what its events name. Each item is a current
+state, or an event with its id, so receiving one twice does no harm.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Annotated, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, Field
@@ -12,23 +16,43 @@ from pydantic import BaseModel, Field
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.pause import Pause, PauseStatus
 from qwestly_agent.approvals.view import ApprovalView, view_of
-from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.base.errors import Invalid
+from qwestly_agent.chat.activity_view import EventView, views_of
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
-from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasApprovals, HasClock, HasConversations, HasDrafts, HasSignals, HasSweeps
+from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.approval import Approval, sha256_hex
+from qwestly_agent.services import (
+    HasActivity,
+    HasApprovals,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasMemories,
+    HasSignals,
+    HasSweeps,
+)
+from qwestly_agent.stores.activity import Copied
 from qwestly_agent.stores.drafts import Draft, Drafts
 
 
-class UpdateServices(HasApprovals, HasClock, HasConversations, HasDrafts, HasSignals, HasSweeps, Protocol): ...
+class UpdateServices(
+    HasActivity, HasApprovals, HasClock, HasConversations, HasDrafts, HasMemories, HasSignals, HasSweeps, Protocol
+): ...
 
 
 T = TypeVar("T", Approval, Draft)
 
+
 MOST_ITEMS = 100
+MOST_EVENTS = 500
+"""Events that a poll reads."""
+MOST_TOLD = 150
+"""Events that a cursor names as told. Where more were told within the overlap, it is shorter."""
 FAILED_LATELY_SECONDS = 86_400.0
-OVERLAP_SECONDS = 5.0
-"""Clocks differ and writes take time: items slightly older than the cursor are sent again."""
+OVERLAP = timedelta(seconds=10)
+"""An event may become readable after a later one: so much is read again."""
 
 
 class ApprovalUpdate(BaseModel):
@@ -53,55 +77,152 @@ class BrakeUpdate(BaseModel):
     brake: PauseStatus
 
 
-Update = Annotated[ApprovalUpdate | DraftUpdate | BrakeUpdate, Field(discriminator="type")]
+class ActivityUpdate(BaseModel):
+    type: Literal["activity"] = "activity"
+    id: str
+    at: float
+    activity: EventView
+
+
+Update = Annotated[ApprovalUpdate | DraftUpdate | BrakeUpdate | ActivityUpdate, Field(discriminator="type")]
 
 
 class Updates(BaseModel):
     items: list[Update]
     cursor: str
-    """Pass it as `after` next time. An item can come twice, with the same `id` and `at`."""
+    """Opaque: pass it as `after` next time. An item can come twice, with the same `id` and `at`."""
     active: bool
-    """True if a turn or a draft runs: poll again soon. What only waits for a person changes seldom."""
+    """True if a draft runs, or if a turn ran when something was read last: poll again soon. What only waits for a
+    person changes seldom."""
 
 
-async def updates(services: UpdateServices, user_id: str, after: float | None) -> Updates:
+# --- the cursor -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """How far a client has read. As text: `<milliseconds>.<flags>.<hash>.<hash>…`."""
+
+    since: datetime
+    """The next poll reads from here on, by the database's clock: the overlap before the last event that was told."""
+    told: tuple[str, ...] = ()
+    """Short hashes of the events copied since then that the client was told."""
+    is_active: bool = False
+    is_pausing: bool = False
+    """True if the brake's receipt was not complete."""
+
+    @classmethod
+    def parse(cls, text: str) -> "Cursor":
+        """Raises `Invalid`."""
+        if not re.fullmatch(r"[0-9]{1,14}\.[ap]{0,2}(\.[0-9a-f]{10})*", text):
+            raise Invalid("after: That is not a cursor of this list. Leave it out to begin anew.")
+        moment, flags, *told = text.split(".")
+        return cls(to_datetime(int(moment) / 1000), tuple(told), "a" in flags, "p" in flags)
+
+    def __str__(self) -> str:
+        flags = ("a" if self.is_active else "") + ("p" if self.is_pausing else "")
+        return ".".join((str(round(self.since.timestamp() * 1000)), flags, *self.told))
+
+    def moved(self, copied: Sequence[Copied]) -> "Cursor":
+        """Move behind these events, the first copied first, all of which were copied since `since`."""
+        if not copied:
+            return replace(self, told=())
+        again = [each for each in copied if each.copied_at >= copied[-1].copied_at - OVERLAP]
+        told = again[-MOST_TOLD:]
+        begin = told[0].copied_at if len(told) < len(again) else copied[-1].copied_at - OVERLAP
+        return Cursor(max(self.since, begin), tuple(_short(each.event.id) for each in told))
+
+
+def _short(event_id: str) -> str:
+    return sha256_hex(event_id)[:10]
+
+
+# --- polls ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a poll has read beside the feed."""
+
+    approvals: Sequence[Approval]
+    drafts: Sequence[Draft]
+    brake: Pause
+    turns: Collection[str]
+    """Running ones."""
+    tells_brake: bool
+    news: Sequence[EventView] = ()
+
+
+async def updates(services: UpdateServices, user_id: str, after: str | None) -> Updates:
     """Updates since the cursor; without one, what runs or waits now, and each conversation's last draft if it
-    failed."""
+    failed. A poll with nothing new, while nothing runs, is one find. Raises `Invalid`."""
     if after is None:
-        reading = services.approvals.waiting(user_id, MOST_ITEMS), _drafts_now(services.drafts, services.clock, user_id)
-    else:
-        reading = (
-            _touched(services.approvals.touched_since, user_id, after),
-            _touched(services.drafts.touched_since, user_id, after),
-        )
-    running = services.conversations.running(user_id, services.clock()), services.drafts.running(user_id)
-    approvals, drafts, brake, turns, drafting = await asyncio.gather(
-        *reading, pause.read(services.signals, user_id), *running
+        # First the feed, then the state: what happens in between is told by the next poll.
+        last = await services.activity.last_copied(user_id, MOST_TOLD)
+        cursor = Cursor(to_datetime(0)).moved(last[::-1])
+        return await _answer(services, user_id, cursor, await _read_state(services, user_id))
+    cursor = Cursor.parse(after)
+    found = await services.activity.copied_since(user_id, cursor.since, MOST_EVENTS)
+    # The laptop's database compares dates to the second.
+    copied = [each for each in found if each.copied_at >= cursor.since]
+    news = [each.event for each in copied if _short(each.event.id) not in cursor.told]
+    if not (news or cursor.is_active or cursor.is_pausing):
+        return Updates(items=[], cursor=after, active=False)
+    return await _answer(services, user_id, cursor.moved(copied), await _read_named(services, user_id, cursor, news))
+
+
+async def _read_state(services: UpdateServices, user_id: str) -> _Read:
+    approvals, drafts, brake, turns = await asyncio.gather(
+        services.approvals.waiting(user_id, MOST_ITEMS),
+        _drafts_now(services.drafts, services.clock, user_id),
+        pause.read(services.signals, user_id),
+        services.conversations.running(user_id, services.clock()),
     )
-    status = brake.status(services.clock())
-    if status.state in ("pausing", "partial"):
+    return _Read(approvals, drafts, brake, turns, tells_brake=True)
+
+
+async def _read_named(services: UpdateServices, user_id: str, cursor: Cursor, news: Sequence[Event]) -> _Read:
+    """Read what these events name, and what runs."""
+    tells_brake = cursor.is_pausing or any(each.type.startswith("brake.") for each in news)
+    named, drafts, under_way, brake, turns, views = await asyncio.gather(
+        services.approvals.of_ids(user_id, _ids("approval_id", news)),
+        services.drafts.of_ids(user_id, _ids("draft_id", news)),
+        services.drafts.under_way(user_id, MOST_ITEMS),
+        pause.read(services.signals, user_id),
+        services.conversations.running(user_id, services.clock()),
+        views_of(services.memories, user_id, news, services.clock()),
+    )
+    running = [each for each in under_way if each.status == "running"]
+    # The brake freezes what waits, and its release thaws it.
+    waiting = await services.approvals.waiting(user_id, MOST_ITEMS) if tells_brake else []
+    return _Read(_once([*named, *waiting]), _once([*drafts, *running]), brake, turns, tells_brake, views)
+
+
+async def _answer(services: UpdateServices, user_id: str, cursor: Cursor, read: _Read) -> Updates:
+    status = read.brake.status(services.clock())
+    is_pausing = status.state in ("pausing", "partial")
+    if is_pausing:
         status = await pause.status(services.signals, services.sweeps, user_id, services.clock)
+        is_pausing = status.state in ("pausing", "partial")
     items: list[Update] = [
-        *(_approval_update(each, brake) for each in await _with_frozen(services, user_id, approvals, brake, after)),
-        *(DraftUpdate(id=each.id, at=each.updated_at, draft=draft_view_of(each)) for each in drafts),
-        BrakeUpdate(at=status.since or 0.0, brake=status),
+        *(_approval_update(each, read.brake) for each in read.approvals),
+        *(DraftUpdate(id=each.id, at=each.updated_at, draft=draft_view_of(each)) for each in read.drafts),
+        *(ActivityUpdate(id=each.id, at=each.at, activity=each) for each in read.news),
     ]
+    if read.tells_brake or is_pausing:
+        items.append(BrakeUpdate(at=status.since or 0.0, brake=status))
     items.sort(key=lambda item: item.at)
-    # A full page does not reach the newest item: set the cursor to its end, so that no item is skipped.
-    full = [each[-1].updated_at for each in (approvals, drafts) if after is not None and len(each) == MOST_ITEMS]
-    cursor = min([*full, max(services.clock(), *(item.at for item in items))])
-    return Updates(items=items, cursor=repr(cursor), active=bool(turns or drafting))
+    active = bool(read.turns) or any(each.status == "running" for each in read.drafts)
+    cursor = replace(cursor, is_active=active, is_pausing=is_pausing)
+    return Updates(items=items, cursor=str(cursor), active=active)
 
 
-async def _with_frozen(
-    services: UpdateServices, user_id: str, approvals: list[Approval], brake: Pause, after: float | None
-) -> list[Approval]:
-    """These approvals, with all that wait if the brake was turned on or off since."""
-    if after is None or brake.changed_at < after - OVERLAP_SECONDS:
-        return approvals
-    known = {each.id for each in approvals}
-    waiting = await services.approvals.waiting(user_id, MOST_ITEMS)
-    return [*approvals, *(each for each in waiting if each.id not in known)]
+def _ids(name: str, events: Sequence[Event]) -> set[str]:
+    return {str(each.data[name]) for each in events if name in each.data}
+
+
+def _once(found: Sequence[T]) -> list[T]:
+    return list({each.id: each for each in found}.values())
 
 
 def _approval_update(approval: Approval, brake: Pause) -> ApprovalUpdate:
@@ -118,10 +239,3 @@ async def _drafts_now(drafts: Drafts, clock: Clock, user_id: str) -> list[Draft]
     )
     last = {each.conversation_id: each for each in lately}
     return [*under_way, *(each for each in last.values() if each.status == "failed")]
-
-
-async def _touched(read: Callable[[str, float, int], Awaitable[list[T]]], user_id: str, after: float) -> list[T]:
-    found = await read(user_id, after - OVERLAP_SECONDS, MOST_ITEMS)
-    # Otherwise a full page of items within the overlap would be sent for ever.
-    stands = len(found) == MOST_ITEMS and found[-1].updated_at <= after
-    return await read(user_id, after, MOST_ITEMS) if stands else found

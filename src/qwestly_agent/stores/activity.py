@@ -29,6 +29,10 @@ EVENTS_KEPT = 50
 """Events that a document keeps, the newest; more are never uncopied at a time."""
 
 
+OUTBOX = {"events": 1, "events_written": 1, "events_copied": 1}
+"""The fields of an outbox, as a projection."""
+
+
 # --- outboxes ---------------------------------------------------------------------------------------------------------
 
 
@@ -53,26 +57,35 @@ def with_events(update: Document, *events: Event) -> Document:
     }
 
 
-async def copy_after_write(database: AsyncDatabase[Document], collection: str, user_id: str, key: str) -> None:
-    """Copy the events that a write left in this document; what cannot be copied now is left to the sweep."""
+async def copy_after_write(
+    database: AsyncDatabase[Document], collection: str, user_id: str, key: str, written: Document | None = None
+) -> None:
+    """Copy the events that a write left in this document; what cannot be copied now is left to the sweep.
+
+    `written` has its `OUTBOX` fields as of that write, where they are known.
+    """
     with suppress(PyMongoError):  # the change itself is done
-        await copy_events(database, collection, user_id, key)
+        if written is None:
+            await copy_events(database, collection, user_id, key)
+        else:
+            await _copy(database, collection, user_id, key, written)
 
 
 async def copy_events(database: AsyncDatabase[Document], collection: str, user_id: str, key: str) -> None:
     """Copy the events of this document that were not copied yet into the feed (idempotent)."""
-    here = {"_id": key, "user_id": user_id}
-    found = await database[collection].find_one(
-        {**here, "uncopied_since": {"$gt": 0}}, {"events": 1, "events_written": 1, "events_copied": 1}
-    )
-    if found is None:
-        return
+    query = {"_id": key, "user_id": user_id, "uncopied_since": {"$gt": 0}}
+    if found := await database[collection].find_one(query, OUTBOX):
+        await _copy(database, collection, user_id, key, found)
+
+
+async def _copy(database: AsyncDatabase[Document], collection: str, user_id: str, key: str, found: Document) -> None:
     written = found["events_written"]
     left = found["events"][found.get("events_copied", 0) - written :]
     await database[COLLECTION].bulk_write([_upsert(Event.model_validate_json(each)) for each in left], ordered=False)
     # Not if another event was written meanwhile: that one is still to be copied.
     await database[collection].update_one(
-        {**here, "events_written": written}, {"$set": {"events_copied": written}, "$unset": {"uncopied_since": ""}}
+        {"_id": key, "user_id": user_id, "events_written": written},
+        {"$set": {"events_copied": written}, "$unset": {"uncopied_since": ""}},
     )
 
 
@@ -113,10 +126,10 @@ class Activity:
         found = self.database[COLLECTION].find(query).sort("copied_at", 1).limit(limit)
         return [Copied(_event(each), each["copied_at"]) async for each in found]
 
-    async def last_copied(self, user_id: str) -> datetime | None:
-        """When the last event was copied; None if there is none."""
-        found = self.database[COLLECTION].find(_seen_by(user_id), {"copied_at": 1}).sort("copied_at", -1).limit(1)
-        return next((each["copied_at"] for each in await found.to_list()), None)
+    async def last_copied(self, user_id: str, limit: int) -> list[Copied]:
+        """The events that were copied last, the last one first."""
+        found = self.database[COLLECTION].find(_seen_by(user_id)).sort("copied_at", -1).limit(limit)
+        return [Copied(_event(each), each["copied_at"]) async for each in found]
 
     async def newest(
         self,

@@ -81,12 +81,6 @@ class Approvals:
         """All approvals, created before `after`; the newest first."""
         return await self._find({"user_id": user_id}, limit, after)
 
-    async def touched_since(self, user_id: str, moment: float, limit: int) -> list[Approval]:
-        """Approvals changed since `moment`, the oldest change first."""
-        query = {"user_id": user_id, "updated_at": {"$gte": moment}}
-        found = self.database[COLLECTION].find(query).sort("updated_at", 1).limit(limit)
-        return [_approval(each) async for each in found]
-
     async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Approval]:
         """Those of these approvals that exist, the newest first."""
         return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, 0, None)

@@ -1,16 +1,21 @@
 """`agent_signals`: stop and brake signals, one document per user and one for `EVERYBODY`.
 
-Fields are flat and set by one unconditional update each: the brake is written before anything is read.
+Fields are flat and set by one update each: the brake is written before anything is read.
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
+from pymongo import ReturnDocument
 from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.errors import Braked
+from qwestly_agent.domain.activity import Event, Severity
 from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_signals"
@@ -68,12 +73,16 @@ class Signals:
     async def brake_on(self, user_id: str, now: float) -> None:
         """Turn the brake on without reading anything (idempotent: `brake_since` stays the first time)."""
         # To the millisecond: receipts compare it, and the laptop's database keeps fifteen digits.
-        await self._update(user_id, {"$min": {"brake_since": round(now, 3)}}, upsert=True)
+        since = round(now, 3)
+        off = {"_id": user_id, "user_id": user_id, "brake_since": None}
+        with suppress(DuplicateKeyError):  # it is on already
+            await self._turn(off, {"$set": {"brake_since": since}}, _event(user_id, "on", since), upsert=True)
 
     async def brake_off(self, user_id: str, now: float) -> None:
         """Turn the brake off; its receipt stays."""
         on = {"_id": user_id, "user_id": user_id, "brake_since": {"$gt": 0}}
-        await self.database[COLLECTION].update_one(on, {"$unset": {"brake_since": ""}, "$set": {"released_at": now}})
+        change = {"$unset": {"brake_since": ""}, "$set": {"released_at": now}}
+        await self._turn(on, change, _event(user_id, "off", now))
 
     async def keep_receipt(self, user_id: str, since: float, receipt: Mapping[str, Any]) -> None:
         """Store the receipt of the brake that is on since then, or of the last one if it was on since then."""
@@ -83,8 +92,36 @@ class Signals:
         if not kept.matched_count:
             await self.database[COLLECTION].update_one({**here, "receipt_since": since}, {"$set": change})
 
+    async def _turn(self, where: Document, change: Document, event: Event, *, upsert: bool = False) -> None:
+        turned = await self.database[COLLECTION].find_one_and_update(
+            where, with_events(change, event), OUTBOX, upsert=upsert, return_document=ReturnDocument.AFTER
+        )
+        if turned:  # the laptop's database answers with nothing where MongoDB finds a duplicate key
+            await copy_after_write(self.database, COLLECTION, event.user_id, event.user_id, turned)
+
     async def _update(self, user_id: str, change: Document, *, upsert: bool = False) -> None:
         await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change, upsert=upsert)
+
+
+def _event(whose: str, state: Literal["on", "off"], at: float) -> Event:
+    sentence, severity = _SENTENCES[state, whose == EVERYBODY]
+    return Event(
+        id=f"brake:{whose}:{state}:{at!r}",
+        user_id=whose,
+        at=at,
+        type=f"brake.{state}",
+        role="operators" if whose == EVERYBODY else "user",
+        severity=severity,
+        title=sentence,
+    )
+
+
+_SENTENCES: Mapping[tuple[str, bool], tuple[str, Severity]] = {
+    ("on", False): ("You paused your agent", "warning"),
+    ("off", False): ("You let your agent run again", "info"),
+    ("on", True): ("Qwestly paused its agent for everybody", "warning"),
+    ("off", True): ("Qwestly let its agent run again for everybody", "info"),
+}
 
 
 def _signal(document: Document) -> Signal:

@@ -136,10 +136,12 @@ async def give_feedback(message_id: str, given: FeedbackBody, services: TheServi
 
 
 @router.get("/api/updates")
-async def read_updates(services: TheServices, user_id: TheUser, after: float | None = None) -> Updates:
+async def read_updates(
+    services: TheServices, user_id: TheUser, after: Annotated[str | None, Query(max_length=4_000)] = None
+) -> Updates:
     """What happened outside of turns since `after`, the last answer's `cursor`; without it, what runs or waits now.
 
-    Ask every 2 seconds while `active`, else every 30. An item can come twice.
+    Ask every 2 seconds while `active`, else every 30. An item can come twice, with the same `id` and `at`.
     """
     return await updates(services, user_id, after)
 

@@ -1,0 +1,85 @@
+"""An event as its user sees it: why it happened, by which permission, and until when it can be undone."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from pydantic import BaseModel
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.activity import Event, Role, Severity
+from qwestly_agent.domain.memory import Memory
+from qwestly_agent.stores.memories import Memories
+
+
+class EventView(BaseModel):
+    id: str
+    at: float
+    """Seconds since the epoch."""
+    type: str
+    """Subject and verb: "approval.done"."""
+    role: Role
+    """Who acted: the agent in a conversation (chat), as it drafts (cards), or as it remembers (memory); the user;
+    operators."""
+    severity: Severity
+    title: str
+    why: str
+    """Why it happened, and by which permission; empty where the title says it."""
+    run_id: str | None
+    data: Mapping[str, str | int | tuple[str, ...]]
+    """Ids, numbers and enumerated words, such as `approval_id`, `tool`, `level`, `decided_by`."""
+    undo_until: datetime | None
+    """Until when `POST /api/activity/{id}/undo` works; null if it does not."""
+
+
+class EventList(BaseModel):
+    items: list[EventView]
+    next: float | None
+    """Cursor: pass it as `after`; null at the end."""
+
+
+_ANSWERS: Mapping[str, str] = {
+    "ask": "At your level ({level}), your agent asks you first.",
+    "queue": "At your level ({level}), this waits in your queue while your agent goes on.",
+}
+_DECIDED_BY: Mapping[str, str] = {
+    "chat": "You decided this in a conversation.",
+    "queue": "You decided this in your queue.",
+    "link": "You decided this by the link in a mail.",
+    "level": "At your level ({level}), your agent may do this without asking, as you asked for it.",
+    "nobody": "Nobody decided.",
+}
+
+
+def _why(event: Event) -> str:
+    decided_by, answer = event.data.get("decided_by"), event.data.get("answer")
+    sentence = _DECIDED_BY.get(str(decided_by)) or _ANSWERS.get(str(answer), "")
+    return sentence.format(level=event.data.get("level", ""))
+
+
+async def views_of(memories: Memories, user_id: str, events: Sequence[Event], now: float) -> list[EventView]:
+    """Views of these events, in order."""
+    ids = {memory_id for each in events if (memory_id := undone_memory(each))}
+    found = {each.id: each for each in await memories.of_ids(user_id, list(ids))} if ids else {}
+    return [_view_of(each, _undo_until(each, found, now)) for each in events]
+
+
+def undone_memory(event: Event) -> str | None:
+    """The memory that an undo of this event takes back; None if it is no such event."""
+    memory_id = event.data.get("memory_id")
+    return str(memory_id) if memory_id and event.type in ("memory.remembered", "memory.corrected") else None
+
+
+def _undo_until(event: Event, memories: Mapping[str, Memory], now: float) -> float | None:
+    # An action that names its inverse belongs here as well, by the event's `approval_id`.
+    memory = memories.get(undone_memory(event) or "")
+    if memory and memory.status in ("active", "unchecked") and memory.undo_until > now:
+        return memory.undo_until
+    return None
+
+
+def _view_of(event: Event, undo_until: float | None) -> EventView:
+    return EventView(
+        **event.model_dump(exclude={"user_id"}),
+        why=_why(event),
+        undo_until=to_datetime(undo_until) if undo_until else None,
+    )

@@ -1,0 +1,109 @@
+"""`GET /api/updates`: the feed of activity and what it names, by as few reads as that takes."""
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pymongo import AsyncMongoClient, MongoClient
+
+from infra.local.model_server import ModelServer
+from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.stores.activity import COLLECTION
+from qwestly_agent.stores.drafts import Draft, Drafts
+from qwestly_agent.stores.signals import Signals
+from tests.functions.test_round_trips import Gate, gate  # noqa: F401
+from tests.servers import ChatServer, Client
+
+
+@pytest.fixture
+def behind(chat: ChatServer, gate: Gate, model: ModelServer) -> Iterator[Client]:  # noqa: F811
+    """A user of a chat whose commands to the database are counted."""
+    settings = replace(chat.settings, mongodb_uri=f"mongodb://127.0.0.1:{gate.port}")
+    with ChatServer(settings) as server, Client(server.url, f"auth0|{uuid.uuid4().hex}") as client:
+        yield client
+
+
+def since(client: Client, cursor: str) -> tuple[list[str], str, bool]:
+    """Types of the items, the next cursor, and whether something runs."""
+    told = client.get(f"/api/updates?after={cursor}")
+    return [each["type"] for each in told["items"]], told["cursor"], told["active"]
+
+
+def with_database(chat: ChatServer, work: Callable[[Any], Awaitable[object]]) -> None:
+    async def run() -> None:
+        async with AsyncMongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+            await work(mongo[chat.settings.mongodb_database])
+
+    asyncio.run(run())
+
+
+def draft_of(user_id: str, now: float) -> Draft:
+    given = {"user_id": user_id, "run_id": "run1", "conversation_id": None, "style": "standard", "label": "Beginning"}
+    return Draft(id=f"card_{uuid.uuid4().hex}", **given, created_at=now, updated_at=now)
+
+
+def test_a_poll_with_nothing_new_is_one_read(behind: Client, gate: Gate) -> None:  # noqa: F811
+    cursor = behind.get("/api/updates")["cursor"]
+    for level in ("L2", "L3"):
+        behind.request("PUT", "/api/autonomy", json={"level": level})
+    types, cursor, active = since(behind, cursor)
+    assert (types, active) == (["activity", "activity"], False)
+    gate.commands = 0
+    assert since(behind, cursor) == ([], cursor, False)
+    assert gate.commands == 1
+
+
+def test_who_comes_anew_is_told_of_no_event_that_is_past(behind: Client, gate: Gate) -> None:  # noqa: F811
+    behind.request("PUT", "/api/autonomy", json={"level": "L2"})
+    told = behind.get("/api/updates")
+    assert [each["type"] for each in told["items"]] == ["brake"]
+    gate.commands = 0
+    assert since(behind, told["cursor"]) == ([], told["cursor"], False)
+    assert gate.commands == 1
+
+
+def test_a_draft_is_followed_until_it_ends(chat: ChatServer, client: Client) -> None:
+    cursor = client.get("/api/updates")["cursor"]
+    draft = draft_of(client.user_id, chat.clock())
+    with_database(chat, lambda database: Drafts(database).add(draft))
+    types, cursor, active = since(client, cursor)
+    assert (sorted(types), active) == (["activity", "draft"], True)
+    # Progress is no event.
+    told = {"label": "Drafting 3 of 6 sections"}
+    with_database(chat, lambda database: Drafts(database).tell(client.user_id, draft.id, chat.clock() + 1, **told))
+    [item] = client.get(f"/api/updates?after={cursor}")["items"]
+    assert item["draft"]["label"] == told["label"]
+    ended = {"status": "failed", "label": "Too little"}
+    with_database(chat, lambda database: Drafts(database).tell(client.user_id, draft.id, chat.clock() + 2, **ended))
+    told = client.get(f"/api/updates?after={cursor}")
+    assert not told["active"]
+    [event] = [each["activity"] for each in told["items"] if each["type"] == "activity"]
+    assert (event["type"], event["severity"]) == ("draft.failed", "warning")
+    assert [each["draft"]["status"] for each in told["items"] if each["type"] == "draft"] == ["failed"]
+    assert since(client, told["cursor"]) == ([], told["cursor"], False)
+
+
+def test_the_operators_brake_is_told_to_everybody_once(chat: ChatServer, client: Client) -> None:
+    cursor = client.get("/api/updates")["cursor"]
+    try:
+        with_database(chat, lambda database: Signals(database).brake_on(EVERYBODY, chat.clock()))
+        told = client.get(f"/api/updates?after={cursor}")
+        [brake] = [each["brake"] for each in told["items"] if each["type"] == "brake"]
+        assert (brake["state"], brake["everybody"]) == ("paused", True)
+        [event] = [each["activity"] for each in told["items"] if each["type"] == "activity"]
+        assert (event["type"], event["role"]) == ("brake.on", "operators")
+        assert since(client, told["cursor"]) == ([], told["cursor"], False)
+    finally:
+        with_database(chat, lambda database: Signals(database).brake_off(EVERYBODY, chat.clock()))
+        with MongoClient(chat.settings.mongodb_uri) as mongo:
+            mongo[chat.settings.mongodb_database][COLLECTION].delete_many({"user_id": EVERYBODY})
+            mongo[chat.settings.mongodb_database]["agent_signals"].delete_many({"user_id": EVERYBODY})
+
+
+@pytest.mark.parametrize("cursor", ["1763860000.123", "", "x", "1.a.zz", "1" * 20])
+def test_a_cursor_that_is_none_is_refused(client: Client, cursor: str) -> None:
+    answer = client.request("GET", "/api/updates", params={"after": cursor})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
