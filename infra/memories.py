@@ -22,7 +22,8 @@ async def run(what: str, user_id: str, run_id: str, settings: Settings) -> Any:
     services = await bootstrap(settings)
     try:
         if what == "undo":
-            return (await undo(services.merges, services.journal, user_id, run_id)).model_dump(mode="json")
+            undone = await undo(services.merges, services.journal, user_id, run_id, services.clock())
+            return undone.model_dump(mode="json")
         return [shown(each) for each in await services.journal.all(user_id)]
     finally:
         await services.close()

@@ -70,7 +70,7 @@ _QUERIES: dict[str, list[IndexModel]] = {
         IndexModel([("user_id", ASCENDING), ("copied_at", ASCENDING)], name="user_copied"),
         IndexModel([("user_id", ASCENDING), ("at", DESCENDING)], name="user_at"),
     ],
-    extractions.COLLECTION: [IndexModel([("user_id", ASCENDING)], name="user")],
+    extractions.COLLECTION: [IndexModel([("user_id", ASCENDING)], name="user"), _UNCOPIED],
     memories.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("status", ASCENDING), ("salience", DESCENDING)], name="most_salient"),
         IndexModel([("user_id", ASCENDING), ("withdrawn_at", DESCENDING)], name="withdrawn"),
@@ -89,8 +89,9 @@ _QUERIES: dict[str, list[IndexModel]] = {
             [("consolidated", ASCENDING), ("status", ASCENDING), ("user_id", ASCENDING)], name="users_to_consolidate"
         ),
         IndexModel([("consolidated", ASCENDING), ("status", ASCENDING), ("created", ASCENDING)], name="consolidated"),
+        _UNCOPIED,
     ],
-    journal.COLLECTION: [IndexModel([("user_id", ASCENDING), ("created", ASCENDING)], name="user_created")],
+    journal.COLLECTION: [IndexModel([("user_id", ASCENDING), ("created", ASCENDING)], name="user_created"), _UNCOPIED],
     # A document has no `brake_since` while its brake is off.
     signals.COLLECTION: [IndexModel([("brake_since", ASCENDING)], name="brake_since"), _UNCOPIED],
     autonomy.COLLECTION: [_UNCOPIED],

@@ -109,7 +109,7 @@ class Someone:
 
     async def takes_back(self, run_id: str = "night1", services: ModelServices | None = None) -> Undone:
         services = services or self.services
-        return await undo(services.merges, services.journal, self.user_id, run_id)
+        return await undo(services.merges, services.journal, self.user_id, run_id, self.clock())
 
     async def forgets(self, name: str) -> None:
         await self.services.tombstones.forget(self.user_id, [self.id_of(name)], self.clock())

@@ -127,6 +127,7 @@ async def test_what_is_left_of_it_says_nothing(talk: Talk) -> None:
     [tombstone] = await talk.raw(status="forgotten")
     assert tombstone.keys() == {
         "_id", "user_id", "status", "key", "hashes", "signature", "dimensions", "seen", "forgotten_at", "withdrawn_at",
+        "events", "events_written", "events_copied",
     }  # fmt: skip
 
 

@@ -82,7 +82,7 @@ async def test_what_went_into_one_memory_stays_apart_from_each_other_too() -> No
 async def test_a_run_that_ended_is_finished_and_forgets_what_it_compared(journal: Journal) -> None:
     await journal.add(planned())
     assert unfinished(await journal.all(USER)) == planned()
-    await journal.end(USER, "night1", "applied")
+    await journal.end(planned(), "applied", NOW)
     ended = await journal.get(USER, "night1")
     assert (ended.status, ended.compared) == ("applied", ())
     assert unfinished(await journal.all(USER)) is None
@@ -94,7 +94,7 @@ async def test_a_run_is_kept_for_a_year_and_what_was_undone_for_good(
     await journal.add(planned())
     [document] = await database[COLLECTION].find().to_list()
     assert document["expires_at"] == to_datetime(NOW) + RETENTION
-    await journal.end(USER, "night1", "undone")
+    await journal.end(planned(), "undone", NOW)
     [document] = await database[COLLECTION].find().to_list()
     assert "expires_at" not in document
 

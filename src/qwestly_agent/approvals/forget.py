@@ -12,6 +12,7 @@ from typing import Protocol
 from qwestly_agent.approvals.end import MOST_WAITING, EndServices, end_empty, end_forgotten
 from qwestly_agent.approvals.forget_in_drafts import evidence_id, forget_in_drafts
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.activity import Event, of_memory
 from qwestly_agent.domain.approval import PRIVATE, SENT, Approval
 from qwestly_agent.domain.tombstone import Telling, Tombstone, hashes_of
 from qwestly_agent.services import (
@@ -97,7 +98,8 @@ async def forget(services: ForgetServices, user_id: str, memory_ids: Collection[
     left = await services.memories.lineage(user_id, memory_ids)
     while left:
         held = [each.id for each in left if each.status not in ("superseded", "merged")]
-        done = await _forget(services, user_id, [each.id for each in left])
+        event = None if gone else of_memory("forgotten", user_id, left[0].id, services.clock())
+        done = await _forget(services, user_id, [each.id for each in left], event)
         gone |= dict.fromkeys(done.ids)
         published |= dict.fromkeys(done.published)
         hashes |= done.hashes
@@ -121,8 +123,10 @@ class _Done:
     hashes: set[str] = field(default_factory=set)
 
 
-async def _forget(services: ForgetServices, user_id: str, memory_ids: Collection[str]) -> _Done:
-    replaced = await services.tombstones.begin(user_id, memory_ids, services.clock())
+async def _forget(
+    services: ForgetServices, user_id: str, memory_ids: Collection[str], event: Event | None = None
+) -> _Done:
+    replaced = await services.tombstones.begin(user_id, memory_ids, services.clock(), event)
     going = await services.tombstones.begun(user_id)
     if not going:
         return _Done()

@@ -50,7 +50,15 @@ _DECIDED_BY: Mapping[str, str] = {
 }
 
 
+_BY_TYPE: Mapping[str, str] = {
+    "memory.extracted": "You said it, and it was read once the conversation was over.",
+    "memory.merged": "Each night, what says the same is put together; where two disagree, the newer one holds.",
+}
+
+
 def _why(event: Event) -> str:
+    if event.type in _BY_TYPE:
+        return _BY_TYPE[event.type]
     decided_by, answer = event.data.get("decided_by"), event.data.get("answer")
     sentence = _DECIDED_BY.get(str(decided_by)) or _ANSWERS.get(str(answer), "")
     return sentence.format(level=event.data.get("level", ""))
@@ -61,6 +69,12 @@ async def views_of(memories: Memories, user_id: str, events: Sequence[Event], no
     ids = {memory_id for each in events if (memory_id := undone_memory(each))}
     found = {each.id: each for each in await memories.of_ids(user_id, list(ids))} if ids else {}
     return [_view_of(each, _undo_until(each, found, now)) for each in events]
+
+
+async def list_of(memories: Memories, user_id: str, found: Sequence[Event], limit: int, now: float) -> EventList:
+    """Make a page of events. `found` was read with `limit` + 1, to tell whether there are more."""
+    items = await views_of(memories, user_id, found[:limit], now)
+    return EventList(items=items, next=items[-1].at if len(found) > limit else None)
 
 
 def undone_memory(event: Event) -> str | None:

@@ -1,21 +1,32 @@
 """Permanent deletion of a conversation."""
 
+from contextlib import suppress
 from typing import Protocol
 
+from pymongo.errors import PyMongoError
+
 from qwestly_agent.approvals.end import EndServices, withdraw
-from qwestly_agent.services import HasConversations, HasExtractions, HasToolCalls, HasUnchecked
+from qwestly_agent.domain.activity import of_conversation
+from qwestly_agent.services import HasActivity, HasConversations, HasExtractions, HasToolCalls, HasUnchecked
 
 
-class DeletionServices(EndServices, HasConversations, HasExtractions, HasToolCalls, HasUnchecked, Protocol): ...
+class DeletionServices(
+    EndServices, HasActivity, HasConversations, HasExtractions, HasToolCalls, HasUnchecked, Protocol
+): ...
 
 
 async def delete(services: DeletionServices, user_id: str, conversation_id: str) -> None:
     """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals and its
     drafts. Raises `NotFound`.
 
+    Its event is written first, as the document that could hold it goes: a process that dies right afterwards leaves the
+    event of a deletion that its user will repeat, which is the same event.
     The conversation is deleted first: a turn that runs then sees that it is gone, and withdraws its approvals. The
     other steps run even if the conversation is gone already, so that a retry completes them.
     """
+    if await services.conversations.exists(user_id, conversation_id):
+        with suppress(PyMongoError):  # the deletion matters more
+            await services.activity.add(of_conversation(user_id, conversation_id, services.clock()))
     try:
         await services.conversations.delete(user_id, conversation_id)
     finally:

@@ -70,6 +70,42 @@ def of_approval(approval: Approval) -> Event:
     )
 
 
+_MEMORIES: Mapping[str, str] = {
+    "remembered": "Remembered something you said",
+    "corrected": "Corrected what is remembered",
+    "undone": "You took back what was remembered",
+    "forgotten": "You had something forgotten for good",
+}
+
+
+def of_memory(verb: str, user_id: str, memory_id: str, at: float, *, conversation_id: str | None = None) -> Event:
+    """The event of a memory that was `remembered` or `corrected` (in a conversation, or by the user on their page),
+    `undone` or `forgotten`."""
+    where = {"conversation_id": conversation_id} if conversation_id else {}
+    return Event(
+        id=f"{memory_id}:{verb}",
+        user_id=user_id,
+        at=at,
+        type=f"memory.{verb}",
+        role="chat" if conversation_id else "user",
+        title=_MEMORIES[verb],
+        data={"memory_id": memory_id, **where},
+    )
+
+
+def of_conversation(user_id: str, conversation_id: str, at: float) -> Event:
+    """The event of a conversation that is deleted."""
+    return Event(
+        id=f"{conversation_id}:deleted",
+        user_id=user_id,
+        at=at,
+        type="conversation.deleted",
+        role="user",
+        title="You deleted a conversation",
+        data={"conversation_id": conversation_id},
+    )
+
+
 def _role(approval: Approval) -> Role:
     if approval.status in ("approved", "rejected", "revised") and approval.decided_by in ("chat", "queue", "link"):
         return "user"

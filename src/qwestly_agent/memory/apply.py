@@ -25,7 +25,7 @@ async def apply(services: ApplyServices, given: ConsolidationState) -> Consolida
         for each in run.replacements:
             await _replace(services.merges, services.clock, run, each)
         await _ask_about_outdated(services, run)
-        await end(services.merges, services.journal, run)
+        await end(services.merges, services.journal, run, services.clock())
     return given.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
 
 

@@ -55,7 +55,7 @@ class ConsolidationPage(WorkflowState):
     results: tuple[ConsolidationState, ...] = Field(default=(), exclude=True)
 
 
-async def end(merges: Merges, journal: Journal, run: Run) -> None:
+async def end(merges: Merges, journal: Journal, run: Run, now: float) -> None:
     """Nothing is left to be done of this run."""
     await merges.compared(run.user_id, run.compared)
-    await journal.end(run.user_id, run.run_id, "applied")
+    await journal.end(run, "applied", now)

@@ -7,6 +7,7 @@ from typing import Protocol
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
@@ -79,7 +80,8 @@ async def undo(services: EditServices, user_id: str, memory_id: str) -> list[Mem
     replaced = await services.memories.replaced_by(user_id, [memory_id])
     # Restore first: if the process dies in between, both are active and the undo can be repeated.
     restored = [each for each in replaced if await services.memories.restore(user_id, each.id, memory_id)]
-    corrected = await services.tombstones.begin(user_id, [memory_id], services.clock())
+    event = of_memory("undone", user_id, memory_id, services.clock())
+    corrected = await services.tombstones.begin(user_id, [memory_id], services.clock(), event)
     await services.tombstones.end(user_id, [memory_id], services.clock())
     if newer := corrected.get(memory_id):  # by its user, at the same moment
         for each in restored:

@@ -40,7 +40,7 @@ async def plan(services: PlanServices, given: ConsolidationState) -> Consolidati
             run = await services.journal.get(given.user_id, given.run_id)
     begun, questions = len(run.replacements), int(bool(run.outdated))
     if run.status == "planned" and not begun and not questions:
-        await end(services.merges, services.journal, run)
+        await end(services.merges, services.journal, run, services.clock())
     told = {"run_id": run.run_id, "planned": begun + run.left, "begun": begun, "questions": questions}
     return given.model_copy(update=told)
 

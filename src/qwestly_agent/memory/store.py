@@ -7,6 +7,7 @@ from typing import Protocol
 from qwestly_agent.approvals.forget import retold
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.observability import measure_extraction
+from qwestly_agent.domain.activity import Event
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
 from qwestly_agent.memory.notes import Note, NoteDecision
@@ -44,6 +45,10 @@ class StoreServices(
 ): ...
 
 
+MOST_NAMED = 50
+"""Memories that an event names."""
+
+
 @state(ExtractionState)
 async def store(services: StoreServices, given: ExtractionState) -> ExtractionState:
     """With the ids of what waits for a yes."""
@@ -63,10 +68,37 @@ async def store(services: StoreServices, given: ExtractionState) -> ExtractionSt
             await services.watermarks.note_asked_again(given.user_id, given.conversation_id, batch.id)
         verbs = [each.verb for each in decisions]
         tries = max((each.note.tries + 1 for each in decisions if each.verb == "wait"), default=0)
-        await services.extractions.stored(given.user_id, batch.id, proposed, tries)
         superseded = sum(len(each.supersedes) for each in decisions)
+        kept = [each.id for each in stored if each and each.status == "active"]
+        events = _events(batch, kept, superseded, services.clock())
+        await services.extractions.stored(given.user_id, batch.id, proposed, tries, events)
         measure_extraction(verbs, superseded, len(proposed), batch.dropped)
     return given.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
+
+
+def _events(batch: Batch, kept: Sequence[str], superseded: int, now: float) -> list[Event]:
+    """One event, or none if nothing that is remembered has changed: what waits for a yes is told by its approval."""
+    if not kept and not superseded:
+        return []
+    count = "something" if len(kept) == 1 else f"{len(kept)} things"
+    title = f"Remembered {count} you said in a conversation" if kept else "Brought what is remembered up to date"
+    return [
+        Event(
+            id=f"{batch.id}:stored",
+            user_id=batch.user_id,
+            at=now,
+            type="memory.extracted",
+            role="memory",
+            title=title,
+            run_id=batch.run_id,
+            data={
+                "conversation_id": batch.conversation_id,
+                "memory_ids": tuple(kept[:MOST_NAMED]),
+                "remembered": len(kept),
+                "superseded": superseded,
+            },
+        )
+    ]
 
 
 def _resolved(batch: Batch, decisions: Sequence[NoteDecision], decision: NoteDecision) -> NoteDecision:

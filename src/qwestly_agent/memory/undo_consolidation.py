@@ -14,7 +14,7 @@ class Undone(BaseModel):
     """The memories that hold again."""
 
 
-async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str) -> Undone:
+async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str, now: float) -> Undone:
     """Make active again what the run replaced, except what was forgotten or is said by another one since, and what was
     merged into one that stopped being true. Counts stay. Its pairs are never joined again. Raises `NotFound`."""
     run = await journal.get(user_id, run_id)
@@ -22,7 +22,7 @@ async def undo(merges: Merges, journal: Journal, user_id: str, run_id: str) -> U
         return Undone(run_id=run_id)
     # The last one first: what was merged once it had superseded another is taken apart before it.
     restored = [each.gone for each in reversed(run.replacements) if await _parted(merges, run, each)]
-    await journal.end(user_id, run_id, "undone")
+    await journal.end(run, "undone", now)
     return Undone(run_id=run_id, restored=tuple(restored))
 
 

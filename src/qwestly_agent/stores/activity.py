@@ -120,6 +120,10 @@ class Activity:
         """Copy the events of this document that were not copied yet (idempotent)."""
         await copy_events(self.database, collection, user_id, key)
 
+    async def add(self, event: Event) -> None:
+        """Write an event into the feed that stands in no document (idempotent)."""
+        await self.database[COLLECTION].bulk_write([_upsert(event)])
+
     async def copied_since(self, user_id: str, moment: datetime, limit: int) -> list[Copied]:
         """Events copied since `moment`, the first copied first."""
         query = {**_seen_by(user_id), "copied_at": {"$gte": moment}}

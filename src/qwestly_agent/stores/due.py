@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.domain.approval import EVERYBODY, SENT
-from qwestly_agent.stores import approvals, autonomy, drafts, memories, runs, signals
+from qwestly_agent.stores import approvals, autonomy, drafts, extractions, journal, memories, runs, signals
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
@@ -177,7 +177,15 @@ class Sweeps:
         return next((each[field] for each in found), None)
 
 
-_OUTBOXES = (approvals.COLLECTION, autonomy.COLLECTION, drafts.COLLECTION, signals.COLLECTION)
+_OUTBOXES = (
+    approvals.COLLECTION,
+    autonomy.COLLECTION,
+    drafts.COLLECTION,
+    extractions.COLLECTION,
+    journal.COLLECTION,
+    memories.COLLECTION,
+    signals.COLLECTION,
+)
 _NEW: Document = {"consolidated": False, "status": memories.ACTIVE}
 
 

@@ -16,6 +16,8 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.activity import Event
+from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.ranks import to_binary, to_floats
 from qwestly_agent.stores.search import Document
 
@@ -97,7 +99,9 @@ class Extractions:
         }
         await self._set(user_id, batch_id, "judged", changes)
 
-    async def stored(self, user_id: str, batch_id: str, proposed: Sequence[str], tries: int) -> None:
+    async def stored(
+        self, user_id: str, batch_id: str, proposed: Sequence[str], tries: int, events: Sequence[Event] = ()
+    ) -> None:
         """Mark the batch as stored and remove the user's words from it."""
         empty = json.dumps([])
         changes = {
@@ -108,7 +112,9 @@ class Extractions:
             "proposed": list(proposed),
             "tries": tries,
         }
-        await self._set(user_id, batch_id, "decided", changes)
+        await self._set(user_id, batch_id, "decided", changes, events)
+        if events:
+            await copy_after_write(self.database, COLLECTION, user_id, batch_id)
 
     async def drop(self, user_id: str, conversation_id: str | None = None) -> None:
         """Delete unstored batches of one conversation, or of all. Stored ones stay."""
@@ -117,9 +123,11 @@ class Extractions:
             query["conversation_id"] = conversation_id
         await self.database[COLLECTION].delete_many(query)
 
-    async def _set(self, user_id: str, batch_id: str, before: BatchStatus, changes: Document) -> None:
+    async def _set(
+        self, user_id: str, batch_id: str, before: BatchStatus, changes: Document, events: Sequence[Event] = ()
+    ) -> None:
         query = {"_id": batch_id, "user_id": user_id, "status": before}
-        await self.database[COLLECTION].update_one(query, {"$set": changes})
+        await self.database[COLLECTION].update_one(query, with_events({"$set": changes}, *events))
 
 
 def _document(batch: Batch) -> Document:

@@ -3,7 +3,7 @@
 It holds ids and numbers, and none of the user's words: forgetting need not change it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
@@ -15,6 +15,8 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.activity import Event
+from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.search import Document
 
 COLLECTION = "agent_memory_journal"
@@ -88,11 +90,35 @@ class Journal:
         found = self.database[COLLECTION].find({"user_id": user_id}).sort([("created", 1), ("_id", 1)])
         return [Run.model_validate(each) async for each in found]
 
-    async def end(self, user_id: str, run_id: str, status: RunStatus) -> None:
+    async def end(self, run: Run, status: RunStatus, now: float) -> None:
         """Set the final status. An undone run never expires, so that its pairs are never merged again."""
         gone = {"compared": "", **({"expires_at": ""} if status == "undone" else {})}
         change = {"$set": {"status": status}, "$unset": gone}
-        await self.database[COLLECTION].update_one(_query(user_id, run_id), change)
+        events = [_event(run, status, now)] if run.replacements else []
+        query = {**_query(run.user_id, run.run_id), "status": {"$ne": status}}
+        await self.database[COLLECTION].update_one(query, with_events(change, *events))
+        if events:
+            await copy_after_write(self.database, COLLECTION, run.user_id, _id(run.user_id, run.run_id))
+
+
+_EVENTS: Mapping[RunStatus, tuple[str, str]] = {
+    "applied": ("memory.merged", "Put together what says the same, or holds no more"),
+    "undone": ("memory.merge_undone", "Took apart again what was put together"),
+}
+
+
+def _event(run: Run, status: RunStatus, now: float) -> Event:
+    type_, title = _EVENTS[status]
+    return Event(
+        id=f"{_id(run.user_id, run.run_id)}:{status}",
+        user_id=run.user_id,
+        at=now,
+        type=type_,
+        role="memory",
+        title=title,
+        run_id=run.run_id,
+        data={"replaced": len(run.replacements)},
+    )
 
 
 def unfinished(runs: Sequence[Run]) -> Run | None:

@@ -9,9 +9,11 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.memory import Found, Memory, Score
-from qwestly_agent.domain.ranking import present, salience
+from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.memory import Found, Memory
+from qwestly_agent.domain.ranking import salience
 from qwestly_agent.domain.tombstone import Telling
+from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
 from qwestly_agent.stores.memory_documents import (
     ACTIVE,
     COLLECTION,
@@ -24,9 +26,10 @@ from qwestly_agent.stores.memory_documents import (
     UNIQUE_STATUSES,
     WITHOUT_VECTORS,
     memories_of,
+    score_of,
 )
 from qwestly_agent.stores.ranks import Known, cosines_of, fuse_ranks, rank_ids, to_binary
-from qwestly_agent.stores.search import Document, Match, Searchable
+from qwestly_agent.stores.search import Document, Searchable
 from qwestly_agent.stores.tombstones import Tombstones
 
 RECENT = 50
@@ -119,7 +122,7 @@ class Memories:
         words."""
         found = await self.searchable.nearest({"user_id": user_id, "status": ACTIVE}, words, vector, limit)
         return [
-            Found(memory=memory, score=_score(match, now))
+            Found(memory=memory, score=score_of(match, now))
             for match in found
             for memory in memories_of([match.document])
         ]
@@ -176,6 +179,7 @@ class Memories:
         now: float,
         seen: Sequence[str] = (),
         replaces: Sequence[str] = (),
+        events: Sequence[Event] = (),
     ) -> bool:
         """Insert a memory; False if it exists already, or an equal one does. `replaces` are the memories that it
         replaces once it is approved."""
@@ -193,11 +197,14 @@ class Memories:
             "content_embedding": to_binary(vector),
             "consolidated": False,
             **({"replaces": list(replaces)} if replaces else {}),
+            **outbox(*events),
         }
         try:
             await self.database[COLLECTION].insert_one(document)
         except DuplicateKeyError:
             return False
+        if events:
+            await copy_after_write(self.database, COLLECTION, user_id, memory.id)
         return True
 
     async def restore(self, user_id: str, memory_id: str, newer_id: str) -> bool:
@@ -234,7 +241,9 @@ class Memories:
         )
         return changed.matched_count == 1
 
-    async def supersede(self, user_id: str, older_id: str, newer_id: str, now: float) -> bool:
+    async def supersede(
+        self, user_id: str, older_id: str, newer_id: str, now: float, events: Sequence[Event] = ()
+    ) -> bool:
         """Mark the older one as replaced by the newer one; it keeps its text. False if it was not active any more."""
         changes = {
             "status": SUPERSEDED,
@@ -243,7 +252,7 @@ class Memories:
             "withdrawn_at": now,
             "key": older_id,
         }
-        if await self._set(user_id, {"_id": older_id, "status": ACTIVE}, changes):
+        if await self._set(user_id, {"_id": older_id, "status": ACTIVE}, changes, events):
             return True
         # A memory that was never active is no earlier version of this one.
         waiting = {"_id": older_id, "user_id": user_id, "status": {"$in": [PROPOSED, UNCHECKED]}}
@@ -270,18 +279,12 @@ class Memories:
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
 
-    async def _set(self, user_id: str, query: Document, changes: Document) -> int:
-        changed = await self.database[COLLECTION].update_one({**query, "user_id": user_id}, {"$set": changes})
+    async def _set(self, user_id: str, query: Document, changes: Document, events: Sequence[Event] = ()) -> int:
+        update = with_events({"$set": changes}, *events)
+        changed = await self.database[COLLECTION].update_one({**query, "user_id": user_id}, update)
+        if events and changed.matched_count:
+            await copy_after_write(self.database, COLLECTION, user_id, query["_id"])
         return changed.matched_count
-
-
-def _score(match: Match, now: float) -> Score:
-    return Score(
-        words=match.place.words,
-        meaning=match.place.meaning,
-        salience=round(present(match.document.get("salience", 0.0), now), 4),
-        total=round(match.place.total, 4),
-    )
 
 
 def nearest(documents: Sequence[Document], words: str, vector: Sequence[float], limit: int) -> list[Near]:

@@ -10,8 +10,9 @@ from contextlib import suppress
 
 from pydantic import ValidationError
 
-from qwestly_agent.domain.memory import Memory
-from qwestly_agent.stores.search import Document
+from qwestly_agent.domain.memory import Memory, Score
+from qwestly_agent.domain.ranking import present
+from qwestly_agent.stores.search import Document, Match
 
 COLLECTION = "user_memories"
 ACTIVE, PROPOSED, UNCHECKED = "active", "proposed", "unchecked"
@@ -38,3 +39,12 @@ def memories_of(documents: Iterable[Document]) -> list[Memory]:
         with suppress(ValidationError):
             read.append(Memory.model_validate({**fields, "id": str(document["_id"])}))
     return read
+
+
+def score_of(match: Match, now: float) -> Score:
+    return Score(
+        words=match.place.words,
+        meaning=match.place.meaning,
+        salience=round(present(match.document.get("salience", 0.0), now), 4),
+        total=round(match.place.total, 4),
+    )

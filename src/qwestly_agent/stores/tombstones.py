@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from qwestly_agent.domain.activity import Event
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
+from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
 from qwestly_agent.stores.memory_documents import COLLECTION, FORGOTTEN, READABLE, WITHOUT_VECTORS
 from qwestly_agent.stores.ranks import to_floats
 from qwestly_agent.stores.search import Document
@@ -13,8 +15,9 @@ from qwestly_agent.stores.search import Document
 _TOMBSTONE_FIELDS = (
     *("user_id", "status", "key", "hashes", "signature", "dimensions", "seen"),
     *("forgotten_at", "withdrawn_at"),
+    *("uncopied_since", *OUTBOX),
 )
-"""All fields of a tombstone."""
+"""All fields of a tombstone, and of its outbox."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +53,11 @@ class Tombstones:
         await self.begin(user_id, memory_ids, now)
         await self.end(user_id, memory_ids, now)
 
-    async def begin(self, user_id: str, memory_ids: Collection[str], now: float) -> dict[str, str]:
+    async def begin(
+        self, user_id: str, memory_ids: Collection[str], now: float, event: Event | None = None
+    ) -> dict[str, str]:
         """Hide these memories; their text stays until it is removed elsewhere. Returns, by id, what each had been
-        replaced by."""
+        replaced by. `event` is written with the first one."""
         replaced: dict[str, str] = {}
         for memory_id in memory_ids:
             readable = {"_id": memory_id, "user_id": user_id, "status": {"$in": list(READABLE)}}
@@ -66,8 +71,11 @@ class Tombstones:
                 "dimensions": len(vector),
             }
             changes = {"status": FORGOTTEN, "key": memory_id, "forgotten_at": now, "withdrawn_at": now, **tombstone}
-            change = {"$set": changes, "$unset": {"content_embedding": ""}}
+            change = with_events({"$set": changes, "$unset": {"content_embedding": ""}}, *([event] if event else ()))
             before = await self.database[COLLECTION].find_one_and_update(readable, change, {"superseded_by": 1})
+            if before and event:
+                event = None
+                await copy_after_write(self.database, COLLECTION, user_id, memory_id)
             if before and before.get("superseded_by"):
                 replaced[memory_id] = before["superseded_by"]
         return replaced

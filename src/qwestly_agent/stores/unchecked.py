@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
+from qwestly_agent.domain.activity import Event
 from qwestly_agent.domain.memory import Memory
+from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.memory_documents import COLLECTION, UNCHECKED, WITHOUT_VECTORS, memories_of
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document
@@ -17,7 +19,13 @@ class Unchecked:
     database: AsyncDatabase[Document]
 
     async def settle(
-        self, user_id: str, memory: Memory, hash: str, vector: Sequence[float], replaces: Sequence[str]
+        self,
+        user_id: str,
+        memory: Memory,
+        hash: str,
+        vector: Sequence[float],
+        replaces: Sequence[str],
+        events: Sequence[Event] = (),
     ) -> bool:
         """Replace an unchecked memory by its judged version. False if it is no longer unchecked, or an equal one
         exists."""
@@ -39,9 +47,12 @@ class Unchecked:
         gone = {"context": "", "tries": ""}
         query = {"_id": memory.id, "user_id": user_id, "status": UNCHECKED}
         try:
-            changed = await self.database[COLLECTION].update_one(query, {"$set": changes, "$unset": gone})
+            update = with_events({"$set": changes, "$unset": gone}, *events)
+            changed = await self.database[COLLECTION].update_one(query, update)
         except DuplicateKeyError:
             return False
+        if events and changed.matched_count:
+            await copy_after_write(self.database, COLLECTION, user_id, memory.id)
         return changed.matched_count == 1
 
     async def of_conversation(self, user_id: str, conversation_id: str) -> list[Memory]:

@@ -1,0 +1,50 @@
+"""Routes of the feed of activity: what the agent did, does and waits for."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel
+
+from qwestly_agent.base.errors import ChangedMeanwhile
+from qwestly_agent.chat.activity_view import EventList, list_of, undone_memory
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.domain.activity import Severity
+from qwestly_agent.memory.edit import undo
+
+NO_UNDO = "This cannot be undone."
+
+router = APIRouter()
+
+
+class EventUndone(BaseModel):
+    undone: str
+    """The event's id."""
+
+
+@router.get("/api/activity")
+async def list_activity(
+    services: TheServices,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=100)] = 30,
+    after: float | None = None,
+    since: float | None = None,
+    type: Annotated[list[str] | None, Query(max_length=50)] = None,
+    severity: Annotated[list[Severity] | None, Query()] = None,
+) -> EventList:
+    """What happened, the newest first, for 90 days back; since then (`since`, in seconds since the epoch), or of these
+    types and severities alone: each can be given several times."""
+    found = await services.activity.newest(
+        user_id, limit + 1, after=after, since=since, types=type or (), severities=severity or ()
+    )
+    return await list_of(services.memories, user_id, found, limit, services.clock())
+
+
+@router.post("/api/activity/{event_id}/undo")
+async def undo_event(event_id: str, services: TheServices, user_id: TheUser) -> EventUndone:
+    """Take it back, once, until `undo_until`. 409 `changed` for what cannot be undone."""
+    event = await services.activity.get(user_id, event_id)
+    memory_id = undone_memory(event)
+    if memory_id is None:
+        raise ChangedMeanwhile(NO_UNDO)
+    await undo(services, user_id, memory_id)
+    return EventUndone(undone=event_id)

@@ -1,0 +1,94 @@
+"""`GET /api/activity` and undo from it, as a user sees them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from infra.local.model_server import ModelServer, Reply
+from tests.servers import Client
+
+LISBON = {"type": "fact", "text": "Lives in Lisbon", "quote": "I live in Lisbon"}
+
+
+def feed(client: Client, query: str = "") -> list[dict[str, Any]]:
+    return client.get(f"/api/activity{query}")["items"]
+
+
+def types(events: Sequence[dict[str, Any]]) -> list[str]:
+    return [each["type"] for each in events]
+
+
+def undo(client: Client, event: dict[str, Any]) -> Any:
+    return client.request("POST", f"/api/activity/{event['id']}/undo")
+
+
+@pytest.fixture
+def remembered(client: Client, model: ModelServer) -> str:
+    """The conversation in which something was remembered."""
+    model.script(Reply(tool_calls=[{"name": "remember", "arguments": LISBON}]), Reply(text="Noted."))
+    return client.say("I live in Lisbon.").conversation_id
+
+
+def test_what_was_remembered_is_undone_from_the_feed_once(client: Client, remembered: str) -> None:
+    [event] = feed(client)
+    assert (event["type"], event["role"], event["data"]["conversation_id"]) == ("memory.remembered", "chat", remembered)
+    [memory] = [each for status in ("active", "unchecked") for each in memories(client, status)]
+    assert event["undo_until"] == memory["undo_until"]
+    assert undo(client, event).json() == {"undone": event["id"]}
+    assert not [each for status in ("active", "unchecked") for each in memories(client, status)]
+    undone, before = feed(client)
+    assert (undone["type"], undone["role"], before["undo_until"]) == ("memory.undone", "user", None)
+    assert undo(client, event).status_code == 404
+
+
+def memories(client: Client, status: str) -> list[dict[str, Any]]:
+    return client.get(f"/api/memories?status={status}")["items"]
+
+
+def test_what_was_corrected_and_forgotten_on_the_page_is_in_the_feed(client: Client, remembered: str) -> None:
+    memory_id = feed(client)[0]["data"]["memory_id"]
+    correction = {"content": "Lives in Porto"}
+    newer = client.request("PATCH", f"/api/memories/{memory_id}", json=correction).json()["id"]
+    client.request("DELETE", f"/api/memories/{newer}")
+    told = feed(client)
+    assert types(told)[0] == "memory.forgotten"
+    assert types(told)[-1] == "memory.remembered"
+    assert "Porto" not in repr(told)
+    assert "Lisbon" not in repr(told)
+
+
+def test_what_cannot_be_undone_says_so_and_a_strangers_is_not_there(client: Client, remembered: str, chat: Any) -> None:
+    client.request("PUT", "/api/autonomy", json={"level": "L2"})
+    level, event = feed(client)
+    answer = undo(client, level)
+    assert (answer.status_code, answer.json()["error"]["message"]) == (409, "This cannot be undone.")
+    with Client(chat.url, f"{client.user_id}-other") as stranger:
+        assert undo(stranger, event).status_code == 404
+        assert feed(stranger) == []
+    assert undo(client, event).status_code == 200
+
+
+def test_a_deleted_conversation_is_told_once(client: Client, remembered: str) -> None:
+    for status in (200, 404):
+        assert client.request("DELETE", f"/api/conversations/{remembered}").status_code == status
+    assert types(feed(client)).count("conversation.deleted") == 1
+
+
+def test_the_feed_is_paged_and_filtered(client: Client) -> None:
+    for level in ("L0", "L2", "L3"):
+        client.request("PUT", "/api/autonomy", json={"level": level})
+    client.request("PUT", "/api/autonomy", json={"level": "L3"})  # changes nothing
+    client.request("POST", "/api/brake")
+    client.request("DELETE", "/api/brake")
+    everything = feed(client)
+    assert types(everything) == ["brake.off", "brake.on", *["autonomy.changed"] * 3]
+    assert [each["data"].get("level") for each in everything[2:]] == ["L3", "L2", "L0"]
+    first = client.get("/api/activity?limit=2")
+    assert first["items"] == everything[:2]
+    rest = client.get(f"/api/activity?limit=30&after={first['next']}")
+    assert (rest["items"], rest["next"]) == (everything[2:], None)
+    assert types(feed(client, "?type=brake.on&type=brake.off")) == ["brake.off", "brake.on"]
+    assert types(feed(client, "?severity=warning")) == ["brake.on"]
+    assert feed(client, f"?since={everything[1]['at']}") == everything[:2]
+    assert client.request("GET", "/api/activity?severity=bad").status_code == 422
