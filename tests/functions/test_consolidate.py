@@ -1,6 +1,7 @@
 """What says the same becomes one, and what is contradicted is superseded: by the model's word, capped, whatever dies on
 the way, and as it was once somebody takes it back."""
 
+import math
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
@@ -18,6 +19,7 @@ from infra.local.model_server import ModelServer, Reply
 from infra.memories import run as command
 from infra.mongo.indexes import INDEXES
 from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.due import copy_left_events
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, DeadlineExceeded, ModelRefused, ModelUnavailable, NotFound, OverBudget
@@ -110,6 +112,10 @@ class Someone:
     async def takes_back(self, run_id: str = "night1", services: ModelServices | None = None) -> Undone:
         services = services or self.services
         return await undo(services.merges, services.journal, self.user_id, run_id, self.clock())
+
+    async def told(self) -> list[str]:
+        """Types of the events in the feed."""
+        return [each.type for each in await self.services.activity.newest(self.user_id, 100)]
 
     async def forgets(self, name: str) -> None:
         await self.services.tombstones.forget(self.user_id, [self.id_of(name)], self.clock())
@@ -631,6 +637,8 @@ async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
         await tell(ada)
         await until_killed(lambda services, ada=ada: ada.is_consolidated(services=services), ada.services, death)
         await ada.is_consolidated()
+        await copy_left_events(ada.services, lambda: math.inf)
+        assert await ada.told() == ["memory.merged"], death
         assert await ada.all() == await unhurt.all(), death
         assert await ada.journal() == await unhurt.journal(), death
 
@@ -754,6 +762,8 @@ async def test_whatever_dies_while_it_is_taken_back_the_next_try_ends_it(
         await ada.is_consolidated()
         await until_killed(lambda services, ada=ada: ada.takes_back(services=services), ada.services, death)
         await ada.takes_back()
+        await copy_left_events(ada.services, lambda: math.inf)
+        assert sorted(await ada.told()) == ["memory.merge_undone", "memory.merged"], death
         assert await ada.all() == await unhurt.all(), death
         assert await ada.journal() == await unhurt.journal(), death
 

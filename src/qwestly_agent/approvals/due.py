@@ -49,12 +49,12 @@ async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dic
         if error is not None:
             counts["failed"] += 1
             services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
-    counts.update(await _copy_events(services, seconds_left))
+    counts.update(await copy_left_events(services, seconds_left))
     await _measure(services.sweeps, services.signals, services.clock)
     return dict(counts)
 
 
-async def _copy_events(services: DueServices, seconds_left: Callable[[], float]) -> Counter[str]:
+async def copy_left_events(services: DueServices, seconds_left: Callable[[], float]) -> Counter[str]:
     """Copy events into the feed that a process which died left in their documents."""
     counts = Counter[str]()
     for collection, user_id, key in await services.sweeps.uncopied(MOST_COPIED):
