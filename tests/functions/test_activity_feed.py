@@ -35,7 +35,7 @@ def test_what_was_remembered_is_undone_from_the_feed_once(client: Client, rememb
     assert (event["type"], event["role"], event["data"]["conversation_id"]) == ("memory.remembered", "chat", remembered)
     [memory] = [each for status in ("active", "unchecked") for each in memories(client, status)]
     assert event["undo_until"] == memory["undo_until"]
-    assert undo(client, event).json() == {"undone": event["id"]}
+    assert undo(client, event).json() == {"undone": event["id"], "by": None}
     assert not [each for status in ("active", "unchecked") for each in memories(client, status)]
     undone, before = feed(client)
     assert (undone["type"], undone["role"], before["undo_until"]) == ("memory.undone", "user", None)
@@ -62,7 +62,7 @@ def test_what_cannot_be_undone_says_so_and_a_strangers_is_not_there(client: Clie
     client.request("PUT", "/api/autonomy", json={"level": "L2"})
     level, event = feed(client)
     answer = undo(client, level)
-    assert (answer.status_code, answer.json()["error"]["message"]) == (409, "This cannot be undone.")
+    assert (answer.status_code, answer.json()["error"]["message"]) == (409, "This cannot be undone, or not any more.")
     with Client(chat.url, f"{client.user_id}-other") as stranger:
         assert undo(stranger, event).status_code == 404
         assert feed(stranger) == []

@@ -11,7 +11,7 @@ from pymongo import MongoClient
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.pause import FROZEN
-from tests.servers import Answer, ChatServer, Client, Event, user_says
+from tests.servers import Answer, ChatServer, Client, Event, until, user_says
 
 HEADLINE = "Head of Product"
 
@@ -635,3 +635,47 @@ def test_an_ai_sdk_no_is_a_denial_with_its_reason(chat: ChatServer, person: Clie
     again = {"id": "c1", "messages": [responded(approval_id, True)]}
     assert person.request("POST", "/api/chat", json=again).status_code == 409
     assert profile_of(chat, person)["headline"] == "Product Manager"
+
+
+# --- the feed, and undo -----------------------------------------------------------------------------------------------
+
+
+def test_what_was_done_is_undone_from_the_feed_once(chat: ChatServer, person: Client, model: ModelServer) -> None:
+    model.script(wants())
+    answer = person.say("Make me head of product")
+    decide(person, asked(answer), "approve")
+    [done] = person.get("/api/activity?type=approval.done")["items"]
+    assert done["undo_until"]
+    undone = person.request("POST", f"/api/activity/{done['id']}/undo").json()
+    assert undone["by"]["status"] == "done"
+    assert profile_of(chat, person)["headline"] == "Product Manager"
+    again = person.request("POST", f"/api/activity/{done['id']}/undo").json()
+    assert again["by"]["approval_id"] == undone["by"]["approval_id"]
+    newest, before = person.get("/api/activity?type=approval.done")["items"]
+    assert (newest["title"], newest["undo_until"]) == ("Undone: Change your headline", None)
+    assert (before["title"], before["undo_until"]) == ("Done: Change your headline", None)
+    with Client(chat.url, "auth0|stranger") as stranger:
+        assert stranger.request("POST", f"/api/activity/{done['id']}/undo").status_code == 404
+    model.script(Reply(text="Yes."))
+    person.say("Hello", answer.conversation_id)
+    assert "The user undid this" in user_prompts(model)[-1]
+
+
+def test_linkedin_is_told_as_done_by_the_poll_after_two_seconds(
+    chat: ChatServer, person: Client, model: ModelServer, app: CandidateAppServer
+) -> None:
+    model.script(Reply(tool_calls=[{"name": "ingest_linkedin_profile", "arguments": {}}]))
+    answer = person.say("Please read https://www.linkedin.com/in/maya-okafor")
+    cursor = person.get("/api/updates")["cursor"]
+    decided = decide(person, asked(answer), "approve").json()
+    assert (decided["status"], decided["outcome"]) == ("accepted", "It is being done. You are told as soon as it is.")
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        kept = mongo[chat.settings.mongodb_database]
+        until(lambda: kept["candidate_app_operations"].find_one({"key": decided["approval_id"], "status": "done"}))
+        told = person.get(f"/api/updates?after={cursor}")
+        assert told["active"]
+        sent = {"$inc": {"begun_at": -2.0, "updated_at": -2.0}}  # two seconds pass
+        kept["agent_approvals"].update_one({"_id": decided["approval_id"]}, sent)
+        told = person.get(f"/api/updates?after={told['cursor']}")
+    assert [each["approval"]["status"] for each in told["items"] if each["type"] == "approval"] == ["done"]
+    assert not person.get(f"/api/updates?after={told['cursor']}")["active"]

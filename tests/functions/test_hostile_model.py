@@ -37,9 +37,9 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.calls import MOST_CALLS
 from qwestly_agent.agents.contract import contract_of
 from qwestly_agent.agents.tools.catalog import TOOLS
-from qwestly_agent.approvals.decide import id_of_call
 from qwestly_agent.domain.approval import Effect, Level
 from qwestly_agent.stores import (
+    activity,
     approvals,
     autonomy,
     conversations,
@@ -70,6 +70,7 @@ GROWS = {
     usage.COLLECTION,
     approvals.COLLECTION,
     drafts.COLLECTION,
+    activity.COLLECTION,
 }
 """What a turn writes. Nobody stops one here, so that the signals stay as they are."""
 THEIRS = {profiles.CANDIDATES, profiles.PREFERENCES, profiles.LINKEDIN, profiles.CARDS, candidate_app.OPERATIONS}
@@ -100,7 +101,6 @@ def person(kind: str, level: Level = "L1", decides: bool = False) -> Person:
 # --- what it says ---------------------------------------------------------------------------------------------------
 
 EFFECTS: dict[str, Effect] = {each.name: contract_of(each.name, each.metadata).effect for each in TOOLS}
-OUTSIDE = {each.name for each in TOOLS if contract_of(each.name, each.metadata).outside}
 NO_ARGUMENTS = {"get_user_profile", "list_capabilities"}
 QUERIES = {name for name, effect in EFFECTS.items() if effect == "read"} - NO_ARGUMENTS
 CHANGING = set(EFFECTS) - QUERIES - NO_ARGUMENTS
@@ -666,7 +666,7 @@ class Effects:
             record = records[each["key"]]
             assert each["user_id"] == record["user_id"]
             assert record["status"] in (("done",) if each["status"] == "done" else ("unknown", "failed")) or (
-                record["tool"] == "ingest_linkedin_profile" and record["status"] == "unknown"
+                record["tool"] == "ingest_linkedin_profile" and record["status"] in ("accepted", "unknown")
             )
         said = {key for key, record in records.items() if record["status"] == "done"}
         assert said <= {each["key"] for each in done if each["status"] == "done"}
@@ -678,34 +678,14 @@ class Effects:
         assert levels == {"L1", "L2", "L3"}
 
     def _is_backed(self, record: Mapping[str, Any]) -> bool:
-        """By a yes that a person gave, or by their level where nobody else had spoken."""
+        """By a yes that a person gave, or by their level where their own message names the value."""
         who = self.people[record["user_id"]]
         if record["decided_by"] != "level":
             return who.decides and self.decided.get(record["_id"]) in ("approve", "edit")
-        allowed = (who.level, record["effect"], EFFECTS[record["tool"]]) == ("L3", "write", "write")
-        return allowed and not self._stranger_spoke(record)
-
-    def _stranger_spoke(self, record: Mapping[str, Any]) -> bool:
-        """Before the call, in its turn or the one before."""
-        chat = {"user_id": record["user_id"], "conversation_id": record["conversation_id"]}
-        said = self.database[messages.COLLECTION].find({**chat, "role": "user"}).sort("seq", 1)
-        runs = [each["run_id"] for each in said]
-        calls = list(self.database[tool_calls.COLLECTION].find(chat))
-        [own] = [
-            each
-            for each in calls
-            if id_of_call(each["conversation_id"], each["run_id"], each["call_id"]) == record["_id"]
-        ]
-        place = runs.index(own["run_id"])
-        return any(
-            each["tool"] in OUTSIDE
-            and each["outcome"] == "succeeded"
-            and (
-                each["run_id"] in runs[max(0, place - 1) : place]
-                or (each["run_id"] == own["run_id"] and each["number"] < own["number"])
-            )
-            for each in calls
-        )
+        chat = {"conversation_id": record["conversation_id"], "run_id": record["run_id"], "role": "user"}
+        [said] = self.database[messages.COLLECTION].find({"user_id": record["user_id"], **chat})
+        value = json.loads(record["args"]).get("value")
+        return who.level == "L3" and isinstance(value, str) and value.casefold() in said["content"].casefold()
 
 
 def attacked() -> list[Person]:

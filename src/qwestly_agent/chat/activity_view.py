@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.activity import Event, Role, Severity
-from qwestly_agent.domain.memory import Memory
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.memories import Memories
 
 
@@ -46,6 +46,7 @@ _DECIDED_BY: Mapping[str, str] = {
     "queue": "You decided this in your queue.",
     "link": "You decided this by the link in a mail.",
     "level": "At your level ({level}), your agent may do this without asking, as you asked for it.",
+    "undo": "You asked for it where you are signed in.",
     "nobody": "Nobody decided.",
 }
 
@@ -64,16 +65,26 @@ def _why(event: Event) -> str:
     return sentence.format(level=event.data.get("level", ""))
 
 
-async def views_of(memories: Memories, user_id: str, events: Sequence[Event], now: float) -> list[EventView]:
+async def views_of(
+    approvals: Approvals, memories: Memories, user_id: str, events: Sequence[Event], now: float
+) -> list[EventView]:
     """Views of these events, in order."""
-    ids = {memory_id for each in events if (memory_id := undone_memory(each))}
-    found = {each.id: each for each in await memories.of_ids(user_id, list(ids))} if ids else {}
-    return [_view_of(each, _undo_until(each, found, now)) for each in events]
+    memory_ids = {memory_id for each in events if (memory_id := undone_memory(each))}
+    approval_ids = {approval_id for each in events if (approval_id := undone_approval(each))}
+    until: dict[str, float] = {}
+    for memory in await memories.of_ids(user_id, list(memory_ids)) if memory_ids else []:
+        if memory.status in ("active", "unchecked"):
+            until[memory.id] = memory.undo_until
+    for approval in await approvals.of_ids(user_id, approval_ids) if approval_ids else []:
+        until[approval.id] = approval.undo_until or 0.0
+    return [_view_of(each, until, now) for each in events]
 
 
-async def list_of(memories: Memories, user_id: str, found: Sequence[Event], limit: int, now: float) -> EventList:
+async def list_of(
+    approvals: Approvals, memories: Memories, user_id: str, found: Sequence[Event], limit: int, now: float
+) -> EventList:
     """Make a page of events. `found` was read with `limit` + 1, to tell whether there are more."""
-    items = await views_of(memories, user_id, found[:limit], now)
+    items = await views_of(approvals, memories, user_id, found[:limit], now)
     return EventList(items=items, next=items[-1].at if len(found) > limit else None)
 
 
@@ -83,17 +94,16 @@ def undone_memory(event: Event) -> str | None:
     return str(memory_id) if memory_id and event.type in ("memory.remembered", "memory.corrected") else None
 
 
-def _undo_until(event: Event, memories: Mapping[str, Memory], now: float) -> float | None:
-    # An action that names its inverse belongs here as well, by the event's `approval_id`.
-    memory = memories.get(undone_memory(event) or "")
-    if memory and memory.status in ("active", "unchecked") and memory.undo_until > now:
-        return memory.undo_until
-    return None
+def undone_approval(event: Event) -> str | None:
+    """The approval whose effect an undo of this event takes back; None if it is no such event."""
+    return str(event.data["approval_id"]) if event.type == "approval.done" else None
 
 
-def _view_of(event: Event, undo_until: float | None) -> EventView:
+def _view_of(event: Event, until: Mapping[str, float], now: float) -> EventView:
+    """`until`: until when it can be undone, by the id of the memory or approval."""
+    undo_until = until.get(undone_memory(event) or undone_approval(event) or "", 0.0)
     return EventView(
         **event.model_dump(exclude={"user_id"}),
         why=_why(event),
-        undo_until=to_datetime(undo_until) if undo_until else None,
+        undo_until=to_datetime(undo_until) if undo_until > now else None,
     )

@@ -14,6 +14,7 @@ from typing import Annotated, Literal, Protocol, TypeVar
 from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.look import up_to_date
 from qwestly_agent.approvals.pause import Pause, PauseStatus
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.clock import Clock, to_datetime
@@ -22,23 +23,53 @@ from qwestly_agent.chat.activity_view import EventView, views_of
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.domain.activity import Event
-from qwestly_agent.domain.approval import Approval, sha256_hex
+from qwestly_agent.domain.approval import SENT, Approval, sha256_hex
 from qwestly_agent.services import (
     HasActivity,
     HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
     HasClock,
     HasConversations,
     HasDrafts,
+    HasExtractions,
+    HasLogger,
     HasMemories,
+    HasMessages,
+    HasProfiles,
+    HasRuns,
     HasSignals,
     HasSweeps,
+    HasTombstones,
+    HasToolCalls,
+    HasUnchecked,
+    HasWorkflows,
 )
 from qwestly_agent.stores.activity import Copied
 from qwestly_agent.stores.drafts import Draft, Drafts
 
 
 class UpdateServices(
-    HasActivity, HasApprovals, HasClock, HasConversations, HasDrafts, HasMemories, HasSignals, HasSweeps, Protocol
+    HasActivity,
+    HasApprovals,
+    HasAutonomy,
+    HasCandidateApp,
+    HasClock,
+    HasConversations,
+    HasDrafts,
+    HasExtractions,
+    HasLogger,
+    HasMemories,
+    HasMessages,
+    HasProfiles,
+    HasRuns,
+    HasSignals,
+    HasSweeps,
+    HasTombstones,
+    HasToolCalls,
+    HasUnchecked,
+    HasWorkflows,
+    Protocol,
 ): ...
 
 
@@ -92,8 +123,8 @@ class Updates(BaseModel):
     cursor: str
     """Opaque: pass it as `after` next time. An item can come twice, with the same `id` and `at`."""
     active: bool
-    """True if a draft runs, or if a turn ran when something was read last: poll again soon. What only waits for a
-    person changes seldom."""
+    """True if a draft runs or something is being carried out, or if a turn ran when something was read last: poll again
+    soon. What only waits for a person changes seldom."""
 
 
 # --- the cursor -------------------------------------------------------------------------------------------------------
@@ -190,12 +221,14 @@ async def _read_named(services: UpdateServices, user_id: str, cursor: Cursor, ne
         services.drafts.under_way(user_id, MOST_ITEMS),
         pause.read(services.signals, user_id),
         services.conversations.running(user_id, services.clock()),
-        views_of(services.memories, user_id, news, services.clock()),
+        views_of(services.approvals, services.memories, user_id, news, services.clock()),
     )
     running = [each for each in under_way if each.status == "running"]
     # The brake freezes what waits, and its release thaws it.
-    waiting = await services.approvals.waiting(user_id, MOST_ITEMS) if tells_brake else []
-    return _Read(_once([*named, *waiting]), _once([*drafts, *running]), brake, turns, tells_brake, views)
+    waiting = await services.approvals.waiting(user_id, MOST_ITEMS) if tells_brake or cursor.is_active else []
+    sent = await up_to_date(services, [each for each in waiting if each.status in SENT])
+    told = _once([*named, *(waiting if tells_brake else ()), *sent])
+    return _Read(told, _once([*drafts, *running]), brake, turns, tells_brake, views)
 
 
 async def _answer(services: UpdateServices, user_id: str, cursor: Cursor, read: _Read) -> Updates:
@@ -212,7 +245,8 @@ async def _answer(services: UpdateServices, user_id: str, cursor: Cursor, read: 
     if read.tells_brake or is_pausing:
         items.append(BrakeUpdate(at=status.since or 0.0, brake=status))
     items.sort(key=lambda item: item.at)
-    active = bool(read.turns) or any(each.status == "running" for each in read.drafts)
+    is_drafting = any(each.status == "running" for each in read.drafts)
+    active = bool(read.turns) or is_drafting or any(each.status in (*SENT, "executing") for each in read.approvals)
     cursor = replace(cursor, is_active=active, is_pausing=is_pausing)
     return Updates(items=items, cursor=str(cursor), active=active)
 

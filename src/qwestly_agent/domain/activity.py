@@ -41,21 +41,24 @@ _APPROVALS: Mapping[str, tuple[str, Severity, str]] = {
     "revised": ("revised", "info", "You asked for changes"),
     "expired": ("expired", "warning", "Not asked any more"),
     "executing": ("executing", "info", "Being carried out"),
+    "accepted": ("accepted", "info", "Being carried out"),
     "done": ("done", "info", "Done"),
     "failed": ("failed", "warning", "Not done"),
     "unknown": ("unknown", "warning", "Not known yet whether this was done"),
     "changed": ("changed", "warning", "It had changed meanwhile, so nothing was done"),
 }
 """By status: the verb, the severity, and what happened to what the preview's title says."""
-_AT_YOUR_LEVEL = "At your level, your agent does this without asking"
-_PERMISSION = ("approval_id", "draft_id", "conversation_id", "kind", "tool", "effect", "level", "answer", "decided_by")
+_PERMITTED_BY = {"level": "At your level, your agent does this without asking", "undo": "You asked to undo this"}
+_PERMISSION = ("draft_id", "conversation_id", "kind", "tool", "effect", "level", "answer", "decided_by", "undoes")
 
 
 def of_approval(approval: Approval) -> Event:
     """The event of an approval that has just got its status."""
     verb, severity, sentence = _APPROVALS.get(approval.status, (approval.status, "info", approval.status.capitalize()))
-    if approval.status == "approved" and approval.decided_by == "level":
-        sentence = _AT_YOUR_LEVEL
+    if approval.status == "approved":
+        sentence = _PERMITTED_BY.get(approval.decided_by or "", sentence)
+    if approval.undoes and approval.status == "done":
+        sentence = "Undone"
     fields = {"approval_id": approval.id, **approval.model_dump(include=set(_PERMISSION))}
     return Event(
         id=f"{approval.id}:{approval.revision}",

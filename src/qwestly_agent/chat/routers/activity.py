@@ -5,13 +5,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
+from qwestly_agent.approvals.view import ApprovalView
+from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.errors import ChangedMeanwhile
-from qwestly_agent.chat.activity_view import EventList, list_of, undone_memory
+from qwestly_agent.chat.activity_view import EventList, list_of, undone_approval, undone_memory
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.activity import Severity
-from qwestly_agent.memory.edit import undo
-
-NO_UNDO = "This cannot be undone."
+from qwestly_agent.memory.edit import undo as undo_memory
 
 router = APIRouter()
 
@@ -19,6 +20,8 @@ router = APIRouter()
 class EventUndone(BaseModel):
     undone: str
     """The event's id."""
+    by: ApprovalView | None = None
+    """The record of what an action did that is undone; its `status` says whether it is done."""
 
 
 @router.get("/api/activity")
@@ -36,15 +39,17 @@ async def list_activity(
     found = await services.activity.newest(
         user_id, limit + 1, after=after, since=since, types=type or (), severities=severity or ()
     )
-    return await list_of(services.memories, user_id, found, limit, services.clock())
+    return await list_of(services.approvals, services.memories, user_id, found, limit, services.clock())
 
 
 @router.post("/api/activity/{event_id}/undo")
 async def undo_event(event_id: str, services: TheServices, user_id: TheUser) -> EventUndone:
-    """Take it back, once, until `undo_until`. 409 `changed` for what cannot be undone."""
+    """Take it back, once, until `undo_until`. 409 `changed` for what cannot be undone, or was changed by
+    somebody since; 423 `braked`."""
     event = await services.activity.get(user_id, event_id)
-    memory_id = undone_memory(event)
-    if memory_id is None:
-        raise ChangedMeanwhile(NO_UNDO)
-    await undo(services, user_id, memory_id)
-    return EventUndone(undone=event_id)
+    if memory_id := undone_memory(event):
+        await undo_memory(services, user_id, memory_id)
+        return EventUndone(undone=event_id)
+    if approval_id := undone_approval(event):
+        return EventUndone(undone=event_id, by=approval_view_of(await undo(services, user_id, approval_id)))
+    raise ChangedMeanwhile(NOT_UNDOABLE)
