@@ -319,6 +319,34 @@ def test_a_model_that_calls_on_without_tools_ends_in_one_sentence(client: Client
     assert client.say("And now?", answer.conversation_id).last.name == "done"
 
 
+def chats(model: ModelServer) -> int:
+    """How often the model was asked."""
+    return sum(request.path.endswith("/chat/completions") for request in model.requests)
+
+
+@pytest.mark.parametrize(("name", "asked"), [("query_qwestly_docs", 4), ("no_such_tool", 3)])
+def test_after_two_refusals_of_the_same_call_the_model_answers_without_tools(
+    client: Client, model: ModelServer, name: str, asked: int
+) -> None:
+    again = ['{"query": "prices"}', '{ "query" : "prices" }', '{"query":"prices"}'][: asked - 1]
+    model.script(*[Reply(tool_calls=[{"name": name, "arguments": text}]) for text in again], Reply(text="Enough."))
+    answer = client.say("Prices?")
+    assert answer.last.data["content"] == "Enough."
+    problems = [step["problem"] or "" for step in steps_of(client, answer)]
+    assert ["all tools are withdrawn" in problem for problem in problems] == [False] * (asked - 2) + [True]
+    assert chats(model) == asked
+    assert offered(model) == set()
+    client.say("And now?", answer.conversation_id)
+    assert offered(model), "withdrawn for one request, not for good"
+
+
+def test_a_model_that_only_repeats_itself_costs_four_requests(client: Client, model: ModelServer) -> None:
+    model.script(*[calls(call("query_qwestly_docs", query="prices"))] * 12)
+    answer = client.say("Prices?")
+    assert (answer.last.name, answer.last.data["code"]) == ("error", "model_unavailable")
+    assert chats(model) == 4
+
+
 def test_a_tool_that_failed_three_times_is_withdrawn_and_everybody_is_told(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:

@@ -34,6 +34,8 @@ def id_of(text: str, taken: Collection[str] = (), number: int = 0) -> str:
 MOST_CALLS = 10
 MOST_FAILURES = 3
 """Failures of one tool after which it is withdrawn for the rest of the turn."""
+MOST_REFUSALS = 2
+"""Refusals of the same call after which all tools are withdrawn for the rest of the turn."""
 
 Outcome: TypeAlias = Literal["running", "succeeded", "failed", "refused", "waiting", "cancelled"]
 
@@ -85,10 +87,12 @@ class Calls:
     _answered: set[str] = field(default_factory=set)
     """Calls that were answered, or are being answered, with no change of data since."""
     _failures: Counter[str] = field(default_factory=Counter)
+    _refusals: Counter[str] = field(default_factory=Counter)
 
     @property
     def exhausted(self) -> bool:
-        return len(self.made) >= MOST_CALLS
+        """True if no tool is offered anymore: too many calls were made, or one was repeated after two refusals."""
+        return len(self.made) >= MOST_CALLS or max(self._refusals.values(), default=0) >= MOST_REFUSALS
 
     def begin(self, call_id: str, tool: str, contract: Contract | None, arguments: Any, now: float) -> Call:
         call = Call(len(self.made) + 1, call_id, tool, contract, arguments, now)
@@ -126,8 +130,14 @@ class Calls:
         self._end(call, "failed", now, problem=problem)
         return problem
 
-    def refused(self, call: Call, problem: str, now: float) -> None:
+    def refused(self, call: Call, problem: str, now: float) -> str:
+        """Record the refusal; return the model's result: the problem, and a note if the tools are withdrawn."""
+        signature = _signature_of_text(call.tool, call.arguments)
+        self._refusals[signature] += 1
+        if self._refusals[signature] == MOST_REFUSALS:
+            problem += " It was refused twice: all tools are withdrawn for this request. Answer now with what you have."
         self._end(call, "refused", now, problem=problem)
+        return problem
 
     def waiting(self, call: Call, words: str, now: float) -> None:
         """Record that the call waits for the user's decision."""
@@ -154,6 +164,14 @@ class Calls:
     @staticmethod
     def _end(call: Call, outcome: Outcome, now: float, *, problem: str | None = None, result: Any = None) -> None:
         call.outcome, call.ended_at, call.problem, call.result = outcome, now, problem, result
+
+
+def _signature_of_text(tool: str, arguments: Any) -> str:
+    """The signature of a call as the model wrote it, whose arguments may be no JSON."""
+    try:
+        return _signature(tool, json.loads(arguments))
+    except (AttributeError, RecursionError, TypeError, ValueError):
+        return f"{tool} {arguments}"
 
 
 def _signature(tool: str, arguments: dict[str, Any]) -> str:

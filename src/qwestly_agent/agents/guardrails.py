@@ -140,8 +140,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         if problem := _refused(deps, contract_of(tool_def.name, tool_def.metadata)) or deps.calls.refusal(
             made, arguments
         ):
-            deps.calls.refused(made, problem, deps.clock())
-            raise ToolFailed(problem)
+            raise ToolFailed(deps.calls.refused(made, problem, deps.clock()))
         return arguments
 
     async def wrap_tool_execute(
