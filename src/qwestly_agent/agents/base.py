@@ -17,6 +17,7 @@ from qwestly_agent.llm.models import Tier, TierModel
 from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
+from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.knowledge import Knowledge
@@ -34,6 +35,7 @@ class AgentDeps:
     knowledge: Knowledge
     docs: Docs
     query_vectors: QueryVectors
+    approvals: Approvals
     drafts: Drafts
     cards: Cards
     memory_service: MemoryService

@@ -182,6 +182,7 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
         knowledge=services.knowledge,
         docs=services.docs,
         query_vectors=QueryVectors(services.embeddings),
+        approvals=services.approvals,
         drafts=services.drafts,
         cards=Cards(services, user_id, turn.run_id, conversation_id),
         memory_service=MemoryService(

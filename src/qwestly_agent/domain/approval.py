@@ -205,6 +205,10 @@ class Approval(_Frozen):
         """Return the changes that remove its texts; its title and the number of its items stay."""
         return {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": "", "inverse": ""}
 
+    def waits(self, now: float) -> bool:
+        """True if its user can decide it."""
+        return self.status == "pending" and self.expires_at > now
+
     @property
     def waits_for_execution(self) -> bool:
         """True if an execution must still be notified of the decision."""

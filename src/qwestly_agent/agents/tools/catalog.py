@@ -1,6 +1,16 @@
 """Every tool of the default design, and the one that describes the others."""
 
-from qwestly_agent.agents.tools import capabilities, cards, changes, documents, memories, profile, publishing, qwestly
+from qwestly_agent.agents.tools import (
+    capabilities,
+    cards,
+    changes,
+    documents,
+    memories,
+    profile,
+    publishing,
+    qwestly,
+    work,
+)
 
 _ABLE = [
     *profile.TOOLS,
@@ -10,6 +20,7 @@ _ABLE = [
     *cards.TOOLS,
     *changes.TOOLS,
     *publishing.TOOLS,
+    *work.TOOLS,
 ]
 
 TOOLS = [*_ABLE, capabilities.describe(_ABLE)]

@@ -1,0 +1,46 @@
+"""Tell what the agent has under way for the user: approvals and drafts, by id and title, without their texts."""
+
+import asyncio
+from typing import Any
+
+from pydantic_ai import RunContext
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.tools.base import tool
+from qwestly_agent.domain.approval import FINAL, Approval
+
+MOST_APPROVALS, MOST_DRAFTS = 40, 20
+
+
+async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
+    """List what you have under way for the user, in whichever conversation it began, the newest first: what waits for
+    their decision, what is being carried out, what ended and how, and drafts. Read the text of a draft by read_draft.
+    """
+    user_id, now = ctx.deps.user_id, ctx.deps.clock()
+    approvals, drafts = await asyncio.gather(
+        ctx.deps.approvals.all(user_id, MOST_APPROVALS), ctx.deps.drafts.all(user_id, MOST_DRAFTS)
+    )
+    waiting = [each for each in approvals if each.waits(now)]
+    ended = [each for each in approvals if each.status in FINAL or (each.status == "pending" and each not in waiting)]
+    work = {
+        "waits_for_their_decision": [_asked(each) for each in waiting],
+        "being_carried_out": [_asked(each) for each in approvals if each not in waiting and each not in ended],
+        "ended": [_asked(each) for each in ended],
+        "drafts": [_shown({"draft_id": each.id, **each.model_dump(include=_OF_DRAFTS)}) for each in drafts],
+    }
+    return work if approvals or drafts else {**work, "note": "Nothing was begun or asked for this user yet."}
+
+
+_OF_DRAFTS = {"kind", "style", "status", "label", "approval_id", "flagged"}
+
+
+def _asked(approval: Approval) -> dict[str, Any]:
+    known = approval.model_dump(include={"tool", "status", "draft_id", "outcome", "undone_by"})
+    return _shown({"approval_id": approval.id, "title": approval.preview.title, **known, "they_wrote": approval.reason})
+
+
+def _shown(known: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in known.items() if value not in (None, False)}
+
+
+TOOLS = [tool(get_my_work, effect="read", label="Looking at what I have under way…")]
