@@ -153,15 +153,16 @@ def test_how_it_ended_is_told_by_the_kind_of_error_and_never_by_its_words(
     assert (kept(draft).status, kept(draft).label) == (end, label)
 
 
-@pytest.mark.parametrize(("error", "news"), [("KeyError", True), ("Braked", False), ("NotAllowed", False)])
-def test_only_what_failed_is_to_be_told_in_the_conversation_that_wanted_it(
-    draft: Draft, error: str, news: bool
-) -> None:
+@pytest.mark.parametrize("error", ["KeyError", "Braked", "NotAllowed"])
+def test_every_end_is_to_be_told_once_in_the_conversation_that_wanted_it(draft: Draft, error: str) -> None:
     wanted = draft.model_copy(update={"id": f"{draft.id}_wanted", "conversation_id": "c1"})
     container.services.run(lambda services: services.drafts.add(wanted))
     for each in (draft, wanted):
         call("note_end", each, error={"Error": error})
-    assert (kept(draft).news, kept(wanted).news) == (False, news)
+    assert (kept(draft).news, kept(wanted).news) == (False, True)
+    container.services.run(lambda services: services.drafts.told(wanted.user_id, wanted.id))
+    call("note_end", wanted, error={"Error": error})
+    assert not kept(wanted).news, "delivered twice, told once"
 
 
 def test_a_draft_that_was_deleted_meanwhile_rings_no_alarm(draft: Draft) -> None:

@@ -1,17 +1,19 @@
 """The agent knows its own work: what waits, runs and ended, in whichever conversation it began."""
 
+import asyncio
 import json
 import uuid
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
+from pymongo import AsyncMongoClient, MongoClient
 from pymongo.database import Database
 
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.stores.drafts import COLLECTION, Draft
+from qwestly_agent.stores.drafts import Drafts as DraftStore
 from tests.servers import Answer, ChatServer, Client
 
 Stored = Database[dict[str, Any]]
@@ -68,6 +70,22 @@ def result_in(model: ModelServer) -> Any:
     return json.loads(said[said.index("{") : said.rindex("}") + 1])
 
 
+def ends(chat: ChatServer, draft: Draft, status: str, label: str) -> None:
+    """As its workflow tells it."""
+
+    async def tell() -> None:
+        async with AsyncMongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+            store = DraftStore(mongo[chat.settings.mongodb_database])
+            await store.tell(draft.user_id, draft.id, chat.clock(), status=status, label=label)
+
+    asyncio.run(tell())
+
+
+def said_to(model: ModelServer) -> list[str]:
+    """What stands in the last prompt as the user's, notes included."""
+    return [each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "user"]
+
+
 # --- the tool ---------------------------------------------------------------------------------------------------------
 
 
@@ -119,3 +137,36 @@ def test_nobody_sees_the_work_for_somebody_else(client: Client, model: ModelServ
     model.script(LOOKS, Reply(text="Nothing."))
     client.say("What are you working on?")
     assert result_in(model)["note"] == "Nothing was begun or asked for this user yet."
+
+
+# --- drafts that ended ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["drafted", "published", "rejected", "expired", "stopped", "failed"])
+def test_the_next_prompt_of_its_conversation_tells_how_a_draft_ended_once(
+    client: Client, chat: ChatServer, model: ModelServer, draft: Drafts, status: str
+) -> None:
+    conversation_id = client.say("Hello").conversation_id
+    card = draft(conversation_id, status="waiting")
+    ends(chat, card, status, "How it ended")
+    told = client.say("And my card?", conversation_id)
+    assert [event.data["label"] for event in told.events if event.name == "progress"] == ["Your card: How it ended"]
+    line = f"The card that was being drafted ({card.id}) {'' if status == 'failed' else 'is '}{status}: “How it ended”."
+    assert line in said_to(model)[-1]
+    client.say("And now?", conversation_id)
+    assert [line in said for said in said_to(model)] == [False, True, False]
+
+
+def test_a_draft_whose_approval_is_told_is_not_told_beside_it(
+    person: Client, chat: ChatServer, model: ModelServer, draft: Drafts
+) -> None:
+    model.script(proposes("Head of Product"))
+    answer = person.say("Change it")
+    approval_id = asked(answer)["approval_id"]
+    card = draft(answer.conversation_id, status="waiting", approval_id=approval_id)
+    decide(person, asked(answer), "reject")
+    ends(chat, card, "rejected", "You said no")
+    for _ in range(2):
+        person.say("Well?", answer.conversation_id)
+        assert card.id not in model.requests[-1].body.decode()
+    assert "The user said no" in said_to(model)[1]

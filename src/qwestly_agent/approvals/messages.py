@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from qwestly_agent.domain.approval import Approval, Status
-from qwestly_agent.stores.drafts import DraftStatus
+from qwestly_agent.stores.drafts import Draft, DraftStatus
 
 NOTHING_NEW = "Do not propose the same again; you will be told what becomes of it."
 
@@ -51,6 +51,12 @@ def outcome_line(approval: Approval) -> str:
             return f"The user said yes to {what}. {approval.outcome}"
         case "done" | "failed" | "unknown":
             return f"The user said yes to {what}. {approval.outcome}{_edited(approval)}{because}"
+
+
+def draft_line(draft: Draft) -> str:
+    """Describe how a draft ended in one line."""
+    how = "failed" if draft.status == "failed" else f"is {draft.status}"
+    return f"The {draft.kind} that was being drafted ({draft.id}) {how}: “{draft.label}”."
 
 
 def _edited(approval: Approval) -> str:

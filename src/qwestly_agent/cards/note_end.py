@@ -37,8 +37,7 @@ async def note_end(services: NoteEndServices, card: CardState) -> CardState:
     except NotFound:  # its user deleted it: nobody to tell, and nothing to mend
         return card.model_copy(update={"end": "stopped"})
     end, label = await _end_of(services.approvals, draft, card.error.kind if card.error else "")
-    news = end == "failed" and draft.conversation_id is not None
-    await tell_progress(services.drafts, services.clock, card, status=end, label=label, news=news)
+    await tell_progress(services.drafts, services.clock, card, status=end, label=label)
     return card.model_copy(update={"end": end})
 
 

@@ -1,4 +1,4 @@
-"""Approvals in a turn: decisions that the user posted with it, and outcomes that the model is told, once each."""
+"""Approvals and drafts in a turn: decisions posted with it, and ends that the model is told, once each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from pydantic_ai.framing import wrap
 from pydantic_ai.messages import CapabilityEvent
 
 from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.approvals.messages import outcome_line
+from qwestly_agent.approvals.messages import draft_line, outcome_line
 from qwestly_agent.approvals.settle import SettleServices, settle
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.chat.draft_view import DraftView
@@ -28,13 +28,18 @@ class Settled:
 
 @dataclass(frozen=True)
 class TurnApprovals:
-    """Approvals and failed drafts that concern a turn."""
+    """Approvals and ended drafts that concern a turn."""
 
     settled: tuple[Settled, ...]
     news: Sequence[Approval]
     """Outcomes that the model is told."""
-    failed: Sequence[Draft] = ()
-    """Failed drafts that user and model are told of."""
+    ended: Sequence[Draft] = ()
+    """Drafts that ended, of which the model was not told yet."""
+
+    @property
+    def told(self) -> Sequence[Draft]:
+        """Ended drafts without those whose approval is told."""
+        return [each for each in self.ended if each.approval_id not in {approval.id for approval in self.news}]
 
 
 async def settle_all(
@@ -74,15 +79,13 @@ async def settle_all(
 
 
 @dataclass(kw_only=True)
-class DraftFailed(CapabilityEvent, namespace="qwestly"):
+class DraftEnded(CapabilityEvent, namespace="qwestly"):
     draft: DraftView
 
 
 def note_of(approvals: TurnApprovals) -> str:
     lines = [outcome_line(each) for each in approvals.news]
-    lines += [
-        f"The {each.kind} that was being drafted ({each.id}) failed: “{each.label}”." for each in approvals.failed
-    ]
+    lines += [draft_line(each) for each in approvals.told]
     return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(line)}" for line in lines)) if lines else ""
 
 

@@ -129,7 +129,7 @@ async def _store(services: FinishServices, turn: Turn, messages: list[Message], 
         # The note is stored in the conversation now, and so is part of every later prompt.
         await asyncio.gather(
             *(services.approvals.told(each) for each in turn.approvals.news),
-            *(services.drafts.told(turn.claim.user_id, each.id) for each in turn.approvals.failed),
+            *(services.drafts.told(turn.claim.user_id, each.id) for each in turn.approvals.ended),
         )
     return kept
 

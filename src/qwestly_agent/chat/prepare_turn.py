@@ -121,7 +121,7 @@ async def prepare_turn(
         said, known, load = await reading
         await admit(services.conversations, services.usage, services.settings, user_id, load, turn.started_at)
         read_at = turn.started_at
-        approvals = replace(await _approvals(services, claim, request, known.news, where), failed=known.failed)
+        approvals = replace(await _approvals(services, claim, request, known.news, where), ended=known.ended)
         if approvals.settled:  # the decisions may have changed what was read in parallel
             read_at = services.clock()
             said, known = await asyncio.gather(

@@ -53,8 +53,8 @@ class Known:
     level: Level
     news: list[Approval]
     """Approvals whose outcome the model was not told yet."""
-    failed: list[Draft]
-    """Failed drafts that the model was not told of yet."""
+    ended: list[Draft]
+    """Ended drafts that the model was not told of yet."""
 
 
 async def read_said(messages: Messages, user_id: str, conversation_id: str, request: TurnRequest) -> Said:
@@ -66,7 +66,7 @@ async def read_said(messages: Messages, user_id: str, conversation_id: str, requ
 
 async def read_known(services: ReadServices, user_id: str, conversation_id: str, request: TurnRequest) -> Known:
     """Raises `Braked`."""
-    profile, (memories, by_words), last_withdrawn, level, (news, failed), _ = await asyncio.gather(
+    profile, (memories, by_words), last_withdrawn, level, (news, ended), _ = await asyncio.gather(
         services.profiles.summary(user_id),
         _read_memories(services.memories, services.clock, user_id, request),
         services.memories.last_withdrawn(user_id),
@@ -77,7 +77,7 @@ async def read_known(services: ReadServices, user_id: str, conversation_id: str,
         ),
         pause.check(services.signals, user_id),
     )
-    return Known(profile, memories, by_words, last_withdrawn, level, news, failed)
+    return Known(profile, memories, by_words, last_withdrawn, level, news, ended)
 
 
 async def _read_memories(

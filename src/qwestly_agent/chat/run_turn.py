@@ -18,7 +18,7 @@ from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.cards.start import Cards
-from qwestly_agent.chat.approval_updates import DraftFailed
+from qwestly_agent.chat.approval_updates import DraftEnded
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.finish_turn import finish_turn
 from qwestly_agent.chat.sanitize_events import sanitized, sanitized_message
@@ -112,8 +112,8 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
         decided = settled.decided
         said_yes = decided.verb in ("approve", "edit")
         yield Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
-    for draft in turn.approvals.failed:
-        yield DraftFailed(draft=draft_view_of(draft))
+    for draft in turn.approvals.told:
+        yield DraftEnded(draft=draft_view_of(draft))
     cancellation, record = CancellationToken(), turn.record
     with services.running.watching(turn.claim, cancellation.cancel) as watched:
         try:

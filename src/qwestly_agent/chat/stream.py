@@ -41,7 +41,7 @@ from qwestly_agent.agents.tools.memories import Remembered
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import AgentError, Internal
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.chat.approval_updates import DraftFailed
+from qwestly_agent.chat.approval_updates import DraftEnded
 from qwestly_agent.chat.record import step_of
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
 from qwestly_agent.chat.request import Protocol
@@ -132,7 +132,7 @@ def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, A
             return [("progress", {"label": event.label})]
         case Asked():
             return [("approval_required", event.approval.model_dump(mode="json"))]
-        case DraftFailed():
+        case DraftEnded():
             return [("progress", {"label": f"Your {event.draft.kind}: {event.draft.label}"})]
         case Decided():
             return [("approval_decided", event.approval.model_dump(mode="json"))]
@@ -178,7 +178,7 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
                     for chunk in _answer_at(event.call_id, event.approval, event.said_yes):
                         yield chunk
                 yield _approval(event.approval)
-            case DraftFailed(draft=draft):
+            case DraftEnded(draft=draft):
                 yield DataChunk(type="data-draft", id=draft.draft_id, data=draft.model_dump(mode="json"))
             case _:
                 pass

@@ -24,6 +24,8 @@ DraftStatus: TypeAlias = Literal[
     "running", "waiting", "drafted", "published", "rejected", "expired", "stopped", "failed"
 ]
 
+UNDER_WAY: frozenset[DraftStatus] = frozenset({"running", "waiting"})
+
 
 class Draft(BaseModel):
     """Moments are seconds since the epoch."""
@@ -44,7 +46,7 @@ class Draft(BaseModel):
     approval_id: str | None = None
     """The approval that is pending, or was decided last."""
     news: bool = False
-    """True if it failed and its conversation was not told yet."""
+    """True if it ended and its conversation was not told yet."""
     flagged: bool = False
     """True if it rests on something that the user had forgotten since."""
     created_at: float
@@ -91,7 +93,8 @@ class Drafts:
         return _draft(found)
 
     async def tell(self, user_id: str, draft_id: str, now: float, **fields: Any) -> None:
-        """Update fields: status, label, round, approval_id. Raises `NotFound`."""
+        """Update fields: status, label, round, approval_id. An end is news for its conversation, once. Raises
+        `NotFound`."""
         changes = {**fields, "updated_at": now}
         if "status" in fields:
             await self._set_status(user_id, draft_id, changes)
@@ -135,12 +138,12 @@ class Drafts:
         return await self._find(query, "created_at", -1, limit)
 
     async def news(self, user_id: str, conversation_id: str, limit: int) -> list[Draft]:
-        """Failed drafts that this conversation was not told of yet, without their parts; oldest first."""
+        """Ended drafts that this conversation was not told of yet, without their parts; oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}
         return await self._find(query, "updated_at", 1, limit)
 
     async def told(self, user_id: str, draft_id: str) -> None:
-        """Record that its conversation was told of the failure."""
+        """Record that its conversation was told how it ended."""
         await self.database[COLLECTION].update_one({"_id": draft_id, "user_id": user_id}, {"$set": {"news": False}})
 
     async def under_way(self, user_id: str, limit: int) -> list[Draft]:
@@ -169,8 +172,10 @@ class Drafts:
             after = before.model_copy(update=changes)
             is_other = (before.status, before.approval_id) != (after.status, after.approval_id)
             events = [_event(after, written or 0)] if is_other else []
+            ends = before.status != after.status and after.status not in UNDER_WAY and before.conversation_id
+            change = {"$set": {**changes, **({"news": True} if ends else {})}}
             same = {**here, "events_written": written}
-            changed = await self.database[COLLECTION].update_one(same, with_events({"$set": changes}, *events))
+            changed = await self.database[COLLECTION].update_one(same, with_events(change, *events))
             if changed.matched_count:
                 break
         else:
