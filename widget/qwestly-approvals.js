@@ -126,6 +126,7 @@ export class Approvals {
 
   /** Returns true if it is new; what is frozen or no longer frozen is not, as the brake says that. A response read before a decision and arriving after it does not undo the decision. */
   learn(view) {
+    if (view.undoes) return false; // the card of what it undoes says so
     const known = this.#views.get(view.approval_id);
     if (known && stage(view) < stage(known)) return false;
     this.#views.set(view.approval_id, view);
@@ -139,7 +140,10 @@ export class Approvals {
     if (!this.#cards.has(place)) this.#cards.set(place, new Map());
     const cards = this.#cards.get(place);
     if (!cards.has(id)) {
-      const card = new ApprovalCard((decision) => this.#answer(id, decision));
+      const card = new ApprovalCard(
+        (decision) => this.#answer(id, decision),
+        () => this.#undo(id),
+      );
       card.show(this.#views.get(id));
       cards.set(id, card);
     }
@@ -166,6 +170,13 @@ export class Approvals {
     const { items, next } = await this.#backend.json("GET", `/api/approvals?state=${state}&limit=${PAGE}${from}`);
     for (const view of items) this.learn(view);
     return next;
+  }
+
+  /** Takes back what was done; the server's record of it says whether that is done. */
+  async #undo(id) {
+    const event = encodeURIComponent(`${id}:done`);
+    const { by } = await this.#backend.json("POST", `/api/activity/${event}/undo`);
+    this.learn({ ...this.#views.get(id), undone_by: by.approval_id, undo_until: null });
   }
 
   /** One decision at a time per record, from whichever of its cards. */
@@ -218,6 +229,7 @@ const BECAME = {
   frozen: "Frozen while everything is paused. You can decide it once it runs again",
   approved: "Approved · about to be done",
   executing: "Approved · being done…",
+  accepted: "Approved · being done…",
   unknown: "Approved; we are finding out whether it was done",
   done: "Approved · done",
   failed: "Approved · it could not be done",
@@ -230,7 +242,8 @@ const BECAME = {
 const MARKS = { frozen: "pause", done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
 
 /** The outcome, in a sentence. */
-export function became({ tool, status, decided_by: by }) {
+export function became({ tool, status, decided_by: by, undone_by: undoneBy }) {
+  if (undoneBy) return "Done, and undone";
   if (status === "changed" && by === "nobody") return "No longer asked";
   const words = OF_MEMORIES[tool]?.became[status] ?? BECAME[status] ?? status;
   if (by === "level") return words.replace(/^Approved/, "Allowed by your level");
@@ -368,10 +381,14 @@ class ApprovalCard {
   #answer = element("div", { class: "answering", keydown: (event) => this.#escape(event) }, this.#box, this.#counter, this.#edits, this.#buttons);
   #outcome = element("p", { class: "outcome", tabindex: "-1" });
   #said = element("p", { class: "said-why" });
+  #undo = button("Undo", () => this.#takeBack());
   #problem = element("p", { class: "problem failed", role: "status", hidden: true });
+  #takeBackNow;
 
-  constructor(decide) {
+  /** `undo()` resolves once what was done is taken back. */
+  constructor(decide, undo) {
     this.#decide = decide;
+    this.#takeBackNow = undo;
     this.element = element(
       "section",
       { class: "card", role: "group" },
@@ -382,6 +399,7 @@ class ApprovalCard {
       this.#answer,
       this.#outcome,
       this.#said,
+      this.#undo,
       this.#problem,
     );
   }
@@ -405,6 +423,7 @@ class ApprovalCard {
   }
 
   showTime() {
+    this.#undo.hidden = !(this.#view.undo_until > Date.now() / 1000);
     this.#time.textContent = `Expires ${until(this.#view.expires_at)}`;
     this.#time.title = new Date(this.#view.expires_at * 1000).toLocaleString();
   }
@@ -472,6 +491,18 @@ class ApprovalCard {
     this.#sending = false;
     this.#refresh();
     if (keepsFocus && this.#pending) (pressed.checkVisibility() ? pressed : this.#approve).focus();
+  }
+
+  async #takeBack() {
+    this.#undo.disabled = true;
+    this.#tell("");
+    try {
+      await this.#takeBackNow();
+      this.#outcome.focus();
+    } catch (error) {
+      this.#tell(`Not undone. ${ChatError.from(error).message}`);
+    }
+    this.#undo.disabled = false;
   }
 
   #tell(sentence) {

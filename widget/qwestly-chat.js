@@ -563,7 +563,7 @@ class Turn {
     this.#announce(label);
   }
 
-  static EVENTS = new Set(["text_delta", "tool_call", "tool_result", "progress", "approval_required", "memory"]);
+  static EVENTS = new Set(["text_delta", "tool_call", "tool_result", "progress", "approval_required", "approval_decided", "memory"]);
 
   text_delta({ content }) {
     this.#text += content;
@@ -600,6 +600,11 @@ class Turn {
   approval_required(view) {
     this.ask(this.#onAsk(view));
     this.#refresh();
+  }
+
+  /** What was done unasked, at the user's level; what they decided shows on its own card. */
+  approval_decided(view) {
+    if (view.decided_by === "level") this.place(this.#onAsk(view));
   }
 
   memory(view) {

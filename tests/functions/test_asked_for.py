@@ -42,6 +42,8 @@ def test_what_the_message_asks_for_is_done_at_once_recorded_and_can_be_undone(
     model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
     answer = person.say(WISH)
     assert (answer.text, waits(answer)) == ("Changed.", False)
+    [shown] = [event.data for event in answer.events if event.name == "approval_decided"]
+    assert (shown["status"], shown["undo_until"] is None) == ("done", False), "with its undo in sight"
     assert profile_of(chat, person)["headline"] == HEADLINE
     record = person.get("/api/approvals?state=all")["items"][0]
     assert (record["status"], record["decided_by"]) == ("done", "level")

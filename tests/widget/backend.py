@@ -276,6 +276,8 @@ class ScriptedBackend:
                 return JSONResponse(self._memories(**request.query_params))
             case "POST", ["memories", key, "undo"] if key in self.replaced:
                 return JSONResponse({"undone": key, "restored": self.replaced.pop(key)})
+            case "POST", ["activity", event, "undo"] if (key := event.removesuffix(":done")) in self.approvals:
+                return JSONResponse({"undone": event, "by": self.approvals[key] | {"approval_id": f"{key}_undo"}})
             case "GET", ["updates"]:
                 return JSONResponse(self._updates(request.query_params.get("after")))
             case method, ["brake"]:

@@ -939,3 +939,44 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
         widget.page.locator("qwestly-chat .count"),
     ]
     assert [text for text in texts if contrast(text) < 4.5] == []
+
+
+# --- undo -------------------------------------------------------------------------------------------------------------
+
+
+def unasked(**more: Any) -> dict[str, Any]:
+    """A change that was made at once, at its user's level."""
+    until = {"undo_until": time.time() + 86_400}
+    return approval(status="done", decided_by="level", outcome="Your profile is changed.", **(until | more))
+
+
+def test_what_is_done_unasked_shows_at_the_answer_with_its_undo(widget: Widget, backend: ScriptedBackend) -> None:
+    view = backend.ask(unasked())
+    backend.stream("c1").begin().send("approval_decided", **view).text("Changed.").done("Changed.")
+    widget.say("Change my headline to Senior Product Manager")
+    card = Card(widget.log)
+    expect(card.outcome).to_have_text("Allowed by your level · done")
+    card.button("Undo").click()
+    expect(card.outcome).to_have_text("Done, and undone")
+    expect(card.outcome).to_be_focused()
+    expect(card.button("Undo")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "sentence"), [(409, "changed", "It was changed again since."), (423, "braked", "All is paused.")]
+)
+def test_an_undo_that_is_refused_says_why_and_leaves_the_button(
+    opened: Callable[..., Card], backend: ScriptedBackend, status: int, code: str, sentence: str
+) -> None:
+    card = opened(unasked())
+    backend.refuse(status, code, sentence, on="POST /api/activity/ap_1:done/undo")
+    undo = card.button("Undo")
+    undo.click()
+    expect(card.problem).to_have_text(f"Not undone. {sentence}")
+    expect(undo).to_be_enabled()
+
+
+def test_what_can_no_longer_be_undone_has_no_button(opened: Callable[..., Card]) -> None:
+    card = opened(unasked(undo_until=time.time() - 1))
+    expect(card.outcome).to_have_text("Allowed by your level · done")
+    expect(card.button("Undo")).to_be_hidden()

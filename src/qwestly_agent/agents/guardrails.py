@@ -222,6 +222,7 @@ async def _handed_in(ctx: Context, call_id: str, proposal: Any, contract: Contra
     if approval is None:
         raise ToolFailed(decision.reason)
     if approval.answer == "run":
+        await ctx.emit(Decided(approval=view_of(approval), call_id=None, said_yes=True))
         return {"status": approval.status, "outcome": approval.outcome, **approval.result}
     words = waiting(approval)
     deps.calls.waiting(made, words, deps.clock())

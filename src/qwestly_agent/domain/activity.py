@@ -61,7 +61,8 @@ def of_approval(approval: Approval) -> Event:
         sentence = "Undone"
     fields = {"approval_id": approval.id, **approval.model_dump(include=set(_PERMISSION))}
     return Event(
-        id=f"{approval.id}:{approval.revision}",
+        # It is done once, and undone by this id.
+        id=f"{approval.id}:{'done' if approval.status == 'done' else approval.revision}",
         user_id=approval.user_id,
         at=approval.updated_at,
         type=f"approval.{verb}",

@@ -100,7 +100,7 @@ async def read_conversation(
     ids = [memory_id for message in said for memory_id in ids_of(message)]
     memories = await services.memories.of_ids(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
-    approvals = await up_to_date(services, approvals)
+    approvals = await up_to_date(services, [each for each in approvals if not each.undoes])
     return view(conversation, said, Made(approvals, drafts, memories, is_paused), limit, before, services.clock())
 
 
