@@ -4,6 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from pymongo.errors import AutoReconnect
 
 from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
@@ -70,6 +71,7 @@ def test_what_was_asked_decided_and_done_is_in_the_feed_with_its_permission(worl
     assert "Head of Product" not in repr(list(world.database[COLLECTION].find())), "events quote nobody"
 
 
+@pytest.mark.thorough
 def test_the_sweep_copies_what_a_process_that_died_left(world: World) -> None:
     unhurt = Death()
     asked_and_done(world, mortal(with_services(world), unhurt))

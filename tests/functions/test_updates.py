@@ -1,3 +1,4 @@
+# ruff: noqa: F811 (fixtures of other modules)
 """`GET /api/updates`: the feed of activity and what it names, by as few reads as that takes."""
 
 import asyncio
@@ -10,16 +11,28 @@ import pytest
 from pymongo import AsyncMongoClient, MongoClient
 
 from infra.local.model_server import ModelServer
+from qwestly_agent.chat.updates import SOON_SECONDS, updates
 from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.services import Services
 from qwestly_agent.stores.activity import COLLECTION
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.stores.signals import Signals
+from tests.functions.test_execute import (
+    INGESTION,
+    Stage,
+    _stage,  # noqa: F401
+    approved,
+    asked,
+    services,  # noqa: F401
+    stage,  # noqa: F401
+    user_id,  # noqa: F401
+)
 from tests.functions.test_round_trips import Gate, gate  # noqa: F401
 from tests.servers import ChatServer, Client
 
 
 @pytest.fixture
-def behind(chat: ChatServer, gate: Gate, model: ModelServer) -> Iterator[Client]:  # noqa: F811
+def behind(chat: ChatServer, gate: Gate, model: ModelServer) -> Iterator[Client]:
     """A user of a chat whose commands to the database are counted."""
     settings = replace(chat.settings, mongodb_uri=f"mongodb://127.0.0.1:{gate.port}")
     with ChatServer(settings) as server, Client(server.url, f"auth0|{uuid.uuid4().hex}") as client:
@@ -45,7 +58,7 @@ def draft_of(user_id: str, now: float) -> Draft:
     return Draft(id=f"card_{uuid.uuid4().hex}", **given, created_at=now, updated_at=now)
 
 
-def test_a_poll_with_nothing_new_is_one_read(behind: Client, gate: Gate) -> None:  # noqa: F811
+def test_a_poll_with_nothing_new_is_one_read(behind: Client, gate: Gate) -> None:
     cursor = behind.get("/api/updates")["cursor"]
     for level in ("L2", "L3"):
         behind.request("PUT", "/api/autonomy", json={"level": level})
@@ -56,7 +69,7 @@ def test_a_poll_with_nothing_new_is_one_read(behind: Client, gate: Gate) -> None
     assert gate.commands == 1
 
 
-def test_who_comes_anew_is_told_of_no_event_that_is_past(behind: Client, gate: Gate) -> None:  # noqa: F811
+def test_who_comes_anew_is_told_of_no_event_that_is_past(behind: Client, gate: Gate) -> None:
     behind.request("PUT", "/api/autonomy", json={"level": "L2"})
     told = behind.get("/api/updates")
     assert [each["type"] for each in told["items"]] == ["brake"]
@@ -107,3 +120,20 @@ def test_the_operators_brake_is_told_to_everybody_once(chat: ChatServer, client:
 def test_a_cursor_that_is_none_is_refused(client: Client, cursor: str) -> None:
     answer = client.request("GET", "/api/updates", params={"after": cursor})
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
+
+
+@pytest.mark.anyio
+async def test_what_is_not_known_for_minutes_is_no_reason_to_ask_often(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    question = await asked(services, user_id, INGESTION)
+    cursor = (await updates(services, user_id, None)).cursor
+    stage.app.misbehave("ingestion_waits")
+    await approved(services, question)
+    told = await updates(services, user_id, cursor)
+    assert told.active
+    stage.clock.advance(SOON_SECONDS)
+    told = await updates(services, user_id, told.cursor)
+    assert not told.active
+    assert (await updates(services, user_id, told.cursor)).items == []
+    stage.app.api.release()

@@ -81,6 +81,8 @@ MOST_EVENTS = 500
 """Events that a poll reads."""
 MOST_TOLD = 150
 """Events that a cursor names as told. Where more were told within the overlap, it is shorter."""
+SOON_SECONDS = 120.0
+"""So long after an effect was sent, its end is worth frequent polls; what is unknown can stay so for two days."""
 FAILED_LATELY_SECONDS = 86_400.0
 OVERLAP = timedelta(seconds=10)
 """An event may become readable after a later one: so much is read again."""
@@ -124,7 +126,7 @@ class Updates(BaseModel):
     """Opaque: pass it as `after` next time. An item can come twice, with the same `id` and `at`."""
     active: bool
     """True if a draft runs or something is being carried out, or if a turn ran when something was read last: poll again
-    soon. What only waits for a person changes seldom."""
+    soon. What only waits for a person changes seldom, and so does what is not known for minutes."""
 
 
 # --- the cursor -------------------------------------------------------------------------------------------------------
@@ -246,9 +248,15 @@ async def _answer(services: UpdateServices, user_id: str, cursor: Cursor, read: 
         items.append(BrakeUpdate(at=status.since or 0.0, brake=status))
     items.sort(key=lambda item: item.at)
     is_drafting = any(each.status == "running" for each in read.drafts)
-    active = bool(read.turns) or is_drafting or any(each.status in (*SENT, "executing") for each in read.approvals)
+    is_sending = any(_ends_soon(each, services.clock()) for each in read.approvals)
+    active = bool(read.turns) or is_drafting or is_sending
     cursor = replace(cursor, is_active=active, is_pausing=is_pausing)
     return Updates(items=items, cursor=str(cursor), active=active)
+
+
+def _ends_soon(approval: Approval, now: float) -> bool:
+    """True if it is being carried out, and was sent lately."""
+    return approval.status in (*SENT, "executing") and now < (approval.begun_at or approval.created_at) + SOON_SECONDS
 
 
 def _ids(name: str, events: Sequence[Event]) -> set[str]:
