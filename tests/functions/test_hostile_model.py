@@ -100,7 +100,11 @@ def person(kind: str, level: Level = "L1", decides: bool = False) -> Person:
 
 # --- what it says ---------------------------------------------------------------------------------------------------
 
-EFFECTS: dict[str, Effect] = {each.name: contract_of(each.name, each.metadata).effect for each in TOOLS}
+EFFECTS: dict[str, Effect] = {
+    each.name: contract_of(each.name, each.metadata).effect
+    for each in TOOLS
+    if each.name != "report_trouble"  # it ends the turn: test_people_in_trouble.py
+}
 NO_ARGUMENTS = {"get_user_profile", "list_capabilities"}
 QUERIES = {name for name, effect in EFFECTS.items() if effect == "read"} - NO_ARGUMENTS
 CHANGING = set(EFFECTS) - QUERIES - NO_ARGUMENTS

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from qwestly_agent.agents.contract import Contract
 from qwestly_agent.text.clean import well_formed
+from qwestly_agent.text.trouble import Trouble
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """Tool names that providers accept in a conversation that is sent back to them."""
@@ -84,6 +85,8 @@ class Calls:
 
     made: dict[str, Call] = field(default_factory=dict)
     """By call id, in the order of the calls."""
+    trouble: Trouble | None = None
+    """Why the turn is answered in fixed words, without tools."""
     _answered: set[str] = field(default_factory=set)
     """Calls that were answered, or are being answered, with no change of data since."""
     _failures: Counter[str] = field(default_factory=Counter)

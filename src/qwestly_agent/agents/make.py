@@ -7,6 +7,7 @@ from pydantic_ai import Agent, DeferredToolRequests, Tool
 from qwestly_agent.agents.base import AgentDeps, ChatAgent
 from qwestly_agent.agents.calls import MOST_CALLS
 from qwestly_agent.agents.guardrails import BoundedTools, FencedData
+from qwestly_agent.agents.help import HelpInTrouble
 from qwestly_agent.llm.models import TierModel, capabilities_of
 from qwestly_agent.model_calls.budget import BoundedCost
 
@@ -23,6 +24,7 @@ def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequenc
         # The library's limit also counts calls of unknown tools; `BoundedTools` counts ours.
         retries={"tools": MOST_CALLS},
         capabilities=[
+            HelpInTrouble(),
             BoundedTools(),
             BoundedCost(),
             FencedData(),

@@ -91,6 +91,7 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
     metrics.add_metric("Turns", MetricUnit.Count, 1)
     metrics.add_metric("FailedTurns", MetricUnit.Count, int(status == "failed"))
     metrics.add_metric("StoppedTurns", MetricUnit.Count, int(status == "stopped"))
+    metrics.add_metric("HelpTurns", MetricUnit.Count, int("help" in receipt))
     for name in ("input_tokens", "cached_tokens", "output_tokens"):
         metrics.add_metric(name.title().replace("_", ""), MetricUnit.Count, receipt[name])
     if receipt["cost_usd"] is not None:

@@ -171,7 +171,7 @@ def _messages(turn: Turn, now: float, model_messages: str, receipt: dict[str, An
         saw=_saw(turn),
         withheld=withheld,
     )
-    asked = {"note": turn.note, "withheld": withheld}
+    asked = {"note": turn.note, "withheld": withheld, "in_trouble": record.calls.trouble is not None}
     return [user_message(said, seq, "complete").model_copy(update=asked), answer]
 
 

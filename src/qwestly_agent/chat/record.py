@@ -21,6 +21,7 @@ from pydantic_ai.messages import (
 from pydantic_ai.ui import NativeEvent
 
 from qwestly_agent.agents.calls import Call, Calls
+from qwestly_agent.agents.help import FIXED_WORDS
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.llm.models import ceiling_price_of, estimated_usage, is_counted, price_of
 from qwestly_agent.stores.message import Status, Step
@@ -124,6 +125,7 @@ class Record:
             "models": sorted(name for name in models if name),
             "design": design,
             "prompt_version": prompt_version,
+            **({"help": self.calls.trouble.kind} if self.calls.trouble else {}),
             "first_text_ms": None if first is None else round((first - self.started_at) * 1000),
             "total_ms": round((ended_at - self.started_at) * 1000),
         }
@@ -139,7 +141,7 @@ class Record:
         return ModelMessagesTypeAdapter.dump_json([spoken(self.content)]).decode()
 
     def _responses(self) -> list[ModelResponse]:
-        return [message for message in self.messages if isinstance(message, ModelResponse)]
+        return [each for each in self.messages if isinstance(each, ModelResponse) and _is_of_model(each)]
 
     def _add(self, text: str, now: float) -> None:
         if not text:
@@ -199,7 +201,11 @@ def _counted(message: ModelMessage, prompt_characters: int) -> ModelMessage:
 
 
 def _is_uncounted(message: ModelMessage) -> bool:
-    return isinstance(message, ModelResponse) and not is_counted(message.usage)
+    return isinstance(message, ModelResponse) and _is_of_model(message) and not is_counted(message.usage)
+
+
+def _is_of_model(response: ModelResponse) -> bool:
+    return response.model_name != FIXED_WORDS
 
 
 def _without_instructions(message: ModelMessage) -> ModelMessage:

@@ -18,6 +18,7 @@ from qwestly_agent.memory.extraction_state import ExtractionState, batch_id_of, 
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.user_messages import UserMessage, find_note
+from qwestly_agent.memory.user_text import trouble_in
 from qwestly_agent.model_calls.structured import CallServices, structured_output
 from qwestly_agent.services import (
     HasConversations,
@@ -190,7 +191,7 @@ def _read_to(messages: list[Any], said: set[str], read_from: int) -> int:
     """The `seq` up to which all is read: before the first of the user's messages that was not."""
     read = read_from
     for message in messages:
-        if message.seq > read_from and message.role == "user" and message.id not in said and not message.withheld:
+        if message.seq > read_from and _is_evidence(message) and message.id not in said:
             break
         read = max(read, message.seq)
     return read
@@ -249,16 +250,21 @@ def _note(candidate: Candidate, said: UserMessage | None, conversation_id: str) 
 
 
 def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
-    """The user's messages with a `seq` above `after`, each with what the agent had said before it. Withheld ones are no
-    evidence."""
+    """The user's messages with a `seq` above `after`, each with what the agent had said before it."""
     before, found = "", []
     for message in messages:
         if message.role == "assistant":
             before = "" if message.withheld else message.content
-        elif message.seq > after and not message.withheld:
+        elif message.seq > after and _is_evidence(message):
             found.append(UserMessage(message.id, message.content, message.created_at, before))
             before = ""
     return found
+
+
+def _is_evidence(message: Message) -> bool:
+    """True for a message of the user's that memories may be drawn from."""
+    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn left no mark
+    return message.role == "user" and not message.withheld and not in_trouble
 
 
 def prompt_of(told: Mapping[str, UserMessage]) -> str:

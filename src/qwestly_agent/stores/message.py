@@ -82,6 +82,8 @@ class Message(BaseModel):
     in the window."""
     withheld: bool = False
     """True if it contains something forgotten: it stays in the transcript, but enters no prompt."""
+    in_trouble: bool = False
+    """True for a message of a person in trouble, answered in fixed words: nothing is remembered from it."""
 
 
 def messages_of(documents: Iterable[Document]) -> list[Message]:

@@ -3,10 +3,13 @@
 import re
 from collections.abc import Iterator
 
+from qwestly_agent.grounding.language import language_of
 from qwestly_agent.text.clean import LONGEST_TYPED_CHARACTERS, visible
+from qwestly_agent.text.trouble import Trouble, find_trouble
 
 QUOTED_WORDS = 3
 """From this many words, text in quotation marks counts as someone else's."""
+END_CHARACTERS = 500
 
 
 _ENTITY = {"lt": "<", "60": "<", "3c": "<", "gt": ">", "62": ">", "3e": ">", "quot": '"', "34": '"', "22": '"'}
@@ -51,19 +54,27 @@ _SENTENCE_END = re.compile(r"(?<=[.!?…？！。؟])[\"”’)*_]*\s+|\n+")
 _ASKED = re.compile(r"[?？؟]")
 
 
-def typed_parts(text: str) -> Iterator[str]:
-    """The typed parts: without text that is fenced, quoted, in tags, after a mail header or a rule, and without blocks
-    over 1,500 characters."""
+def typed_parts(text: str, longest: int = LONGEST_TYPED_CHARACTERS) -> Iterator[str]:
+    """The typed parts: without text that is fenced, quoted, in tags, after a mail header or a rule; nothing if they are
+    together longer than people type."""
     text = _ENTITIES.sub(lambda found: _ENTITY[found[1].lower()], visible(text))
     text = text.replace("\r\n", "\n").replace("\r", "\n").replace("''", '"')
     pieces = [part for piece in _unfenced(text) for part in _untagged(piece)]
     # Count all paragraphs together: blank lines do not make a paste shorter.
-    if sum(map(len, pieces)) > LONGEST_TYPED_CHARACTERS:
+    if sum(map(len, pieces)) > longest:
         return
     for piece in pieces:
         for part in _unquoted(piece):
             if words_of(part):
                 yield part.strip()
+
+
+def trouble_in(text: str) -> Trouble | None:
+    """Find acute trouble in what a person typed about themselves. In a message that is longer than people type, only
+    its beginning and its end count as typed."""
+    typed = "\n".join(typed_parts(text, longest=len(text)))
+    ends = [typed] if len(typed) <= LONGEST_TYPED_CHARACTERS else [typed[:END_CHARACTERS], typed[-END_CHARACTERS:]]
+    return find_trouble(ends, language_of(typed))
 
 
 def holds_others_words(text: str) -> bool:

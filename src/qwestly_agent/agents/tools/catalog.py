@@ -1,4 +1,4 @@
-"""Every tool of the default design, and the one that describes the others."""
+"""Every tool of the default design; the one that describes them, and the one that reports a person in trouble."""
 
 from qwestly_agent.agents.tools import (
     capabilities,
@@ -9,6 +9,7 @@ from qwestly_agent.agents.tools import (
     profile,
     publishing,
     qwestly,
+    trouble,
     work,
 )
 
@@ -23,4 +24,4 @@ _ABLE = [
     *work.TOOLS,
 ]
 
-TOOLS = [*_ABLE, capabilities.describe(_ABLE)]
+TOOLS = [*_ABLE, capabilities.describe(_ABLE), trouble.REPORT_TROUBLE]

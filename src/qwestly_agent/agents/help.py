@@ -1,0 +1,76 @@
+"""Answer people in acute trouble, and abuse, in fixed words: no tool is called, and no model is asked any more.
+
+Code finds trouble in what was typed. What it misses, a model may report with `report_trouble`, in place of any other
+call.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic_ai import RunContext
+from pydantic_ai.capabilities import AbstractCapability, WrapToolValidateHandler
+from pydantic_ai.exceptions import SkipModelRequest, ToolFailed
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import ToolDefinition
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.help_words import DEFAULT_LANGUAGE, words_for
+from qwestly_agent.agents.tools.trouble import REPORT_TROUBLE
+from qwestly_agent.memory.user_text import trouble_in
+from qwestly_agent.text.trouble import Kind, Trouble
+
+FIXED_WORDS = "fixed-words"
+"""In place of a model's name, for an answer that no model wrote."""
+
+_KINDS: Mapping[str, Kind] = {"self_harm": "self_harm", "violence": "violence", "abuse": "abuse"}
+
+
+class HelpInTrouble(AbstractCapability[AgentDeps]):
+    async def before_run(self, ctx: RunContext[AgentDeps]) -> None:
+        ctx.deps.calls.trouble = trouble_in(ctx.deps.user_messages[-1])
+
+    async def before_model_request(
+        self, ctx: RunContext[AgentDeps], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        if trouble := ctx.deps.calls.trouble:
+            raise SkipModelRequest(ModelResponse(parts=[TextPart(words_for(trouble))], model_name=FIXED_WORDS))
+        return request_context
+
+    async def after_model_request(
+        self,
+        ctx: RunContext[AgentDeps],
+        *,
+        request_context: ModelRequestContext,  # noqa: ARG002
+        response: ModelResponse,
+    ) -> ModelResponse:
+        reports = [call for call in response.tool_calls if call.tool_name == REPORT_TROUBLE.name]
+        if reports:
+            ctx.deps.calls.trouble = _reported(reports[0])
+        return response
+
+    async def wrap_tool_validate(
+        self,
+        ctx: RunContext[AgentDeps],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: str | dict[str, Any],
+        handler: WrapToolValidateHandler,
+    ) -> dict[str, Any]:
+        """Refuse the calls that a model makes beside its report."""
+        deps = ctx.deps
+        if deps.calls.trouble and tool_def.name != REPORT_TROUBLE.name:
+            made, problem = deps.calls.made[call.tool_call_id], "Nothing is looked up or proposed now."
+            raise ToolFailed(made.problem or deps.calls.refused(made, problem, deps.clock()))
+        return await handler(args)
+
+
+def _reported(call: ToolCallPart) -> Trouble:
+    """What the model reports; help for what is worst if its arguments are not valid."""
+    try:
+        arguments = call.args_as_dict()
+    except ValueError:
+        arguments = {}
+    language = str(arguments.get("language", DEFAULT_LANGUAGE))[:2].lower()
+    return Trouble(_KINDS.get(str(arguments.get("kind")), "self_harm"), language)

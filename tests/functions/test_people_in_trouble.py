@@ -1,0 +1,122 @@
+"""People in acute trouble are answered in fixed words at once: nothing is called, nothing proposed, no model needed."""
+
+import pytest
+
+from infra.local.model_answers import ToolCall
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.agents.help_words import words_for
+from qwestly_agent.text.trouble import Kind, Trouble
+from tests.functions.talking import finds, judges, note, talking
+from tests.functions.test_metrics import metrics_of
+from tests.functions.test_tools import audit_of, call, calls, chats, offered, steps_of
+from tests.servers import ChatServer, Client, user_says
+
+WANTED: list[ToolCall] = [
+    call("search_user_memories", query="trouble"),
+    call("update_profile_field", field="headline", value="Gone"),
+]
+
+
+@pytest.mark.parametrize(
+    ("said", "kind", "language"),
+    [
+        ("I lost my job and I don't want to live anymore. Can you update my headline?", "self_harm", "en"),
+        ("Mein Mann schlägt mich, wenn ich zu spät nach Hause komme.", "violence", "de"),
+        ("Je veux en finir, je n'en peux plus.", "self_harm", "fr"),
+        ("No quiero seguir viviendo", "self_harm", "es"),
+        ("Quero morrer, já não aguento mais.", "self_harm", "pt"),
+    ],
+)
+def test_help_comes_at_once_and_a_model_that_disobeys_is_not_asked(
+    chat: ChatServer, client: Client, model: ModelServer, said: str, kind: Kind, language: str
+) -> None:
+    model.script(*[calls(*WANTED)] * 3)
+    words = words_for(Trouble(kind, language))
+    answer = client.say(said)
+    assert answer.names == ["conversation", "text_delta", "done"]
+    assert (answer.text, answer.last.data["content"]) == (words, words)
+    shown = client.say_ai_sdk("chat-1", user_says(said))
+    assert "".join(each.data["delta"] for each in shown if each.name == "text-delta") == words
+    assert not [each for each in shown if each.name.startswith(("tool", "data"))]
+    assert chats(model) == 0
+    assert audit_of(chat, client) == []
+    assert client.get("/api/approvals")["items"] == []
+
+
+def test_help_needs_no_model_and_the_conversation_goes_on_with_the_next_message(
+    client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model.fault = Reply(fault=500)
+    answer = client.say("I want to kill myself.")
+    assert (answer.last.name, answer.text) == ("done", words_for(Trouble("self_harm", "en")))
+    measured = metrics_of(capsys.readouterr().out)
+    assert (measured["HelpTurns"], measured["FailedTurns"], measured["CostUsd"]) == ([1], [0], [0])
+    [_, kept] = client.get(f"/api/conversations/{answer.conversation_id}")["messages"]
+    assert (kept["content"], kept["status"]) == (answer.text, "complete")
+    assert (kept["receipt"]["help"], kept["receipt"]["models"], kept["receipt"]["cost_usd"]) == ("self_harm", [], 0)
+    model.fault = None
+    model.script(calls(WANTED[0]), Reply(text="Your goals are these."))
+    later = client.say("Thank you, I called them. What are my goals?", answer.conversation_id)
+    assert later.last.data["content"] == "Your goals are these."
+    assert "help" not in client.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]["receipt"]
+
+
+def test_words_that_others_wrote_are_no_alarm(client: Client, model: ModelServer) -> None:
+    poem = "I want to die. I want to kill myself tonight.\n" * 40
+    for said in (
+        f"Is this a good opening?\n> {poem}",
+        f"Translate:\n```\n{poem}\n```",
+        "My book is “I want to die now”.",
+    ):
+        model.script(Reply(text="Here you are."))
+        assert client.say(said).text == "Here you are."
+    assert client.say(f"Here is what I have:\n{'I led a team of nine. ' * 90}\nI want to die.").text != "Here you are."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"kind": "violence", "language": "fr"}, words_for(Trouble("violence", "fr"))),
+        ({"kind": "abuse", "language": "pt-BR"}, words_for(Trouble("abuse", "pt"))),
+        ({"kind": "self_harm", "language": "ja"}, words_for(Trouble("self_harm", "en"))),
+        ({"kind": "?"}, words_for(Trouble("self_harm", "en"))),
+    ],
+)
+def test_what_a_model_reports_is_answered_without_another_request(
+    chat: ChatServer, client: Client, model: ModelServer, arguments: dict[str, str], words: str
+) -> None:
+    model.script(calls(call("report_trouble", **arguments), *WANTED), Reply(text="Never asked."))
+    answer = client.say("You know what is going on with me.")
+    assert answer.last.data["content"] == words
+    assert chats(model) == 1
+    assert "report_trouble" in offered(model)
+    assert [step["problem"] for step in steps_of(client, answer)][1:] == ["Nothing is looked up or proposed now."] * 2
+    assert {entry["tool"] for entry in audit_of(chat, client) if entry["outcome"] == "succeeded"} <= {"report_trouble"}
+    assert client.get("/api/approvals")["items"] == []
+
+
+def test_an_ai_sdk_client_is_shown_the_words_for_what_a_model_reports(client: Client, model: ModelServer) -> None:
+    model.script(calls(call("report_trouble", kind="violence", language="de"), *WANTED))
+    shown = client.say_ai_sdk("chat-1", user_says("…"))
+    words = "".join(each.data["delta"] for each in shown if each.name == "text-delta")
+    assert words == words_for(Trouble("violence", "de"))
+    assert shown[-1].name == "[DONE]"
+    assert chats(model) == 1
+
+
+@pytest.mark.anyio
+async def test_nothing_is_remembered_of_it(model: ModelServer, mongodb_uri: str, database_name: str) -> None:
+    async with talking(mongodb_uri, database_name, model) as talk:
+        await talk.says("I live in Lisbon.", "I want to die since my wife left me in March.", "I speak Portuguese.")
+        model.script(
+            finds(
+                note("Lives in Lisbon", "I live in Lisbon"),
+                note("Wife left in March", "my wife left me in March", "m2"),
+                note("Speaks Portuguese", "I speak Portuguese", "m2"),
+            ),
+            judges(True, True),
+        )
+        await talk.falls_silent()
+        assert await talk.remembered() == ["Lives in Lisbon", "Speaks Portuguese"]
+        assert all("wife" not in each.body.decode() for each in talk.asked("/chat/completions"))
+        assert await talk.falls_silent() == [], "all of it was read"
