@@ -944,10 +944,10 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
 # --- undo -------------------------------------------------------------------------------------------------------------
 
 
-def unasked(**more: Any) -> dict[str, Any]:
+def unasked(*, seconds_left: float = 86_400) -> dict[str, Any]:
     """A change that was made at once, at its user's level."""
-    until = {"undo_until": time.time() + 86_400}
-    return approval(status="done", decided_by="level", outcome="Your profile is changed.", **(until | more))
+    done = {"status": "done", "decided_by": "level", "outcome": "Your profile is changed."}
+    return approval() | done | {"undo_until": time.time() + seconds_left}
 
 
 def test_what_is_done_unasked_shows_at_the_answer_with_its_undo(widget: Widget, backend: ScriptedBackend) -> None:
@@ -977,6 +977,6 @@ def test_an_undo_that_is_refused_says_why_and_leaves_the_button(
 
 
 def test_what_can_no_longer_be_undone_has_no_button(opened: Callable[..., Card]) -> None:
-    card = opened(unasked(undo_until=time.time() - 1))
+    card = opened(unasked(seconds_left=-1))
     expect(card.outcome).to_have_text("Allowed by your level · done")
     expect(card.button("Undo")).to_be_hidden()

@@ -17,8 +17,8 @@ from pydantic_ai.tools import ToolDefinition
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.help_words import DEFAULT_LANGUAGE, words_for
 from qwestly_agent.agents.tools.trouble import REPORT_TROUBLE
-from qwestly_agent.memory.user_text import trouble_in
 from qwestly_agent.text.trouble import Kind, Trouble
+from qwestly_agent.text.user_text import trouble_in
 
 FIXED_WORDS = "fixed-words"
 """In place of a model's name, for an answer that no model wrote."""

@@ -18,7 +18,6 @@ from qwestly_agent.memory.extraction_state import ExtractionState, batch_id_of, 
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import Note, Reason
 from qwestly_agent.memory.user_messages import UserMessage, find_note
-from qwestly_agent.memory.user_text import trouble_in
 from qwestly_agent.model_calls.structured import CallServices, structured_output
 from qwestly_agent.services import (
     HasConversations,
@@ -37,6 +36,7 @@ from qwestly_agent.stores.extractions import Batch
 from qwestly_agent.stores.message import Message
 from qwestly_agent.text.clean import quoted
 from qwestly_agent.text.prompt_tags import ASKED, SAID
+from qwestly_agent.text.user_text import trouble_in
 from qwestly_agent.workflow_state import state
 
 

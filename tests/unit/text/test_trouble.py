@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 import yaml
-from qwestly_agent.memory.user_text import trouble_in
 
 from qwestly_agent.text.trouble import LANGUAGES, Trouble
+from qwestly_agent.text.user_text import trouble_in
 
 CASES: dict[str, dict[str, list[dict[str, str]]]] = yaml.safe_load((Path(__file__).parent / "trouble.yaml").read_text())
 MOST_ALARMS = 0.02
