@@ -553,12 +553,12 @@ def test_a_card_that_is_not_theirs_is_not_there(
         assert list(cards_of(chat, other)) == ["theirs"]
 
 
-def test_the_profile_lists_the_cards(chat: ChatServer, person: Client, model: ModelServer) -> None:
+def test_the_profile_has_the_cards_with_their_texts(chat: ChatServer, person: Client, model: ModelServer) -> None:
     publish_by_hand(chat, person, "one", active=True)
     model.script(Reply(tool_calls=[{"name": "get_user_profile", "arguments": {}}]), Reply(text="One."))
     person.say("Which cards do I have?")
     assert '"card_id":"one"' in tool_results(model)[0]
-    assert "Leads products." not in tool_results(model)[0]
+    assert "Leads products." in tool_results(model)[0]
 
 
 @pytest.mark.parametrize("draft_id", ["none", "../x", ""])

@@ -13,7 +13,9 @@ from qwestly_agent.stores.profiles import (
     CARDS,
     EMPLOYMENT,
     LINKEDIN,
+    LINKEDIN_SUMMARIES,
     PREFERENCES,
+    PROFILE_CACHE,
     READ_FIELDS,
     STINTS_LIMIT,
     Profiles,
@@ -86,6 +88,23 @@ async def test_the_parts_of_a_profile_are_told_together_the_latest_job_first(
         "linkedin": {"url": "https://example.com/ada"},
     }
     assert await profiles.summary(USER) == {"name": "Ada", "years_of_experience": 0}
+
+
+async def test_summaries_and_the_texts_of_cards_are_told_without_what_nobody_sees(
+    profiles: Profiles, database: AsyncDatabase[Document]
+) -> None:
+    await keep(database, PROFILE_CACHE, summary="Builds payments.", strengths=["APIs"])
+    await keep(database, LINKEDIN_SUMMARIES, summary="Eleven years in payments.")
+    section = {"heading": "Experience", "claims": ["Led a team of eight."], "kind": "experience", "notes": "PRIVATE"}
+    await keep(database, CARDS, card_id="card_1", headline="Builder", sections=[section], active=True)
+    told = await profiles.full(USER)
+    shown = {"heading": "Experience", "claims": ["Led a team of eight."]}
+    assert told == {
+        "profile_summary": {"summary": "Builds payments.", "strengths": ["APIs"]},
+        "linkedin_summary": {"summary": "Eleven years in payments."},
+        "cards": [{"card_id": "card_1", "headline": "Builder", "active": True, "sections": [shown]}],
+    }
+    assert await profiles.career(USER) == {}
 
 
 async def test_a_user_nobody_has_heard_of_has_an_empty_profile(

@@ -43,6 +43,8 @@ async def fill(database: AsyncDatabase[Document], embeddings: Embeddings, now: f
     await database[profiles.EMPLOYMENT].insert_many(_of_demo_user("stint", person.EMPLOYMENT))
     await database[profiles.PREFERENCES].insert_many(_of_demo_user("preferences", [person.PREFERENCES]))
     await database[profiles.LINKEDIN].insert_many(_of_demo_user("linkedin", [person.LINKEDIN]))
+    await database[profiles.LINKEDIN_SUMMARIES].insert_many(_of_demo_user("summary", [person.LINKEDIN_SUMMARY]))
+    await database[profiles.PROFILE_CACHE].insert_many(_of_demo_user("cache", [person.PROFILE_SUMMARY]))
     # Last: its presence says that all the rest is there.
     await database[profiles.CANDIDATES].insert_many(_of_demo_user("candidate", [person.CANDIDATE]))
 

@@ -66,6 +66,12 @@ LINKEDIN: dict[str, Any] = {
     "about": "I build payment products that developers like to use.",
 }
 
+LINKEDIN_SUMMARY: dict[str, Any] = {"summary": "A product manager for payments and APIs, in Lisbon since 2021."}
+PROFILE_SUMMARY: dict[str, Any] = {
+    "summary": "Product manager for payments and developer platforms, with an engineer's past.",
+    "strengths": ["Payments", "APIs for developers", "Product strategy"],
+}
+
 
 @dataclass(frozen=True)
 class Told:

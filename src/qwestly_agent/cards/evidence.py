@@ -62,7 +62,7 @@ class GatheredEvidence:
 
 async def gather(profiles: Profiles, memories: Memories, knowledge: Knowledge, user_id: str) -> list[GatheredEvidence]:
     """The evidence, best first, cut to what a prompt may hold."""
-    profile, remembered = await asyncio.gather(profiles.full(user_id), memories.most_salient(user_id, MOST_MEMORIES))
+    profile, remembered = await asyncio.gather(profiles.career(user_id), memories.most_salient(user_id, MOST_MEMORIES))
     # Without a vector: no model is called here. The names in a profile stand in its résumé too, in any language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
     passages = await knowledge.search(user_id, words, None, MOST_PASSAGES)

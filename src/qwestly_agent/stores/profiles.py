@@ -19,6 +19,8 @@ EMPLOYMENT = "employment_stints_enhanced"
 PREFERENCES = "preferences_enhanced"
 LINKEDIN = "linkedin_profiles"
 LINKEDIN_SUGGESTIONS = "linkedin_profile_suggestions"
+LINKEDIN_SUMMARIES = "linkedin_summaries"
+PROFILE_CACHE = "CandidateProfileCache"
 CARDS = "qc_sections"
 
 READ_FIELDS: dict[str, tuple[str, ...]] = {
@@ -27,11 +29,14 @@ READ_FIELDS: dict[str, tuple[str, ...]] = {
     PREFERENCES: ("roles", "locations", "work_mode", "industries", "company_sizes", "availability"),
     LINKEDIN: ("url", "headline", "about"),
     LINKEDIN_SUGGESTIONS: ("draft_id", "section", "text"),
+    LINKEDIN_SUMMARIES: ("summary",),
+    PROFILE_CACHE: ("summary", "strengths"),
     CARDS: ("card_id", "style", "headline", "sections", "active"),
 }
 """The allow-list. Other fields never reach a prompt: pay, contact details, fields added later."""
 STINTS_LIMIT = 30
 CARDS_LIMIT = 20
+SECTION_FIELDS = ("heading", "claims")
 
 
 @dataclass(frozen=True)
@@ -42,17 +47,24 @@ class Profiles:
         """The user's basic profile fields; empty for an unknown user."""
         return await self._one(CANDIDATES, user_id)
 
+    async def career(self, user_id: str) -> Fields:
+        """The profile with employment (latest first) and preferences; absent parts are left out."""
+        candidate, employment, preferences = await asyncio.gather(
+            self._one(CANDIDATES, user_id), self._employment(user_id), self._one(PREFERENCES, user_id)
+        )
+        return {**candidate, **_allowed({"employment": employment, "preferences": preferences})}
+
     async def full(self, user_id: str) -> Fields:
-        """The profile with employment (latest first), preferences, LinkedIn and cards; absent parts are left out."""
-        candidate, employment, preferences, linkedin, cards = await asyncio.gather(
-            self._one(CANDIDATES, user_id),
-            self._employment(user_id),
-            self._one(PREFERENCES, user_id),
+        """The career with LinkedIn, what was summarized of both, and the published cards with their texts, last."""
+        career, linkedin, of_linkedin, of_profile, cards = await asyncio.gather(
+            self.career(user_id),
             self._one(LINKEDIN, user_id),
+            self._one(LINKEDIN_SUMMARIES, user_id),
+            self._one(PROFILE_CACHE, user_id),
             self._cards(user_id),
         )
-        more = {"employment": employment, "preferences": preferences, "linkedin": linkedin, "cards": cards}
-        return {**candidate, **_allowed(more)}
+        more = {"linkedin": linkedin, "linkedin_summary": of_linkedin, "profile_summary": of_profile, "cards": cards}
+        return {**career, **_allowed(more)}
 
     async def preferences(self, user_id: str) -> Fields:
         return await self._one(PREFERENCES, user_id)
@@ -88,10 +100,15 @@ class Profiles:
         return [_allowed(stint) async for stint in found.sort("start_date", -1).limit(STINTS_LIMIT)]
 
     async def _cards(self, user_id: str) -> list[Fields]:
-        """The user's cards without their sections."""
-        fields = {name: shown for name, shown in _projection(CARDS).items() if name != "sections"}
-        found = self.database[CARDS].find({"user_id": user_id}, fields)
-        return [_allowed(card) async for card in found.limit(CARDS_LIMIT)]
+        found = self.database[CARDS].find({"user_id": user_id}, _projection(CARDS)).limit(CARDS_LIMIT)
+        return [_with_text(_allowed(card)) async for card in found]
+
+
+def _with_text(card: Fields) -> Fields:
+    """Leave of a card's sections what others see."""
+    sections = [each for each in card.get("sections", ()) if isinstance(each, dict)]
+    shown = [{name: each[name] for name in SECTION_FIELDS if name in each} for each in sections]
+    return {**{name: value for name, value in card.items() if name != "sections"}, **_allowed({"sections": shown})}
 
 
 def _projection(collection: str) -> dict[str, int]:

@@ -32,7 +32,7 @@ class Known:
     passages: list[Passage] = field(default_factory=list)
     searched: list[str] = field(default_factory=list)
 
-    async def full(self, _: str) -> dict[str, Any]:
+    async def career(self, _: str) -> dict[str, Any]:
         return self.profile
 
     async def most_salient(self, _: str, limit: int) -> list[Memory]:
