@@ -14,7 +14,7 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.stores.drafts import COLLECTION, Draft
 from qwestly_agent.stores.drafts import Drafts as DraftStore
-from tests.servers import Answer, ChatServer, Client
+from tests.servers import Answer, ChatServer, Client, user_says
 
 Stored = Database[dict[str, Any]]
 Drafts = Callable[..., Draft]
@@ -170,3 +170,115 @@ def test_a_draft_whose_approval_is_told_is_not_told_beside_it(
         person.say("Well?", answer.conversation_id)
         assert card.id not in model.requests[-1].body.decode()
     assert "The user said no" in said_to(model)[1]
+
+
+# --- what waits is named in every conversation ------------------------------------------------------------------------
+
+
+def test_what_waits_elsewhere_is_named_until_it_is_told_and_again_when_it_changed(
+    person: Client, model: ModelServer
+) -> None:
+    model.script(proposes("Head of Product"))
+    approval = asked(person.say("Change it"))
+    line = f"“Change your headline” (update_profile_field, {approval['approval_id']}) waits for the user's decision."
+    conversation_id = person.say("Hello").conversation_id
+    first = model.requests[-1].json["messages"]
+    assert line in said_to(model)[-1]
+    person.say("And now?", conversation_id)
+    assert [line in said for said in said_to(model)] == [True, False]
+    assert model.requests[-1].json["messages"][: len(first)] == first, "the provider has seen it before"
+    decide(person, approval, "reject")
+    person.say("And now?", conversation_id)
+    person.say("And now?", conversation_id)
+    assert ["Nothing waits" in said for said in said_to(model)] == [False, False, True, False]
+
+
+def test_a_conversation_that_proposed_it_is_not_told_again_that_it_waits(person: Client, model: ModelServer) -> None:
+    model.script(proposes("Head of Product"))
+    answer = person.say("Change it")
+    person.say("What else?", answer.conversation_id)
+    assert said_to(model) == ["Change it", "What else?"]
+
+
+def test_what_a_workflow_asks_is_named_in_the_conversation_that_began_it(
+    person: Client, model: ModelServer, database: Stored
+) -> None:
+    model.script(proposes("Head of Product"))
+    answer = person.say("Change it")
+    approval_id = asked(answer)["approval_id"]
+    database["agent_approvals"].update_one({"_id": approval_id}, {"$set": {"task_token": "sealed"}})
+    person.say("What waits?", answer.conversation_id)
+    assert approval_id in said_to(model)[-1]
+
+
+def test_ten_are_named_and_the_tool_lists_the_others(client: Client, model: ModelServer, draft: Drafts) -> None:
+    for _ in range(12):
+        draft()
+    draft(user_id="auth0|somebody-else")
+    client.say("Hello")
+    assert said_to(model)[-1].count("A card is being drafted") == 10
+    assert "get_my_work lists it" in said_to(model)[-1]
+
+
+def test_an_answer_that_is_asked_for_again_is_told_what_waits_once(
+    client: Client, model: ModelServer, draft: Drafts
+) -> None:
+    card = draft()
+    client.say_ai_sdk("c1", user_says("Hello", "m1"))
+    again = {"id": "c1", "trigger": "regenerate-message", "messages": [user_says("Hello", "m1")]}
+    client.post(again)
+    assert said_to(model)[-1].count(card.id) == 1
+
+
+# --- a typed yes ------------------------------------------------------------------------------------------------------
+
+
+def shows(approval: dict[str, Any]) -> Reply:
+    arguments = {"approval_id": approval["approval_id"]}
+    return Reply(tool_calls=[{"name": "show_approval", "arguments": arguments, "id": "call_2"}])
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["in its conversation", "in another"])
+def test_a_typed_yes_is_answered_with_the_card_and_decides_nothing(
+    person: Client, model: ModelServer, elsewhere: bool
+) -> None:
+    model.script(proposes("Head of Product"))
+    answer = person.say("Change it")
+    first = asked(answer)
+    model.script(shows(first), Reply(text="Please decide on it there."))
+    again = person.say("Yes, do it", None if elsewhere else answer.conversation_id)
+    assert asked(again) == first
+    assert again.text == "Please decide on it there."
+    [kept] = person.get("/api/approvals?state=all")["items"]
+    assert kept["status"] == "pending"
+    page = f"/api/conversations/{again.conversation_id}"
+    assert person.get(page)["messages"][-1]["approvals"] == [first]
+    part = {"type": "data-approval", "id": first["approval_id"], "data": first}
+    assert part in person.get(f"{page}?as=ui")["messages"][-1]["parts"]
+    decide(person, first, "approve")
+    assert person.get(page)["messages"][-1]["approvals"][0]["status"] == "done"
+
+
+def test_a_typed_yes_is_answered_with_the_card_in_the_ai_sdk(person: Client, model: ModelServer) -> None:
+    model.script(proposes("Head of Product"))
+    first = asked(person.say("Change it"))
+    model.script(shows(first), Reply(text="Please decide on it there."))
+    events = person.say_ai_sdk("c1", user_says("Yes, do it"))
+    [part] = [event.data for event in events if event.name == "data-approval"]
+    assert part == {"type": "data-approval", "id": first["approval_id"], "data": first}
+    assert events[-2].name == "finish"
+
+
+def test_a_card_that_is_decided_or_of_somebody_else_is_not_shown_again(
+    person: Client, model: ModelServer, database: Stored
+) -> None:
+    model.script(proposes("Head of Product"))
+    first = asked(person.say("Change it"))
+    decide(person, first, "reject")
+    model.script(shows(first), Reply(text="You said no."))
+    assert "approval_required" not in person.say("Yes, do it").names
+    assert result_in(model)["status"] == "rejected"
+    database["agent_approvals"].update_one({"_id": first["approval_id"]}, {"$set": {"user_id": "auth0|else"}})
+    model.script(shows(first), Reply(text="There is none."))
+    assert "approval_required" not in person.say("Yes, do it").names
+    assert result_in(model) == {"error": "There is no such approval."}

@@ -59,6 +59,10 @@ def draft_line(draft: Draft) -> str:
     return f"The {draft.kind} that was being drafted ({draft.id}) {how}: “{draft.label}”."
 
 
+def running_line(draft: Draft) -> str:
+    return f"A {draft.kind} is being drafted ({draft.id}): “{draft.label}”."
+
+
 def _edited(approval: Approval) -> str:
     """Describe the arguments that the user edited, since the model proposed others."""
     return f" As they put it: {approval.args}" if any(" edit " in line for line in approval.audit) else ""

@@ -83,9 +83,11 @@ class DraftEnded(CapabilityEvent, namespace="qwestly"):
     draft: DraftView
 
 
-def note_of(approvals: TurnApprovals) -> str:
+def note_of(approvals: TurnApprovals, under_way: Sequence[str]) -> str:
+    """Return the note before the user's words; `under_way` are lines on what waits and runs."""
     lines = [outcome_line(each) for each in approvals.news]
     lines += [draft_line(each) for each in approvals.told]
+    lines += under_way
     return wrap(APPROVAL_NEWS, "\n".join(f"- {quoted(line)}" for line in lines)) if lines else ""
 
 

@@ -119,7 +119,7 @@ async def _store(services: FinishServices, turn: Turn, messages: list[Message], 
         turn.claim,
         [] if nothing_new else messages,
         replaced_run=turn.replaced[0].run_id if turn.replaced and not nothing_new else None,
-        changes=_changes(turn),
+        changes=_changes(turn) | ({} if nothing_new else _told(turn)),
         cost_usd=turn.record.ceiling_usd(),
         now=now,
     )
@@ -149,6 +149,11 @@ def _changes(turn: Turn) -> dict[str, Any]:
     """Fields of the conversation for the following turns."""
     context = turn.context.model_dump(mode="json")
     return {**({"context": context} if context != turn.claim.context else {}), "window_from": turn.window_from}
+
+
+def _told(turn: Turn) -> dict[str, Any]:
+    told = turn.told_under_way
+    return {"told_under_way": list(told)} if told != turn.claim.told_under_way else {}
 
 
 def _messages(turn: Turn, now: float, model_messages: str, receipt: dict[str, Any]) -> list[Message]:

@@ -222,6 +222,7 @@ async def _prepare(
         level=known.level,
         deadline=deadline,
         approvals=approvals,
+        under_way=known.under_way,
         read_at=read_at,
         record=Record(claim.turn.started_at),
         continues=request.continues or next((each.continues for each in earlier if each.continues), None),

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.chat.request import TurnRequest
+from qwestly_agent.chat.under_way import UnderWay, read_under_way
 from qwestly_agent.chat.window import READ_LIMIT
 from qwestly_agent.domain.approval import Approval, Level
 from qwestly_agent.domain.memory import Found, Memory
@@ -55,6 +56,8 @@ class Known:
     """Approvals whose outcome the model was not told yet."""
     ended: list[Draft]
     """Ended drafts that the model was not told of yet."""
+    under_way: UnderWay
+    """In all conversations."""
 
 
 async def read_said(messages: Messages, user_id: str, conversation_id: str, request: TurnRequest) -> Said:
@@ -66,7 +69,7 @@ async def read_said(messages: Messages, user_id: str, conversation_id: str, requ
 
 async def read_known(services: ReadServices, user_id: str, conversation_id: str, request: TurnRequest) -> Known:
     """Raises `Braked`."""
-    profile, (memories, by_words), last_withdrawn, level, (news, ended), _ = await asyncio.gather(
+    profile, (memories, by_words), last_withdrawn, level, (news, ended, under_way), _ = await asyncio.gather(
         services.profiles.summary(user_id),
         _read_memories(services.memories, services.clock, user_id, request),
         services.memories.last_withdrawn(user_id),
@@ -74,10 +77,11 @@ async def read_known(services: ReadServices, user_id: str, conversation_id: str,
         asyncio.gather(
             services.approvals.news(user_id, conversation_id),
             services.drafts.news(user_id, conversation_id, MOST_DRAFTS_TOLD),
+            read_under_way(services, user_id),
         ),
         pause.check(services.signals, user_id),
     )
-    return Known(profile, memories, by_words, last_withdrawn, level, news, ended)
+    return Known(profile, memories, by_words, last_withdrawn, level, news, ended, under_way)
 
 
 async def _read_memories(

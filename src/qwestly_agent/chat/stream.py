@@ -38,6 +38,7 @@ from pydantic_ai.ui.vercel_ai.response_types import (
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.guardrails import Asked, Decided, Progress
 from qwestly_agent.agents.tools.memories import Remembered
+from qwestly_agent.agents.tools.work import ShownAgain
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.base.errors import AgentError, Internal
 from qwestly_agent.base.observability import Event, cause_of
@@ -130,7 +131,7 @@ def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, A
             return [("tool_result", {"id": step.id, "name": step.name, "ok": result.outcome == "success"})]
         case Progress():
             return [("progress", {"label": event.label})]
-        case Asked():
+        case Asked() | ShownAgain():
             return [("approval_required", event.approval.model_dump(mode="json"))]
         case DraftEnded():
             return [("progress", {"label": f"Your {event.draft.kind}: {event.draft.label}"})]
@@ -184,9 +185,14 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
                 pass
 
     async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseChunk]:
-        if isinstance(event, Remembered):
-            memory = remembered_view_of(event.memory)
-            yield DataChunk(type="data-memory", id=memory.id, data=memory.model_dump(mode="json"))
+        match event:
+            case Remembered():
+                memory = remembered_view_of(event.memory)
+                yield DataChunk(type="data-memory", id=memory.id, data=memory.model_dump(mode="json"))
+            case ShownAgain():
+                yield _approval(event.approval)
+            case _:
+                pass
 
     async def after_stream(self) -> AsyncIterator[BaseChunk]:
         if self.cancelled is None and self._finish_reason != "error":

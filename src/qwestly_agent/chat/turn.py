@@ -7,6 +7,7 @@ from qwestly_agent.agents.base import Design
 from qwestly_agent.chat.approval_updates import TurnApprovals, note_of
 from qwestly_agent.chat.context import FirstTurnContext
 from qwestly_agent.chat.record import Record
+from qwestly_agent.chat.under_way import UnderWay
 from qwestly_agent.chat.window import window_start
 from qwestly_agent.domain.approval import Level
 from qwestly_agent.stores.message import Message
@@ -33,6 +34,8 @@ class Turn:
     deadline: float
     """Time by which the answer must end, in seconds since the epoch."""
     approvals: TurnApprovals
+    under_way: UnderWay
+    """What waits and runs in all conversations."""
     read_at: float
     """When the prompt's data was read, in seconds since the epoch. What is forgotten later may be in the prompt."""
     record: Record
@@ -58,9 +61,22 @@ class Turn:
 
     @property
     def note(self) -> str:
-        """Note on approvals before the user's words, with that of the replaced turn, which is stored nowhere else."""
+        """Note on approvals and drafts before the user's words, with that of the replaced turn, which is stored nowhere
+        else."""
         earlier = self.replaced[0].note if self.replaced else ""
-        return "\n\n".join(filter(None, (earlier, note_of(self.approvals))))
+        changed = [] if self._is_told_what_is_under_way else self.under_way.lines
+        return "\n\n".join(filter(None, (earlier, note_of(self.approvals, changed))))
+
+    @property
+    def told_under_way(self) -> tuple[str, ...]:
+        """Ids that the model knows after this turn's note."""
+        return self.under_way.elsewhere(self.claim.conversation_id)
+
+    @property
+    def _is_told_what_is_under_way(self) -> bool:
+        """True if an earlier note in the model's window says the same."""
+        is_in_window = self.window_from == self.claim.window_from or not self.told_under_way
+        return is_in_window and self.told_under_way == self.claim.told_under_way
 
     @property
     def window_from(self) -> int:

@@ -1,6 +1,8 @@
 """Conversations in the API."""
 
+import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeVar
@@ -8,6 +10,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints
 from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
+from qwestly_agent.agents.tools.work import show_approval
 from qwestly_agent.approvals.decide import id_of_call
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.approvals.view import view_of as approval_view_of
@@ -195,7 +198,7 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
 
 def _message_view(message: Message, made: Made) -> MessageView:
     shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
-    asked = [approval_view_of(each, is_paused=made.is_paused) for each in _of_answer(message, made.approvals)]
+    asked = [approval_view_of(each, is_paused=made.is_paused) for each in _shown_with(message, made.approvals)]
     begun = [draft_view_of(each) for each in _of_answer(message, made.drafts)]
     noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
     return MessageView(
@@ -208,6 +211,22 @@ def _of_answer(message: Message, made: Sequence[T]) -> list[T]:
     return [each for each in reversed(made) if message.role == "assistant" and each.run_id == message.run_id]
 
 
+def shown_again(message: Message) -> set[str]:
+    """Ids of the approvals whose cards this answer showed again."""
+    ids = set()
+    for step in message.steps:
+        if step.name == show_approval.__name__ and step.ok:
+            with suppress(ValueError):  # cut
+                ids.add(json.loads(step.arguments)["approval_id"])
+    return ids
+
+
+def _shown_with(message: Message, approvals: Sequence[Approval]) -> list[Approval]:
+    """The approvals that this answer asked for, and those that it showed again."""
+    asked, again = _of_answer(message, approvals), shown_again(message)
+    return [*asked, *(each for each in approvals if each.id in again and each not in asked)]
+
+
 def _ui_message(message: Message, made: Made) -> dict[str, Any]:
     """An AI SDK `UIMessage`, with an answer's calls and results as parts."""
     if message.role == "user":
@@ -217,7 +236,7 @@ def _ui_message(message: Message, made: Made) -> dict[str, Any]:
         parts = [
             part.model_dump(mode="json", by_alias=True, exclude_none=True) for each in dumped for part in each.parts
         ]
-        asked = _of_answer(message, made.approvals)
+        asked = _shown_with(message, made.approvals)
         for each in asked:
             _show_as_it_is(parts, each, is_paused=made.is_paused)
         views = [approval_view_of(each, is_paused=made.is_paused) for each in asked]

@@ -89,6 +89,10 @@ class Approvals:
         """The conversation's approvals, the newest first; `limit` 0 means all."""
         return await self._find({"user_id": user_id, "conversation_id": conversation_id}, limit, None)
 
+    async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Approval]:
+        """Those of these ids; the newest first."""
+        return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, 0, None) if ids else []
+
     async def news(self, user_id: str, conversation_id: str) -> list[Approval]:
         """Outcomes in this conversation that the model was not told yet; oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "news": True}

@@ -223,8 +223,9 @@ class Conversations:
         )
 
     async def drop_contexts(self, user_id: str) -> None:
-        """Drop the stored contexts; each conversation's next turn makes a new one."""
-        await self.database[COLLECTION].update_many({"user_id": user_id}, {"$unset": {"context": ""}})
+        """Drop the stored contexts, and which work was told; each conversation's next turn makes them anew."""
+        nothing = {"$unset": {"context": "", "told_under_way": ""}}
+        await self.database[COLLECTION].update_many({"user_id": user_id}, nothing)
 
     async def exclude_unfinished_turns(
         self, user_id: str, message_ids: Collection[str], tells: Callable[[str], bool]

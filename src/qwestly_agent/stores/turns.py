@@ -37,6 +37,8 @@ class ClaimedConversation:
     """The time before this turn, in seconds since the epoch."""
     abandoned: tuple[NewTurn, ...]
     """Turns of processes that died; their user messages are not yet in `agent_messages`."""
+    told_under_way: tuple[str, ...] = ()
+    """Ids of what waited or ran elsewhere when its model was told of that last."""
 
 
 def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
@@ -48,6 +50,7 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
         last_seq=document.get("last_seq", 0),
         window_from=document.get("window_from", 0),
         context=document.get("context"),
+        told_under_way=tuple(document.get("told_under_way", ())),
         messages_expire_at=document.get("messages_expire_at", 0),
         last_used=document["last_used"],
         abandoned=tuple(other for other in unfinished_turns(document) if other.run_id != turn.run_id),

@@ -1,15 +1,26 @@
-"""Tell what the agent has under way for the user: approvals and drafts, by id and title, without their texts."""
+"""Tell what the agent has under way for the user, by id and title without texts, and show an approval's card again."""
 
 import asyncio
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic_ai import RunContext
+from pydantic_ai.messages import CustomEvent
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
+from qwestly_agent.approvals.arguments import ApprovalId
+from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.domain.approval import FINAL, Approval
 
 MOST_APPROVALS, MOST_DRAFTS = 40, 20
+
+
+@dataclass(kw_only=True)
+class ShownAgain(CustomEvent):
+    """The card of a pending approval is put before the user again."""
+
+    approval: ApprovalView
 
 
 async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
@@ -31,6 +42,20 @@ async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
     return work if approvals or drafts else {**work, "note": "Nothing was begun or asked for this user yet."}
 
 
+async def show_approval(ctx: RunContext[AgentDeps], approval_id: ApprovalId) -> dict[str, Any]:
+    """Put the card of something that waits for the user's decision before them again. Call it when they say yes or no
+    to it in words ("yes, do it"): words decide nothing, the card does.
+
+    Args:
+        approval_id: Of what waits, as you were told it or as get_my_work lists it.
+    """
+    approval = await ctx.deps.approvals.get(ctx.deps.user_id, approval_id)
+    if not approval.waits(ctx.deps.clock()):
+        return {**_asked(approval), "note": "It does not wait any more. Say what became of it."}
+    await ctx.emit(ShownAgain(approval=view_of(approval)))
+    return {**_asked(approval), "note": "They see its card now. Ask them to decide on it there, and end your answer."}
+
+
 _OF_DRAFTS = {"kind", "style", "status", "label", "approval_id", "flagged"}
 
 
@@ -43,4 +68,7 @@ def _shown(known: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in known.items() if value not in (None, False)}
 
 
-TOOLS = [tool(get_my_work, effect="read", label="Looking at what I have under way…")]
+TOOLS = [
+    tool(get_my_work, effect="read", label="Looking at what I have under way…"),
+    tool(show_approval, effect="read", label="Putting it before you again…"),
+]

@@ -26,6 +26,7 @@ from qwestly_agent.chat.view import (
     Made,
     UIConversation,
     list_of,
+    shown_again,
     ui_view_of,
     view_of,
 )
@@ -100,7 +101,10 @@ async def read_conversation(
     ids = [memory_id for message in said for memory_id in ids_of(message)]
     memories = await services.memories.of_ids(user_id, ids) if ids else []
     view = ui_view_of if form == "ui" else view_of
-    approvals = await up_to_date(services, [each for each in approvals if not each.undoes])
+    again = {each for message in said for each in shown_again(message)} - {each.id for each in approvals}
+    approvals = await up_to_date(
+        services, [*(each for each in approvals if not each.undoes), *await services.approvals.of_ids(user_id, again)]
+    )
     return view(conversation, said, Made(approvals, drafts, memories, is_paused), limit, before, services.clock())
 
 
