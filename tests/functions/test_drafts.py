@@ -420,6 +420,8 @@ def test_three_headlines_are_drafted_and_each_is_asked_about(
     shown = [event.data for event in answer.events if event.name == "approval_required"]
     shown.sort(key=lambda each: texts.index(each["args"]["value"]))
     assert [each["args"] for each in shown] == [{"field": "headline", "value": text} for text in texts]
+    others = [[other for other in texts if other != text] for text in texts]
+    assert [each["alternatives"] for each in shown] == others
     assert all("It rests on your profile: “Head of Ops”." in each["rationale"] for each in shown)
     assert decide(client, shown[1])["status"] == "done"
     profile = database["candidates_enhanced"].find_one({"user_id": client.user_id})

@@ -282,3 +282,44 @@ def test_a_card_that_is_decided_or_of_somebody_else_is_not_shown_again(
     model.script(shows(first), Reply(text="There is none."))
     assert "approval_required" not in person.say("Yes, do it").names
     assert result_in(model) == {"error": "There is no such approval."}
+
+
+# --- alternatives and confidence --------------------------------------------------------------------------------------
+
+
+def with_others(*others: Any, field: str = "headline", value: Any = "Head of Product", **more: Any) -> Reply:
+    arguments = {"field": field, "value": value, "alternatives": others, **more}
+    return Reply(tool_calls=[{"name": "update_profile_field", "arguments": arguments}])
+
+
+def test_what_is_proposed_has_alternatives_and_a_confidence_and_the_record_keeps_the_role(
+    person: Client, model: ModelServer, database: Stored
+) -> None:
+    model.script(with_others("VP Product", "Head of Product", "VP Product", confidence="medium"))
+    approval = asked(person.say("Change it"))
+    assert (approval["alternatives"], approval["confidence"]) == (["VP Product"], "medium")
+    kept = database["agent_approvals"].find_one({"_id": approval["approval_id"]})
+    assert kept
+    assert (kept["role"], kept["confidence"]) == ("default", "medium")
+    decide(person, approval, "edit", args={"value": approval["alternatives"][0]})
+    found = database["candidates_enhanced"].find_one({"user_id": person.user_id})
+    assert found
+    assert found["headline"] == "VP Product"
+
+
+@pytest.mark.parametrize(
+    "proposed",
+    [
+        with_others("a", "b", "c", "d"),
+        with_others(["a list"]),
+        with_others("Head of Ops", confidence="very"),
+        with_others("many", field="years_of_experience", value=7),
+    ],
+    ids=["four", "another kind of value", "no such confidence", "no number"],
+)
+def test_an_alternative_that_the_action_does_not_accept_is_refused_before_anybody_is_asked(
+    person: Client, model: ModelServer, proposed: Reply
+) -> None:
+    model.script(proposed, Reply(text="I could not."))
+    assert "approval_required" not in person.say("Change it").names
+    assert person.get("/api/approvals?state=all")["items"] == []

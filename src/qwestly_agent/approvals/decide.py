@@ -20,6 +20,7 @@ from qwestly_agent.domain.approval import (
     MAIL_AFTER_SECONDS,
     Answer,
     Approval,
+    Confidence,
     DecidedBy,
     Level,
     Preview,
@@ -76,6 +77,7 @@ class Proposal:
     """False if no new version can be made any more."""
     unchecked: bool = False
     """True if the judge was unavailable for its content: then it needs approval at every level."""
+    confidence: Confidence | None = None
 
     @classmethod
     def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
@@ -92,6 +94,8 @@ class Asker:
     level: Level
     conversation_id: str | None = None
     draft_id: str | None = None
+    role: str = ""
+    """The design that proposed it."""
     task_token: str | None = field(default=None, repr=False)
     """Sealed (encrypted)."""
     revises: str | None = None
@@ -138,6 +142,8 @@ async def ask(services: DecideServices, approval_id: str, proposal: Proposal, as
         preview=preview,
         rationale=visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
         alternatives=proposal.alternatives,
+        confidence=proposal.confidence,
+        role=asker.role,
         evidence=proposal.evidence,
         revisable=action.revisable and proposal.revisable,
         level=asker.level,

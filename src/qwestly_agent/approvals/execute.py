@@ -203,6 +203,7 @@ async def _ask_again(services: ExecuteServices, approval: Approval) -> Approval:
             level=approval.level,
             conversation_id=approval.conversation_id,
             draft_id=approval.draft_id,
+            role=approval.role,
             revises=approval.id,
         )
         proposal = Proposal(
@@ -211,6 +212,7 @@ async def _ask_again(services: ExecuteServices, approval: Approval) -> Approval:
             approval.rationale,
             approval.alternatives,
             approval.evidence,
+            confidence=approval.confidence,
         )
         answer = "queue" if approval.answer == "run" else approval.answer
         await ask(services, f"ap_{sha256_hex(approval.id, 'again')[:32]}", proposal, again, answer)

@@ -76,6 +76,8 @@ class Proposer:
     conversation_id: str
     message: str
     """The user's newest message."""
+    role: str = ""
+    """The run's design."""
 
     async def submit(self, proposal: Proposal, call_id: str) -> tuple[GateDecision, Approval | None]:
         """Return the gate's decision, with level and brake read now, and the record; None if it refuses.
@@ -94,6 +96,7 @@ class Proposer:
             run_id=self.run_id,
             level=level,
             conversation_id=self.conversation_id,
+            role=self.role,
             revises=await self._revised(proposal),
         )
         approval_id = id_of_call(self.conversation_id, self.run_id, call_id)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 
 from qwestly_agent.approvals.actions import ACTIONS
-from qwestly_agent.domain.approval import Approval, DecidedBy, Effect, Kind, Preview, Status
+from qwestly_agent.domain.approval import Approval, Confidence, DecidedBy, Effect, Kind, Preview, Status
 
 
 class ApprovalView(BaseModel):
@@ -27,6 +27,7 @@ class ApprovalView(BaseModel):
     """True if changes may be asked for."""
     rationale: str
     alternatives: list[str]
+    confidence: Confidence | None
     conversation_id: str | None
     created_at: float
     expires_at: float

@@ -188,7 +188,7 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
         memory_service=MemoryService(
             services, user_id, conversation_id, turn.message_id, turn.text, others_spoke=_others_spoke(turn)
         ),
-        proposer=Proposer(services, user_id, turn.run_id, conversation_id, turn.text),
+        proposer=Proposer(services, user_id, turn.run_id, conversation_id, turn.text, turn.design.name),
         level=turn.level,
         user_messages=(
             *(each.content for each in turn.history if each.role == "user" and not each.withheld),

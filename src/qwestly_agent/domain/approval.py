@@ -21,6 +21,8 @@ UNREADABLE_LEVEL: Level = "L0"
 EVERYBODY = "everybody"
 """Stands for all users in the operators' brake. No token may name it."""
 
+Confidence: TypeAlias = Literal["low", "medium", "high"]
+
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 """Do it now · wait for the user's yes · go on, and do it once the user says yes · do not."""
 
@@ -153,6 +155,11 @@ class Approval(_Frozen):
     preview: Preview
     rationale: str = ""
     alternatives: tuple[str, ...] = ()
+    """Other values, in words, that the same action accepts."""
+    confidence: Confidence | None = None
+    """The proposer's own."""
+    role: str = ""
+    """The design whose agent proposed it; empty for a workflow."""
     evidence: tuple[str, ...] = ()
     """Ids of evidence."""
     revisable: bool = True
@@ -203,7 +210,13 @@ class Approval(_Frozen):
     @property
     def scrubbed(self) -> dict[str, Any]:
         """Return the changes that remove its texts; its title and the number of its items stay."""
-        return {"preview": Preview(title=self.preview.title), "shown": {}, "rationale": "", "inverse": ""}
+        return {
+            "preview": Preview(title=self.preview.title),
+            "shown": {},
+            "rationale": "",
+            "alternatives": (),
+            "inverse": "",
+        }
 
     def waits(self, now: float) -> bool:
         """True if its user can decide it."""

@@ -81,10 +81,6 @@ class Approvals:
         """All approvals, created before `after`; the newest first."""
         return await self._find({"user_id": user_id}, limit, after)
 
-    async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Approval]:
-        """Those of these approvals that exist, the newest first."""
-        return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, 0, None)
-
     async def of_conversation(self, user_id: str, conversation_id: str, limit: int) -> list[Approval]:
         """The conversation's approvals, the newest first; `limit` 0 means all."""
         return await self._find({"user_id": user_id, "conversation_id": conversation_id}, limit, None)

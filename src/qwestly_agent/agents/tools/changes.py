@@ -1,7 +1,8 @@
 """Propose changes to the user's data at Qwestly."""
 
 import re
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 
 from pydantic import Field
 from pydantic_ai import RunContext
@@ -13,13 +14,17 @@ from qwestly_agent.approvals.actions import (
     INGEST_LINKEDIN_PROFILE,
     UPDATE_PREFERENCE,
     UPDATE_PROFILE_FIELD,
+    Action,
 )
-from qwestly_agent.approvals.arguments import Value
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.arguments import Value, plain
+from qwestly_agent.approvals.decide import Proposal, parse
+from qwestly_agent.approvals.previews import in_words
+from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.text.clean import is_pasted
 
 Why = Annotated[str, Field(max_length=500)]
+MOST_ALTERNATIVES = 3
 
 _LINKEDIN_PROFILE = re.compile(
     r"(?<![^\s(\[<\"'“‘])https://(?:[a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}"
@@ -32,6 +37,8 @@ async def update_profile_field(
     field: ProfileField,
     value: Value,
     rationale: Why = "",
+    alternatives: Annotated[list[Value], Field(max_length=MOST_ALTERNATIVES)] = [],  # noqa: B006
+    confidence: Confidence | None = None,
 ) -> Proposal:
     """Propose a new value for one field of the user's profile. The user is asked; nothing is changed before their yes.
 
@@ -40,8 +47,12 @@ async def update_profile_field(
         value: The whole new value: text for headline, location and summary; a list of texts for skills and languages;
             a number for years_of_experience; a list of {school, degree, year} for education.
         rationale: Why, in a sentence for the user.
+        alternatives: Other whole values that would do as well, for the user to choose from; none if there are none.
+        confidence: How sure you are that the user wants this value; null if you cannot say.
     """
-    return Proposal(UPDATE_PROFILE_FIELD, {"field": field, "value": value}, rationale)
+    args = {"field": field, "value": value}
+    others = _others(UPDATE_PROFILE_FIELD, args, alternatives)
+    return Proposal(UPDATE_PROFILE_FIELD, args, rationale, alternatives=others, confidence=confidence)
 
 
 async def update_preference(
@@ -49,6 +60,8 @@ async def update_preference(
     name: Preference,
     value: str | list[str],
     rationale: Why = "",
+    alternatives: Annotated[list[str | list[str]], Field(max_length=MOST_ALTERNATIVES)] = [],  # noqa: B006
+    confidence: Confidence | None = None,
 ) -> Proposal:
     """Propose a new value for one of the user's job preferences. The user is asked before anything is changed.
 
@@ -56,8 +69,19 @@ async def update_preference(
         name: Which preference.
         value: The whole new value: text for work_mode and availability, else a list of texts.
         rationale: Why, in a sentence for the user.
+        alternatives: Other whole values that would do as well, for the user to choose from; none if there are none.
+        confidence: How sure you are that the user wants this value; null if you cannot say.
     """
-    return Proposal(UPDATE_PREFERENCE, {"name": name, "value": value}, rationale)
+    args = {"name": name, "value": value}
+    others = _others(UPDATE_PREFERENCE, args, alternatives)
+    return Proposal(UPDATE_PREFERENCE, args, rationale, alternatives=others, confidence=confidence)
+
+
+def _others(action: Action[Any], args: Mapping[str, Any], values: Sequence[Any]) -> tuple[str, ...]:
+    """Return the other values in words. Raises `Invalid` for one that the action does not accept."""
+    accepted = [parse(action, {**args, "value": value}).value for value in values]
+    words = (in_words(plain(value)) for value in accepted)
+    return tuple(dict.fromkeys(each for each in words if each != in_words(plain(args["value"]))))
 
 
 async def ingest_linkedin_profile(ctx: RunContext[AgentDeps], force_refresh: bool = False) -> Proposal:

@@ -78,14 +78,23 @@ async def propose_headline(
         raise NotFound(f"There are only {len(headlines)} headlines in this draft.")
     headline = headlines[number - 1]
     evidence = evidence_of(draft)
-    quotes = list(quotes_of(headline, evidence, sources_of(evidence)))
+    sources = sources_of(evidence)
+    quotes = list(quotes_of(headline, evidence, sources))
     if not quotes:
         raise NotFound("What this headline rests on was forgotten. Suggest headlines anew.")
     rationale = f"It rests on {'; '.join(f'{each.source}: “{each.quote}”' for each in quotes)}."
     if headline.unchecked:
         rationale += " No second reader has checked it."
     change = {"field": "headline", "value": headline.text}
-    return Proposal(UPDATE_PROFILE_FIELD, change, rationale, evidence=headline.evidence, unchecked=headline.unchecked)
+    others = [each for each in headlines if each.text != headline.text and not each.unchecked]
+    return Proposal(
+        UPDATE_PROFILE_FIELD,
+        change,
+        rationale,
+        alternatives=tuple(each.text for each in others if any(quotes_of(each, evidence, sources))),
+        evidence=headline.evidence,
+        unchecked=headline.unchecked,
+    )
 
 
 async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
