@@ -62,8 +62,12 @@ def _stems(text: str) -> set[str]:
 
 
 _SAID = re.compile(r"<said>(?P<text>.*)</said>", re.DOTALL)
-_ASKS = re.compile(r"^(?:please )?(?:set|change|update|make|put|add|remove|use|show|switch)\b", re.IGNORECASE)
-_TAKES_BACK = re.compile(r"\?|\b(?:not|don't|never|if|would)\b", re.IGNORECASE)
+_ASKS = re.compile(
+    r"(?:^|[.!,:]\s*|\b(?:please|pls|bitte|you) )"
+    r"(?:set|change|update|make|put|add|remove|use|show|switch|replace|mach|setz|nimm|ajoute|mets|cambia|pon)\b",
+    re.IGNORECASE,
+)
+_TAKES_BACK = re.compile(r"\?|\b(?:not|don['’]t|never|if|would|nicht|pas|nunca)\b", re.IGNORECASE)
 
 
 def _wish(texts: Sequence[str]) -> dict[str, Any]:
