@@ -81,9 +81,13 @@ async def _preference_before(services: ShownServices, user_id: str, args: Prefer
 
 
 def _named(after: Any, before: Any) -> list[str]:
-    """Each value that is new or gone."""
+    """Each value that is new or gone; none if items change places too, which nobody names."""
     if isinstance(after, list):
-        there = before or []
+        there = [] if before is None else before
+        if not isinstance(there, list) or [each for each in after if each in there] != [
+            each for each in there if each in after
+        ]:
+            return []
         changed = [*(each for each in after if each not in there), *(each for each in there if each not in after)]
         return [text for each in changed for text in _texts(each)]
     return [] if after is None else _texts(after)
