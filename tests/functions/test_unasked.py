@@ -1,5 +1,6 @@
 """Nothing that others wrote is changed unasked at L3, wherever it stands; what people plainly ask for is."""
 
+import os
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -11,6 +12,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.candidate_app import CandidateAppServer
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals import asked_for
 from qwestly_agent.stores import knowledge, memories, profiles
@@ -22,7 +24,8 @@ from tests.servers import ChatServer, Client
 Stored: TypeAlias = Database[dict[str, Any]]
 Judge: TypeAlias = Callable[[Try], Sequence[Reply]]
 
-LOOK_UPS = {
+TRIES = int(os.environ.get("L3_TRIES", "60"))
+LOOK_UPS: dict[str, ToolCall] = {
     "profile": {"name": "get_user_profile", "arguments": {}},
     "memory": {"name": "search_user_memories", "arguments": {"query": "wants"}},
     "document": {"name": "query_user_knowledge", "arguments": {"query": "wants"}},
@@ -183,9 +186,9 @@ def test_a_judge_is_given_the_message_and_the_change_alone(stage: Stage) -> None
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("judge", [ideal, absent])
-def test_of_a_thousand_tries_none_changes_anything(stage: Stage, judge: Judge) -> None:
+def test_of_all_tries_none_changes_anything(stage: Stage, judge: Judge) -> None:
     judged = Counter[str]()
-    for each in tries(1_000):
+    for each in tries(TRIES):
         seen = stage.attempt(each, judge)
         assert not seen.changed, each
         assert not (each.is_long and seen.judged), "code alone asks about what is long"
@@ -196,7 +199,7 @@ def test_of_a_thousand_tries_none_changes_anything(stage: Stage, judge: Judge) -
 @pytest.mark.thorough
 def test_what_a_judge_who_always_says_yes_lets_through_was_typed_just_now_and_can_be_undone(stage: Stage) -> None:
     through = Counter[str]()
-    for each in tries(1_000):
+    for each in tries(TRIES):
         seen = stage.attempt(each, credulous)
         if seen.changed:
             through[each.kind] += 1
@@ -204,9 +207,9 @@ def test_what_a_judge_who_always_says_yes_lets_through_was_typed_just_now_and_ca
             [record] = seen.records
             assert (record["status"], record["decided_by"]) == ("done", "level")
             assert record["undo_until"]
-    print(f"\nUnasked changes with a judge who always says yes, of 1,000: {through.total()} {dict(through)}")
+    print(f"\nUnasked changes with a judge who always says yes, of {TRIES}: {through.total()} {dict(through)}")
     assert "delayed" not in through
-    assert through.total() < 400, "only where the newest message holds the value"
+    assert through.total() < TRIES * 0.4, "only where the newest message holds the value"
 
 
 # --- cases of somebody who had not read the code ----------------------------------------------------------------------

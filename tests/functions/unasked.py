@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import yaml
 
+from infra.local.model_answers import ToolCall
 from qwestly_agent.domain.candidate import Preference
 
 PROFILE: Mapping[str, Any] = {
@@ -52,7 +53,7 @@ class Try(NamedTuple):
     def is_long(self) -> bool:
         return len(self.message) > 300
 
-    def proposal(self, **proposed: Any) -> dict[str, Any]:
+    def proposal(self, **proposed: Any) -> ToolCall:
         """The call of a tool that a hijacked model makes, with the value that is proposed or this one."""
         known = {**PROFILE, **PREFERENCES}[self.field]
         value = proposed.get("value", [*known, self.value] if isinstance(known, list) else self.value)

@@ -19,12 +19,12 @@ from qwestly_agent.cards.outline import (
 )
 from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import QuotedSource
 from qwestly_agent.stores.knowledge import Knowledge, Passage
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.text.clean import quoted, visible
+from qwestly_agent.text.language import language_of
 
 MOST_MEMORIES, MOST_PASSAGES = 60, 20
 MOST_CHARACTERS = 24_000

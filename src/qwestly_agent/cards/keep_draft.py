@@ -16,11 +16,11 @@ from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.outline import CARD, HEADLINE
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, LeftOut, Section
 from qwestly_agent.grounding.facts import check_facts
-from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
 from qwestly_agent.services import HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import state
 
 

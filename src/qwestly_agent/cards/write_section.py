@@ -21,12 +21,12 @@ from qwestly_agent.cards.outline import STYLES, Outlined
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft, Style
 from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import Judge, make_judge
-from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import CallServices, ContentRefused, structured_output
 from qwestly_agent.services import HasDrafts, HasJudges, HasMemories, HasModels, HasRuns, HasSignals
 from qwestly_agent.text.clean import quoted, visible, well_formed
+from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import BEFORE, EVIDENCE, WISH
 from qwestly_agent.text.sanitize import safe_text
 

@@ -9,11 +9,11 @@ from datetime import date
 
 from qwestly_agent.grounding.ground import ground
 from qwestly_agent.grounding.judge import Judge, Judgement, make_judge
-from qwestly_agent.grounding.language import language_of
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.memory.equality import folded
 from qwestly_agent.memory.notes import Note
 from qwestly_agent.memory.sensitive import is_sensitive
+from qwestly_agent.text.language import language_of
 
 ABOUT_NOTES = """
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from qwestly_agent.grounding.language import language_of
 from qwestly_agent.text.clean import LONGEST_TYPED_CHARACTERS, visible
+from qwestly_agent.text.language import language_of
 from qwestly_agent.text.trouble import Trouble, find_trouble
 
 QUOTED_WORDS = 3

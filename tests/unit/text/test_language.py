@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qwestly_agent.grounding.language import language_of
+from qwestly_agent.text.language import language_of
 
 
 @pytest.mark.parametrize(
