@@ -1,6 +1,7 @@
 """The fixed words for people in acute trouble and for abuse, by kind and language.
 
-The lines and numbers are those of the organizations' own pages, last compared in November 2026:
+The lines and numbers are those that the organizations name. Those of Germany, France, Portugal, Brazil, the UK, the US
+and Spain's 024 were compared with their pages in November 2026; a person compares all of them before each release:
 988lifeline.org, samaritans.org, lifeline.org.au, thehotline.org, nationaldahelpline.org.uk, 1800respect.org.au ·
 telefonseelsorge.de and .at, 143.ch, hilfetelefon.de, frauenhelpline.at · 3114.fr, preventionsuicide.be,
 arretonslesviolences.gouv.fr, 988.ca · Ministerio de Sanidad (024), Ministerio de Igualdad (016), gob.mx (Línea de la
