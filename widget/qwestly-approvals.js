@@ -312,15 +312,21 @@ const showSection = ({ heading, claims }) =>
 const showLeftOut = (items) =>
   element("div", { class: "section" }, element("h4", {}, "Left out"), element("ul", {}, ...items.map(({ text, why }) => element("li", {}, text, textList(why)))));
 
+const SURE = { low: "Your agent is not sure that you want this.", medium: "Your agent is fairly sure that you want this.", high: "Your agent is sure that you want this." };
+
+const showAlternatives = (texts) => element("div", { class: "section" }, element("h4", {}, "What it thought of as well"), textList(texts));
+
 /** The content of an approval, as nodes. */
-function showPreview({ tool, rationale, preview }) {
+function showPreview({ tool, rationale, alternatives = [], confidence, preview }) {
   const { changes = [], sections = [], left_out: leftOut = [], difference = [] } = preview;
   const ofMemories = OF_MEMORIES[tool];
   const nodes = [];
   if (difference.length) nodes.push(textList(difference, { class: "difference" }));
   if (rationale) nodes.push(element("p", { class: "rationale" }, rationale));
+  if (SURE[confidence]) nodes.push(element("p", { class: "rationale" }, SURE[confidence]));
   if (changes.length) nodes.push(ofMemories ? showMemories(changes, ofMemories) : element("dl", {}, ...changes.map(showChange)));
   nodes.push(...sections.map(showSection));
+  if (alternatives.length) nodes.push(showAlternatives(alternatives));
   if (leftOut.length) nodes.push(showLeftOut(leftOut));
   return nodes;
 }

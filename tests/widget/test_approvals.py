@@ -941,6 +941,13 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
     assert [text for text in texts if contrast(text) < 4.5] == []
 
 
+def test_a_card_shows_how_sure_the_agent_is_and_what_else_it_thought_of(opened: Callable[..., Card]) -> None:
+    card = opened(approval(confidence="low", alternatives=["Head of <b>Product</b>", "Product Lead"]))
+    expect(card.group).to_contain_text("Your agent is not sure that you want this.")
+    heading = card.group.get_by_role("heading", name="What it thought of as well")
+    expect(heading.locator("xpath=following-sibling::ul/li")).to_have_text(["Head of <b>Product</b>", "Product Lead"])
+
+
 # --- undo -------------------------------------------------------------------------------------------------------------
 
 
