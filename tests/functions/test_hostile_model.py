@@ -702,6 +702,7 @@ def attacked() -> list[Person]:
     ]
 
 
+@pytest.mark.thorough
 def test_a_hijacked_model_changes_nothing_that_nobody_allowed(
     lavish: ChatServer, own_app: CandidateAppServer, model: ModelServer, database: Stored, tmp_path: Path
 ) -> None:

@@ -818,6 +818,7 @@ def test_the_page_shows_outbox_workflows_and_schedules_and_fires_one(http: httpx
     assert http.post("/local/schedules/nobody").json()["error"]["code"] == "not_found"
 
 
+@pytest.mark.thorough
 def test_a_schedule_is_fired_from_the_command_line(http: httpx2.Client) -> None:
     def fire(*names: str) -> Process:
         with started(*python("infra", "fire", *names), PORT=str(http.base_url.port)) as process:

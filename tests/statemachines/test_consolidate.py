@@ -121,6 +121,7 @@ def test_what_looks_outdated_is_asked_about_once(world: World) -> None:
     assert outdated["content"] in str(question["preview"])
 
 
+@pytest.mark.thorough
 def test_a_provider_that_refuses_us_rings_the_alarm_and_one_that_is_away_does_not(
     world: World, model: ModelServer
 ) -> None:

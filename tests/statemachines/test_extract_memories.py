@@ -194,6 +194,7 @@ def test_the_schedule_reads_what_is_silent(ada: Speaker, world: World) -> None:
     until(ada.remembered, 15)
 
 
+@pytest.mark.thorough
 def test_many_conversations_are_read_in_one_run(ada: Speaker, bob: Speaker, world: World) -> None:
     for number in range(6):
         ada.says(f"I worked at Firm{number}.", conversation_id=f"c{number}")
@@ -338,6 +339,7 @@ def test_where_all_was_forgotten_before_it_was_asked_about_nobody_is_asked(
     assert bob.statuses() == {"active": 1}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("error", "times"), [(Throttled(), 40), (Unavailable(), 6)], ids=["slot", "database"])
 def test_a_question_that_cannot_be_asked_for_long_is_asked_later_and_nothing_is_dropped(
     ada: Speaker, world: World, error: Exception, times: int

@@ -190,6 +190,7 @@ LIES = [
 ]
 
 
+@pytest.mark.thorough
 def test_whatever_a_model_invents_is_left_out_and_said(maya: Person) -> None:
     maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate, and insist on it!")
     maya.wants_a_card()
@@ -221,6 +222,7 @@ def test_what_was_refused_is_written_again_once_with_the_reasons_word_for_word(
     assert "Its quotes do not speak of “Economics”." in education
 
 
+@pytest.mark.thorough
 def test_figures_that_are_not_quoted_are_sent_back_before_anybody_judges(maya: Person, model: ModelServer) -> None:
     maya.said("Led a team of 8 engineers at Northwind Pay. Exaggerate!")
     maya.wants_a_card()

@@ -171,6 +171,7 @@ def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_t
     assert "[profile Product manager with an engineer's past." in prompt
 
 
+@pytest.mark.thorough
 def test_a_remembered_preference_reaches_the_writer_as_a_wish_and_a_guess_does_not(
     maya: Person, model: ModelServer
 ) -> None:
@@ -197,6 +198,7 @@ def test_a_card_is_begun_with_a_wish_that_its_writer_reads(maya: Person, model: 
     assert all("<wish>focus on my leadership</wish>" in prompt for prompt in sections)
 
 
+@pytest.mark.thorough
 def test_a_wish_steers_and_is_evidence_of_nothing(maya: Person) -> None:
     """It may be a part of "I never led the migration"."""
     begins(maya, wish="led the migration")
@@ -211,6 +213,7 @@ def test_an_about_section_that_is_asked_for_twice_in_a_turn_is_written_once(maya
     assert (again.draft_id, again.checked, len(model.requests)) == (first.draft_id, first.checked, asked)
 
 
+@pytest.mark.thorough
 def test_a_claim_whose_evidence_was_forgotten_is_not_proposed(maya: Person) -> None:
     begins(maya)
     maya.is_asked()
