@@ -70,7 +70,7 @@ class ModelServer(Controls):
     ) -> None:
         self.port = port
         """0 until the start finds a free one."""
-        self._scripts = load(scripts)
+        self.scripts = load(scripts)
         self._chat_models = (*CHAT_MODELS, *more_models)
         self._chunk_delay = chunk_delay
         self._ids = 0
@@ -167,7 +167,7 @@ class ModelServer(Controls):
     def _answer(self, reply: Reply, body: Json) -> Answer:
         text, calls = reply.text, reply.tool_calls
         if text is None and not calls:
-            thought = think(body, self._scripts)
+            thought = think(body, self.scripts)
             text, calls = thought.text, thought.tool_calls
         chunks = text if isinstance(text, list) else chunks_of(text or "")
         chunks, calls, finish_reason = faults.said(reply, chunks, [*calls], body)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +17,7 @@ from pydantic_ai.providers.deepseek import DeepSeekProvider
 
 from infra.local.model_answers import NOT_SURE
 from infra.local.model_server import ModelServer
-from infra.local.script import ScriptError
+from infra.local.script import ScriptError, load
 from infra.local.script_syntax import MOST_SENTENCES
 from qwestly_agent.memory import compare, extract
 from qwestly_agent.memory.compare import Pair, Verdicts
@@ -41,19 +40,22 @@ turns:
 Scripted = Callable[[str], ModelServer]
 
 
+@pytest.fixture(scope="module")
+def player() -> Iterator[ModelServer]:
+    with ModelServer() as server:
+        yield server
+
+
 @pytest.fixture
-def scripted(tmp_path: Path) -> Iterator[Scripted]:
+def scripted(player: ModelServer, tmp_path: Path) -> Scripted:
     """A server that plays this script, and no other."""
-    running: list[AbstractContextManager[ModelServer]] = []
 
     def start(script: str) -> ModelServer:
         (tmp_path / "some.yaml").write_text(script, encoding="utf-8")
-        running.append(ModelServer(scripts=tmp_path))
-        return running[-1].__enter__()
+        player.scripts = load(tmp_path)
+        return player
 
-    yield start
-    for server in running:
-        server.__exit__(None, None, None)
+    return start
 
 
 @pytest.fixture(scope="module")
