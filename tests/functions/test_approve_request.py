@@ -142,6 +142,7 @@ def test_nothing_is_asked_where_it_is_not_allowed_or_braked(world: World, chosen
     assert world.run(lambda services: services.drafts.get(USER, "draft_1")).status == "running"
 
 
+@pytest.mark.thorough
 def test_an_input_of_another_version_is_understood(world: World) -> None:
     assert world.request(task_token="first", unheard_of=True)["status"] == "pending"
 

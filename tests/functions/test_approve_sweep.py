@@ -105,6 +105,7 @@ def test_who_decided_is_not_reminded(world: World) -> None:
     assert len(world.aws.outbox) == 1
 
 
+@pytest.mark.thorough
 def test_what_ses_refuses_is_tried_again_five_times_at_most(world: World) -> None:
     world.ask(proposal=CARD)
     world.wire.failing["send_email"] = REFUSED

@@ -88,6 +88,7 @@ def test_a_brake_is_on_while_the_database_holds_every_search(chat: ChatServer, c
 @pytest.mark.anyio
 @pytest.mark.parametrize("whose", ["its user", EVERYBODY])
 @pytest.mark.parametrize("machine", FOLDERS)
+@pytest.mark.thorough
 async def test_every_state_machine_stops_and_is_named_in_the_receipt(talk: Talk, machine: str, whose: str) -> None:
     folder, services, user_id = FOLDERS[machine], talk.services, talk.user_id
     modules = (load_module(TEMPLATE.folder / "functions" / folder, each) for each in ("reader", "writer"))

@@ -482,6 +482,7 @@ async def test_a_plan_that_is_delivered_again_asks_no_model_again(ada: Someone, 
     ("status", "error"),
     [(503, ModelUnavailable), (429, ModelUnavailable), (401, ModelRefused), (402, ModelRefused)],
 )
+@pytest.mark.thorough
 async def test_without_a_model_nothing_changes_and_the_user_is_due_the_next_night(
     ada: Someone, model: ModelServer, status: Any, error: type[Exception]
 ) -> None:

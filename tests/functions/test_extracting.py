@@ -183,6 +183,7 @@ async def test_without_a_judge_nothing_is_lost_and_nothing_is_used(talk: Talk) -
     assert await talk.services.memories.search(talk.user_id, "Lisbon", None, 5, talk.clock()) == []
 
 
+@pytest.mark.thorough
 async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_second_extraction(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.", "I want out of on-call.")
     talk.model.script(*NO_JUDGE, *NO_JUDGE)
@@ -201,6 +202,7 @@ async def test_what_waits_for_a_judge_is_read_again_within_an_hour_and_costs_no_
     assert await talk.falls_silent() == []
 
 
+@pytest.mark.thorough
 async def test_what_a_provider_refuses_to_judge_keeps_nothing_else_from_being_judged(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I speak German.")
     talk.model.script(*[Reply(fault="content_risk", to=JUDGE)] * 2)
@@ -355,6 +357,7 @@ async def test_what_changed_within_one_conversation_did_too(talk: Talk) -> None:
         (("p1", "other", "Acme until 2019"), 2),
     ],
 )
+@pytest.mark.thorough
 async def test_two_notes_are_one_by_the_models_word_alone_and_where_it_can_quote(
     talk: Talk, verdict: tuple[str, str, str], left: int
 ) -> None:

@@ -143,6 +143,7 @@ async def test_what_is_asked_about_already_is_not_asked_twice(talk: Talk, mongod
 
 
 @pytest.mark.parametrize("change", ["said again", "more of the same", "corrected"])
+@pytest.mark.thorough
 async def test_what_is_not_as_it_was_shown_is_not_forgotten(talk: Talk, mongodb_uri: str, change: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:

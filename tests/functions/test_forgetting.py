@@ -255,6 +255,7 @@ async def test_each_message_that_confirmed_it_is_withheld(talk: Talk) -> None:
         ("我住在里斯本市", "你好，我住在里斯本市。", True),
     ],
 )
+@pytest.mark.thorough
 async def test_where_its_quote_stands_word_for_word_it_is_withheld_too(
     talk: Talk, quote: str, text: str, told: bool
 ) -> None:

@@ -194,6 +194,7 @@ def test_an_answer_that_was_stopped_is_paid_for_by_estimate(client: Client, mode
     assert receipt["cost_usd"] > 0
 
 
+@pytest.mark.thorough
 def test_days_that_are_long_past_are_forgotten(chat: ChatServer, client: Client) -> None:
     clock = FakeClock()
     with limited(chat, client, clock) as user:

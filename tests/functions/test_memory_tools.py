@@ -123,6 +123,7 @@ def test_a_memory_that_was_found_says_why_since_when_and_what_was_before(client:
 @pytest.mark.parametrize(
     ("query", "by_salience"), [("Lisbon", False), ("the oboe", True)], ids=["a word matches", "none does"]
 )
+@pytest.mark.thorough
 def test_a_search_without_meaning_says_so_and_shows_what_matters_most_where_no_word_matches(
     client: Client, model: ModelServer, query: str, by_salience: bool
 ) -> None:

@@ -143,6 +143,7 @@ def test_nobody_sees_the_work_for_somebody_else(client: Client, model: ModelServ
 
 
 @pytest.mark.parametrize("status", ["drafted", "published", "rejected", "expired", "stopped", "failed"])
+@pytest.mark.thorough
 def test_the_next_prompt_of_its_conversation_tells_how_a_draft_ended_once(
     client: Client, chat: ChatServer, model: ModelServer, draft: Drafts, status: str
 ) -> None:

@@ -24,6 +24,7 @@ TEN_TURNS = (
 )
 
 
+@pytest.mark.thorough
 def test_ten_turns_are_answered_with_tools_and_an_about_text(client: Client, model: ModelServer) -> None:
     conversation_id = None
     for words in TEN_TURNS:

@@ -95,6 +95,7 @@ def test_arguments_that_are_not_valid_are_explained_without_being_repeated(
     assert (step["ok"], step["problem"]) == (False, json.loads(told)["error"])
 
 
+@pytest.mark.thorough
 def test_a_tool_that_takes_too_long_is_given_up(chat: ChatServer, client: Client, model: ModelServer) -> None:
     async def wait(ctx: RunContext[AgentDeps]) -> None:
         """Wait."""

@@ -64,6 +64,7 @@ def page(request: pytest.FixtureRequest, person: Client, one_address: str, chat:
     return Page(turns, others)
 
 
+@pytest.mark.thorough
 def test_a_turn_is_stopped_by_any_url(page: Page, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with page.turns.open({"message": "Hello"}) as events:
@@ -84,6 +85,7 @@ def test_the_brake_is_pulled_by_any_url(page: Page, model: ModelServer) -> None:
     page.others.request("DELETE", "/api/brake")
 
 
+@pytest.mark.thorough
 def test_a_decision_is_made_by_any_url(page: Page, model: ModelServer) -> None:
     model.script(wants())
     approval = asked(page.turns.say("Make me head of product"))

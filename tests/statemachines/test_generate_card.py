@@ -237,6 +237,7 @@ def test_figures_that_are_not_quoted_are_sent_back_before_anybody_judges(maya: P
     assert not any("80 engineers" in question for question in questions(model))
 
 
+@pytest.mark.thorough
 def test_without_a_judge_every_claim_says_so_and_a_person_decides(
     maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,6 +254,7 @@ def test_without_a_judge_every_claim_says_so_and_a_person_decides(
     assert len(questions(model)) > written
 
 
+@pytest.mark.thorough
 def test_the_judge_is_another_model_than_the_writer(maya: Person, model: ModelServer) -> None:
     maya.wants_a_card()
     maya.is_asked()
@@ -610,6 +612,7 @@ def test_ten_cards_that_are_begun_at_once_are_all_asked_about(world: World, mode
         each.is_asked()
 
 
+@pytest.mark.thorough
 def test_an_execution_of_another_version_goes_on(ada: Person) -> None:
     ada.wants_a_card(of_a_version_to_come={"any": "thing"})
     ada.is_asked()

@@ -101,6 +101,7 @@ def test_every_collection_that_has_indexes_says_how_long_it_keeps() -> None:
     assert INDEXES.keys() - NOT_OF_USERS <= COLLECTIONS.keys()
 
 
+@pytest.mark.thorough
 def test_what_a_chat_leaves_of_its_user_is_all_exported(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:

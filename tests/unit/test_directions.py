@@ -130,6 +130,7 @@ def test_the_one_way_to_a_provider_is_used_by_bootstrap_and_the_models_alone() -
     assert callers == {"bootstrap", "llm.models"}
 
 
+@pytest.mark.thorough
 def test_only_bootstrap_makes_stores() -> None:
     for path in [*PACKAGE, *HANDLERS]:
         stores = {name for name in imports_from_package(path) if begins_with(name, "stores", "clients")}

@@ -332,6 +332,7 @@ def test_the_page_lists_what_is_not_checked_yet_and_says_so(desk: Page):
         ("words_and_meaning", None),
     ],
 )
+@pytest.mark.thorough
 def test_a_search_says_when_it_went_by_words_alone(desk: Page, backend: ScriptedBackend, found_by: str, said: str):
     backend.found_by = found_by
     expect(rows_of(desk)).to_have_count(2)

@@ -1492,6 +1492,7 @@ def luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+@pytest.mark.thorough
 def test_a_page_can_choose_colours_and_scheme(widget: Widget):
     chat = widget.page.locator("qwestly-chat")
     chat.evaluate("node => { node.style.colorScheme = 'dark' }")

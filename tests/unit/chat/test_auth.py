@@ -202,6 +202,7 @@ def test_our_own_issuer_is_refused_even_where_somebody_configured_it() -> None:
 
 
 @given(st.text(st.characters(max_codepoint=255), max_size=200))
+@pytest.mark.thorough
 def test_whatever_stands_in_the_header_is_a_token_or_unauthorized(token: str) -> None:
     with pytest.raises(Unauthorized):
         user_of(token)
