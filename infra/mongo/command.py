@@ -132,10 +132,10 @@ def _problems(assumed: Assumed, sample: list[Document]) -> list[str]:
 def atlas_role(database: str, document: Path = ROLE) -> dict[str, Any]:
     """A `createRole` document in the words of Atlas's administration API, which does not take it as it is."""
     role = json.loads(document.read_text(encoding="utf-8"))
-    places: dict[str, list[dict[str, str]]] = {}
+    places: dict[str, list[dict[str, Any]]] = {}
     for privilege in role["privileges"]:
         for action in privilege["actions"]:
-            place = {"db": database, "collection": privilege["resource"]["collection"]}
+            place = {"cluster": False, "db": database, "collection": privilege["resource"]["collection"]}
             places.setdefault(action.upper(), []).append(place)
     actions = [{"action": action, "resources": found} for action, found in places.items()]
     return {"roleName": role["createRole"], "actions": actions, "inheritedRoles": []}

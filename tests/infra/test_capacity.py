@@ -1,8 +1,9 @@
-"""What 50,000 users need is less than what prod allows, and the documents say how much."""
+"""What 50,000 users need is less than what prod allows, and the documents say how much, and what it costs."""
 
 from dataclasses import replace
 from pathlib import Path
 
+from benchmarks import costs
 from benchmarks.capacity import Limits, Load, simulate, table
 from infra.stages import Stage
 
@@ -14,8 +15,10 @@ def test_fifty_thousand_users_need_less_than_what_prod_allows() -> None:
     assert [row.what for row in simulate(Load(), LIMITS) if not row.holds] == []
 
 
-def test_the_documents_have_the_table_as_it_is_computed() -> None:
-    assert table(Load(), LIMITS) in PAGE.read_text(encoding="utf-8")
+def test_the_documents_have_the_tables_as_they_are_computed() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert table(Load(), LIMITS) in page
+    assert costs.tables() in page
 
 
 def test_what_a_sweep_cannot_take_waits_and_is_told() -> None:

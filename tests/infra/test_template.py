@@ -314,6 +314,14 @@ def test_a_role_names_what_it_may_do_and_to_what() -> None:
             assert not [each for each in as_list(statement["Resource"]) if "*" in str(each)]
 
 
+def test_a_role_that_a_service_of_aws_takes_over_is_for_this_account_alone() -> None:
+    """Lambda's own role names no source: it is taken over before anybody calls."""
+    for name, role in resources("AWS::IAM::Role").items():
+        [statement] = role["AssumeRolePolicyDocument"]["Statement"]
+        if statement["Principal"] != {"Service": "lambda.amazonaws.com"}:
+            assert statement["Condition"]["StringEquals"]["aws:SourceAccount"], name
+
+
 def test_each_function_logs_to_a_group_that_expires(function: dict[str, Any]) -> None:
     groups = resources("AWS::Logs::LogGroup")
     assert function["LoggingConfig"]["LogGroup"]["Ref"] in groups

@@ -133,3 +133,4 @@ def test_atlas_is_given_either_role_in_its_own_words(
         (each["action"].lower(), place["collection"]) for each in printed["actions"] for place in each["resources"]
     }
     assert given == {(action, collection) for collection, allowed in actions(role).items() for action in allowed}
+    assert {place["cluster"] for each in printed["actions"] for place in each["resources"]} == {False}

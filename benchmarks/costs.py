@@ -1,0 +1,156 @@
+"""What a stage costs: the formula behind the tables of `docs/capacity.md`, from counts, prices and the template.
+
+`python -m benchmarks.costs` prints both. Nothing is measured here but what `benchmarks/results.json` already has: the
+rest are counts of `benchmarks.capacity.Load` and the assumptions below, each with its unit.
+"""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.capacity import Load
+from infra.local.environment import ROOT
+from infra.stages import Stage
+
+DAYS = 30
+
+# AWS, on demand, us-east-1, and Atlas on AWS, in USD, as of November 2026. Look them up before you budget with them.
+GB_SECOND, MILLION_CALLS = 0.0000133334, 0.20
+"""Lambda on arm64."""
+SNAPSHOT_GB_SECOND = 0.0000015046
+TRANSITION = 25 / 1_000_000
+"""Of a Standard state machine."""
+LOG_GB, METRIC, ALARM, DASHBOARD, TRACE = 0.50, 0.30, 0.10, 3.0, 5 / 1_000_000
+MAIL, KEY = 0.10 / 1_000, 1.0
+CLUSTERS = {"M10": 57.0, "M30": 389.0}
+"""A month, three members, storage of its size included."""
+
+# A million tokens, off-peak: input, cached input, output. Peak hours cost twice as much.
+FAST, PRO = (0.15, 0.003, 0.60), (0.66, 0.022, 1.98)
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """What one piece of work asks of a tier's model."""
+
+    price: tuple[float, float, float]
+    input: int
+    output: int
+
+    @property
+    def usd(self) -> float:
+        return (self.input * self.price[0] + self.output * self.price[2]) / 1_000_000
+
+
+EXTRACTION = (Tokens(FAST, 5_000, 600), Tokens(PRO, 3_000, 300))
+"""Reading a conversation for memories: the model that reads, and the one that judges."""
+NIGHT = (Tokens(FAST, 3_000, 300), Tokens(PRO, 1_500, 150))
+CARD = (Tokens(PRO, 36_000, 6_000), Tokens(FAST, 24_000, 3_000))
+"""Six sections, written by one model and judged by the other."""
+CARDS = 0.05
+"""Share of conversations in which one is drafted."""
+SECONDS_A_POLL, LOG_BYTES_A_TURN, LOG_BYTES_A_POLL, METRICS = 0.06, 4_000, 600, 60
+SNAPSHOTS_GB = 4.0
+"""Of the functions with SnapStart, the version before included."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    what: str
+    usd: float
+    formula: str
+
+
+def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost]:
+    """Compute what a thousand conversations cost."""
+    chat, turns = int(stage.parameter("ChatMemory")) / 1_024, 1_000 * load.turns
+    [ten_turns] = [row["ours"] for row in results["rows"]["prompts"] if row["what"] == "a conversation of ten turns"]
+    polls = 1_000 / load.conversations * load.minutes_open * 2 + turns * load.turn_seconds / 2
+    nights, cards = 1_000 * load.remembers / load.conversations, 1_000 * CARDS
+    mails = 1_000 / load.conversations * load.asks * load.mailed * 2
+    states = {name: _states(name) for name in ("extract_memories", "consolidate", "generate_card")}
+    transitions = 1_000 * states["extract_memories"] + nights * states["consolidate"] + cards * states["generate_card"]
+    return [
+        Cost("models: turns", turns / 10 * ten_turns, "turns × what ten turns cost ÷ 10 (measured, cached prefix)"),
+        Cost("models: memories read", 1_000 * sum(each.usd for each in EXTRACTION), "conversations × extraction"),
+        Cost("models: nights", nights * sum(each.usd for each in NIGHT), "users with something new × night"),
+        Cost("models: cards", cards * sum(each.usd for each in CARD), f"{CARDS:.0%} of conversations × card"),
+        Cost(
+            "Lambda: turns",
+            turns * (load.turn_seconds * chat * GB_SECOND + MILLION_CALLS / 1_000_000),
+            "turns × seconds × GB × price + requests",
+        ),
+        Cost(
+            "Lambda: the rest",
+            (polls * SECONDS_A_POLL / 2 + 1_000 * load.extraction_seconds + nights * load.night_seconds) * GB_SECOND
+            + polls * MILLION_CALLS / 1_000_000,
+            "(polls × 0.06 s × 0.5 GB + readings and nights × seconds × 1 GB) × price + requests",
+        ),
+        Cost("Step Functions", transitions * TRANSITION, "states of each workflow × price"),
+        Cost(
+            "logs and traces",
+            (turns * LOG_BYTES_A_TURN + polls * LOG_BYTES_A_POLL) / 1_000_000_000 * LOG_GB + turns * TRACE,
+            "4 kB a turn, 0.6 kB a poll; a trace a turn",
+        ),
+        Cost("mails", mails * MAIL, "approvals that nobody decides at once × 2"),
+    ]
+
+
+def per_month(stage: Stage, cluster: str) -> list[Cost]:
+    """Compute what a stage costs a month with nobody in it."""
+    template = stage.template
+    alarms, dashboards = template.of_type("AWS::CloudWatch::Alarm"), template.of_type("AWS::CloudWatch::Dashboard")
+    keys = template.of_type("AWS::KMS::Key")
+    sweeps = 60 * 24 * DAYS * 1.2
+    return [
+        Cost(f"Atlas {cluster}", CLUSTERS[cluster], "its list price; shared with the candidate app"),
+        Cost("alarms", len(alarms) * ALARM * 2, f"{len(alarms)} alarms × 2 metrics"),
+        Cost("dashboards", len(dashboards) * DASHBOARD, f"{len(dashboards)} × price"),
+        Cost("metrics", METRICS * METRIC, f"{METRICS} of ours × price"),
+        Cost("keys", len(keys) * KEY, f"{len(keys)} of KMS"),
+        Cost("snapshots", SNAPSHOTS_GB * SNAPSHOT_GB_SECOND * DAYS * 86_400, "4 GB kept × price"),
+        Cost(
+            "sweeps", sweeps * (0.5 * 0.5 * GB_SECOND + MILLION_CALLS / 1_000_000), "one a minute, and one every five"
+        ),
+    ]
+
+
+def _states(machine: str) -> int:
+    definition = yaml.safe_load((ROOT / f"statemachines/{machine}.asl.yaml").read_text(encoding="utf-8"))
+    return len(definition["States"]) + sum(
+        len(state["ItemProcessor"]["States"]) for state in definition["States"].values() if "ItemProcessor" in state
+    )
+
+
+def tables() -> str:
+    results = json.loads((Path(__file__).parent / "results.json").read_text(encoding="utf-8"))
+    stage, load = Stage.load("prod"), Load()
+    talks = load.users * load.active * load.conversations * DAYS
+    by_talk, by_month = per_thousand(load, stage, results), per_month(stage, "M30")
+    thousand, month = sum(each.usd for each in by_talk), sum(each.usd for each in by_month)
+    return "\n".join(
+        [
+            "| a thousand conversations | USD | formula |",
+            "|---|---|---|",
+            *(f"| {each.what} | {each.usd:.2f} | {each.formula} |" for each in by_talk),
+            f"| **together** | **{thousand:.2f}** | |",
+            "",
+            "| a month of a stage | USD | formula |",
+            "|---|---|---|",
+            *(f"| {each.what} | {each.usd:.2f} | {each.formula} |" for each in by_month),
+            f"| **with nobody in it** | **{month:.2f}** | with the smallest cluster, M10: {_with_m10(stage):.2f} |",
+            f"| **with {load.users:,} users** | **{month + talks / 1_000 * thousand:,.0f}** "
+            f"| {talks:,.0f} conversations × the table above |",
+        ]
+    )
+
+
+def _with_m10(stage: Stage) -> float:
+    return sum(each.usd for each in per_month(stage, "M10"))
+
+
+if __name__ == "__main__":
+    print(tables())
