@@ -36,7 +36,18 @@ class Thought:
 
 
 NOT_SURE = (
-    "I can help with your career: ask me what we know about you, about your goals or documents, or how Qwestly works."
+    "I am the demo model: I follow a script, and that is not in it. Here is what works:\n\n"
+    "- “What do you know about me?”\n"
+    "- “What should I do next?”\n"
+    "- “Make me a career card”\n"
+    "- “Change my headline to Head of Product”\n"
+    "- “Remember that I prefer small teams”\n"
+    "- “What does a card cost?”"
+)
+NOBODY_YET = (
+    "I don't know anything about you yet. Tell me what you do and what you are looking for, for example: “I lead a "
+    "team of five, and I want to work on climate.” I remember what you tell me, and you can see, correct or delete "
+    "all of it at any time."
 )
 DECISIONS = re.compile(r"<approval_news>.*?</approval_news>\s*", re.DOTALL)
 
@@ -121,7 +132,7 @@ def _output_schema(body: Mapping[str, Json]) -> Json | None:
 
 # --- an answer from the results of tools ------------------------------------------------------------------------------
 
-FACTS_PER_SOURCE = 12
+MOST_FACTS, FACTS_BESIDE_OTHERS = 8, 5
 FACT_CHARACTERS = 240
 TEXT_KEYS = ("content", "text", "excerpt", "snippet", "passage", "description", "what", "answer")
 UNSAID_KEYS = frozenset(
@@ -141,7 +152,7 @@ NOTHING = re.compile(r"\W*(no|none|nothing|not found|empty)\b", re.I)
 def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
     """What is told of these results, by the names of their tools."""
     told: list[str] = []
-    found: list[str] = []
+    found: dict[str, list[str]] = {}
     missing: list[str] = []
     failed: list[str] = []
     for tool, result in results:
@@ -151,16 +162,25 @@ def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
         elif _is_failure(result):
             failed.append(source)
         elif facts := _facts_in(result):
-            found.append(f"- **From {source}:** {'; '.join(facts)}.")
+            found[source] = [*found.get(source, ()), *facts]
         else:
             missing.append(source)
-    if found:
-        told.append("Here is what I found:\n\n" + "\n".join(found))
-    if missing:
+    most = MOST_FACTS if len(found) == 1 else FACTS_BESIDE_OTHERS
+    told += [_section(source, facts, most) for source, facts in found.items()]
+    if missing and not found and not failed and "get_user_profile" in [tool for tool, _ in results]:
+        told.append(NOBODY_YET)
+    elif missing:
         told.append(f"I found nothing about that in {_listed(missing, 'or')}.")
     if failed:
         told.append(f"I could not look at {_listed(failed, 'and')} just now.")
     return "\n\n".join(told)
+
+
+def _section(source: str, facts: Sequence[str], most: int) -> str:
+    """Markdown: where it is from, and a line for each fact."""
+    lines = [f"**{source[:1].upper()}{source[1:]}**", "", *(f"- {fact}" for fact in facts[:most])]
+    left = len(facts) - most
+    return "\n".join([*lines, *([f"- … and {left} more: ask me about any of it."] if left > 0 else [])])
 
 
 def _is_failure(result: str) -> bool:
@@ -178,7 +198,7 @@ def _facts_in(result: str) -> list[str]:
     else:
         text = _without_fences(result)
         facts = [] if NOTHING.match(text) else _sentences(text)[:3]
-    return list(dict.fromkeys(_short(fact) for fact in facts if fact.strip()))[:FACTS_PER_SOURCE]
+    return list(dict.fromkeys(_short(fact) for fact in facts if fact.strip()))
 
 
 def _facts(value: Json) -> Iterator[str]:
@@ -193,7 +213,11 @@ def _facts(value: Json) -> Iterator[str]:
 
 def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
     if "company" in value and "title" in value:
-        yield f"{value['title']} at {value['company']}"
+        since = f", since {value['start_date']}" if value.get("is_current") and value.get("start_date") else ""
+        yield f"{value['title']} at {value['company']}{since}"
+        return
+    if "degree" in value:
+        yield ", ".join(str(value[key]) for key in ("degree", "school", "year") if value.get(key))
         return
     if value.get("before") and isinstance(value.get("content"), str):
         since = f" Since {value['since']}." if value.get("since") else ""
@@ -202,8 +226,12 @@ def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
     for key in TEXT_KEYS:
         if isinstance(value.get(key), str):
             title = value.get("title") or value.get("label")
-            yield f"{_short(value[key])} ({title})" if title else value[key]
+            yield f"{title}: “{_short(value[key])}”" if title else value[key]
             return
+    if isinstance(value.get("name"), str):
+        rest = [value[key] for key in ("headline", "location") if isinstance(value.get(key), str)]
+        yield f"**{value['name']}**" + "".join(f", {each}" for each in rest)
+        value = {key: item for key, item in value.items() if key not in ("name", "headline", "location")}
     for key, item in value.items():
         if key in UNSAID_KEYS or isinstance(item, bool) or item is None:
             continue
@@ -211,7 +239,7 @@ def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
             yield from _facts(item)
         elif item:
             said = ", ".join(item) if isinstance(item, list) else str(item)
-            yield said if key in UNLABELLED_KEYS else f"{key.replace('_', ' ')}: {said}"
+            yield said if key in UNLABELLED_KEYS else f"{key.replace('_', ' ').capitalize()}: {said}"
 
 
 def _without_fences(text: str) -> str:
@@ -223,13 +251,13 @@ def _sentences(text: str) -> list[str]:
 
 
 def _short(fact: str) -> str:
-    """The sentences that fit, without the full stop, which the answer sets itself."""
+    """The sentences that fit."""
     fact = " ".join(fact.split())
     if len(fact) > FACT_CHARACTERS:
         cut = fact[:FACT_CHARACTERS]
         ends = [match.end() for match in re.finditer(r"[.!?](?=\s)", cut)]
         fact = cut[: ends[-1]] if ends else cut.rsplit(" ", 1)[0] + "…"
-    return fact.removesuffix(".")
+    return fact
 
 
 def _listed(items: Sequence[str], conjunction: str) -> str:

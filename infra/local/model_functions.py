@@ -19,7 +19,12 @@ def _decision(line: str) -> str:
     if line.startswith("The user said no"):
         return "All right, I leave it as it is."
     if line.startswith("The user wants"):
-        return "How shall it be instead?"
+        wrote = re.search(r"They wrote: “(.+)”", line)
+        if "drafted anew" in line:
+            return "I am drafting it anew, and will ask you again."
+        return (
+            f"Noted: “{wrote[1]}”. Give me the words, and I propose them." if wrote else "What should it say instead?"
+        )
     outcome = re.search(r"\)\. ([^“]+?)(?: As they put it| They wrote|$)", line)
     return f"Thank you. {outcome[1].strip()}" if outcome else "Thank you, I have noted that."
 
@@ -82,6 +87,16 @@ def _wish(texts: Sequence[str]) -> dict[str, Any]:
 _EVIDENCE = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)
 _WISH = re.compile(r"<wish>(?P<text>.*?)</wish>", re.DOTALL)
 _SECTION = re.compile(r"Section “(\w+)”")
+_LEAVE_OUT = re.compile(
+    r"\b(?:leave out|drop|remove|delete|omit|without|do not mention|don['’]t mention) "
+    r"(?:the |my |any |anything about )?(?P<what>[^.!,;]+)",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(
+    r"\b(?:begin|start|lead|open) with (?:the |my )?(?P<one>[^.!,;]+)|\bput (?:the |my )?(?P<other>[^.!,;]+?) first\b",
+    re.IGNORECASE,
+)
+_SHORTER = re.compile(r"\b(?:short|shorter|concise|briefer|brief|crisper|less text|half)\b", re.IGNORECASE)
 _MENTION = re.compile(r"mention (?:that )?(?:I )?(?P<what>[^.]+)", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
 _SENT_BACK = ("answer it whole again", "the second reader refused these claims")
@@ -114,7 +129,24 @@ def _section(words: str, *, exaggerates: bool) -> dict[str, Any]:
     evidence = {match["id"]: html.unescape(match["text"]) for match in _EVIDENCE.finditer(words)}
     lies = _lies(kind, evidence) if exaggerates else ()
     mentioned = _mentioned(words, evidence) if kind in ("summary", "about") else ()
-    return {"heading": "", "claims": [*lies, *_claims(kind, evidence), *mentioned][: _MOST.get(kind, 12)]}
+    claims = [*lies, *_claims(kind, evidence), *mentioned]
+    for wish in _WISH.findall(words):
+        claims = _wished(html.unescape(wish), kind, claims)
+    return {"heading": "", "claims": claims[: _MOST.get(kind, 12)]}
+
+
+def _wished(wish: str, kind: str, claims: Sequence[Claim]) -> list[Claim]:
+    """Honor a wish to leave something out, to put something first, or to be shorter; others change nothing."""
+    if found := _LEAVE_OUT.search(wish):
+        what = found["what"].strip()
+        return [] if kind in what.lower() else [each for each in claims if not _speaks_of(each, what)]
+    if found := _FIRST.search(wish):
+        return sorted(claims, key=lambda each: not _speaks_of(each, found["one"] or found["other"]))
+    return list(claims[: max(1, (len(claims) + 1) // 2)] if _SHORTER.search(wish) else claims)
+
+
+def _speaks_of(claim: Claim, what: str) -> bool:
+    return bool(_stems(what) & _stems(claim["text"]))
 
 
 def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:

@@ -22,6 +22,7 @@ from pydantic_ai.output import OutputSpec
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 from pydantic_ai.providers.openai import OpenAIProvider
 
+from infra.local.model_answers import NOBODY_YET
 from infra.local.model_faults import HUGE_LINE_BYTES, OTHER_LINES, Fault
 from infra.local.model_server import DIMENSIONS, ModelServer, Reply
 
@@ -200,10 +201,9 @@ def test_an_answer_is_fused_from_what_the_tools_returned_and_says_where_it_is_fr
     )
 
     assert answer == (
-        "Here is what I found:\n\n"
-        "- **From your profile:** Dana Reyes; Staff engineer; skills: Go, SQL; SRE at Acme.\n"
-        "- **From what you told me:** Wants to lead a team.\n"
-        "- **From your documents:** Cut costs by 30 % (resume.pdf)."
+        "**Your profile**\n\n- **Dana Reyes**, Staff engineer\n- Skills: Go, SQL\n- SRE at Acme\n\n"
+        "**What you told me**\n\n- Wants to lead a team.\n\n"
+        "**Your documents**\n\n- resume.pdf: “Cut costs by 30 %.”"
     )
 
 
@@ -238,10 +238,19 @@ def test_a_tools_error_is_said_in_a_sentence(http: httpx2.Client, failure: str) 
     assert after_tools(http, query_user_knowledge=failure) == "I could not look at your documents just now."
 
 
+def test_somebody_of_whom_nothing_is_known_is_led_to_a_first_sentence(http: httpx2.Client) -> None:
+    assert after_tools(http, get_user_profile="{}", search_user_memories="[]", query_user_knowledge="[]") == NOBODY_YET
+
+
+def test_of_much_the_first_is_told_and_how_much_is_left(http: httpx2.Client) -> None:
+    answer = after_tools(http, search_user_memories=json.dumps([{"content": f"Fact {n}."} for n in range(10)]))
+    assert answer.splitlines()[-2:] == ["- Fact 7.", "- … and 2 more: ask me about any of it."]
+
+
 def test_a_result_in_prose_is_quoted(http: httpx2.Client) -> None:
     answer = after_tools(http, query_qwestly_docs="<docs>\nA card [1] shows your work. It is free.\n</docs>")
 
-    assert answer == "Here is what I found:\n\n- **From the Qwestly docs:** A card [1] shows your work; It is free."
+    assert answer == "**The Qwestly docs**\n\n- A card [1] shows your work.\n- It is free."
 
 
 def test_somebody_in_danger_is_told_where_help_is(http: httpx2.Client) -> None:

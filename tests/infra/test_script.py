@@ -133,9 +133,7 @@ def test_a_list_of_arguments_is_a_call_each_without_those_where_something_is_mis
 def test_once_a_tool_has_answered_that_a_turn_does_not_call_the_turn_is_over(scripted: Scripted) -> None:
     server = scripted("turns:\n- {says: go, calls: [{save_job: {}}], answers: Saved.}\n- {says: hello, answers: Hi.}")
     found = (SEARCH, {"text": "Baker"})
-    assert [answer(server, said, [found]) for said in ("Go", "Hello")] == [
-        "Here is what I found:\n\n- **From search jobs:** Baker."
-    ] * 2
+    assert [answer(server, said, [found]) for said in ("Go", "Hello")] == ["**Search jobs**\n\n- Baker"] * 2
 
 
 @pytest.mark.parametrize(
@@ -166,7 +164,7 @@ def test_all_that_is_mentioned_and_offered_is_looked_up_at_once(
 ) -> None:
     server = scripted(LOOKS_UP)
     assert answer(server, said) == [(name, {}) for name in called]
-    assert "**From save job:** Done" in answer(server, said, [(SAVE, {"text": "Done"})])
+    assert "**Save job**\n\n- Done" in answer(server, said, [(SAVE, {"text": "Done"})])
 
 
 def test_an_earlier_message_can_be_filled_in(scripted: Scripted) -> None:
@@ -198,14 +196,14 @@ def test_the_result_of_a_tool_is_told_as_the_script_says(
 ) -> None:
     told = answer(scripted(RESULTS), "Go", [(SEARCH, {"text": "Bakers"}), (SAVE, saved)])
     failed = "" if expected else "\n\nI could not look at save job just now."
-    assert told == f"{expected}Here is what I found:\n\n- **From our list:** Bakers.{failed}"
+    assert told == f"{expected}**Our list**\n\n- Bakers{failed}"
 
 
 def test_where_a_tool_is_not_offered_or_nothing_matches_no_script_decides(scripted: Scripted) -> None:
     server = scripted(JOBS)
     assert answer(server, "Find me a job in Graz", tools=[SEARCH]) == NOT_SURE
     assert answer(server, "Find me a cat in Graz") == NOT_SURE
-    assert "From search jobs" in str(
+    assert "**Search jobs**" in str(
         answer(scripted("turns:\n- {says: go, calls: [{search_jobs: {}}]}"), "Go", [(SEARCH, {"text": "Baker"})])
     )
 
@@ -476,6 +474,35 @@ def test_each_sentence_of_each_message_is_read(server: ModelServer) -> None:
     notes = notes_on(server, "Hello! I live in Lisbon. I prefer tea. What do you think?", "I speak German")
     found = [(note["content"], note["message_id"]) for note in notes]
     assert found == [("Lives in Lisbon.", "m1"), ("Prefers tea.", "m1"), ("Speaks German.", "m2")]
+
+
+WRITER = "You write one section of a career document."
+
+
+class Section(BaseModel):
+    claims: list[dict[str, Any]]
+
+
+STINT = '<evidence id="employment:{n}" source="profile">{title}, Acme, Graz</evidence>'
+
+
+@pytest.mark.parametrize(
+    ("wish", "written"),
+    [
+        ("Nice.", ["Baker at Acme", "Cook at Acme", "Waiter at Acme"]),
+        ("Please leave out the cook.", ["Baker at Acme", "Waiter at Acme"]),
+        ("Drop my experience!", []),
+        ("Begin with the waiter, please.", ["Waiter at Acme", "Baker at Acme", "Cook at Acme"]),
+        ("Put the cook first.", ["Cook at Acme", "Baker at Acme", "Waiter at Acme"]),
+        ("Make it shorter.", ["Baker at Acme", "Cook at Acme"]),
+    ],
+)
+def test_a_wish_for_a_document_is_honored_where_the_script_understands_it(
+    server: ModelServer, wish: str, written: list[str]
+) -> None:
+    stints = "\n".join(STINT.format(n=n, title=title) for n, title in enumerate(("Baker", "Cook", "Waiter")))
+    section = typed(server, WRITER, Section, f"{stints}\n\n<wish>{wish}</wish>\n\nSection “experience”.")
+    assert [claim["text"] for claim in section.claims] == written
 
 
 def test_a_wish_in_a_prompt_is_no_wish_of_a_chat(server: ModelServer) -> None:

@@ -127,6 +127,16 @@ def test_twice_otherwise_and_then_yes_publishes_the_third_version(maya: Person) 
 
 
 @pytest.mark.thorough
+def test_a_section_that_somebody_does_not_want_is_gone_and_the_rest_stays(maya: Person) -> None:
+    maya.wants_a_card()
+    before = maya.is_asked().preview.sections
+    maya.decides("revise", "Please leave out my education.")
+    after = maya.is_asked(2).preview.sections
+    assert "Education" in [section.heading for section in before]
+    assert after == tuple(section for section in before if section.heading != "Education")
+
+
+@pytest.mark.thorough
 def test_what_rests_on_a_persons_note_is_marked_as_confirmed(maya: Person) -> None:
     maya.wants_a_card()
     maya.is_asked()
