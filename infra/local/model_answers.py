@@ -232,7 +232,7 @@ def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
         rest = [value[key] for key in ("headline", "location") if isinstance(value.get(key), str)]
         yield f"**{value['name']}**" + "".join(f", {each}" for each in rest)
         value = {key: item for key, item in value.items() if key not in ("name", "headline", "location")}
-    for key, item in value.items():
+    for key, item in sorted(value.items(), key=lambda each: each[0] != "employment"):
         if key in UNSAID_KEYS or isinstance(item, bool) or item is None:
             continue
         if isinstance(item, dict) or (isinstance(item, list) and not all(isinstance(leaf, str) for leaf in item)):

@@ -201,7 +201,7 @@ def test_an_answer_is_fused_from_what_the_tools_returned_and_says_where_it_is_fr
     )
 
     assert answer == (
-        "**Your profile**\n\n- **Dana Reyes**, Staff engineer\n- Skills: Go, SQL\n- SRE at Acme\n\n"
+        "**Your profile**\n\n- **Dana Reyes**, Staff engineer\n- SRE at Acme\n- Skills: Go, SQL\n\n"
         "**What you told me**\n\n- Wants to lead a team.\n\n"
         "**Your documents**\n\n- resume.pdf: “Cut costs by 30 %.”"
     )
