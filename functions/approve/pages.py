@@ -15,9 +15,10 @@ from starlette.routing import Route
 
 from qwestly_agent import container
 from qwestly_agent.approvals.links import Limits, LinkPage, PostedForm, failed, respond
-from qwestly_agent.approvals.templates import style_hash
+from qwestly_agent.approvals.templates import Brand, style_hash
 from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
+from qwestly_agent.services import Services
 
 LARGEST_FORM_BYTES = 16 * 1024
 MOST_FIELDS = 10
@@ -42,7 +43,7 @@ def handler(event: dict[str, Any], context: Any) -> dict[str, Any]:
 
 async def link(request: Request) -> Response:
     if request.method == "OPTIONS":
-        return Response(status_code=204, headers={**security_headers(), "Allow": METHODS})
+        return Response(status_code=204, headers={**security_headers(Brand()), "Allow": METHODS})
     posted = await read_form(request) if request.method == "POST" else None
     token, source = request.path_params["token"], request.client.host if request.client else ""
     answering = container.services.start(lambda services: respond(services, limits, token, source, posted))
@@ -61,7 +62,7 @@ async def read_form(request: Request) -> PostedForm:
 
 
 def response_of(request: Request, page: LinkPage) -> Response:
-    headers = security_headers()
+    headers = security_headers(page.brand)
     if page.status == WrongMethod.http_status:
         headers["Allow"] = METHODS
     if page.retry_after:
@@ -70,11 +71,12 @@ def response_of(request: Request, page: LinkPage) -> Response:
     return Response(body, page.status, headers, media_type="text/html")
 
 
-def security_headers() -> dict[str, str]:
+def security_headers(brand: Brand) -> dict[str, str]:
     return {
         "Cache-Control": "no-store",
         "Referrer-Policy": "no-referrer",
-        "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{style_hash()}'; form-action 'self'; "
+        "Content-Security-Policy": f"default-src 'none'; style-src 'sha256-{style_hash(brand)}'; "
+        f"img-src {brand.logo_origin}; form-action 'self'; "
         "frame-ancestors 'none'; base-uri 'none'",
         "X-Content-Type-Options": "nosniff",
         "X-Robots-Tag": "noindex, nofollow",
@@ -84,7 +86,17 @@ def security_headers() -> dict[str, str]:
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    return response_of(request, failed(_failure(error)))
+    return response_of(request, failed(_failure(error), await _brand()))
+
+
+async def _brand() -> Brand:
+    async def of(services: Services) -> Brand:
+        return Brand.of(services.settings)
+
+    try:
+        return await asyncio.wrap_future(container.services.start(of))
+    except Exception:
+        return Brand()
 
 
 def _failure(error: Exception) -> AgentError:

@@ -153,7 +153,7 @@ def test_a_user_nobody_has_heard_of_is_answered_honestly(open_page: Callable[...
     widget = Widget(page)
     widget.say(DEMO_QUESTION)
     expect(widget.send).to_be_visible()
-    expect(widget.words).to_contain_text("nothing")
+    expect(widget.words).to_contain_text("I don't know anything about you yet.")
     expect(widget.words).not_to_contain_text("Maya")
     expect(widget.rows).to_have_count(1)
 

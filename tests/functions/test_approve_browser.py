@@ -72,17 +72,17 @@ def test_a_scanner_that_clicks_and_sends_all_there_is_changes_nothing(page: Page
 
 def test_a_person_decides_without_any_script(page_without_script: Page, world: World) -> None:
     page = page_without_script
-    page.get_by_text("Where this comes from").first.click()
+    page.get_by_label("Evidence 1").click()
     expect(page.get_by_text("led a team of five")).to_be_visible()
-    page.get_by_role("radio", name="Change it").check()
-    page.get_by_role("button", name="Send my decision").click()
+    page.get_by_role("radio", name="Ask for changes").check()
+    page.get_by_role("button", name="Send").click()
     expect(page.get_by_role("alert")).to_have_text(
         "Please say in a few words what should be different. Nothing was decided."
     )
-    page.get_by_role("radio", name="Change it").check()
+    page.get_by_role("radio", name="Ask for changes").check()
     page.get_by_label("In your own words").fill("Shorter, please")
-    page.get_by_role("button", name="Send my decision").click()
-    expect(page.get_by_role("heading", name="You asked for something else")).to_be_visible()
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_role("heading", name="You asked for changes")).to_be_visible()
     page.goto(page.url)
     expect(page.get_by_text("Shorter, please")).to_be_visible()
     assert world.approval().status == "revised"
@@ -99,7 +99,7 @@ def test_it_can_be_decided_by_keys_alone(page: Page, world: World) -> None:
     page.keyboard.type("No, thanks")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="You said no")).to_be_visible()
+    expect(page.get_by_role("heading", name="You declined")).to_be_visible()
     assert world.approval().reason == "No, thanks"
 
 

@@ -50,12 +50,12 @@ def test_a_link_shows_what_would_happen_and_by_when_it_must_be_decided(world: Wo
 def test_a_card_is_shown_with_its_evidence_and_with_what_was_left_out(world: World) -> None:
     world.ask(proposal=CARD)
     shown = world.get(world.link()).text
-    assert "<summary>Where this comes from (1)</summary>" in shown
-    assert "<li>résumé.pdf: “I <mark>led a team of five</mark> at Acme.”</li>" in shown
+    assert '<summary aria-label="Evidence 1">1</summary>' in shown
+    assert "<q>I <mark>led a team of five</mark> at Acme.</q> <cite>résumé.pdf</cite>" in shown
     for said in (
         "<li>2 + 3 = five</li>",
         "not checked by a second reader",
-        "rests on your own words",
+        "your own words",
         "No cited source says 2019.",
     ):
         assert said in shown
@@ -70,7 +70,7 @@ def test_none_of_the_three_answers_is_chosen_beforehand(world: World, token: str
 
 def test_a_yes_is_carried_out_at_once(world: World, token: str) -> None:
     shown = world.decide(token)
-    assert (shown.status, heading(shown)) == (200, "You said yes")
+    assert (shown.status, heading(shown)) == (200, "You approved this")
     assert "Your profile is changed." in shown.text
     assert world.database["candidates_enhanced"].find_one({"user_id": USER})["headline"] == "Head of Product"  # type: ignore[index]
     approval = world.approval()
@@ -81,7 +81,7 @@ def test_a_yes_is_carried_out_at_once(world: World, token: str) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("decision", "status", "said"),
-    [("reject", "rejected", "You said no"), ("revise", "revised", "You asked for something else")],
+    [("reject", "rejected", "You declined"), ("revise", "revised", "You asked for changes")],
 )
 def test_any_other_answer_changes_nothing_and_keeps_the_words(
     world: World, token: str, decision: str, status: str, said: str
@@ -128,7 +128,7 @@ def test_words_are_kept_without_what_nobody_sees(world: World, token: str) -> No
 def test_a_form_in_broken_utf8_is_a_form_all_the_same(world: World, token: str) -> None:
     digest = world.sha256_hex(token)
     body = f"decision=reject&args_digest={digest}&reason=".encode() + b"%ff%fe no"
-    assert heading(world.ask_page("POST", f"/approve/{token}", body)) == "You said no"
+    assert heading(world.ask_page("POST", f"/approve/{token}", body)) == "You declined"
 
 
 def test_the_first_answer_counts_and_a_later_one_is_told_so(world: World, token: str) -> None:
@@ -136,9 +136,9 @@ def test_the_first_answer_counts_and_a_later_one_is_told_so(world: World, token:
     world.decide(token, "reject")
     before = world.dump()
     again = world.decide(token, "reject", args_digest=digest)
-    assert (heading(again), "came later" in again.text) == ("You said no", False)
+    assert (heading(again), "came later" in again.text) == ("You declined", False)
     late = world.decide(token, "approve", args_digest=digest)
-    assert (late.status, heading(late)) == (200, "You said no")
+    assert (late.status, heading(late)) == (200, "You declined")
     assert "Your answer came later and changed nothing." in late.text
     assert world.dump() == before
 
@@ -147,7 +147,7 @@ def test_each_mails_link_leads_to_the_same_question(world: World, token: str) ->
     world.clock.advance(DAY)
     reminder = world.link()
     assert reminder != token
-    assert heading(world.decide(token)) == heading(world.get(reminder)) == "You said yes"
+    assert heading(world.decide(token)) == heading(world.get(reminder)) == "You approved this"
 
 
 def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -> None:
@@ -168,7 +168,7 @@ def test_after_its_time_nothing_is_decided_by_a_link(world: World, token: str) -
 def test_what_was_decided_in_the_chat_is_shown(world: World, token: str) -> None:
     decision = Decision(decision="reject", args_digest=world.sha256_hex(token), reason="Later.")
     world.run(lambda services: settle(services, USER, ONE, decision, by="chat", where="test"))
-    assert heading(world.get(token)) == "You said no"
+    assert heading(world.get(token)) == "You declined"
 
 
 TAMPERED: list[Callable[[str], str]] = [
@@ -194,7 +194,7 @@ def test_a_link_that_is_none_says_so_and_does_nothing(world: World, token: str, 
         path = tampered(token)
         shown = world.get(path) if method == "GET" else world.post(path, fields)
         assert shown.status == 404, path
-        assert "This link is not valid (any more)" in shown.text
+        assert "This link does not work (any more)" in shown.text
         assert "location" not in shown.headers
         assert world.dump() == before
 
@@ -222,7 +222,7 @@ def test_while_the_brake_is_on_nothing_is_decided(world: World, token: str) -> N
     assert "Shorter, please" in shown.text, "the words are there once it goes on"
     assert world.dump() == before
     world.release_brake()
-    assert heading(world.decide(token)) == "You said yes"
+    assert heading(world.decide(token)) == "You approved this"
 
 
 def test_what_cannot_be_taken_back_is_decided_where_one_is_signed_in(world: World) -> None:
@@ -312,7 +312,8 @@ def test_every_answer_may_be_kept_framed_and_told_to_nobody(world: World, token:
         assert answer.headers.items() >= SECURITY.items()
         policy = answer.headers["content-security-policy"]
         assert re.fullmatch(
-            "default-src 'none'; style-src 'sha256-[^']+'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+            "default-src 'none'; style-src 'sha256-[^']+'; img-src 'none'; form-action 'self'; "
+            "frame-ancestors 'none'; base-uri 'none'",
             policy,
         )
         assert "max-age=" in answer.headers["strict-transport-security"]
@@ -331,7 +332,7 @@ def test_five_hundred_answers_at_once_are_one_and_all_are_told_the_same(world: W
     digest = world.sha256_hex(token)
     with ThreadPoolExecutor(500) as pool:
         answers = list(pool.map(lambda _: world.decide_by_lambda(token, "approve", digest), range(500)))
-    assert {(shown.status, heading(shown)) for shown in answers} == {(200, "You said yes")}
+    assert {(shown.status, heading(shown)) for shown in answers} == {(200, "You approved this")}
     assert len({shown.text for shown in answers}) == 1
     assert world.wire.calls["send_task_success"] == 1
     assert world.approval().told_execution
@@ -385,7 +386,7 @@ def test_where_the_execution_cannot_be_told_the_decision_stands_and_the_sweep_te
     ask_with_task_token(world)
     token = world.link()
     world.wire.failing["send_task_success"] = ClientError({"Error": {"Code": "Throttling"}}, "SendTaskSuccess")
-    assert heading(world.decide(token)) == "You said yes"
+    assert heading(world.decide(token)) == "You approved this"
     assert not world.approval().told_execution
     world.wire.failing.clear()
     world.clock.advance(60)

@@ -192,7 +192,7 @@ def test_at_each_level_it_is_asked_and_mailed_without_what_it_is_about(world: Wo
     assert (approval.status, approval.answer) == ("pending", "queue")
     assert world.statuses() == {SECRETS[0]: "proposed"}
     [mail] = world.aws.outbox
-    assert mail.subject == "Please decide: Remember something sensitive"
+    assert mail.subject == "Remember something sensitive?"
     assert not [each for each in (SECRETS[0], "diabetes", "Fact") if each in mail.text + mail.html + mail.subject]
     assert "only if you say yes" in mail.text
     assert SECRETS[0] in world.get(world.link(approval.id)).text

@@ -76,7 +76,7 @@ def test_a_mail_goes_to_the_address_that_the_candidate_app_knows(world: World) -
     assert world.sweep() == {"due": 1, "mailed": 1}
     [mail] = world.aws.outbox
     assert (list(mail.to) if not isinstance(mail.to, str) else [mail.to]) == [ADDRESS]
-    assert mail.subject == "Please decide: Change your headline"
+    assert mail.subject == "Change your headline?"
     for said in ("Product Manager", "Head of Product", "Sunday 17 January 2027, 08:00 UTC"):
         assert said in mail.text
         assert said in mail.html
@@ -90,7 +90,7 @@ def test_there_is_one_reminder_at_half_of_the_time_with_a_link_of_its_own(world:
     assert world.sweep() == {"due": 0}
     world.clock.advance(1)
     second = world.link()
-    assert world.aws.outbox[-1].subject == "Reminder: Change your headline"
+    assert world.aws.outbox[-1].subject == "Reminder: Change your headline?"
     assert first != second
     world.clock.advance(23 * HOUR)
     assert world.sweep() == {"due": 0}

@@ -293,13 +293,15 @@ def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cl
     assert ada.asked().status == "pending"
 
     form = {"decision": "approve", "args_digest": page.digest, "reason": ""}
-    assert "You said yes" in cloud.browse("POST", token, form).text
+    assert "You approved this" in cloud.browse("POST", token, form).text
     assert ada.asked().audit[-1]
     assert ada.outcome() == ("SUCCEEDED", "published")
     assert ada.published()
     assert ada.asked().status == "done"
     assert "203.0.113.7" in " ".join(ada.asked().audit)
-    assert "You said yes" in cloud.browse("POST", token, form | {"decision": "reject"}).text, "the first one counts"
+    assert "You approved this" in cloud.browse("POST", token, form | {"decision": "reject"}).text, (
+        "the first one counts"
+    )
 
 
 def test_what_somebody_said_is_read_remembered_and_merged(cloud: Cloud, ada: Person) -> None:

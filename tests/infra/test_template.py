@@ -73,7 +73,7 @@ def environment(function: dict[str, Any]) -> dict[str, Any]:
 
 
 TRACING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
-OF_MAIL = {"APPROVE_URL", "MAIL_FROM"}
+OF_MAIL = {"APPROVE_URL", "APP_URL", "BRAND_COLOR", "BRAND_LOGO", "BRAND_NAME", "MAIL_FROM"}
 OF_SWEEPS = {"CONVERSATIONS_A_SWEEP", "USERS_A_NIGHT", "APPROVALS_A_SWEEP"}
 FOLLOWING = {
     *(f"logs:{verb}LogDelivery" for verb in ("Create", "Get", "Update", "Delete")),

@@ -15,19 +15,19 @@ from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS
 from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
 from qwestly_agent.approvals.settle import SettleServices, settle
-from qwestly_agent.approvals.templates import moment, render
+from qwestly_agent.approvals.templates import Brand, moment, render
 from qwestly_agent.base.clock import Clock, duration
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, Effect, Verb
-from qwestly_agent.services import HasSweeps
+from qwestly_agent.services import HasSettings, HasSweeps
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.profiles import Profiles
 from qwestly_agent.text.clean import visible, well_formed
 
 
-class LinkServices(SettleServices, HasSweeps, Protocol): ...
+class LinkServices(SettleServices, HasSettings, HasSweeps, Protocol): ...
 
 
 EFFECTS: Mapping[Effect, str] = {
@@ -39,7 +39,7 @@ EFFECTS: Mapping[Effect, str] = {
     "destructive": "This cannot be taken back.",
 }
 
-NOT_VALID = "This link is not valid (any more)."
+NOT_VALID = "This link does not work (any more)."
 CHOOSE = "Please choose one of the three answers. Nothing was decided."
 SAY_WHAT = "Please say in a few words what should be different. Nothing was decided."
 TOO_LONG = f"Please say it in at most {LONGEST_REASON_CHARACTERS} characters. Nothing was decided."
@@ -60,6 +60,7 @@ class TooOften(AgentError):
 class LinkPage:
     status: int
     html: str
+    brand: Brand
     retry_after: int | None = None
 
 
@@ -124,6 +125,7 @@ async def respond(
     services: LinkServices, limits: Limits, token: str, source: str, posted: PostedForm | None = None
 ) -> LinkPage:
     """Render the page of this link; with `posted`, decide first."""
+    brand = Brand.of(services.settings)
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
         try:
@@ -132,26 +134,27 @@ async def respond(
             limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
             raise
         if posted is None:
-            return await _look(services.signals, services.clock, approval)
+            return await _look(services, approval)
         return await _answer(services, approval, posted, where=f"link {hash_of(token)[:8]} from {source}")
     except AgentError as error:
-        return failed(error)
+        return failed(error, brand)
     except PyMongoError as error:
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-        return failed(Unavailable(f"Your data cannot be reached right now. {NOTHING_DECIDED} Please try again."))
+        return failed(Unavailable(f"Your data cannot be reached right now. {NOTHING_DECIDED} Please try again."), brand)
     except Exception as error:  # the outermost handler: show an error page, and log without user text
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-        return failed(Internal())
+        return failed(Internal(), brand)
 
 
-def failed(error: AgentError) -> LinkPage:
+def failed(error: AgentError, brand: Brand) -> LinkPage:
     title = NOT_VALID if isinstance(error, NotFound) else "That did not work"
-    return LinkPage(error.http_status, render("message.html", title=title, sentence=error.message), error.retry_after)
+    html = render("message.html", brand, title=title, sentence=error.message)
+    return LinkPage(error.http_status, html, brand, error.retry_after)
 
 
-async def _look(signals: Signals, clock: Clock, approval: Approval) -> LinkPage:
-    is_frozen = _waits(clock, approval) and await signals.is_braked(approval.user_id)
-    return _page(clock, approval, notice=pause.FROZEN if is_frozen else "", is_frozen=is_frozen)
+async def _look(services: LinkServices, approval: Approval) -> LinkPage:
+    is_frozen = _waits(services.clock, approval) and await services.signals.is_braked(approval.user_id)
+    return await _page(services, approval, notice=pause.FROZEN if is_frozen else "", is_frozen=is_frozen)
 
 
 async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
@@ -164,19 +167,19 @@ async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
 async def _answer(services: LinkServices, approval: Approval, posted: PostedForm, where: str) -> LinkPage:
     words = visible(well_formed(posted.reason.replace("\r\n", "\n"))).strip()
     if not _waits(services.clock, approval):
-        return _after(services.clock, approval, posted)
+        return await _after(services, approval, posted)
     if not decided_by_link(approval):
-        return _page(services.clock, approval, 403, SIGN_IN)
+        return await _page(services, approval, 403, SIGN_IN)
     if missing := _missing(posted, words):
-        return _page(services.clock, approval, Invalid.http_status, missing, words)
+        return await _page(services, approval, Invalid.http_status, missing, words)
     decision = Decision(decision=_VERBS[posted.decision], args_digest=posted.args_digest[:64], reason=words or None)
     try:
         decided = await settle(services, approval.user_id, approval.id, decision, by="link", where=where)
     except (ChangedMeanwhile, Braked) as error:
         now = await services.approvals.get(approval.user_id, approval.id)
         notice, is_frozen = f"{error.message} {NOTHING_DECIDED}", isinstance(error, Braked)
-        return _page(services.clock, now, error.http_status, notice, words, is_frozen=is_frozen)
-    return _after(services.clock, decided, posted)
+        return await _page(services, now, error.http_status, notice, words, is_frozen=is_frozen)
+    return await _after(services, decided, posted)
 
 
 def _missing(posted: PostedForm, words: str) -> str | None:
@@ -187,17 +190,19 @@ def _missing(posted: PostedForm, words: str) -> str | None:
     return SAY_WHAT if posted.decision == "revise" and not words else None
 
 
-def _after(clock: Clock, approval: Approval, posted: PostedForm) -> LinkPage:
+async def _after(services: LinkServices, approval: Approval, posted: PostedForm) -> LinkPage:
     said = {"rejected": "reject", "revised": "revise", "expired": ""}.get(approval.status, "approve")
-    return _page(clock, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else "")
+    return await _page(
+        services, approval, notice=LATER if posted.decision in _VERBS and posted.decision != said else ""
+    )
 
 
 def _waits(clock: Clock, approval: Approval) -> bool:
     return approval.status == "pending" and clock() < approval.expires_at
 
 
-def _page(
-    clock: Clock,
+async def _page(
+    services: LinkServices,
     approval: Approval,
     status: int = 200,
     notice: str = "",
@@ -205,15 +210,21 @@ def _page(
     *,
     is_frozen: bool = False,
 ) -> LinkPage:
-    waits = _waits(clock, approval)
-    heading, sentence = ("", "") if waits else _outcome(approval)
+    brand, zone = Brand.of(services.settings), "UTC"
+    person = await _name_of(services.profiles, approval.user_id)
+    waits = _waits(services.clock, approval)
+    heading, sentence = ("", "") if waits else _outcome(approval, zone)
     html = render(
         "page.html",
+        brand,
+        person=person,
+        first_name=person.partition(" ")[0],
+        zone=zone,
         approval=approval,
         effect=effect_of(approval),
         waits=waits,
         is_frozen=is_frozen,
-        left=duration(approval.expires_at - clock()),
+        left=duration(approval.expires_at - services.clock()),
         by_link=decided_by_link(approval),
         revisable=approval.revisable,
         heading=heading,
@@ -222,23 +233,34 @@ def _page(
         words=words[:LONGEST_REASON_CHARACTERS],
         longest=LONGEST_REASON_CHARACTERS,
     )
-    return LinkPage(status, html)
+    return LinkPage(status, html, brand)
 
 
-def _outcome(approval: Approval) -> tuple[str, str]:
-    yes = "It was allowed at your level" if approval.decided_by == "level" else "You said yes"
+async def _name_of(profiles: Profiles, user_id: str) -> str:
+    """Return the user's name, or nothing: a page that comes after a decision must not fail for want of a greeting."""
+    try:
+        return (await profiles.contact(user_id)).name
+    except PyMongoError:
+        return ""
+
+
+def _outcome(approval: Approval, zone: str) -> tuple[str, str]:
+    yes = "It was allowed at your level" if approval.decided_by == "level" else "You approved this"
     match approval.status:
         case "expired" if approval.outcome:
             return "This is not asked any more", approval.outcome
         case "pending" | "expired":
-            return "Nobody decided in time", f"The time was over on {moment(approval.expires_at)}. Nothing was done."
+            return (
+                "Nobody decided in time",
+                f"The time was over on {moment(approval.expires_at, zone)}. Nothing was done.",
+            )
         case "rejected":
-            return "You said no", "Nothing was done, and the agent is told not to try again."
+            return "You declined", "Nothing was done, and your agent was told not to try again."
         case "revised":
-            again = "once it is changed" if approval.task_token else "when you go on in the chat"
-            return "You asked for something else", f"Nothing was done. You are asked again {again}."
+            again = "once it is rewritten" if approval.task_token else "when you go on in the chat"
+            return "You asked for changes", f"Nothing was done. You are asked again {again}."
         case "approved" | "executing" | "accepted":
-            return yes, "It is being done. You can read in the chat when it is."
+            return yes, "It is being done, and the chat tells you when it is."
         case "changed" if approval.decided_by == "nobody":
             return "This is not asked any more", approval.outcome or ""
         case "done" | "failed" | "unknown" | "changed":

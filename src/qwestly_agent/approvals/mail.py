@@ -10,10 +10,11 @@ from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of
-from qwestly_agent.approvals.templates import render, shortly
+from qwestly_agent.approvals.templates import Brand, render, shortly
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import PRIVATE, Approval
 from qwestly_agent.services import (
     HasApprovals,
@@ -58,8 +59,8 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
         await pause.check(services.signals, approval.user_id)
     except Braked:
         return await _note(services.approvals, approval, mail_at=now + BRAKED_SECONDS)
-    address = await services.profiles.address(approval.user_id)
-    if not address:
+    contact = await services.profiles.contact(approval.user_id)
+    if not contact.address:
         return await _note(services.approvals, approval, _line(now, "not mailed: no address"), mail_at=None)
     token = new_token() if decided_by_link(approval) else None
     claimed, ours = await services.approvals.change(
@@ -70,7 +71,7 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     try:
         async with pause.named_run(services.runs, claimed.user_id, f"mail-{claimed.id}", services.clock):
             await pause.check(services.signals, claimed.user_id)
-            await services.mail.send(address, *message_of(claimed, services.settings.approve_url, token, now))
+            await services.mail.send(contact.address, *message_of(claimed, services.settings, contact.name, token, now))
     except Braked:
         return claimed  # it becomes due again soon
     except Unavailable as error:
@@ -80,20 +81,25 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     return await _sent(services.approvals, claimed, now)
 
 
-def message_of(approval: Approval, base_url: str, token: str | None, now: float) -> tuple[str, str, str]:
+def message_of(
+    approval: Approval, settings: Settings, person: str, token: str | None, now: float
+) -> tuple[str, str, str]:
     """Return subject, text and HTML. Without a token, the link leads to the signed-in queue."""
-    reminder = now >= half_of_the_time(approval)
+    reminder, brand = now >= half_of_the_time(approval), Brand.of(settings)
     given = {
+        "person": person,
+        "first_name": person.partition(" ")[0],
+        "zone": "UTC",
         # Others may see a mail on the screen, and providers store it for years.
         "approval": approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval,
         "effect": effect_of(approval),
-        "link": f"{base_url.rstrip('/')}/{token}" if token else None,
+        "link": f"{settings.approve_url.rstrip('/')}/{token}" if token else None,
         "reminder": reminder,
         "most": CLAIMS_SHOWN,
     }
-    subject = f"{'Reminder' if reminder else 'Please decide'}: {approval.preview.title}"
-    subject = shortly(unlinked(visible(subject)), LONGEST_SUBJECT_CHARACTERS)
-    return subject, render("mail.txt", **given), render("mail.html", **given)
+    asked = shortly(unlinked(visible(approval.preview.title)), LONGEST_SUBJECT_CHARACTERS - len("Reminder: ?"))
+    subject = f"{'Reminder: ' if reminder else ''}{asked}?"
+    return subject, render("mail.txt", brand, **given), render("mail.html", brand, **given)
 
 
 def half_of_the_time(approval: Approval) -> float:

@@ -139,7 +139,11 @@ def publication_preview(args: CardPublication, shown: Mapping[str, str]) -> Prev
         title="Publish your new version of this card" if shown else "Publish this card",
         changes=(headline,) if content.headline else (),
         sections=tuple(
-            ShownSection(heading=section.heading, claims=tuple(ShownClaim(text=text) for text in section.claims))
+            ShownSection(
+                heading=section.heading,
+                kind=section.kind,
+                claims=tuple(ShownClaim(text=text) for text in section.claims),
+            )
             for section in content.sections
         ),
     )

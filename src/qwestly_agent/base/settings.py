@@ -5,6 +5,7 @@ keeps no secret in its environment and the laptop needs no cloud.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Self, TypeGuard
@@ -12,6 +13,7 @@ from typing import Any, Self, TypeGuard
 from qwestly_agent.base.errors import InvalidSettings
 
 MINIMUM_SECRET_BYTES = 32
+_COLOR = re.compile("#[0-9a-fA-F]{6}")
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,13 @@ class Settings:
     """Address of the candidate app's write API, with its path: docs/candidate-app-api.yaml."""
     approve_url: str = ""
     """Address that the links in mails lead to."""
+    app_url: str = ""
+    """Where users sign in: mails and approval pages lead there."""
+    brand_name: str = "Qwestly"
+    brand_color: str = ""
+    """`#rrggbb`, in place of our own accent color on mails and approval pages."""
+    brand_logo: str = ""
+    """Address of an image (https), shown in place of the name."""
     mail_from: str = ""
     task_token_key: str = ""
     """The KMS key, or its alias, that seals task tokens."""
@@ -131,6 +140,11 @@ class Settings:
         for name, secrets in (("QWESTLY_AGENT_SHARED_SECRET", given or ()), ("QWESTLY_CANDIDATE_API_SECRET", (own,))):
             if any(_is_key_file(secret) for secret in secrets if secret):
                 raise InvalidSettings(f"{name} must be a random text. This is a key file (PEM, SSH or JWK).")
+        if self.brand_color and not _COLOR.fullmatch(self.brand_color):
+            raise InvalidSettings("BRAND_COLOR must be a color as #0d6a59.")
+        for name in ("APP_URL", "BRAND_LOGO"):
+            if (url := getattr(self, name.lower())) and not url.startswith(("https://", "http://127.0.0.1:")):
+                raise InvalidSettings(f"{name} must be an address that begins with https://.")
         return resolved
 
     def needs(self, *names: str) -> None:

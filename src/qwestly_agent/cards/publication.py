@@ -8,6 +8,7 @@ from qwestly_agent.approvals.forget_in_drafts import keep_claims
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.draft_parts import evidence_of
 from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.domain.approval import Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, EvidenceById
@@ -81,13 +82,15 @@ def _preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
         )
 
     card = checked.card
-    headline = (ShownSection(heading="Headline", claims=(shown(card.headline),)),) if card.headline else ()
+    headline = (
+        (ShownSection(heading="Headline", kind=HEADLINE, claims=(shown(card.headline),)),) if card.headline else ()
+    )
     return Preview(
         title="Publish your career card",
         sections=(
             *headline,
             *(
-                ShownSection(heading=section.heading, claims=tuple(map(shown, section.claims)))
+                ShownSection(heading=section.heading, kind=section.kind, claims=tuple(map(shown, section.claims)))
                 for section in card.sections
             ),
         ),

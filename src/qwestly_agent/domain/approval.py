@@ -66,6 +66,8 @@ class ShownClaim(_Frozen):
 
 class ShownSection(_Frozen):
     heading: str
+    kind: str = ""
+    """Of a card: "experience" is shown as a timeline, "skills" as chips."""
     claims: tuple[ShownClaim, ...]
 
 

@@ -40,6 +40,13 @@ SECTION_FIELDS = ("heading", "claims")
 
 
 @dataclass(frozen=True)
+class Contact:
+    address: str
+    """Empty if the candidate app knows none."""
+    name: str
+
+
+@dataclass(frozen=True)
 class Profiles:
     database: AsyncDatabase[Document]
 
@@ -87,10 +94,11 @@ class Profiles:
         found = await self.database[CARDS].find_one({"user_id": user_id, "active": True}, {"card_id": 1})
         return found["card_id"] if found else None
 
-    async def address(self, user_id: str) -> str | None:
-        """The user's e-mail address, used for mail only; it reaches no prompt."""
-        found = await self.database[CANDIDATES].find_one({"user_id": user_id}, {"email": 1})
-        return (found or {}).get("email")
+    async def contact(self, user_id: str) -> Contact:
+        """Return how to write to the user; used for mails and approval pages only, and reaches no prompt."""
+        found = await self.database[CANDIDATES].find_one({"user_id": user_id}, {"email": 1, "name": 1}) or {}
+        name = found.get("name")
+        return Contact(found.get("email") or "", name if isinstance(name, str) else "")
 
     async def _one(self, collection: str, user_id: str) -> Fields:
         return _allowed(await self.database[collection].find_one({"user_id": user_id}, _projection(collection)))

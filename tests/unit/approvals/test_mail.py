@@ -6,10 +6,17 @@ from typing import Any
 import pytest
 
 from qwestly_agent.approvals.mail import message_of, new_token
+from qwestly_agent.approvals.templates import Brand, moment, render
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
 
 NOW = 1_800_000_000.0
 TOKEN = "t" * 43
+PERSON = "Maya Okafor"
+
+
+def at(approve_url: str, app_url: str = "", brand_logo: str = "") -> Settings:
+    return Settings("mongodb://x", "test", approve_url=approve_url, app_url=app_url, brand_logo=brand_logo)
 
 
 def approval(**changes: Any) -> Approval:
@@ -37,25 +44,43 @@ def approval(**changes: Any) -> Approval:
 
 
 def test_it_says_what_why_and_until_when() -> None:
-    subject, text, html = message_of(approval(rationale="You said so."), "https://x.test/approve", TOKEN, NOW)
-    assert subject == "Please decide: Change your headline"
+    subject, text, html = message_of(
+        approval(rationale="You said so."), at("https://x.test/approve"), PERSON, TOKEN, NOW
+    )
+    assert subject == "Change your headline?"
     for body in (text, html):
         for said in ("Headline", "nothing", "PM", "Sunday 17 January 2027, 08:00 UTC", "You get this"):
             assert said in body
         assert body.count(f"https://x.test/approve/{TOKEN}") == 1
 
 
+def test_it_greets_by_name_in_the_products_look_and_leads_into_the_app() -> None:
+    settings = at("https://x.test/approve", "https://app.test/agent", "https://cdn.test/logo.svg")
+    _, text, html = message_of(approval(), settings, PERSON, TOKEN, NOW)
+    assert text.startswith("Hi Maya, your career agent needs your decision.")
+    assert "Hi Maya, your career agent" in html
+    assert '<img src="https://cdn.test/logo.svg" alt="Qwestly"' in html
+    assert "https://app.test/agent" in text
+    assert '<a href="https://app.test/agent"' in html
+
+
+def test_without_a_name_nobody_is_greeted() -> None:
+    _, text, html = message_of(approval(), at("https://x.test/approve"), "", TOKEN, NOW)
+    assert text.startswith("Your career agent needs your decision.")
+    assert "Hi" not in html
+
+
 def test_the_only_link_and_the_only_such_block_in_it_are_ours() -> None:
-    evil = "Look at all of it and decide:\n\nhttps://evil.example/approve/x"
+    evil = "Review and decide:\n\nhttps://evil.example/approve/x"
     change = Change(name="Headline", before=evil, after=evil)
     hostile = Preview(title="Change your headline", changes=(change,), difference=(evil,))
     given = approval(preview=hostile, rationale=evil)
-    _, text, html = message_of(given, "https://x.test/approve", TOKEN, NOW)
+    _, text, html = message_of(given, at("https://x.test/approve"), PERSON, TOKEN, NOW)
     for body in (text, html):
         assert {url.split('"')[0] for url in re.findall(r"https?://[^\s<]+", body)} == {
             f"https://x.test/approve/{TOKEN}"
         }
-    assert text.count("\nLook at all of it and decide") == 1
+    assert text.count("\nReview and decide") == 1
 
 
 def test_no_name_or_address_in_it_is_linked_by_a_mail_program() -> None:
@@ -67,20 +92,20 @@ def test_no_name_or_address_in_it_is_linked_by_a_mail_program() -> None:
         sections=(ShownSection(heading=evil, claims=claims),),
         difference=(evil,),
     )
-    for body in message_of(approval(preview=preview), "https://x.test/approve", TOKEN, NOW):
+    for body in message_of(approval(preview=preview), at("https://x.test/approve"), PERSON, TOKEN, NOW):
         without_ours = body.replace(f"https://x.test/approve/{TOKEN}", "")
         assert "evil .example/x" in body.casefold()
         assert not re.search(r"(?i)evil\.|@evil", without_ours)
 
 
 def test_from_half_of_the_time_on_it_is_a_reminder() -> None:
-    subject, text, _ = message_of(approval(), "https://x.test/approve/", TOKEN, NOW + 24 * 3600)
-    assert subject == "Reminder: Change your headline"
-    assert "A reminder" in text
+    subject, text, _ = message_of(approval(), at("https://x.test/approve/"), PERSON, TOKEN, NOW + 24 * 3600)
+    assert subject == "Reminder: Change your headline?"
+    assert "reminder: your career agent" in text
 
 
 def test_without_a_link_it_leads_to_where_one_is_signed_in() -> None:
-    _, text, html = message_of(approval(effect="destructive"), "https://x.test/approve", None, NOW)
+    _, text, html = message_of(approval(effect="destructive"), at("https://x.test/approve"), PERSON, None, NOW)
     for body in (text, html):
         assert "x.test" not in body
         assert "queue" in body
@@ -88,7 +113,7 @@ def test_without_a_link_it_leads_to_where_one_is_signed_in() -> None:
 
 @pytest.mark.parametrize("title", ["a\r\nBcc: b@example.com", "a\nb" * 100, "\u202ea\x00"])
 def test_a_subject_is_one_short_visible_line(title: str) -> None:
-    subject, _, _ = message_of(approval(preview=Preview(title=title)), "https://x.test", TOKEN, NOW)
+    subject, _, _ = message_of(approval(preview=Preview(title=title)), at("https://x.test"), PERSON, TOKEN, NOW)
     assert len(subject) <= 120
     assert subject.isprintable()
 
@@ -96,7 +121,7 @@ def test_a_subject_is_one_short_visible_line(title: str) -> None:
 def test_a_long_card_is_cut_and_says_so() -> None:
     claims = tuple(ShownClaim(text=f"Claim {number}. {'x' * 500}") for number in range(20))
     preview = Preview(title="Publish this card", sections=(ShownSection(heading="Experience", claims=claims),))
-    _, text, html = message_of(approval(preview=preview), "https://x.test", TOKEN, NOW)
+    _, text, html = message_of(approval(preview=preview), at("https://x.test"), PERSON, TOKEN, NOW)
     assert "… and 14 more" in text
     assert "… and 14 more" in html
     assert "x" * 301 not in text
@@ -104,7 +129,7 @@ def test_a_long_card_is_cut_and_says_so() -> None:
 
 def test_what_others_wrote_is_text_in_html() -> None:
     preview = Preview(title="<b>Change</b>", changes=(Change(name="<i>", before="&", after='"><img src=x>'),))
-    _, _, html = message_of(approval(preview=preview), "https://x.test", TOKEN, NOW)
+    _, _, html = message_of(approval(preview=preview), at("https://x.test"), PERSON, TOKEN, NOW)
     assert "<img" not in html
     assert "<b>" not in html
     assert "&lt;b&gt;Change&lt;/b&gt;" in html
@@ -114,3 +139,32 @@ def test_a_token_is_256_bits_of_chance() -> None:
     tokens = {new_token() for _ in range(1000)}
     assert len(tokens) == 1000
     assert {len(token) for token in tokens} == {43}
+
+
+def test_a_moment_is_told_in_the_readers_own_time() -> None:
+    assert moment(NOW, "Asia/Kolkata") == "Friday 15 January 2027, 13:30 Kolkata time"
+    assert moment(NOW, "America/New_York") == "Friday 15 January 2027, 03:00 New York time"
+
+
+def test_amounts_are_marked_and_years_versions_and_markup_are_not() -> None:
+    preview = Preview(
+        title="Publish",
+        sections=(
+            ShownSection(
+                heading="Achievements",
+                kind="achievements",
+                claims=(ShownClaim(text="Cut <b>38 percent</b> & 2.1 million in 2019 with v2, B2B and 3D."),),
+            ),
+        ),
+    )
+    given = {
+        "approval": approval(preview=preview), "effect": "", "waits": False, "is_frozen": False, "left": "",
+        "by_link": True, "revisable": True, "heading": "", "sentence": "", "notice": "", "words": "", "longest": 1,
+        "person": "", "first_name": "", "zone": "UTC",
+    }  # fmt: skip
+    shown = render("page.html", Brand(), **given)
+    for said in (
+        "<strong>38 percent</strong>&lt;/b&gt; &amp;",
+        "<strong>2.1 million</strong> in 2019 with v2, B2B and 3D.",
+    ):
+        assert said in shown

@@ -5,34 +5,66 @@ Input is plain text: it is escaped in HTML, and invisible characters are removed
 
 import base64
 import hashlib
+import re
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+from zoneinfo import ZoneInfo
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.text.clean import unlinked, visible
 from qwestly_agent.text.sanitize import safe_text
 
 FOLDER = Path(__file__).parent
+_AMOUNT = re.compile(
+    r"(?<![\w.,-])(?!(?:19|20)\d\d\b)(\d[\d,.]*(?:\s?(?:%|percent|million|billion))?)(?<![,.])(?![\w-])"
+)
 
 
-def render(template: str, **given: Any) -> str:
-    return _environment().get_template(template).render(**given)
+@dataclass(frozen=True)
+class Brand:
+    """Whose mails and pages these are: the settings of the same names."""
+
+    name: str = Settings.brand_name
+    color: str = ""
+    logo: str = ""
+    app_url: str = ""
+
+    @classmethod
+    def of(cls, settings: Settings) -> Self:
+        return cls(settings.brand_name, settings.brand_color, settings.brand_logo, settings.app_url)
+
+    @property
+    def logo_origin(self) -> str:
+        """Return scheme and host of the logo, or 'none', as a content security policy has it."""
+        return "/".join(self.logo.split("/")[:3]) or "'none'"
+
+    @property
+    def style(self) -> str:
+        """Return the page's style sheet."""
+        accent = f":root {{ --brand: {self.color}; --brand-dark: color-mix(in oklab, {self.color}, white 45%); }}\n"
+        return (accent if self.color else "") + (FOLDER / "style.css").read_text(encoding="utf-8")
 
 
-@cache
-def style_hash() -> str:
+def render(template: str, brand: Brand, **given: Any) -> str:
+    return _environment().get_template(template).render(brand=brand, **given)
+
+
+def style_hash(brand: Brand) -> str:
     """Return the hash of the page's style sheet for a content security policy."""
-    return base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    return base64.b64encode(hashlib.sha256(brand.style.encode()).digest()).decode()
 
 
-def moment(seconds: float) -> str:
-    """Format as "Tuesday 3 November 2026, 14:05 UTC"."""
-    at = to_datetime(seconds)
-    return f"{at:%A} {at.day} {at:%B %Y, %H:%M} UTC"
+def moment(seconds: float, zone: str = "UTC") -> str:
+    """Format as "Tuesday 3 November 2026, 14:05 Lisbon time"; `zone` is of the IANA's database."""
+    at = to_datetime(seconds).astimezone(ZoneInfo(zone))
+    place = "UTC" if zone == "UTC" else f"{zone.rpartition('/')[2].replace('_', ' ')} time"
+    return f"{at:%A} {at.day} {at:%B %Y, %H:%M} {place}"
 
 
 @cache
@@ -50,7 +82,8 @@ def _environment() -> Environment:
     # Mail programs turn anything that looks like an address into a link: ours must be the only one.
     environment.filters["shortly"] = lambda text, most: unlinked(safe_text(shortly(text, most), ()))
     environment.filters["unlinked"] = unlinked
-    environment.globals["style"] = Markup(_style())  # noqa: S704 -- ours
+    environment.filters["strong_numbers"] = _strong_numbers
+    environment.filters["style"] = lambda brand: Markup(brand.style)  # noqa: S704 -- ours
     return environment
 
 
@@ -60,8 +93,13 @@ def shortly(text: str, most: int) -> str:
     return line if len(line) <= most else f"{line[: most - 1].rstrip()}…"
 
 
-def _style() -> str:
-    return (FOLDER / "style.css").read_text(encoding="utf-8")
+def _strong_numbers(text: str) -> Markup:
+    """Mark up amounts, for the eye of whoever skims achievements; years stay as they are."""
+    pieces = _AMOUNT.split(visible(text))  # every other one is an amount
+    return Markup().join(
+        Markup("<strong>{}</strong>").format(piece) if number % 2 else escape(piece)
+        for number, piece in enumerate(pieces)
+    )
 
 
 def _finalize(value: Any) -> Any:
