@@ -326,11 +326,12 @@ def ask_with_task_token(world: World) -> None:
 
 
 @pytest.mark.thorough
-def test_five_hundred_answers_at_once_are_one_and_all_are_told_the_same(world: World) -> None:
+def test_of_five_hundred_answers_twenty_at_once_one_counts_and_all_are_told_the_same(world: World) -> None:
+    """As many at once as prod reserves for the pages."""
     ask_with_task_token(world)
     token = world.link()
     digest = world.sha256_hex(token)
-    with ThreadPoolExecutor(500) as pool:
+    with ThreadPoolExecutor(20) as pool:
         answers = list(pool.map(lambda _: world.decide_by_lambda(token, "approve", digest), range(500)))
     assert {(shown.status, heading(shown)) for shown in answers} == {(200, "You approved this")}
     assert len({shown.text for shown in answers}) == 1
