@@ -18,6 +18,7 @@ COMMANDS = {
     "mongo": ("infra.mongo.command", "indexes, the database role, and the pages about Qwestly"),
     "memories": ("infra.memories", "what was merged of a user's memories, and how to take it back"),
     "extractions": ("infra.extractions", "conversations that could not be read for what to remember"),
+    "release": ("infra.release", "take a release back, or forth again; delete old versions"),
     "doctor": ("infra.doctor.command", "tell what is right with a stage and what is not"),
     "smoke": ("infra.smoke.command", "walk through a deployed chat as a user who is nobody"),
     "fire": ("infra.local.fire", "fire a schedule of the stack that runs on this machine"),

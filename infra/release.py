@@ -1,0 +1,273 @@
+"""Take a release of a stage back, and keep no more versions than that needs.
+
+A release is what one build brought: all functions, on one version of the layer, whose number names it. `list` shows the
+releases that are kept, and which one the functions' alias `live` points to. `back` points it to the release before, in
+every function or in none; `to RELEASE` points it to any other that is kept, and so undoes `back`. `prune` deletes the
+versions before those two, and keeps those after the live one: after `back` CloudFormation still calls the newest its
+own. `make deploy` ends with it.
+
+Nothing is changed while a deployment runs. It takes the rights lambda:GetAlias, lambda:UpdateAlias,
+lambda:DeleteFunction, lambda:ListVersionsByFunction and cloudformation:DescribeStacks.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from infra.local.environment import FUNCTION
+from infra.stages import Stage, WrongUsage
+from qwestly_agent.base.clock import system_clock, to_datetime
+from qwestly_agent.bootstrap import AWS
+
+LIVE = "live"
+RECORD = re.compile(r"release (\d+) since (\S+)")
+"""The alias's description, which no deployment changes: the last release that this command saw live."""
+NOT_TAKEN_BACK = """\
+Not taken back: state machines, schedules, alarms, roles, reserved concurrency, secrets, indexes and what was written to
+the database. Until a deployment succeeds, CloudFormation takes the newest release for the live one: a deployment that
+fails returns to it."""
+
+
+class Refused(Exception):
+    """With a sentence for the operator; nothing was changed, or what was is said."""
+
+
+@dataclass(frozen=True)
+class Version:
+    number: int
+    release: int
+    published: datetime
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    live: int
+    """The number of the version that the alias points to."""
+    revision: str
+    record: str
+    versions: Sequence[Version]
+    """Those of releases, oldest first."""
+
+    def newest_of(self, release: int) -> Version | None:
+        return next((each for each in reversed(self.versions) if each.release == release), None)
+
+    @property
+    def live_version(self) -> Version | None:
+        return next((each for each in self.versions if each.number == self.live), None)
+
+    @property
+    def recorded(self) -> tuple[int, datetime] | None:
+        """The release that was live when this command was last used, and since when."""
+        found = RECORD.fullmatch(self.record)
+        return (int(found[1]), datetime.fromisoformat(found[2])) if found else None
+
+    @property
+    def live_since(self) -> datetime | None:
+        """Since when requests reach the live version, as far as it is known: at the earliest since it is published."""
+        if not (version := self.live_version):
+            return None
+        recorded = self.recorded
+        return recorded[1] if recorded and recorded[0] == version.release else version.published
+
+
+@dataclass(frozen=True)
+class Release:
+    number: int
+    published: datetime
+    functions: Sequence[Function]
+    """Those that have a version of it."""
+
+    @property
+    def live(self) -> list[Function]:
+        return [each for each in self.functions if (v := each.live_version) and v.release == self.number]
+
+
+# --- what is there ----------------------------------------------------------------------------------------------------
+
+
+def functions_of(stage: Stage, client: Any) -> list[Function]:
+    """Raises `Refused` where one of this checkout is not deployed."""
+    return [_function(stage, client, stage.template.name(each)) for each in stage.template.of_type(FUNCTION)]
+
+
+def _function(stage: Stage, client: Any, name: str) -> Function:
+    try:
+        alias = client.get_alias(FunctionName=name, Name=LIVE)
+    except client.exceptions.ResourceNotFoundException:
+        raise Refused(f"{name} is not deployed: use the checkout of what is.") from None
+    pages = client.get_paginator("list_versions_by_function").paginate(FunctionName=name)
+    versions = sorted(_versions(stage, (each for page in pages for each in page["Versions"])), key=lambda v: v.number)
+    return Function(name, int(alias["FunctionVersion"]), alias["RevisionId"], alias.get("Description", ""), versions)
+
+
+def _versions(stage: Stage, described: Iterator[Mapping[str, Any]]) -> Iterator[Version]:
+    layer = re.compile(rf":layer:{re.escape(stage.stack)}:(\d+)$")
+    for each in described:
+        releases = [found[1] for one in each.get("Layers", []) if (found := layer.search(one["Arn"]))]
+        if each["Version"] != "$LATEST" and releases:
+            yield Version(int(each["Version"]), int(releases[0]), datetime.fromisoformat(each["LastModified"]))
+
+
+def releases_of(functions: Sequence[Function]) -> list[Release]:
+    """Newest first."""
+    numbers = {version.release for function in functions for version in function.versions}
+    return [_release(number, functions) for number in sorted(numbers, reverse=True)]
+
+
+def _release(number: int, functions: Sequence[Function]) -> Release:
+    newest = [(each, version) for each in functions if (version := each.newest_of(number))]
+    return Release(number, max(version.published for _, version in newest), [each for each, _ in newest])
+
+
+def live_release(functions: Sequence[Function]) -> int:
+    """The one that every function is at; raises `Refused` where somebody moved a part of them."""
+    numbers = {version.release if (version := each.live_version) else 0 for each in functions}
+    if len(numbers) > 1 or 0 in numbers or any(each.newest_of(*numbers) != each.live_version for each in functions):
+        raise Refused("The functions are not all at the newest version of one release: name one, `release to …`.")
+    return numbers.pop()
+
+
+def release_before(functions: Sequence[Function], live: int) -> int | None:
+    """The one that was live before: it was recorded, or else it is the next older one that is kept. A release that
+    never became live, or was taken back, is not among the recorded ones."""
+    older = {version.release for each in functions for version in each.versions if version.release < live}
+    recorded = {each.recorded[0] for each in functions if each.recorded}
+    return max(older & recorded, default=None) or max(older, default=None)
+
+
+# --- what is done -----------------------------------------------------------------------------------------------------
+
+
+def move(client: Any, functions: Sequence[Function], release: int, now: datetime) -> list[str]:
+    """Point the alias of every function to its newest version of a release, or of none; a line for each. Raises
+    `Refused`."""
+    targets = [(each, each.newest_of(release)) for each in functions]
+    if lacking := [each.name for each, version in targets if not version]:
+        raise Refused(f"There is no version of release {release} of {', '.join(lacking)}.")
+    with ExitStack() as undo:
+        for function, version in targets:
+            assert version
+            try:
+                moved = _point(client, function, version.number, f"release {release} since {now:%FT%TZ}")
+            except ClientError as error:
+                raise Refused(_undone(undo, function, error)) from error
+            undo.callback(_point, client, moved, function.live, function.record)
+        undo.pop_all()
+    return [f"  {each.name:45} {each.live} → {version.number}" for each, version in targets if version]
+
+
+def _point(client: Any, function: Function, version: int, record: str) -> Function:
+    """All of the traffic to one version; the function as it is then."""
+    named = {"FunctionName": function.name, "Name": LIVE, "RevisionId": function.revision}
+    whole: Any = {"AdditionalVersionWeights": {}}
+    alias = client.update_alias(**named, FunctionVersion=str(version), RoutingConfig=whole, Description=record)
+    return Function(function.name, version, alias["RevisionId"], record, function.versions)
+
+
+def _undone(undo: ExitStack, function: Function, error: ClientError) -> str:
+    why = f"{function.name}: {error.operation_name} answers {error.response['Error']['Code']}."
+    try:
+        undo.close()
+    except ClientError as again:
+        return f"{why} And some could not be taken back: {again.response['Error']['Code']}. See `release list`."
+    return f"{why} All functions are where they were."
+
+
+def prune(client: Any, functions: Sequence[Function], now: datetime) -> list[str]:
+    """Delete what is older than the live release and the one before it, and record which one is live; a line for each
+    that was deleted. Raises `Refused`."""
+    live = live_release(functions)
+    before = release_before(functions, live)
+    deleted = []
+    for function in functions:
+        kept = function.newest_of(before) if before else None
+        for version in function.versions:
+            if version.number < function.live and version != kept:
+                client.delete_function(FunctionName=function.name, Qualifier=str(version.number))
+                deleted.append(f"  {function.name:45} {version.number} of release {version.release}")
+        if not function.recorded or function.recorded[0] != live:
+            _point(client, function, function.live, f"release {live} since {now:%FT%TZ}")
+    return deleted
+
+
+def refuse_while_deploying(stage: Stage, cloudformation: Any) -> None:
+    [stack] = cloudformation.describe_stacks(StackName=stage.stack)["Stacks"]
+    if stack["StackStatus"].endswith("_IN_PROGRESS"):
+        cancel = f"aws cloudformation cancel-update-stack --stack-name {stage.stack}"
+        raise Refused(f"A deployment runs ({stack['StackStatus']}). It is taken back by `{cancel}`.")
+
+
+# --- as it is typed ---------------------------------------------------------------------------------------------------
+
+
+def listed(functions: Sequence[Function]) -> list[str]:
+    head = f"{'release':>7}  {'published':20}  {'functions':9}  live"
+    return [head, *(_row(each, len(functions)) for each in releases_of(functions))]
+
+
+def _row(release: Release, all_of_them: int) -> str:
+    live, row = release.live, f"{release.number:7}  {_moment(release.published)}"
+    row += f"  {f'{len(release.functions)} of {all_of_them}':9}"
+    if not live:
+        return row
+    since = max(each.live_since or release.published for each in live)
+    parts = "" if len(live) == all_of_them else f", in {', '.join(each.name for each in live)} alone"
+    return f"{row}  since {_moment(since)}{parts}"
+
+
+def _moment(when: datetime) -> str:
+    return when.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["list", "back", "to", "prune"], help="back is to the release before")
+    parser.add_argument("release", nargs="?", type=int, help="its number, for `to`")
+
+
+def command(arguments: argparse.Namespace, _: Mapping[str, str]) -> int:
+    if not arguments.stage:
+        raise WrongUsage("release needs --stage")
+    if (arguments.what == "to") != (arguments.release is not None):
+        raise WrongUsage("`to` needs the number of a release, and nothing else takes one")
+    aws = AWS()
+    try:
+        lines = _run(arguments, Stage.load(arguments.stage), aws.client("lambda"), aws.client("cloudformation"))
+    except Refused as refused:
+        print(refused, file=sys.stderr)
+    except ClientError as error:
+        print(f"{error.operation_name} answers {error.response['Error']['Code']}.", file=sys.stderr)
+    else:
+        print("\n".join(lines))
+        return 0
+    return 1
+
+
+def _run(arguments: argparse.Namespace, stage: Stage, client: Any, cloudformation: Any) -> list[str]:
+    if arguments.what != "list":
+        refuse_while_deploying(stage, cloudformation)
+    functions, now = functions_of(stage, client), to_datetime(system_clock())
+    match arguments.what:
+        case "list":
+            return listed(functions)
+        case "prune":
+            deleted = prune(client, functions, now)
+            return ["Deleted:", *deleted] if deleted else ["There was nothing to delete."]
+        case "to":
+            moved = move(client, functions, arguments.release, now)
+            return [f"Release {arguments.release} of {stage.stack} is live:", *moved, NOT_TAKEN_BACK]
+        case _:
+            live = live_release(functions)
+            before = release_before(functions, live)
+            if before is None:
+                raise Refused(f"There is no release before {live}.")
+            moved = move(client, functions, before, now)
+            undo = f"qwestly-agent release to {live} --stage {arguments.stage}"
+            return [f"Release {before} of {stage.stack} is live, and no more {live}:", *moved, NOT_TAKEN_BACK, undo]

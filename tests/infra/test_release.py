@@ -1,0 +1,269 @@
+"""Taking a release back: `qwestly-agent release` as an operator types it, over moto's Lambda."""
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+import httpx2
+import pytest
+from moto.awslambda.exceptions import LambdaClientError
+from moto.awslambda_simple.models import LambdaSimpleBackend
+from moto.cloudformation.models import cloudformation_backends
+
+from infra.__main__ import main
+from infra.local.aws import AwsServer
+from infra.local.environment import ACCOUNT, FUNCTION, REGION
+from infra.stages import Stage
+
+pytestmark = pytest.mark.thorough
+STAGE = Stage.load("prod")
+NAMES = [STAGE.template.name(each) for each in STAGE.template.of_type(FUNCTION)]
+EMPTY_STACK = json.dumps({"Resources": {"Alarms": {"Type": "AWS::SNS::Topic"}}})
+Typed = Callable[..., tuple[int, str, str]]
+
+
+@dataclass
+class Account:
+    """What `make deploy` leaves in an account, without its last step."""
+
+    lambdas: Any
+    role: str
+
+    @cached_property
+    def adapter(self) -> str:
+        """A layer that is not of the release."""
+        return self.layer("adapter")
+
+    def deploy(self, *, names: list[str] = NAMES, live: bool = True) -> int:
+        """The number of the release."""
+        layers, there = [self.adapter, self.layer(STAGE.stack)], self.live()
+        for name in names:
+            version = self._publish(name, layers) if name in there else self._create(name, layers)
+            if live:
+                self.point(name, version)
+        return int(layers[-1].rpartition(":")[2])
+
+    def layer(self, name: str) -> str:
+        return self.lambdas.publish_layer_version(LayerName=name, Content={"ZipFile": b"any"})["LayerVersionArn"]
+
+    def _publish(self, name: str, layers: list[str]) -> str:
+        self.lambdas.update_function_configuration(FunctionName=name, Layers=layers)
+        return self.lambdas.publish_version(FunctionName=name)["Version"]
+
+    def _create(self, name: str, layers: list[str]) -> str:
+        given = {"Runtime": "python3.13", "Handler": "any.handler", "Code": {"ZipFile": b"code"}, "Layers": layers}
+        made = self.lambdas.create_function(FunctionName=name, Role=self.role, Publish=True, **given)
+        self.lambdas.create_alias(FunctionName=name, Name="live", FunctionVersion=made["Version"])
+        return made["Version"]
+
+    def point(self, name: str, version: str, **more: Any) -> None:
+        self.lambdas.update_alias(FunctionName=name, Name="live", FunctionVersion=version, **more)
+
+    def live(self) -> dict[str, str]:
+        """The version that the alias of each function points to."""
+        there = [each["FunctionName"] for each in self.lambdas.list_functions()["Functions"]]
+        aliases = {name: self.lambdas.get_alias(FunctionName=name, Name="live") for name in there}
+        assert not [
+            each for each in aliases.values() if (each.get("RoutingConfig") or {}).get("AdditionalVersionWeights")
+        ]
+        return {name: each["FunctionVersion"] for name, each in aliases.items()}
+
+    def versions(self, name: str) -> list[str]:
+        found = self.lambdas.list_versions_by_function(FunctionName=name)["Versions"]
+        return [each["Version"] for each in found if each["Version"] != "$LATEST"]
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[AwsServer]:
+    with AwsServer() as aws:
+        yield aws
+
+
+@pytest.fixture
+def account(aws: AwsServer, monkeypatch: pytest.MonkeyPatch) -> Account:
+    httpx2.post(f"{aws.url}/moto-api/reset").raise_for_status()
+    for name, value in aws.variables.items():
+        monkeypatch.setenv(name, value)
+    aws.client("cloudformation").create_stack(StackName=STAGE.stack, TemplateBody=EMPTY_STACK)
+    trust = {"Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}}]}
+    role = aws.client("iam").create_role(RoleName="any", AssumeRolePolicyDocument=json.dumps(trust))["Role"]
+    return Account(aws.client("lambda"), role["Arn"])
+
+
+@pytest.fixture
+def typed(account: Account, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Typed:
+    """The exit code, and what was said on both outputs."""
+
+    def typed(*words: str, stage: str = "prod") -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["qwestly-agent", "release", *words, *(["--stage", stage] if stage else [])])
+        try:
+            code = main()
+        except SystemExit as ended:
+            code = int(ended.code or 0)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return typed
+
+
+def test_a_release_is_taken_back_in_every_function_and_forth_again(account: Account, typed: Typed) -> None:
+    old = account.deploy()
+    before = account.live()
+    new = account.deploy()
+    after = account.live()
+    code, said, _ = typed("back")
+    assert (code, account.live()) == (0, before)
+    assert said.startswith(f"Release {old} of qwestly-agent-prod is live, and no more {new}:")
+    assert all(f"{name} " in said for name in NAMES)
+    assert "Not taken back: state machines" in said
+    undo = said.splitlines()[-1]
+    assert undo == f"qwestly-agent release to {new} --stage prod"
+    assert typed(*undo.split()[2:4])[0] == 0
+    assert account.live() == after
+
+
+def test_what_is_live_is_listed_with_since_when(
+    account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account.deploy()
+    account.deploy()
+    head, newest, oldest = typed("list")[1].splitlines()
+    assert head.split() == ["release", "published", "functions", "live"]
+    _, published, functions, live = re.split(r" {2,}", newest.strip())
+    assert (functions, live) == (f"{len(NAMES)} of {len(NAMES)}", f"since {published}"), "no more is known"
+    assert "since" not in oldest
+    monkeypatch.setattr("infra.release.system_clock", lambda: datetime(2030, 1, 2, 3, 4, tzinfo=UTC).timestamp())
+    typed("back")
+    _, newest, oldest = typed("list")[1].splitlines()
+    assert oldest.endswith("since 2030-01-02 03:04 UTC")
+    assert "since" not in newest
+
+
+def test_without_a_release_before_nothing_changes(account: Account, typed: Typed) -> None:
+    only = account.deploy()
+    live = account.live()
+    assert typed("back") == (1, "", f"There is no release before {only}.\n")
+    assert account.live() == live
+
+
+def test_a_function_that_the_release_before_did_not_have_keeps_all_where_they_are(
+    account: Account, typed: Typed
+) -> None:
+    old = account.deploy(names=NAMES[1:])
+    account.deploy()
+    live = account.live()
+    assert typed("back") == (1, "", f"There is no version of release {old} of {NAMES[0]}.\n")
+    assert account.live() == live
+
+
+def test_where_one_function_cannot_be_moved_none_is(
+    account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account.deploy()
+    account.deploy()
+    live = account.live()
+    update = LambdaSimpleBackend.update_alias
+
+    def refuse_the_last(self: Any, **given: Any) -> Any:
+        if given["function_name"] == NAMES[-1]:
+            raise LambdaClientError("AccessDeniedException", "no")
+        return update(self, **given)
+
+    monkeypatch.setattr(LambdaSimpleBackend, "update_alias", refuse_the_last)
+    why = f"{NAMES[-1]}: UpdateAlias answers AccessDeniedException. All functions are where they were.\n"
+    assert typed("back") == (1, "", why)
+    assert account.live() == live
+
+
+def test_while_a_deployment_runs_nothing_is_moved(account: Account, typed: Typed) -> None:
+    account.deploy()
+    account.deploy()
+    live = account.live()
+    [stack] = cloudformation_backends[ACCOUNT][REGION].stacks.values()
+    stack.status = "UPDATE_IN_PROGRESS"
+    for words in (["back"], ["to", "1"], ["prune"]):
+        code, _, said = typed(*words)
+        assert code == 1
+        assert said.startswith("A deployment runs (UPDATE_IN_PROGRESS).")
+        assert "aws cloudformation cancel-update-stack --stack-name qwestly-agent-prod" in said
+    assert account.live() == live
+    assert typed("list")[0] == 0
+
+
+def test_functions_that_were_moved_apart_are_brought_together_by_a_number(account: Account, typed: Typed) -> None:
+    old = account.deploy()
+    together = account.live()
+    account.deploy()
+    account.point(NAMES[0], together[NAMES[0]], RoutingConfig={"AdditionalVersionWeights": {"2": 0.5}})
+    code, _, said = typed("back")
+    assert (code, said.partition(":")[0]) == (1, "The functions are not all at the newest version of one release")
+    assert f", in {NAMES[0]} alone" in typed("list")[1]
+    assert typed("to", str(old))[0] == 0
+    assert account.live() == together
+
+
+def test_prune_keeps_the_live_release_and_the_one_before(account: Account, typed: Typed) -> None:
+    for _ in range(4):
+        account.deploy()
+    code, said, _ = typed("prune")
+    assert code == 0
+    assert len(said.splitlines()) == 1 + 2 * len(NAMES)
+    assert {tuple(account.versions(name)) for name in NAMES} == {("3", "4")}
+    assert typed("prune") == (0, "There was nothing to delete.\n", "")
+    assert typed("back")[0] == 0
+
+
+def test_after_a_way_back_the_newest_version_stays_for_cloudformation_calls_it_its_own(
+    account: Account, typed: Typed
+) -> None:
+    account.deploy()
+    account.deploy()
+    typed("back")
+    typed("prune")
+    assert account.versions(NAMES[0]) == ["1", "2"]
+
+
+def test_a_release_that_was_taken_back_is_not_the_way_back_from_the_next_one(account: Account, typed: Typed) -> None:
+    good = account.deploy()
+    account.deploy()
+    typed("back")
+    account.deploy()
+    typed("prune")
+    assert account.versions(NAMES[0]) == ["1", "3"]
+    typed("back")
+    assert set(account.live().values()) == {"1"}
+    assert f"{good:7}" in typed("list")[1]
+
+
+def test_a_deployment_that_failed_is_not_the_way_back_from_the_next_one(account: Account, typed: Typed) -> None:
+    account.deploy()
+    typed("prune")
+    account.deploy(live=False)
+    assert typed("back")[0] == 1
+    account.deploy()
+    typed("back")
+    assert set(account.live().values()) == {"1"}
+
+
+@pytest.mark.parametrize(
+    ("words", "stage", "why"),
+    [
+        (["back"], "", "release needs --stage"),
+        (["to"], "prod", "`to` needs the number of a release, and nothing else takes one"),
+        (["back", "3"], "prod", "`to` needs the number of a release, and nothing else takes one"),
+    ],
+)
+def test_a_stage_is_named_and_a_number_where_one_is_needed(
+    typed: Typed, words: list[str], stage: str, why: str
+) -> None:
+    code, _, said = typed(*words, stage=stage)
+    assert (code, said.splitlines()[-1]) == (2, f"qwestly-agent release: error: {why}")
+
+
+def test_what_is_not_deployed_is_told(typed: Typed) -> None:
+    assert typed("list") == (1, "", f"{NAMES[0]} is not deployed: use the checkout of what is.\n")
