@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run reset test test-all test-asl test-arm64 check check-asl format lock build built deploy bench evals doctor smoke help
+.PHONY: run reset test test-all test-asl test-arm64 check check-asl format lock build built deploy deploy-built bench evals doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
@@ -66,8 +66,13 @@ built: .venv-sam/ready
 	@$(SAM) validate --lint
 	@$(if $(LAMBDA_PYTHON),PATH="$(LAMBDA_PYTHON)/bin:$$PATH") $(SAM) build
 
-deploy: built ## sam deploy (STAGE=dev)
-	@$(SAM) deploy --config-env $(or $(STAGE),dev)
+deploy: built ## sam deploy (STAGE=dev), and away with versions that no way back needs
+	@$(MAKE) --no-print-directory deploy-built
+
+# What was built once is deployed to one stage after the other. In CI an environment's approval is the person who agrees.
+deploy-built: .venv-sam/ready $(VENV)/run
+	@$(SAM) deploy --config-env $(or $(STAGE),dev) $(if $(CI),--no-confirm-changeset)
+	@$(BIN)/qwestly-agent release prune --stage $(or $(STAGE),dev)
 
 bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/results.json and results.svg
 	@$(BIN)/python -m benchmarks

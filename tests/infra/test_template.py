@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +171,40 @@ def test_only_where_a_person_waits_for_the_agent_there_is_a_snapshot() -> None:
     assert {name: each["SnapStart"] for name, each in FUNCTIONS.items() if "SnapStart" in each} == dict.fromkeys(
         STREAMING, SNAPSHOT
     )
+
+
+def test_traffic_shifts_where_pages_are_answered_and_an_alarm_takes_it_back() -> None:
+    preferences = {
+        name: each["DeploymentPreference"] for name, each in FUNCTIONS.items() if "DeploymentPreference" in each
+    }
+    assert preferences.keys() == STREAMING.keys()
+    for preference in preferences.values():
+        assert preference["Type"] == {"Ref": "ChatDeployment"}
+        condition, alarms, otherwise = preference["Alarms"]["Fn::If"]
+        assert {each["Ref"] for each in alarms} >= {"FailedTurns"}
+        assert {each["Ref"] for each in alarms} <= resources("AWS::CloudWatch::Alarm").keys()
+        assert otherwise == [], "the deployment that ends an alarm is not stopped by it"
+        assert TEMPLATE["Conditions"][condition] == {
+            "Fn::Not": [{"Fn::Equals": [{"Ref": "ChatDeployment"}, "AllAtOnce"]}]
+        }
+    stages = {stage: Stage.load(stage).parameter("ChatDeployment") for stage in ("dev", "staging", "prod")}
+    canary = "Canary10Percent5Minutes"
+    assert stages == {"dev": "AllAtOnce", "staging": canary, "prod": canary}
+
+
+def test_who_shifts_traffic_may_move_the_alias_and_look_at_the_alarms_that_it_is_given() -> None:
+    role = resources("AWS::IAM::Role")["DeploymentRole"]
+    moving, looking = statements_of(role)
+    shifted = [f"{name}.Arn" for name, each in FUNCTIONS.items() if "DeploymentPreference" in each]
+    named = [each["Fn::GetAtt"] for each in moving["Resource"] if "Fn::GetAtt" in each]
+    aliases = [each["Fn::Sub"] for each in moving["Resource"] if "Fn::Sub" in each]
+    assert (named, aliases) == (shifted, [f"${{{name}}}:live" for name in shifted])
+    alarms = FUNCTIONS["ChatFunction"]["DeploymentPreference"]["Alarms"]["Fn::If"][1]
+    assert looking["Resource"] == [{"Fn::GetAtt": f"{each['Ref']}.Arn"} for each in alarms]
+
+
+def test_a_deployment_keeps_the_version_before(function: dict[str, Any]) -> None:
+    assert function["VersionDeletionPolicy"] == "Retain"
 
 
 @pytest.mark.thorough
@@ -346,14 +380,18 @@ def test_only_what_guards_a_provider_and_what_anybody_may_call_reserves_concurre
         assert reserved["Ref"] in PARAMETERS
 
 
-def test_a_new_account_can_deploy_dev_for_it_reserves_nothing() -> None:
-    reserved = {
-        stage: sum(template.reserved(name) or 0 for name in FUNCTIONS)
-        for stage in ("dev", "staging", "prod")
-        for template in [Stage.load(stage).template]
-    }
-    assert reserved["dev"] == 0
-    assert reserved["staging"] > 0 < reserved["prod"]
+def reserved_in(stage: str, **parameters: str) -> int:
+    template = Stage.load(stage).template
+    changed = replace(template, parameters={**template.parameters, **parameters})
+    return sum(changed.reserved(name) or 0 for name in FUNCTIONS)
+
+
+@pytest.mark.parametrize("stage", ["dev", "staging", "prod"])
+def test_each_stage_fits_a_new_account_of_ten_executions_by_one_parameter(stage: str) -> None:
+    """AWS lets an account reserve what leaves 100 for the rest: of ten, nothing."""
+    assert reserved_in(stage, ReserveConcurrency="false") <= max(0, 10 - 100)
+    assert not [name for name, each in FUNCTIONS.items() if "ProvisionedConcurrencyConfig" in each]
+    assert (reserved_in(stage) == 0) == (stage == "dev")
 
 
 def test_a_function_is_given_nothing_but_what_the_settings_read(function: dict[str, Any]) -> None:
