@@ -16,6 +16,7 @@ from functools import partial
 
 from infra.doctor.database import check_database
 from infra.doctor.models import QUESTIONS, check_prices, spend_on_embedding, spend_on_mail, spend_on_models
+from infra.doctor.quotas import check_histories, check_lambda, check_sending
 from infra.doctor.results import Check, Result, note, run_check, table
 from infra.doctor.services import check_alarms, check_candidate_app, check_mail, check_parameters
 from infra.doctor.settings import check_secrets, check_settings
@@ -34,6 +35,9 @@ OF_A_STAGE: Mapping[str, Check] = {
     "parameters": check_parameters,
     "mail": check_mail,
     "alarms": check_alarms,
+    "Lambda": check_lambda,
+    "SES": check_sending,
+    "Step Functions": check_histories,
 }
 SPENDING: Mapping[str, Check] = {
     **{about: partial(spend_on_models, about) for about in QUESTIONS},

@@ -14,6 +14,8 @@ from unittest.mock import patch
 
 import httpx2
 import pytest
+from moto.awslambda import urls as lambda_urls
+from moto.awslambda.responses import LambdaResponse
 from moto.sesv2 import urls
 from moto.sesv2.responses import SESV2Response
 from pymongo import AsyncMongoClient, MongoClient
@@ -49,6 +51,7 @@ SECRETS = {
     "DEEPSEEK_API_KEY": "sk-deepseek",
     "OPENAI_API_KEY": "sk-openai",
 }
+A_MACHINE = {"StartAt": "done", "States": {"done": {"Type": "Succeed"}}}
 UNUSABLE = "candidate app: gives no answer of use: is CANDIDATE_API_URL right, and the secret the same there?"
 OF_THE_DATABASE = {"database", "indexes", "search indexes", "assumed fields", "role", "readers' role", "brake"}
 SAMCONFIG = """
@@ -87,8 +90,10 @@ class Deployed:
     candidate_app: CandidateAppServer
     models: dict[str, str]
     """Where the scripted ones are: no part of the template."""
-    account: dict[str, bool]
+    account: dict[str, Any]
     """What SES answers about it."""
+    limits: dict[str, Any]
+    """What Lambda answers about it."""
     clock: FakeClock = field(default_factory=FakeClock)
     topics: Topics = field(init=False)
     changed: dict[str, str] = field(default_factory=dict)
@@ -143,19 +148,37 @@ def _patch() -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture(scope="module")
-def account(_patch: pytest.MonkeyPatch) -> dict[str, bool]:
+def account(_patch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What SES answers about it, which moto does not know."""
-    account = {"ProductionAccessEnabled": True, "SendingEnabled": True}
+    quota = {"Max24HourSend": 50_000.0, "MaxSendRate": 14.0, "SentLast24Hours": 12.0}
+    account: dict[str, Any] = {"ProductionAccessEnabled": True, "SendingEnabled": True, "SendQuota": quota}
     _patch.setitem(urls.url_paths, "{0}/v2/email/account$", SESV2Response.dispatch)
     _patch.setattr(SESV2Response, "get_account", lambda _: json.dumps(account), raising=False)
     return account
 
 
 @pytest.fixture(scope="module")
+def limits(_patch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """What Lambda answers about the account, which moto does not know either."""
+    limits = {
+        "AccountLimit": {
+            "ConcurrentExecutions": 1_000,
+            "UnreservedConcurrentExecutions": 947,
+            "TotalCodeSize": 75 * 2**30,
+        },
+        "AccountUsage": {"TotalCodeSize": 2**30},
+    }
+    _patch.setitem(lambda_urls.url_paths, "{0}/(?P<api_version>[^/]+)/account-settings$", LambdaResponse.dispatch)
+    _patch.setattr(LambdaResponse, "get_account_settings", lambda _: json.dumps(limits), raising=False)
+    return limits
+
+
+@pytest.fixture(scope="module")
 def _deployed(
     mongo: str,
     _model_server: ModelServer,
-    account: dict[str, bool],
+    account: dict[str, Any],
+    limits: dict[str, Any],
     _patch: pytest.MonkeyPatch,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Deployed]:
@@ -174,7 +197,9 @@ def _deployed(
             aws.client("sns").subscribe(TopicArn=topic, Protocol="email", Endpoint=address)
             fill(client[DATABASE])
             asyncio.run(make_indexes(mongo))
-            yield Deployed(aws, stage, client[DATABASE], mongo, candidate_app, models, account)
+            for machine in stage.template.of_type(MACHINE):
+                aws.create_machine(stage.template.name(machine), A_MACHINE)
+            yield Deployed(aws, stage, client[DATABASE], mongo, candidate_app, models, account, limits)
 
 
 @pytest.fixture
@@ -367,6 +392,43 @@ def an_account_that_may_not_send(deployed: Deployed) -> Iterator[list[str]]:
         yield ["mail: SES sends nothing for this account"]
 
 
+def an_account_that_has_sent_nearly_all_of_a_day(deployed: Deployed) -> Iterator[list[str]]:
+    with patch.dict(deployed.account["SendQuota"], SentLast24Hours=40_000.0):
+        yield ["SES: 40000 of 50000 mails of a day are sent: ask for more"]
+
+
+def an_account_that_may_run_less_at_once_than_is_reserved(deployed: Deployed) -> Iterator[list[str]]:
+    with patch.dict(deployed.limits["AccountLimit"], ConcurrentExecutions=152):
+        more = "53 and 100 for the rest are needed: ask for more, or set ReserveConcurrency=false"
+        yield [f"Lambda: the account may run 152 functions at once; {more}"]
+
+
+def an_account_that_has_little_left_for_the_rest(deployed: Deployed) -> Iterator[list[str]]:
+    with patch.dict(deployed.limits["AccountLimit"], UnreservedConcurrentExecutions=99):
+        yield ["Lambda: 99 executions at once are left to functions that reserve none"]
+
+
+def an_account_full_of_old_versions(deployed: Deployed) -> Iterator[list[str]]:
+    with patch.dict(deployed.limits["AccountUsage"], TotalCodeSize=60 * 2**30):
+        versions = "`qwestly-agent release prune` deletes old versions"
+        yield [f"Lambda: 60.0 of 75.0 GB of code are kept: {versions}"]
+
+
+def an_execution_that_nearly_filled_its_history(deployed: Deployed) -> Iterator[list[str]]:
+    deployed.aws.run("qwestly-agent-dev-consolidate")
+    with patch("infra.doctor.quotas.MOST_EVENTS", 4):
+        told = "qwestly-agent-dev-consolidate: 4 of 4 events in the longest of the latest 1 executions"
+        yield [f"Step Functions: {told}: it has to do less at a time (docs/capacity.md)"]
+
+
+def a_machine_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:
+    name, states = "qwestly-agent-dev-generate-card", deployed.client("stepfunctions")
+    [arn] = [each["stateMachineArn"] for each in states.list_state_machines()["stateMachines"] if each["name"] == name]
+    states.delete_state_machine(stateMachineArn=arn)
+    yield [f"Step Functions: there is no {name}"]
+    deployed.aws.create_machine(name, A_MACHINE)
+
+
 def an_alarm_that_rings(deployed: Deployed) -> Iterator[list[str]]:
     name, cloudwatch = "qwestly-agent-dev-ChatErrors-1A2B", deployed.client("cloudwatch")
     compared = {"ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1, "Threshold": 0.0}
@@ -383,6 +445,9 @@ BROKEN: list[list[Broken]] = [
         a_default_that_did_not_reach_the_stage,
         a_sender_of_another_house,
         an_account_in_the_sandbox,
+        an_account_that_has_sent_nearly_all_of_a_day,
+        an_account_that_may_run_less_at_once_than_is_reserved,
+        an_execution_that_nearly_filled_its_history,
         an_alarm_that_rings,
         a_model_without_a_price,
     ],
@@ -391,6 +456,9 @@ BROKEN: list[list[Broken]] = [
         a_database_that_is_gone,
         an_address_at_which_no_candidate_app_answers,
         a_sender_that_ses_does_not_know,
+        an_account_that_has_little_left_for_the_rest,
+        an_account_full_of_old_versions,
+        a_machine_that_is_not_there,
         somebody_who_has_not_confirmed,
     ],
     [
@@ -417,6 +485,26 @@ def test_what_is_broken_is_said_all_of_it_and_nothing_else_is_wrong_nor_is_anyth
         results = deployed.examined()
     assert sorted(told(results, "WRONG")) == sorted(wrong)
     assert not [secret for secret in (*SECRETS.values(), "hunter2", "too-short") if secret in table(results)]
+
+
+def test_a_new_accounts_quota_is_told_and_wrong_only_where_something_is_reserved(deployed: Deployed) -> None:
+    template = deployed.stage.template
+    nothing = replace(template, parameters={**template.parameters, "ReserveConcurrency": "false"})
+    of_a_new_account = {"ConcurrentExecutions": 10, "UnreservedConcurrentExecutions": 10}
+    stage, deployed.stage = deployed.stage, replace(deployed.stage, template=nothing)
+    with patch.dict(deployed.limits["AccountLimit"], of_a_new_account):
+        results = deployed.examined()
+    deployed.stage = stage
+    assert [each for each in told(results, "WRONG") if each.startswith("Lambda")] == []
+    notes = told(results, "note")
+    assert "Lambda: all functions share 10 executions at once, as in every new account" in notes
+    assert "Lambda: all stages in one account need 267 executions at once" in notes
+
+
+def test_a_slow_rate_of_mails_is_told(deployed: Deployed) -> None:
+    with patch.dict(deployed.account["SendQuota"], MaxSendRate=1.0):
+        results = deployed.examined()
+    assert "SES: 1 mails a second; docs/capacity.md counts with 14" in told(results, "note")
 
 
 def test_alarms_that_nobody_hears_are_told(deployed: Deployed) -> None:

@@ -1,0 +1,99 @@
+"""Checks of what AWS allows the account: executions at once, code that is kept, mails, and events of an execution.
+
+The Scheduler's quotas are not looked at: a stage has three schedules, the most frequent of them once a minute.
+"""
+
+import asyncio
+import tomllib
+from typing import Any
+
+from infra.doctor.results import Results, call, note, right, wrong
+from infra.doctor.target import Target
+from infra.local.environment import FUNCTION, MACHINE
+from infra.stages import SAMCONFIG, Stage
+
+UNRESERVED = 100
+"""Executions at once that AWS leaves to functions that reserve none."""
+NEARLY = 0.8
+"""Share of a quota from which it is time to act."""
+MOST_EVENTS = 25_000
+"""In the history of an execution, which ends at that. No account gets more."""
+LATEST_EXECUTIONS = 20
+"""Of each state machine."""
+MAILS_A_SECOND = 14
+"""With which docs/capacity.md counts."""
+
+
+def reserved_by(stage: Stage) -> int:
+    return sum(stage.template.reserved(name) or 0 for name in stage.template.of_type(FUNCTION))
+
+
+async def check_lambda(target: Target) -> Results:
+    """A deployment fails where less than 100 would be left; more is asked for in the console of Service Quotas."""
+    assert target.stage, "This check is of a stage."
+    account = await call(target.aws("lambda"), "get_account_settings")
+    limit, free = (account["AccountLimit"][f"{kind}ConcurrentExecutions"] for kind in ("", "Unreserved"))
+    own, together = reserved_by(target.stage), _reserved_by_all()
+    if own and limit < own + UNRESERVED:
+        more = f"{own} and {UNRESERVED} for the rest are needed: ask for more, or set ReserveConcurrency=false"
+        yield wrong("Lambda", f"the account may run {limit} functions at once; {more}")
+    elif limit < UNRESERVED:
+        yield note("Lambda", f"all functions share {limit} executions at once, as in every new account")
+    elif free < UNRESERVED:
+        yield wrong("Lambda", f"{free} executions at once are left to functions that reserve none")
+    else:
+        yield right("Lambda", f"{own} of {limit} executions at once are reserved here, {free} are free")
+    if limit < together + UNRESERVED:
+        yield note("Lambda", f"all stages in one account need {together + UNRESERVED} executions at once")
+    kept, room = (account[name]["TotalCodeSize"] for name in ("AccountUsage", "AccountLimit"))
+    if kept >= NEARLY * room:
+        versions = "`qwestly-agent release prune` deletes old versions"
+        yield wrong("Lambda", f"{_gb(kept)} of {_gb(room)} GB of code are kept: {versions}")
+
+
+def _reserved_by_all() -> int:
+    configured = tomllib.loads(SAMCONFIG.read_text(encoding="utf-8"))
+    names = [name for name, each in configured.items() if isinstance(each, dict) and "deploy" in each]
+    return sum(reserved_by(Stage.load(name)) for name in names)
+
+
+def _gb(size: float) -> str:
+    return f"{size / 2**30:.1f}"
+
+
+async def check_sending(target: Target) -> Results:
+    quota = (await call(target.aws("sesv2"), "get_account"))["SendQuota"]
+    sent, most, rate = (quota[name] for name in ("SentLast24Hours", "Max24HourSend", "MaxSendRate"))
+    # -1 is without a limit.
+    if most >= 0 and sent >= NEARLY * most:
+        yield wrong("SES", f"{sent:g} of {most:g} mails of a day are sent: ask for more")
+    elif rate < MAILS_A_SECOND:
+        yield note("SES", f"{rate:g} mails a second; docs/capacity.md counts with {MAILS_A_SECOND}")
+    else:
+        yield right("SES", f"{sent:g} mails were sent within a day, {rate:g} may be sent a second")
+
+
+async def check_histories(target: Target) -> Results:
+    """How near the longest of the latest executions came to the quota that ends one."""
+    assert target.stage, "This check is of a stage."
+    states, template = target.aws("stepfunctions"), target.stage.template
+    machines = (await call(states, "list_state_machines", maxResults=1000))["stateMachines"]
+    there = {each["name"]: each["stateMachineArn"] for each in machines}
+    for name in map(template.name, template.of_type(MACHINE)):
+        if name not in there:
+            yield wrong("Step Functions", f"there is no {name}")
+            continue
+        listed = await call(states, "list_executions", stateMachineArn=there[name], maxResults=LATEST_EXECUTIONS)
+        lengths = await asyncio.gather(*(_events(states, each["executionArn"]) for each in listed["executions"]))
+        longest = max(lengths, default=0)
+        told = f"{name}: {longest} of {MOST_EVENTS} events in the longest of the latest {len(lengths)} executions"
+        if longest >= NEARLY * MOST_EVENTS:
+            yield wrong("Step Functions", f"{told}: it has to do less at a time (docs/capacity.md)")
+        else:
+            yield right("Step Functions", told)
+
+
+async def _events(states: Any, execution: str) -> int:
+    """How many its history has: the last one's number."""
+    asked = {"executionArn": execution, "reverseOrder": True, "maxResults": 1, "includeExecutionData": False}
+    return max((each["id"] for each in (await call(states, "get_execution_history", **asked))["events"]), default=0)
