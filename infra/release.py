@@ -6,20 +6,22 @@ every function or in none; `to RELEASE` points it to any other that is kept, and
 versions before those two, and keeps those after the live one: after `back` CloudFormation still calls the newest its
 own. `make deploy` ends with it.
 
-Nothing is changed while a deployment runs. It takes the rights lambda:GetAlias, lambda:UpdateAlias,
-lambda:DeleteFunction, lambda:ListVersionsByFunction and cloudformation:DescribeStacks.
+Nothing is changed while a deployment runs, nor before each version has its snapshot, which Lambda drops when nobody
+calls a version for two weeks. The rights: lambda:GetAlias, UpdateAlias, ListVersionsByFunction, DeleteFunction,
+GetFunctionConfiguration and InvokeFunction; cloudformation:DescribeStacks.
 """
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore.exceptions import ClientError, WaiterError
 
 from infra.local.environment import FUNCTION
 from infra.stages import Stage, WrongUsage
@@ -29,6 +31,10 @@ from qwestly_agent.bootstrap import AWS
 LIVE = "live"
 RECORD = re.compile(r"release (\d+) since (\S+)")
 """The alias's description, which no deployment changes: the last release that this command saw live."""
+_REQUEST = {"http": {"method": "GET", "path": "/healthz", "sourceIp": "127.0.0.1"}}
+HEALTH = {"version": "2.0", "rawPath": "/healthz", "headers": {}, "requestContext": _REQUEST}
+"""As a function URL would ask."""
+PATIENCE = {"Delay": 5, "MaxAttempts": 120}
 NOT_TAKEN_BACK = """\
 Not taken back: state machines, schedules, alarms, roles, reserved concurrency, secrets, indexes and what was written to
 the database. Until a deployment succeeds, CloudFormation takes the newest release for the live one: a deployment that
@@ -146,22 +152,39 @@ def release_before(functions: Sequence[Function], live: int) -> int | None:
 # --- what is done -----------------------------------------------------------------------------------------------------
 
 
+def wake(client: Any, function: Function, version: Version) -> None:
+    """Have Lambda make the version's snapshot where it has none, and wait. Raises `Refused`."""
+    named = {"FunctionName": function.name, "Qualifier": str(version.number)}
+    if client.get_function_configuration(**named)["State"] == "Active":
+        return
+    print(f"{function.name} {version.number} has no snapshot: it is made, for some minutes.", file=sys.stderr)
+    # Refused, for that is what begins it; in between it may be ready, and answers.
+    with suppress(client.exceptions.SnapStartNotReadyException, client.exceptions.ResourceConflictException):
+        client.invoke(FunctionName=f"{function.name}:{version.number}", Payload=json.dumps(HEALTH))
+    try:
+        client.get_waiter("published_version_active").wait(**named, WaiterConfig=PATIENCE)
+    except WaiterError:
+        raise Refused(f"{function.name} {version.number} did not become active. No function was moved.") from None
+
+
 def move(client: Any, functions: Sequence[Function], release: int, now: datetime) -> list[str]:
     """Point the alias of every function to its newest version of a release, or of none; a line for each. Raises
     `Refused`."""
     targets = [(each, each.newest_of(release)) for each in functions]
     if lacking := [each.name for each, version in targets if not version]:
         raise Refused(f"There is no version of release {release} of {', '.join(lacking)}.")
+    moving = [(each, version) for each, version in targets if version]
+    for function, version in moving:
+        wake(client, function, version)
     with ExitStack() as undo:
-        for function, version in targets:
-            assert version
+        for function, version in moving:
             try:
                 moved = _point(client, function, version.number, f"release {release} since {now:%FT%TZ}")
             except ClientError as error:
                 raise Refused(_undone(undo, function, error)) from error
             undo.callback(_point, client, moved, function.live, function.record)
         undo.pop_all()
-    return [f"  {each.name:45} {each.live} → {version.number}" for each, version in targets if version]
+    return [f"  {each.name:45} {each.live} → {version.number}" for each, version in moving]
 
 
 def _point(client: Any, function: Function, version: int, record: str) -> Function:

@@ -12,6 +12,7 @@ from typing import Any
 import httpx2
 import pytest
 from moto.awslambda.exceptions import LambdaClientError
+from moto.awslambda.models import LambdaFunction
 from moto.awslambda_simple.models import LambdaSimpleBackend
 from moto.cloudformation.models import cloudformation_backends
 
@@ -178,6 +179,52 @@ def test_where_one_function_cannot_be_moved_none_is(
     why = f"{NAMES[-1]}: UpdateAlias answers AccessDeniedException. All functions are where they were.\n"
     assert typed("back") == (1, "", why)
     assert account.live() == live
+
+
+def sleeping(monkeypatch: pytest.MonkeyPatch, number: str, *, wakes: bool = True) -> list[tuple[str, Any]]:
+    """Have this version of the first function without its snapshot until it is called; these calls."""
+    called: list[tuple[str, Any]] = []
+    configuration = LambdaFunction.get_configuration
+
+    def in_state(self: LambdaFunction, *more: Any, **given: Any) -> dict[str, Any]:
+        asleep = (self.function_name, str(self.version)) == (NAMES[0], number) and not (called and wakes)
+        state = ("Failed" if called else "Inactive") if asleep else "Active"
+        return {**configuration(self, *more, **given), "State": state}
+
+    def refused(self: Any, function_name: str, qualifier: str, body: bytes, *_: Any) -> Any:
+        called.append((function_name, json.loads(body)["rawPath"]))
+        error = LambdaClientError("SnapStartNotReadyException", "Lambda is initializing your function.")
+        error.code = 409
+        raise error
+
+    monkeypatch.setattr(LambdaFunction, "get_configuration", in_state)
+    monkeypatch.setattr(LambdaSimpleBackend, "invoke", refused)
+    return called
+
+
+def test_a_version_that_nobody_called_for_weeks_has_its_snapshot_before_requests_reach_it(
+    account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account.deploy()
+    before = account.live()
+    account.deploy()
+    called = sleeping(monkeypatch, "1")
+    code, _, said = typed("back")
+    assert (code, account.live()) == (0, before)
+    assert called == [(f"{NAMES[0]}:1", "/healthz")]
+    assert said == f"{NAMES[0]} 1 has no snapshot: it is made, for some minutes.\n"
+
+
+def test_where_a_snapshot_cannot_be_made_no_function_is_moved(
+    account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account.deploy()
+    account.deploy()
+    live = account.live()
+    sleeping(monkeypatch, "1", wakes=False)
+    code, _, said = typed("back")
+    assert (code, account.live()) == (1, live)
+    assert said.endswith(f"{NAMES[0]} 1 did not become active. No function was moved.\n")
 
 
 def test_while_a_deployment_runs_nothing_is_moved(account: Account, typed: Typed) -> None:
