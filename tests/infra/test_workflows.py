@@ -1,6 +1,8 @@
 """GitHub's workflows run what is run here, with no more rights than that takes. actionlint looks at the rest."""
 
+import os
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +72,14 @@ def test_prod_comes_after_staging_and_staging_after_the_gate_each_with_the_same_
 def test_a_build_is_handed_on_with_its_files_rights() -> None:
     upload = next(step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@"))
     assert f"tar -czf {upload['with']['path']} .aws-sam/build" in COMMANDS, "a start script must stay executable"
+
+
+@pytest.mark.parametrize(("variables", "asks"), [([], ""), (["CI=true"], " --no-confirm-changeset")])
+def test_a_deployment_ends_by_pruning_and_asks_nobody_where_an_environment_did(variables: list[str], asks: str) -> None:
+    make, alone = ["make", "--dry-run", "deploy-built", "STAGE=prod", *variables], {"PATH": os.environ["PATH"]}
+    *_, deploy, prune = subprocess.check_output(make, cwd=ROOT, env=alone, text=True).splitlines()
+    assert deploy.rstrip().endswith(f"sam deploy --config-env prod{asks}")
+    assert prune.endswith("qwestly-agent release prune --stage prod")
 
 
 @pytest.mark.parametrize("command", [each for each in COMMANDS if each.startswith(("make ", ".ci/"))])
