@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from benchmarks.capacity import Load
-from infra.local.environment import ROOT
+from infra.local.environment import FUNCTION, ROOT, Template
 from infra.stages import Stage
 
 DAYS = 30
@@ -53,8 +53,6 @@ CARD = (Tokens(PRO, 36_000, 6_000), Tokens(FAST, 24_000, 3_000))
 CARDS = 0.05
 """Share of conversations in which one is drafted."""
 SECONDS_A_POLL, LOG_BYTES_A_TURN, LOG_BYTES_A_POLL, METRICS = 0.06, 4_000, 600, 60
-SNAPSHOTS_GB = 4.0
-"""Of the functions with SnapStart, the version before included."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +102,8 @@ def per_month(stage: Stage, cluster: str) -> list[Cost]:
     template = stage.template
     alarms, dashboards = template.of_type("AWS::CloudWatch::Alarm"), template.of_type("AWS::CloudWatch::Dashboard")
     keys = template.of_type("AWS::KMS::Key")
+    # Of the live release, and of the one before.
+    snapshots = 2 * sum(int(template.text(each["MemorySize"])) / 1024 for each in _with_snapshot(template))
     sweeps = 60 * 24 * DAYS * 1.2
     return [
         Cost(f"Atlas {cluster}", CLUSTERS[cluster], "its list price; shared with the candidate app"),
@@ -111,11 +111,15 @@ def per_month(stage: Stage, cluster: str) -> list[Cost]:
         Cost("dashboards", len(dashboards) * DASHBOARD, f"{len(dashboards)} × price"),
         Cost("metrics", METRICS * METRIC, f"{METRICS} of ours × price"),
         Cost("keys", len(keys) * KEY, f"{len(keys)} of KMS"),
-        Cost("snapshots", SNAPSHOTS_GB * SNAPSHOT_GB_SECOND * DAYS * 86_400, "4 GB kept × price"),
+        Cost("snapshots", snapshots * SNAPSHOT_GB_SECOND * DAYS * 86_400, f"{snapshots:g} GB kept × price"),
         Cost(
             "sweeps", sweeps * (0.5 * 0.5 * GB_SECOND + MILLION_CALLS / 1_000_000), "one a minute, and one every five"
         ),
     ]
+
+
+def _with_snapshot(template: Template) -> list[Any]:
+    return [each for each in template.of_type(FUNCTION).values() if "SnapStart" in each]
 
 
 def _states(machine: str) -> int:
