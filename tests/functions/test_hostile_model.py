@@ -105,7 +105,7 @@ EFFECTS: dict[str, Effect] = {
     for each in TOOLS
     if each.name != "report_trouble"  # it ends the turn: test_people_in_trouble.py
 }
-NO_ARGUMENTS = {"get_user_profile", "list_capabilities"}
+NO_ARGUMENTS = {"get_user_profile", "list_capabilities", "get_my_work"}
 QUERIES = {name for name, effect in EFFECTS.items() if effect == "read"} - NO_ARGUMENTS
 CHANGING = set(EFFECTS) - QUERIES - NO_ARGUMENTS
 LONGEST_QUERY = 500
