@@ -22,6 +22,7 @@ from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
@@ -110,6 +111,7 @@ def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: C
         mongo=mongo,
         http=http,
         conversations=Conversations(database),
+        conversation_search=ConversationSearch(database),
         messages=Messages(database),
         watermarks=Watermarks(database),
         signals=Signals(database),

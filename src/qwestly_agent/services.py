@@ -16,6 +16,7 @@ from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
@@ -214,6 +215,7 @@ class Services:
     http: httpx2.AsyncClient
     """Shared by all clients: creating a TLS context for each would dominate a cold start."""
     conversations: Conversations
+    conversation_search: ConversationSearch
     messages: Messages
     watermarks: Watermarks
     signals: Signals

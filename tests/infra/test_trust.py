@@ -36,6 +36,7 @@ COLLECTIONS: Mapping[str, set[str]] = {
     "activity": {activity.COLLECTION},
     "approvals": {approvals.COLLECTION, activity.COLLECTION},
     "autonomy": {autonomy.COLLECTION, activity.COLLECTION},
+    "conversation_search": {conversations.COLLECTION, messages.COLLECTION},
     "conversations": {conversations.COLLECTION, messages.COLLECTION},
     "messages": {messages.COLLECTION},
     "watermarks": {conversations.COLLECTION},

@@ -133,7 +133,7 @@ def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationLi
     items = found[:limit]
     more = len(found) > limit
     return ConversationList(
-        items=[ConversationSummary(**_summary(each, now)) for each in items],
+        items=[ConversationSummary(**summary_of(each, now)) for each in items],
         next=repr(items[-1]["last_used"]) if more else None,
     )
 
@@ -149,7 +149,7 @@ def view_of(
     """A page of messages, the newest before `before`. `said` was read with `limit` + 1, to tell whether there are
     more."""
     return ConversationView(
-        **_summary(conversation, now),
+        **summary_of(conversation, now),
         design=conversation["design"],
         messages=[_message_view(message, made) for message in _page(conversation, said, limit, before, now)],
         next=_earlier(said, limit),
@@ -174,7 +174,7 @@ def _earlier(said: Sequence[Message], limit: int) -> str | None:
     return str(said[-limit].seq) if len(said) > limit else None
 
 
-def _summary(conversation: Document, now: float) -> dict[str, Any]:
+def summary_of(conversation: Document, now: float) -> dict[str, Any]:
     return {
         "id": conversation["id"],
         "title": conversation.get("title", ""),

@@ -31,6 +31,8 @@ SILENCE_SECONDS = 600.0
 RETENTION_SLACK_SECONDS = 30 * 86_400
 """Messages live that much longer, so that only one turn a month has to postpone the expiry of all of them."""
 TITLE_CHARACTERS = 80
+SUMMARY = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until", "cost_usd"), 1)
+"""Fields of a conversation in a list."""
 
 
 @dataclass(frozen=True)
@@ -178,8 +180,7 @@ class Conversations:
         query: Document = {"user_id": user_id}
         if before is not None:
             query["last_used"] = {"$lt": before}
-        fields = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until", "cost_usd"), 1)
-        return await self.database[COLLECTION].find(query, fields).sort("last_used", -1).limit(limit).to_list()
+        return await self.database[COLLECTION].find(query, SUMMARY).sort("last_used", -1).limit(limit).to_list()
 
     async def exists(self, user_id: str, conversation_id: str) -> bool:
         return await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"_id": 1}) is not None

@@ -12,6 +12,7 @@ from qwestly_agent.approvals.look import up_to_date
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.chat.deletion import delete
+from qwestly_agent.chat.find import LONGEST_QUERY_CHARACTERS, FoundConversations, Renamed, find, rename
 from qwestly_agent.chat.prepare_turn import prepare_turn
 from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
@@ -75,8 +76,12 @@ async def list_conversations(
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: float | None = None,
-) -> ConversationList:
-    """The last used first."""
+    q: Annotated[str | None, Query(max_length=LONGEST_QUERY_CHARACTERS)] = None,
+) -> FoundConversations | ConversationList:
+    """The last used first; with `q` those with all of its words (up to ten, as beginnings of words, in upper or lower
+    case) in their title or in one message, each with where they were found."""
+    if q is not None:
+        return await find(services.conversation_search, user_id, q, limit, after, services.clock())
     found = await services.conversations.last_used(user_id, limit + 1, after)
     return list_of(found, limit, services.clock())
 
@@ -106,6 +111,15 @@ async def read_conversation(
         services, [*(each for each in approvals if not each.undoes), *await services.approvals.of_ids(user_id, again)]
     )
     return view(conversation, said, Made(approvals, drafts, memories, is_paused), limit, before, services.clock())
+
+
+@router.patch("/api/conversations/{conversation_id}")
+async def rename_conversation(
+    conversation_id: str, posted: Renamed, services: TheServices, user_id: TheUser
+) -> Renamed:
+    """Give it a title, which stays. 422 `invalid` for none, or one of more than 80 characters. Its place in the list
+    stays as well."""
+    return Renamed(title=await rename(services.conversation_search, user_id, conversation_id, posted))
 
 
 @router.delete("/api/conversations/{conversation_id}")

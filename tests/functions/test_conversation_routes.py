@@ -1,0 +1,98 @@
+"""The user finds conversations by words, and gives them titles."""
+
+import pytest
+
+from infra.local.model_server import ModelServer, Reply
+from tests.servers import ChatServer, Client
+
+
+def find(client: Client, q: str, **more: str) -> list[tuple[str, str]]:
+    items = client.request("GET", "/api/conversations", params={"q": q, **more}).raise_for_status().json()["items"]
+    return [(each["id"], each["found"]["snippet"]) for each in items]
+
+
+@pytest.fixture
+def talked(client: Client, model: ModelServer) -> list[str]:
+    """Three conversations, the oldest first."""
+    said = (
+        ("Which roles fit me?", "Head of **Product** at a C++ shop in São Paulo."),
+        ("Is product management for me?", "It is."),
+        ("Hello", "See ![it](https://evil.example/x) about salaries, <b>bold</b>."),
+    )
+    ids: list[str] = []
+    for asked, answered in said:
+        model.script(Reply(text=answered))
+        ids.append(client.say(asked).conversation_id)
+    return ids
+
+
+def test_conversations_are_found_by_the_words_of_titles_and_messages(client: Client, talked: list[str]) -> None:
+    roles, management, hello = talked
+    assert find(client, "prod") == [
+        (management, "Is product management for me?"),
+        (roles, "Head of **Product** at a C++ shop in São Paulo."),
+    ]
+    assert [each for each, _ in find(client, "SÃO c++")] == [roles]
+    assert [each for each, _ in find(client, "alaries")] == []
+    assert [each for each, _ in find(client, "product hello")] == []
+    assert [each for each, _ in find(client, ".*")] == []
+    assert [each for each, _ in find(client, "  ")] == []
+    assert [each for each, _ in find(client, "see")] == [hello]
+
+
+def test_where_it_was_found_is_said_with_the_words_to_mark(client: Client, talked: list[str]) -> None:
+    [item] = client.get("/api/conversations?q=head%20at")["items"]
+    assert item["found"]["words"] == ["Head", "at"]
+    answer = client.get(f"/api/conversations/{talked[0]}")["messages"][-1]
+    assert item["found"]["message_id"] == answer["id"]
+    [item] = client.get("/api/conversations?q=which")["items"]
+    assert item["found"]["message_id"] is None
+
+
+def test_a_snippet_holds_no_link_no_image_and_no_tag(client: Client, model: ModelServer) -> None:
+    model.script(Reply(text="Noted."))
+    client.say("Hello. " * 30 + "Look ![at](https://evil.example/x) <img src=x> findme\u202e " + "and so on " * 30)
+    [(_, snippet)] = find(client, "findme")
+    assert "](" not in snippet
+    assert "<img" not in snippet
+    assert "\u202e" not in snippet
+    assert snippet.startswith("…")
+    assert len(snippet) < 200
+
+
+def test_what_is_found_comes_in_pages(client: Client, talked: list[str]) -> None:
+    first = client.get("/api/conversations?q=product&limit=1")
+    rest = client.get(f"/api/conversations?q=product&limit=1&after={first['next']}")
+    assert [each["id"] for each in (*first["items"], *rest["items"])] == [talked[1], talked[0]]
+    assert rest["next"] is None
+
+
+def test_nobody_finds_what_others_said(client: Client, chat: ChatServer, talked: list[str]) -> None:
+    with Client(chat.url, "auth0|somebody-else") as other:
+        assert find(other, "product") == []
+        renamed = other.request("PATCH", f"/api/conversations/{talked[0]}", json={"title": "Mine"})
+        assert (renamed.status_code, renamed.json()["error"]["code"]) == (404, "not_found")
+    assert client.get(f"/api/conversations/{talked[0]}")["title"] == "Which roles fit me?"
+
+
+def test_a_search_of_too_many_characters_is_refused(client: Client) -> None:
+    assert client.request("GET", "/api/conversations", params={"q": "a" * 201}).status_code == 422
+
+
+def test_a_title_that_the_user_gave_stays_and_is_found(client: Client, talked: list[str]) -> None:
+    path = f"/api/conversations/{talked[2]}"
+    renamed = client.request("PATCH", path, json={"title": "  My \n next\u202e [step](https://evil.example) "})
+    title = renamed.json()["title"]
+    assert title.startswith("My next [step]")
+    assert "](" not in title
+    client.say("And then?", talked[2])
+    assert client.get(path)["title"] == title
+    assert [each for each, _ in find(client, "my next")] == [talked[2]]
+
+
+@pytest.mark.parametrize("title", ["", " \n ", "\u202e", "x" * 81, "x" * 100_000])
+def test_a_title_that_is_none_is_refused_with_a_sentence(client: Client, talked: list[str], title: str) -> None:
+    refused = client.request("PATCH", f"/api/conversations/{talked[0]}", json={"title": title})
+    assert refused.status_code == 422
+    assert refused.json()["error"]["message"] == "A title has 1 to 80 characters."
+    assert client.get(f"/api/conversations/{talked[0]}")["title"] == "Which roles fit me?"
