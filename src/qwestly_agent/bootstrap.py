@@ -42,6 +42,7 @@ from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData
+from qwestly_agent.stores.user_settings import UserSettingsStore
 from qwestly_agent.stores.watermarks import Watermarks
 
 if TYPE_CHECKING:
@@ -117,6 +118,7 @@ def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: C
         signals=Signals(database),
         runs=Runs(database),
         autonomy=Autonomy(database),
+        user_settings=UserSettingsStore(database),
         profiles=Profiles(database),
         memories=Memories.of(database),
         unchecked=Unchecked(database),

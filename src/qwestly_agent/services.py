@@ -36,6 +36,7 @@ from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData
+from qwestly_agent.stores.user_settings import UserSettingsStore
 from qwestly_agent.stores.watermarks import Watermarks
 
 if TYPE_CHECKING:  # slow imports, which handlers without models do not need
@@ -163,6 +164,11 @@ class HasUserData(Protocol):
     def user_data(self) -> UserData: ...
 
 
+class HasUserSettings(Protocol):
+    @property
+    def user_settings(self) -> UserSettingsStore: ...
+
+
 class HasSweeps(Protocol):
     @property
     def sweeps(self) -> Sweeps: ...
@@ -221,6 +227,7 @@ class Services:
     signals: Signals
     runs: Runs
     autonomy: Autonomy
+    user_settings: UserSettingsStore
     profiles: Profiles
     memories: Memories
     unchecked: Unchecked

@@ -47,6 +47,15 @@ def test_a_link_shows_what_would_happen_and_by_when_it_must_be_decided(world: Wo
         assert said in shown.text
 
 
+def test_a_mail_and_its_page_say_times_in_the_users_own_zone(world: World) -> None:
+    world.database["agent_settings"].insert_one({"_id": USER, "user_id": USER, "time_zone": "America/Sao_Paulo"})
+    world.ask()
+    shown = world.get(world.link())
+    for text in (shown.text, world.aws.outbox[-1].text):
+        assert "Sunday 17 January 2027, 05:00 Sao Paulo time" in text
+        assert "UTC" not in text
+
+
 def test_a_card_is_shown_with_its_evidence_and_with_what_was_left_out(world: World) -> None:
     world.ask(proposal=CARD)
     shown = world.get(world.link()).text

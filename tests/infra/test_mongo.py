@@ -40,6 +40,7 @@ from qwestly_agent.stores import (
     signals,
     tool_calls,
     usage,
+    user_settings,
 )
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
@@ -382,6 +383,7 @@ OURS = {
     runs.COLLECTION,
     tool_calls.COLLECTION,
     usage.COLLECTION,
+    user_settings.COLLECTION,
 }
 
 
@@ -414,6 +416,7 @@ def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> N
         signals,
         tool_calls,
         usage,
+        user_settings,
     )
     named = {
         value

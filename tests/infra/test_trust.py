@@ -29,6 +29,7 @@ from qwestly_agent.stores import (
     signals,
     tool_calls,
     usage,
+    user_settings,
 )
 from tests.statemachines.conftest import states_of
 
@@ -40,6 +41,7 @@ COLLECTIONS: Mapping[str, set[str]] = {
     "conversations": {conversations.COLLECTION, messages.COLLECTION},
     "messages": {messages.COLLECTION},
     "watermarks": {conversations.COLLECTION},
+    "user_settings": {user_settings.COLLECTION},
     "docs": {docs.COLLECTION},
     "drafts": {drafts.COLLECTION, activity.COLLECTION},
     "extractions": {extractions.COLLECTION, activity.COLLECTION},

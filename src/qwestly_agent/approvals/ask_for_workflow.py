@@ -23,6 +23,7 @@ from qwestly_agent.services import (
     HasSettings,
     HasSignals,
     HasTombstones,
+    HasUserSettings,
     HasWorkflows,
 )
 from qwestly_agent.stores.approvals import Approvals
@@ -43,6 +44,7 @@ class AskServices(
     HasRuns,
     HasSignals,
     HasTombstones,
+    HasUserSettings,
     HasWorkflows,
     Protocol,
 ): ...

@@ -20,14 +20,15 @@ from qwestly_agent.base.clock import Clock, duration
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, Effect, Verb
-from qwestly_agent.services import HasSettings, HasSweeps
+from qwestly_agent.services import HasSettings, HasSweeps, HasUserSettings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.user_settings import UserSettingsStore
 from qwestly_agent.text.clean import visible, well_formed
 
 
-class LinkServices(SettleServices, HasSettings, HasSweeps, Protocol): ...
+class LinkServices(SettleServices, HasSettings, HasSweeps, HasUserSettings, Protocol): ...
 
 
 EFFECTS: Mapping[Effect, str] = {
@@ -210,7 +211,7 @@ async def _page(
     *,
     is_frozen: bool = False,
 ) -> LinkPage:
-    brand, zone = Brand.of(services.settings), "UTC"
+    brand, zone = Brand.of(services.settings), await _zone_of(services.user_settings, approval.user_id)
     person = await _name_of(services.profiles, approval.user_id)
     waits = _waits(services.clock, approval)
     heading, sentence = ("", "") if waits else _outcome(approval, zone)
@@ -242,6 +243,14 @@ async def _name_of(profiles: Profiles, user_id: str) -> str:
         return (await profiles.contact(user_id)).name
     except PyMongoError:
         return ""
+
+
+async def _zone_of(user_settings: UserSettingsStore, user_id: str) -> str:
+    """Return the user's time zone, or UTC: as with the name, a page must not fail for want of it."""
+    try:
+        return (await user_settings.get(user_id)).zone
+    except PyMongoError:
+        return "UTC"
 
 
 def _outcome(approval: Approval, zone: str) -> tuple[str, str]:

@@ -25,13 +25,14 @@ from qwestly_agent.services import (
     HasRuns,
     HasSettings,
     HasSignals,
+    HasUserSettings,
 )
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import unlinked, visible
 
 
 class MailServices(
-    HasApprovals, HasClock, HasLogger, HasMail, HasProfiles, HasSettings, HasRuns, HasSignals, Protocol
+    HasApprovals, HasClock, HasLogger, HasMail, HasProfiles, HasSettings, HasRuns, HasSignals, HasUserSettings, Protocol
 ): ...
 
 
@@ -62,6 +63,7 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     contact = await services.profiles.contact(approval.user_id)
     if not contact.address:
         return await _note(services.approvals, approval, _line(now, "not mailed: no address"), mail_at=None)
+    zone = (await services.user_settings.get(approval.user_id)).zone
     token = new_token() if decided_by_link(approval) else None
     claimed, ours = await services.approvals.change(
         approval, lambda record: _claim(record, token, now) if record.revision == approval.revision else None
@@ -71,7 +73,8 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     try:
         async with pause.named_run(services.runs, claimed.user_id, f"mail-{claimed.id}", services.clock):
             await pause.check(services.signals, claimed.user_id)
-            await services.mail.send(contact.address, *message_of(claimed, services.settings, contact.name, token, now))
+            message = message_of(claimed, services.settings, contact.name, token, now, zone)
+            await services.mail.send(contact.address, *message)
     except Braked:
         return claimed  # it becomes due again soon
     except Unavailable as error:
@@ -82,14 +85,14 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
 
 
 def message_of(
-    approval: Approval, settings: Settings, person: str, token: str | None, now: float
+    approval: Approval, settings: Settings, person: str, token: str | None, now: float, zone: str = "UTC"
 ) -> tuple[str, str, str]:
     """Return subject, text and HTML. Without a token, the link leads to the signed-in queue."""
     reminder, brand = now >= half_of_the_time(approval), Brand.of(settings)
     given = {
         "person": person,
         "first_name": person.partition(" ")[0],
-        "zone": "UTC",
+        "zone": zone,
         # Others may see a mail on the screen, and providers store it for years.
         "approval": approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval,
         "effect": effect_of(approval),

@@ -19,6 +19,7 @@ from qwestly_agent.stores import (
     signals,
     tool_calls,
     usage,
+    user_settings,
 )
 from qwestly_agent.stores.search import Document
 
@@ -50,6 +51,7 @@ COLLECTIONS: Mapping[str, Expires | Stays] = {
     drafts.COLLECTION: Expires(),
     usage.COLLECTION: Expires(),
     autonomy.COLLECTION: Stays("One document a user: the level that they chose."),
+    user_settings.COLLECTION: Stays("One document a user: the language and the time zone that they chose."),
     runs.COLLECTION: Expires(),
     activity.COLLECTION: Expires(),
     # Last: while the brake is on, nothing of this user starts, and so nothing is written again.

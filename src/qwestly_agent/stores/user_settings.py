@@ -1,0 +1,61 @@
+"""`agent_settings`: each user's language and time zone. Only the user writes them: no tool reaches this store."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+from zoneinfo import available_timezones
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_settings"
+NO_SUCH_ZONE = "There is no such time zone. Names are as in the IANA database, for example Europe/Lisbon."
+
+
+class UserSettings(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+    language: str | None = None
+    """As browsers name it (BCP 47); None if it was never set."""
+    time_zone: str | None = None
+    """Of the IANA database; None if it was never set."""
+
+    @field_validator("time_zone")
+    @classmethod
+    def _is_known(cls, name: str | None) -> str | None:
+        if name is not None and name not in time_zones():
+            raise ValueError(NO_SUCH_ZONE)
+        return name
+
+    @property
+    def zone(self) -> str:
+        """The zone in which times are shown."""
+        return self.time_zone or "UTC"
+
+
+@cache
+def time_zones() -> frozenset[str]:
+    """The zones that this machine knows. Reading their names takes some milliseconds."""
+    return frozenset(available_timezones())
+
+
+@dataclass(frozen=True)
+class UserSettingsStore:
+    database: AsyncDatabase[Document]
+
+    async def get(self, user_id: str) -> UserSettings:
+        """Nothing is set in a document that cannot be read."""
+        found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
+        try:
+            return UserSettings.model_validate(found or {})
+        except ValidationError:
+            return UserSettings()
+
+    async def put(self, user_id: str, changes: dict[str, Any], at: datetime) -> None:
+        """Set these fields; the others stay."""
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id}, {"$set": {**changes, "changed_at": at}}, upsert=True
+        )
