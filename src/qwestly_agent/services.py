@@ -74,6 +74,11 @@ class HasConversations(Protocol):
     def conversations(self) -> Conversations: ...
 
 
+class HasConversationSearch(Protocol):
+    @property
+    def conversation_search(self) -> ConversationSearch: ...
+
+
 class HasRuns(Protocol):
     @property
     def runs(self) -> Runs: ...

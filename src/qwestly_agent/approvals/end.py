@@ -3,7 +3,7 @@
 This module does not import `approvals.actions`, as performing an action may itself end approvals.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
@@ -23,7 +23,10 @@ class EndServices(HasApprovals, HasClock, HasDrafts, HasMemories, HasTombstones,
 
 
 MOST_WAITING = 100
+STANDS = frozenset({"approved", "executing", "accepted", "unknown", "done"})
+"""Statuses of what was done, or is being done."""
 CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
+REPLACED = "You replaced the message that led to it. Nothing was done."
 FORGOTTEN = "It rested on something that you had forgotten, so nothing was done. It can be drafted anew without it."
 
 
@@ -112,6 +115,33 @@ async def withdraw(services: EndServices, user_id: str, conversation_id: str) ->
         if expired := await expire(services.approvals, approval, services.clock(), CONVERSATION_DELETED):
             with suppress(AgentError):  # then the sweep tells it
                 await finish(services, expired)
+
+
+async def end_replaced(
+    services: EndServices, user_id: str, conversation_id: str, runs: Collection[str]
+) -> list[Approval]:
+    """End as `changed` what these runs asked for and nobody decided, as their message is replaced; return what was
+    decided with a yes, which stands."""
+    stands: list[Approval] = []
+    for approval in reversed(await services.approvals.of_conversation(user_id, conversation_id, 0)):
+        if approval.run_id not in runs:
+            continue
+        ended, changed = await services.approvals.change(approval, lambda record: _replaced(record, services.clock()))
+        if changed:
+            with suppress(AgentError):  # then the sweep tells it
+                await finish(services, ended)
+        elif ended.status in STANDS and not ended.undone_by:
+            stands.append(ended)
+    return stands
+
+
+def _replaced(record: Approval, now: float) -> Approval | None:
+    """Return the record as ended with its message; None if it is no longer pending. No news: the model no longer sees
+    that it was asked for."""
+    if record.status != "pending":
+        return None
+    changes = {"status": "changed", "outcome": REPLACED, **_ended(record, now, "changed"), **without_secrets(record)}
+    return record.model_copy(update={**changes, "news": False})
 
 
 def without_secrets(decided: Approval) -> dict[str, Any]:

@@ -18,6 +18,8 @@ def earlier_turn(request: TurnRequest, said: Said) -> Sequence[Message]:
     if request.text is None and not request.regenerate:
         return []
     if not request.regenerate:
+        if request.replaces and not said.exchange:
+            raise ChangedMeanwhile("Only the last message can be written anew.")
         if said.exchange and said.exchange[0].content != request.text and said.exchange != last:
             raise ChangedMeanwhile("Only the last message can be written anew.")
         return said.exchange
@@ -40,3 +42,8 @@ def complete_answer(request: TurnRequest, earlier: Sequence[Message]) -> Message
     if not earlier or request.regenerate or request.text != earlier[0].content:
         return None
     return next((message for message in earlier if message.role == "assistant" and message.status == "complete"), None)
+
+
+def replaced_runs(earlier: Sequence[Message]) -> tuple[str, ...]:
+    """Ids of the runs that an answer in this turn's place replaces, the latest first."""
+    return tuple(dict.fromkeys(run for each in earlier for run in (each.run_id, *each.replaces)))

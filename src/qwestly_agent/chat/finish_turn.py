@@ -12,12 +12,15 @@ from pymongo.errors import PyMongoError
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import ConversationBusy, Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_turn
+from qwestly_agent.chat.earlier_turn import replaced_runs
+from qwestly_agent.chat.remembered_view import ids_of
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_registry import WENT_ON_ELSEWHERE
 from qwestly_agent.services import (
     HasApprovals,
     HasClock,
     HasConversations,
+    HasConversationSearch,
     HasDrafts,
     HasLogger,
     HasMemories,
@@ -26,6 +29,7 @@ from qwestly_agent.services import (
     HasToolCalls,
     HasUsage,
 )
+from qwestly_agent.stores.conversations import title_of
 from qwestly_agent.stores.message import Message, Problem
 from qwestly_agent.stores.turns import user_message
 
@@ -36,6 +40,7 @@ class FinishServices(
     HasApprovals,
     HasClock,
     HasConversations,
+    HasConversationSearch,
     HasDrafts,
     HasLogger,
     HasMemories,
@@ -125,6 +130,8 @@ async def _store(services: FinishServices, turn: Turn, messages: list[Message], 
     )
     if kept and messages:
         await _exclude_forgotten(services, turn)
+    if kept and not nothing_new and turn.replaced and not turn.history:
+        await services.conversation_search.retitle(turn.claim.user_id, turn.claim.conversation_id, title_of(turn.text))
     if kept and not nothing_new:
         # The note is stored in the conversation now, and so is part of every later prompt.
         await asyncio.gather(
@@ -173,6 +180,8 @@ def _messages(turn: Turn, now: float, model_messages: str, receipt: dict[str, An
         model_messages=model_messages,
         receipt=receipt,
         continues=turn.continues,
+        replaces=replaced_runs(turn.replaced),
+        remembered_before=tuple(dict.fromkeys(each for message in turn.replaced for each in ids_of(message))),
         saw=_saw(turn),
         withheld=withheld,
     )

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from qwestly_agent.agents.base import Design
 from qwestly_agent.agents.registry import find_design
+from qwestly_agent.approvals.end import end_replaced
 from qwestly_agent.base.errors import (
     Braked,
     ChangedMeanwhile,
@@ -27,7 +28,7 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.approval_updates import TurnApprovals, nothing_new, settle_all
 from qwestly_agent.chat.context import FirstTurnContext, make_context
-from qwestly_agent.chat.earlier_turn import complete_answer, earlier_turn
+from qwestly_agent.chat.earlier_turn import complete_answer, earlier_turn, replaced_runs
 from qwestly_agent.chat.finish_turn import briefly
 from qwestly_agent.chat.read_turn import Known, Said, read_known, read_said
 from qwestly_agent.chat.record import Record
@@ -210,6 +211,10 @@ async def _prepare(
     design = _design_of(claim)
     earlier = earlier_turn(request, said)
     asked = earlier[0] if earlier else None
+    answered = complete_answer(request, earlier)
+    if asked and not answered:
+        stands = await end_replaced(services, claim.user_id, claim.conversation_id, replaced_runs(earlier))
+        approvals = replace(approvals, news=[*approvals.news, *(each for each in stands if not each.news)])
     text = asked.content if asked and request.regenerate else request.text or ""
     return Turn(
         claim=claim,
@@ -227,7 +232,7 @@ async def _prepare(
         record=Record(claim.turn.started_at),
         continues=request.continues or next((each.continues for each in earlier if each.continues), None),
         replaced=earlier,
-        answered=complete_answer(request, earlier),
+        answered=answered,
     )
 
 

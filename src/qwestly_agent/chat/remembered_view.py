@@ -32,12 +32,12 @@ def view_of(memory: Memory) -> RememberedView:
 
 
 def ids_of(message: Message) -> list[str]:
-    """Ids of the memories that this answer stored or corrected."""
+    """Ids of the memories that this answer stored or corrected, or those that it replaced."""
     if not any(step.effect == "memory" and step.ok for step in message.steps):
-        return []
+        return list(message.remembered_before)
     parts = [part for each in as_model_saw(message) for part in each.parts]
     ids = [remembered_id(part.content) for part in parts if isinstance(part, ToolReturnPart)]
-    return [each for each in ids if each]
+    return [*message.remembered_before, *(each for each in ids if each)]
 
 
 def current_memories(message: Message, memories: Sequence[Memory]) -> list[Memory]:

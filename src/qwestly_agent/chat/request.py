@@ -53,6 +53,8 @@ class TurnRequest:
     decisions: tuple[PostedDecision, ...] = ()
     continues: str | None = None
     """Id of the answer that the client goes on building."""
+    replaces: bool = False
+    """True if `message_id` must be that of the last message, which is replaced."""
 
 
 class _Decision(Decision):
@@ -65,6 +67,9 @@ class _Plain(BaseModel):
     message: str | None = None
     conversation_id: ClientId | None = None
     message_id: ClientId | None = None
+    replaces: ClientId | None = None
+    """Id of the user's last message, in whose place this one comes; without a message, of the last answer, to be
+    made again."""
     decisions: list[_Decision] = Field(default=[], max_length=MOST_DECISIONS)
 
 
@@ -133,14 +138,20 @@ def _parse_plain(posted: dict[str, Any]) -> TurnRequest:
     plain = _Plain.model_validate(posted)
     if plain.decisions and plain.conversation_id is None:
         raise Invalid("Decisions need the conversation in which they were asked for.")
-    if plain.message is None and not plain.decisions:
+    if plain.replaces and (plain.conversation_id is None or plain.message_id or plain.decisions):
+        raise Invalid("replaces: It needs its conversation_id, and takes neither a message_id nor decisions.")
+    if plain.message is None and not plain.decisions and not plain.replaces:
         raise Invalid("message: Field required.")
+    regenerate = plain.message is None and plain.replaces is not None
     return TurnRequest(
         protocol="plain",
         conversation_id=plain.conversation_id,
         text=None if plain.message is None else _checked(plain.message),
-        message_id=plain.message_id,
+        message_id=plain.message_id if regenerate else plain.replaces or plain.message_id,
         likely_new=plain.conversation_id is None,
+        regenerate=regenerate,
+        regenerates=plain.replaces if regenerate else None,
+        replaces=plain.replaces is not None and not regenerate,
         decisions=tuple(
             PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason)
             for each in plain.decisions
@@ -161,7 +172,7 @@ def _parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
         protocol="ai_sdk",
         conversation_id=body.id,
         text=_text_of(said) if said else None,
-        message_id=said.id if said else None,
+        message_id=(None if regenerate else body.messageId) or said.id if said else None,
         likely_new=len(body.messages) == 1 and not regenerate and not decisions,
         regenerate=regenerate,
         regenerates=body.messageId if regenerate else None,

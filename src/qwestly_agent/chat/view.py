@@ -207,8 +207,9 @@ def _message_view(message: Message, made: Made) -> MessageView:
 
 
 def _of_answer(message: Message, made: Sequence[T]) -> list[T]:
-    """The items that this answer made, oldest first."""
-    return [each for each in reversed(made) if message.role == "assistant" and each.run_id == message.run_id]
+    """The items that this answer made, or those that it replaced; oldest first."""
+    runs = (message.run_id, *message.replaces) if message.role == "assistant" else ()
+    return [each for each in reversed(made) if each.run_id in runs]
 
 
 def shown_again(message: Message) -> set[str]:
@@ -238,7 +239,8 @@ def _ui_message(message: Message, made: Made) -> dict[str, Any]:
         ]
         asked = _shown_with(message, made.approvals)
         for each in asked:
-            _show_as_it_is(parts, each, is_paused=made.is_paused)
+            if each.run_id not in message.replaces:
+                _show_as_it_is(parts, each, is_paused=made.is_paused)
         views = [approval_view_of(each, is_paused=made.is_paused) for each in asked]
         parts += [
             {"type": "data-approval", "id": each.approval_id, "data": each.model_dump(mode="json")} for each in views

@@ -56,11 +56,17 @@ class ConversationSearch:
             before = batch[-1]["last_used"]
         return Hits(found, before)
 
-    async def rename(self, user_id: str, conversation_id: str, title: str, *, instead_of: str | None = None) -> bool:
-        """Set the title; with `instead_of`, only if it is still that one. False if there is no such conversation."""
-        query = key_of(user_id, conversation_id) | ({} if instead_of is None else {"title": instead_of})
-        changed = await self.database[COLLECTION].update_one(query, {"$set": {"title": title}})
+    async def rename(self, user_id: str, conversation_id: str, title: str) -> bool:
+        """Set the title that the user chose; False if there is no such conversation."""
+        changed = await self.database[COLLECTION].update_one(
+            key_of(user_id, conversation_id), {"$set": {"title": title, "title_chosen": True}}
+        )
         return changed.matched_count == 1
+
+    async def retitle(self, user_id: str, conversation_id: str, title: str) -> None:
+        """Set the title, unless the user chose one."""
+        generated = {**key_of(user_id, conversation_id), "title_chosen": None}
+        await self.database[COLLECTION].update_one(generated, {"$set": {"title": title}})
 
     async def _last_used(self, user_id: str, before: float | None) -> list[Document]:
         query: Document = {"user_id": user_id} | ({} if before is None else {"last_used": {"$lt": before}})

@@ -73,6 +73,10 @@ class Message(BaseModel):
     receipt: dict[str, Any] = {}
     """Tokens, cost, latency, model, design and prompt version of an answer."""
     feedback: Feedback | None = None
+    replaces: tuple[str, ...] = ()
+    """Ids of the runs in whose place this answer came; what they did stands, and is shown with it."""
+    remembered_before: tuple[str, ...] = ()
+    """Ids of memories that those runs stored."""
     note: str = ""
     """Text put before the user's message in the prompt: outcomes of approvals."""
     continues: str | None = None
