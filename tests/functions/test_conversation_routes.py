@@ -1,8 +1,12 @@
 """The user finds conversations by words, and gives them titles."""
 
+from typing import Any
+
 import pytest
+from pymongo import MongoClient
 
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.stores.conversation_search import MOST_COMPARED
 from tests.servers import ChatServer, Client
 
 
@@ -96,3 +100,21 @@ def test_a_title_that_is_none_is_refused_with_a_sentence(client: Client, talked:
     assert refused.status_code == 422
     assert refused.json()["error"]["message"] == "A title has 1 to 80 characters."
     assert client.get(f"/api/conversations/{talked[0]}")["title"] == "Which roles fit me?"
+
+
+def test_a_page_compares_a_limited_number_of_conversations_and_the_next_one_goes_on(
+    client: Client, chat: ChatServer
+) -> None:
+    user_id = client.user_id
+    old = [
+        {"_id": f"{user_id}:c{n}", "user_id": user_id, "id": f"c{n}", "title": f"Chat {n}", "last_used": 1000.0 + n}
+        for n in range(MOST_COMPARED + 2)
+    ]
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        mongo[chat.settings.mongodb_database]["agent_conversations"].insert_many(old)
+    first = client.get("/api/conversations?q=Chat%201&limit=1")
+    assert first["items"][0]["title"] == "Chat 199"
+    nothing = client.get("/api/conversations?q=0")
+    assert nothing["items"] == []
+    [found] = client.get(f"/api/conversations?q=0&after={nothing['next']}")["items"]
+    assert found["id"] == "c0"
