@@ -119,7 +119,10 @@ class Functions:
             context = Context(function.name, function.memory_mb, function.timeout_seconds)
             running = self._threads.submit(function.answer, payload, context)
             if wait_for([running], function.timeout_seconds).done:
-                return running.result()
+                answer = running.result()
+                self._slots.counted["Errors", function.name] += answer.failed
+                return answer
+            self._slots.counted["Errors", function.name] += 1
             # Its thread goes on: Python has no way to end it.
             seconds = f"{function.timeout_seconds:.2f} seconds"
             message = f"RequestId: {context.aws_request_id} Error: Task timed out after {seconds}"
@@ -132,7 +135,8 @@ class Functions:
 
     def _answer_queued(self, function: Function, payload: bytes) -> None:
         with self._slots.taken(function.name, queued=True):
-            function.answer(payload, Context(function.name, function.memory_mb, function.timeout_seconds))
+            answer = function.answer(payload, Context(function.name, function.memory_mb, function.timeout_seconds))
+            self._slots.counted["Errors", function.name] += answer.failed
 
     def close(self) -> None:
         self._slots.close()

@@ -63,6 +63,9 @@ class Slots:
         self._taken = Counter[str]()
         self._freed = Condition()
         self._closed = False
+        self.counted = Counter[tuple[str, str]]()
+        """What CloudWatch is told: `(metric, function)` → how often. `Invocations` and `Throttles` are counted here,
+        `Errors` and `Url5xxCount` by whoever sees them."""
 
     def is_reserved(self, function: str) -> bool:
         return function in self._reserved
@@ -78,9 +81,11 @@ class Slots:
             if queued and self.limit(function):
                 self._freed.wait_for(lambda: self._closed or self._taken[pool] < self.limit(function))
             if self._closed or self._taken[pool] >= self.limit(function):
+                self.counted["Throttles", function] += 1
                 kind = "ReservedFunctionConcurrent" if self.is_reserved(function) else "Concurrent"
                 raise Refused.too_many(f"{kind}InvocationLimitExceeded")
             self._taken[pool] += 1
+            self.counted["Invocations", function] += 1
         try:
             yield
         finally:
@@ -125,6 +130,7 @@ class UrlLimits:
         if function not in self._buckets:
             self._buckets[function] = TokenBucket(REQUESTS_PER_SLOT * self.slots.limit(function), self._clock)
         if not self._buckets[function].take():
+            self.slots.counted["Throttles", function] += 1
             kind = "ReservedFunction" if self.slots.is_reserved(function) else "Function"
             raise Refused.too_many(f"{kind}InvocationRateLimitExceeded")
         check_size(len(json.dumps(event)))

@@ -132,7 +132,9 @@ class Front:
         event, loop = await aws_function_url.event_of(request), asyncio.get_running_loop()
         try:
             self.limits.admit(self.approve_function, event)
-            return await loop.run_in_executor(INVOCATIONS, aws_function_url.invoke, self.approve_function, event)
+            answer = await loop.run_in_executor(INVOCATIONS, aws_function_url.invoke, self.approve_function, event)
+            self.limits.slots.counted["Url5xxCount", self.approve_function] += answer.status_code >= 500
+            return answer
         except Refused as refused:
             return _refused(refused)
         except (BotoCoreError, ClientError):
@@ -154,7 +156,9 @@ class Front:
             try:
                 answer = await request.state.client.send(passed, stream=True)
             except httpx2.TransportError:
+                self.limits.slots.counted["Url5xxCount", function.name] += 1
                 return _gone("The chat function cannot be reached.")
+            self.limits.slots.counted["Url5xxCount", function.name] += answer.status_code >= 500
             # A slot is taken until the function ends its answer, also where the client left before.
             pieces, slot = asyncio.Queue[bytes | None](), holding.pop_all()
             reading = asyncio.create_task(_read(answer, pieces, slot))

@@ -13,6 +13,8 @@ from qwestly_agent.base.observability import (
     measure_extraction,
     measure_left,
     measure_refusal,
+    measure_refused_mail,
+    measure_set_aside,
     measure_turn,
     measure_waiting,
 )
@@ -49,6 +51,8 @@ def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     measure_waiting(1, False, left=1, oldest_left=1)
     measure_left("Conversations", 1, 1)
     measure_left("Memories", 1, 1)
+    measure_refused_mail()
+    measure_set_aside()
     return set(_declared(capsys.readouterr().out))
 
 
@@ -114,8 +118,17 @@ def test_the_errors_of_each_function_ring() -> None:
     assert sorted(watched("Errors")) == sorted(FUNCTIONS)
 
 
-def test_whoever_is_turned_away_at_a_public_door_rings() -> None:
-    assert sorted(watched("Throttles")) == sorted(name for name, f in FUNCTIONS.items() if "FunctionUrlConfig" in f)
+def test_whoever_finds_no_slot_rings_at_once_at_a_url_and_elsewhere_when_it_lasts() -> None:
+    assert sorted(watched("Throttles")) == sorted(FUNCTIONS)
+    at_urls = {of["Ref"] for _, of in metrics_of(ALARMS["DoorsThrottled"])}
+    assert at_urls == {name for name, function in FUNCTIONS.items() if "FunctionUrlConfig" in function}
+    assert (ALARMS["DoorsThrottled"]["EvaluationPeriods"], ALARMS["WorkflowsThrottled"]["EvaluationPeriods"]) == (1, 3)
+
+
+def test_every_url_rings_where_it_answers_5xx() -> None:
+    assert sorted(watched("Url5xxCount")) == sorted(
+        name for name, function in FUNCTIONS.items() if "FunctionUrlConfig" in function
+    )
 
 
 @pytest.mark.parametrize("how", ["Failed", "TimedOut", "Aborted"])
@@ -151,10 +164,11 @@ def test_a_slow_turn_rings_long_before_its_deadline() -> None:
     assert FUNCTIONS["ChatFunction"]["Timeout"] * 1000 > slow["Threshold"]
 
 
-def test_where_no_sweep_says_how_old_the_oldest_approval_is_it_rings_too() -> None:
-    assert ALARMS["ApprovalsOld"]["TreatMissingData"] == "breaching"
-    assert [name for name, each in ALARMS.items() if each["TreatMissingData"] == "breaching"] == ["ApprovalsOld"]
-    assert TEMPLATE["Resources"]["ApprovalsOld"]["DependsOn"] == "ApproveSweepSchedule", "or it rings before the first"
+def test_where_no_sweep_says_what_waits_it_rings_too() -> None:
+    rings_by_silence = {"ApprovalsOld": "ApproveSweepSchedule", "ConversationsWait": "ExtractMemoriesSchedule"}
+    assert {name for name, each in ALARMS.items() if each["TreatMissingData"] == "breaching"} == {*rings_by_silence}
+    for name, schedule in rings_by_silence.items():
+        assert TEMPLATE["Resources"][name]["DependsOn"] == schedule, "or it rings before the first sweep"
 
 
 # --- the dashboard ----------------------------------------------------------------------------------------------------

@@ -87,7 +87,7 @@ EXAMPLE = "src/qwestly_agent/agents/tools/goals.py"
     "document", [each for each in DOCUMENTS if each.parent != DATED], ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_each_file_and_folder_that_a_document_names_is_there(document: Path) -> None:
-    kept = ("src", "functions", "statemachines", "infra", "tests", "evals", "benchmarks", "widget", "docs")
+    kept = (".github", "src", "functions", "statemachines", "infra", "tests", "evals", "benchmarks", "widget", "docs")
     paths = [*ROOT.glob("*"), *(path for folder in kept for path in (ROOT / folder).glob("**/*"))]
     there = [str(path) for path in paths]
     text = document.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of
 from qwestly_agent.approvals.templates import Brand, render, shortly
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, Unavailable
-from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.base.observability import Event, cause_of, measure_refused_mail
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.domain.approval import PRIVATE, Approval
 from qwestly_agent.services import (
@@ -80,6 +80,7 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     except Unavailable as error:
         line = {"approval_id": claimed.id, "run_id": claimed.run_id, **cause_of(error)}
         services.logger.warning(Event.REQUEST_FAILED, extra=line)
+        measure_refused_mail()
         return claimed
     return await _sent(services.approvals, claimed, now)
 

@@ -159,6 +159,20 @@ def measure_waiting(oldest_approval_seconds: float, everybody_braked: bool, left
     metrics.flush_metrics()
 
 
+def measure_refused_mail() -> None:
+    """Emit that a mail was not taken; it is tried again."""
+    metrics = _metrics()
+    metrics.add_metric("MailsRefused", MetricUnit.Count, 1)
+    metrics.flush_metrics()
+
+
+def measure_set_aside() -> None:
+    """Emit that a conversation is not read any more, after all its tries."""
+    metrics = _metrics()
+    metrics.add_metric("ConversationsSetAside", MetricUnit.Count, 1)
+    metrics.flush_metrics()
+
+
 def measure_left(what: str, count: int, oldest_seconds: float) -> None:
     """Report what a sweep left for the next one, and how long the oldest of it is due."""
     metrics = _metrics()

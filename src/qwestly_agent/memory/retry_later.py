@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.base.observability import Event
+from qwestly_agent.base.observability import Event, measure_set_aside
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.services import HasClock, HasConversations, HasLogger, HasRuns, HasSignals, HasWatermarks
 from qwestly_agent.workflow_state import state
@@ -41,4 +41,5 @@ async def retry_later(services: RetryServices, given: ExtractionState) -> Extrac
     aside = {"cause": cause, "at": now, "attempts": attempts}
     await services.watermarks.retry_later(given.user_id, given.conversation_id, 0.0, attempts, aside)
     services.logger.error(Event.SET_ASIDE, extra={"code": cause})
+    measure_set_aside()
     return given.model_copy(update={"end": "set_aside"})

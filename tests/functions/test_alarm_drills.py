@@ -1,0 +1,292 @@
+"""Drills: something goes wrong, and within fifteen minutes the right alarms ring, and no others.
+
+Metrics are those of our handlers (their own lines), of the laptop's Lambda (what it counts), and, where the laptop has
+no such service, numbers as AWS would write them. Minutes pass by a clock of the tests.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from infra.local import front
+from infra.local.aws_limits import Slots, UrlLimits
+from infra.local.environment import API, CHAT, Template
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.base import observability
+from tests.functions.approving import HOUR, World
+from tests.functions.test_approve_sweep import REFUSED
+from tests.infra.cloudwatch import CloudWatch, calculate
+from tests.infra.test_local import served
+from tests.infra.test_template import FUNCTIONS, MACHINE, PARAMETERS, resources
+from tests.servers import ChatServer, Client
+
+LOCAL = Template.load()
+LOGICAL = {LOCAL.name(each): each for each in FUNCTIONS}
+MINUTE = 60.0
+TURNS_A_MINUTE = 20
+RINGS_WITHIN = 15
+TOKENS = {"input_tokens": 8_000, "cached_tokens": 7_000, "output_tokens": 200}
+RECEIPT = {**TOKENS, "cost_usd": 0.0002, "first_text_ms": 900, "total_ms": 6_000}
+
+Write = Callable[[], str]
+
+
+@pytest.fixture
+def written(capsys: pytest.CaptureFixture[str]) -> Write:
+    """Reads what was written since the last call."""
+    return lambda: capsys.readouterr().out
+
+
+class Day:
+    """Minutes of a stage that runs as it should, but for what a drill adds to each."""
+
+    def __init__(self, written: Write) -> None:
+        self.cloudwatch, self.now, self._written = CloudWatch(), 0.0, written
+        self._chance = random.Random(19)
+        self._lines = {status: self._line_of(status) for status in ("complete", "failed")}
+        self.turns = TURNS_A_MINUTE
+        self.sweeps = self.reads = True
+        self.failing = 0.02
+        for _ in range(20):
+            self.minute()
+        assert self.cloudwatch.ringing == set(), "a quiet morning"
+
+    def _line_of(self, status: str) -> str:
+        self._written()
+        observability.measure_turn(status, RECEIPT, {"succeeded": 2})
+        return self._written()
+
+    def minute(self, also: Callable[[], None] = lambda: None) -> set[str]:
+        """Let a minute pass with its ordinary traffic, and return what rings at its end."""
+        self._written()
+        for _ in range(self.turns):
+            has_failed = self._chance.random() < self.failing
+            self.cloudwatch.read_lines(self.now + MINUTE, self._lines["failed" if has_failed else "complete"])
+        if self.sweeps:
+            observability.measure_waiting(3_600, False, left=0, oldest_left=0)
+        if self.reads and self.now % (5 * MINUTE) == 0:
+            observability.measure_left("Conversations", 3, 120)
+        also()
+        self.now += MINUTE
+        self.cloudwatch.read_lines(self.now, self._written())
+        return self.cloudwatch.evaluate(self.now)
+
+    def rung(self, also: Callable[[], None] = lambda: None, minutes: int = RINGS_WITHIN) -> set[str]:
+        """Return what rang in the next minutes."""
+        return set().union(*(self.minute(also) for _ in range(minutes)))
+
+    def put(self, name: str, value: float, namespace: str, of: str) -> Callable[[], None]:
+        """What AWS writes each minute."""
+        return lambda: self.cloudwatch.put(self.now + MINUTE, name, value, namespace, of)
+
+
+@pytest.fixture
+def day(written: Write) -> Day:
+    return Day(written)
+
+
+@pytest.mark.thorough
+def test_an_ordinary_day_rings_nothing(day: Day) -> None:
+    day.turns = 3
+    assert day.rung(minutes=24 * 60) == set()
+
+
+@pytest.mark.parametrize("turns", [5, 50, 500, 5_000])
+def test_two_percent_of_failed_turns_ring_less_than_once_a_year_at_any_traffic(turns: int) -> None:
+    """By the tail of the binomial distribution, at each of a day's ten-minute windows."""
+    expression = next(
+        each["Expression"]
+        for each in resources("AWS::CloudWatch::Alarm")["FailedTurns"]["Metrics"]
+        if "Expression" in each
+    )
+    rings_from = next(
+        failed for failed in range(turns + 2) if calculate(expression, {"turns": float(turns), "failed": float(failed)})
+    )
+    chance, tail = 0.98**turns, 0.0
+    below = chance
+    for failed in range(1, turns + 1):
+        chance *= (turns - failed + 1) / failed * 0.02 / 0.98
+        if failed < rings_from:
+            below += chance
+        else:
+            tail += chance
+    assert tail * 144 * 365 < 1
+    assert abs(below + tail - 1) < 1e-6
+
+
+# --- in the chat ------------------------------------------------------------------------------------------------------
+
+
+def lines_of_a_failed_turn(client: Client, model: ModelServer, written: Write) -> str:
+    written()
+    model.script(*[Reply(fault=500)] * 2)
+    assert client.say("Hello").last.name == "error"
+    return written()
+
+
+@pytest.mark.parametrize(("share", "rings"), [(1.0, True), (0.1, True), (0.02, False)])
+def test_a_provider_that_fails_rings_by_its_share(
+    client: Client, model: ModelServer, written: Write, day: Day, share: float, rings: bool
+) -> None:
+    failed = lines_of_a_failed_turn(client, model, written)
+    day.failing = 0.0
+    chance = random.Random(7)
+
+    def some_fail() -> None:
+        # As many as of the ordinary ones, so that the share of all is the one asked for.
+        for _ in range(TURNS_A_MINUTE):
+            if chance.random() < share * 2:
+                day.cloudwatch.read_lines(day.now + MINUTE, failed)
+
+    assert day.rung(some_fail) == ({"FailedTurns"} if rings else set())
+
+
+def test_a_key_that_is_refused_rings_at_once(day: Day) -> None:
+    refused = iter([True])
+    rung = day.rung(lambda: observability.measure_refusal("deepseek:x", 401) if next(refused, False) else None)
+    assert rung == {"ModelRefused"}
+
+
+def test_turns_that_nearly_take_too_long_ring(day: Day) -> None:
+    def slow() -> None:
+        for _ in range(TURNS_A_MINUTE):
+            observability.measure_turn("complete", {**RECEIPT, "total_ms": 240_000}, {})
+
+    assert day.rung(slow) == {"TurnsSlow"}
+
+
+def counted(day: Day, slots: Slots) -> None:
+    """Tell CloudWatch what the laptop's Lambda counted."""
+    for (metric, function), times in slots.counted.items():
+        day.cloudwatch.put(day.now + MINUTE, metric, times, "AWS/Lambda", LOGICAL[function])
+    slots.counted.clear()
+
+
+@pytest.fixture
+def slots() -> Slots:
+    return Slots({LOCAL.name(CHAT): 2, LOCAL.name(API): 10})
+
+
+@pytest.fixture
+def address(chat: ChatServer, slots: Slots) -> Iterator[str]:
+    turns, others = (front.UrlFunction(LOCAL.name(each), LOCAL.timeout(each)) for each in (CHAT, API))
+    there = front.Front(chat.url, chat.url, turns=turns, others=others, limits=UrlLimits(slots))
+    with served(front.create_app(there, dict(LOCAL.cors(CHAT)), [])) as url:
+        yield url
+
+
+def test_a_full_chat_rings(day: Day, slots: Slots, address: str, client: Client) -> None:
+    name = LOCAL.name(CHAT)
+    with slots.taken(name), slots.taken(name), Client(address, client.user_id) as user:
+        assert user.request("POST", "/api/chat", json={"message": "Hello"}).status_code == 429
+    assert day.rung(lambda: counted(day, slots)) == {"DoorsThrottled"}
+
+
+def test_a_url_that_answers_5xx_rings(day: Day, slots: Slots, client: Client) -> None:
+    turns, others = (front.UrlFunction(LOCAL.name(each), LOCAL.timeout(each)) for each in (CHAT, API))
+    nobody = "http://127.0.0.1:9"
+    there = front.Front(nobody, nobody, turns=turns, others=others, limits=UrlLimits(slots))
+    with (
+        served(front.create_app(there, dict(LOCAL.cors(CHAT)), [])) as url,
+        Client(url, client.user_id) as user,
+    ):
+        assert user.request("GET", "/api/conversations").status_code == 502
+    assert day.rung(lambda: counted(day, slots)) == {"Urls5xx"}
+
+
+# --- what nobody waits for --------------------------------------------------------------------------------------------
+
+
+def test_mails_that_ses_refuses_ring_at_the_third(day: Day, world: World, written: Write) -> None:
+    world.wire.failing["send_email"] = REFUSED
+    world.ask()
+    world.clock.advance(HOUR)
+    lines: list[str] = []
+    for _ in range(RINGS_WITHIN):
+        written()
+        world.sweep()
+        lines.append("\n".join(line for line in written().splitlines() if "MailsRefused" in line))
+        world.clock.advance(MINUTE)
+    told = iter(lines)
+    assert day.rung(lambda: day.cloudwatch.read_lines(day.now + MINUTE, next(told))) == {"MailsRefused"}
+
+
+def test_a_sweep_over_approvals_that_does_not_run_rings(day: Day) -> None:
+    day.sweeps = False
+    assert day.rung() == {"ApprovalsOld"}
+
+
+def test_a_sweep_over_conversations_that_does_not_run_rings(day: Day) -> None:
+    day.reads = False
+    assert day.rung(minutes=RINGS_WITHIN + 5) == {"ConversationsWait"}
+
+
+OWN: dict[str, Callable[[], None]] = {
+    "ApprovalsOld": lambda: observability.measure_waiting(
+        PARAMETERS["ApprovalAlarmSeconds"]["Default"] + 1, False, left=0, oldest_left=0
+    ),
+    "ApprovalsWait": lambda: observability.measure_waiting(0, False, left=600, oldest_left=1_000),
+    "BrakeOn": lambda: observability.measure_waiting(0, True, left=0, oldest_left=0),
+    "ConversationsWait": lambda: observability.measure_left("Conversations", 50, 4_000),
+    "ConversationsSetAside": observability.measure_set_aside,
+    "CostHigh": lambda: observability.measure_answer(PARAMETERS["CostAlarmUsd"]["Default"] + 1),
+    "MemoriesJunk": lambda: observability.measure_extraction(["add"], 0, 0, {"not_said": 9}),
+    "NightsWait": lambda: observability.measure_left("Memories", 900, 200_000),
+}
+
+
+@pytest.mark.parametrize("alarm", OWN)
+def test_what_our_own_metrics_tell_rings_alone(day: Day, alarm: str) -> None:
+    rung = day.rung(OWN[alarm])
+    assert rung - {"CostOfDayHigh"} == {alarm}
+
+
+@pytest.mark.thorough
+def test_a_dear_day_rings_although_no_hour_does(day: Day) -> None:
+    day.turns = 1
+    an_hour = PARAMETERS["CostAlarmUsd"]["Default"] * 0.9
+    assert day.rung(lambda: observability.measure_answer(an_hour / 60), minutes=24 * 60) == {"CostOfDayHigh"}
+
+
+GROUPS = {
+    "ChatErrors": ("Errors", ["ChatFunction"]),
+    "ApproveErrors": ("Errors", ["ApproveSweepFunction"]),
+    "GenerateCardErrors": ("Errors", ["GenerateCardReaderFunction"]),
+    "ExtractMemoriesErrors": ("Errors", ["ExtractMemoriesWriterFunction"]),
+    "ConsolidateErrors": ("Errors", ["ConsolidateReaderFunction"]),
+    "WorkflowsThrottled": ("Throttles", ["GenerateCardReaderFunction"]),
+}
+
+
+@pytest.mark.parametrize("alarm", GROUPS)
+def test_functions_that_crash_or_find_no_slot_ring_alone(day: Day, alarm: str) -> None:
+    metric, [function] = GROUPS[alarm]
+    assert day.rung(day.put(metric, 1, "AWS/Lambda", function)) == {alarm}
+
+
+@pytest.mark.parametrize("machine", resources(MACHINE))
+def test_an_execution_that_fails_rings_alone(day: Day, machine: str) -> None:
+    rung = day.rung(day.put("ExecutionsFailed", 1, "AWS/States", machine))
+    assert rung == {f"{machine.removesuffix('Machine')}Failed"}
+
+
+def test_a_dead_letter_rings_alone(day: Day) -> None:
+    name = "ApproximateNumberOfMessagesVisible"
+    assert day.rung(day.put(name, 1, "AWS/SQS", "DeadLetters")) == {"DeadLettersWait"}
+
+
+def test_a_hiccup_of_a_workflow_rings_nothing(day: Day) -> None:
+    once = iter([day.put("Throttles", 4, "AWS/Lambda", "GenerateCardReaderFunction")])
+    assert day.rung(lambda: next(once, lambda: None)()) == set()
+
+
+def test_there_is_a_drill_for_each_alarm() -> None:
+    drilled = {
+        *OWN,
+        *GROUPS,
+        *(f"{machine.removesuffix('Machine')}Failed" for machine in resources(MACHINE)),
+        *("FailedTurns", "ModelRefused", "TurnsSlow", "DoorsThrottled", "Urls5xx", "MailsRefused"),
+        *("CostOfDayHigh", "DeadLettersWait"),
+    }
+    assert drilled == set(resources("AWS::CloudWatch::Alarm"))
