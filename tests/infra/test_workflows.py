@@ -69,6 +69,16 @@ def test_prod_comes_after_staging_and_staging_after_the_gate_each_with_the_same_
     ]
 
 
+def test_what_an_hourly_walk_finds_rings_where_alarms_do() -> None:
+    *_, walk, tell = WORKFLOWS["smoke"]["jobs"]["prod"]["steps"]
+    assert walk["run"].startswith("make smoke STAGE=prod ")
+    assert tell["if"] == "failure()"
+    stage = Stage.load("prod")
+    assert f":{stage.stack}-alarms" in tell["run"]
+    [topic] = stage.template.of_type("AWS::SNS::Topic")
+    assert stage.template.resources[topic]["Properties"]["TopicName"] == ("Sub", "${AWS::StackName}-alarms")
+
+
 def test_a_build_is_handed_on_with_its_files_rights() -> None:
     upload = next(step for step in STEPS if step.get("uses", "").startswith("actions/upload-artifact@"))
     assert f"tar -czf {upload['with']['path']} .aws-sam/build" in COMMANDS, "a start script must stay executable"
