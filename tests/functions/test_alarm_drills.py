@@ -6,6 +6,7 @@ no such service, numbers as AWS would write them. Minutes pass by a clock of the
 
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -19,7 +20,7 @@ from tests.functions.test_approve_sweep import REFUSED
 from tests.infra.cloudwatch import CloudWatch, calculate
 from tests.infra.test_local import served
 from tests.infra.test_template import FUNCTIONS, MACHINE, PARAMETERS, resources
-from tests.servers import ChatServer, Client
+from tests.servers import ChatServer, Client, mongo_server
 
 LOCAL = Template.load()
 LOGICAL = {LOCAL.name(each): each for each in FUNCTIONS}
@@ -193,6 +194,30 @@ def test_a_url_that_answers_5xx_rings(day: Day, slots: Slots, client: Client) ->
     ):
         assert user.request("GET", "/api/conversations").status_code == 502
     assert day.rung(lambda: counted(day, slots)) == {"Urls5xx"}
+
+
+@pytest.mark.thorough
+def test_a_dead_database_rings_at_the_urls_and_in_the_sweeps(day: Day, slots: Slots, chat: ChatServer) -> None:
+    with mongo_server() as (uri, process), ChatServer(replace(chat.settings, mongodb_uri=uri)) as server:
+        turns, others = (front.UrlFunction(LOCAL.name(each), LOCAL.timeout(each)) for each in (CHAT, API))
+        there = front.Front(server.url, server.url, turns=turns, others=others, limits=UrlLimits(slots))
+        with (
+            served(front.create_app(there, dict(LOCAL.cors(CHAT)), [])) as url,
+            Client(url, "auth0|somebody") as user,
+        ):
+            assert user.request("GET", "/api/conversations").status_code == 200
+            process.kill()
+            assert user.request("GET", "/api/conversations").status_code == 503
+            assert user.request("POST", "/api/chat", json={"message": "Hello"}).status_code == 503
+    day.sweeps = day.reads = False
+    day.failing, day.turns = 0.0, 0
+    crash = day.put("Errors", 1, "AWS/Lambda", "ApproveSweepFunction")
+
+    def each_minute() -> None:
+        crash()
+        counted(day, slots)
+
+    assert day.rung(each_minute) == {"Urls5xx", "ApproveErrors", "ApprovalsOld", "ConversationsWait"}
 
 
 # --- what nobody waits for --------------------------------------------------------------------------------------------
