@@ -829,7 +829,7 @@ async def test_no_mail_leaves_once_the_brake_is_on(stage: Stage, services: Servi
     async def pull() -> None:
         await services.signals.brake_on(user_id, services.clock())
 
-    profiles: Any = Between(services.profiles, "address", pull)
+    profiles: Any = Between(services.profiles, "contact", pull)
     post: Any = Post()
     await mail_if_due(replace(services, mail=post, profiles=profiles), approval)
     assert sent == []
