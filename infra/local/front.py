@@ -88,6 +88,9 @@ class Front:
     async def script(self, request: Request) -> Response:
         return FileResponse(PAGE / "page.js", headers=PAGE_HEADERS)
 
+    async def icon(self, request: Request) -> Response:
+        return FileResponse(PAGE / "favicon.svg", headers=PAGE_HEADERS)
+
     async def show_status(self, request: Request) -> Response:
         return JSONResponse({"user": DEMO_USER, "notes": [], **self.status})
 
@@ -261,8 +264,9 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Route("/local/workflows", front.show_aws),
             Route("/local/schedules", front.show_aws),
             Route("/local/schedules/{name}", front.show_aws, methods=["POST"]),
-            Mount("/widget", StaticFiles(directory=ROOT / "widget")),
+            Mount("/widget", StaticFiles(directory=ROOT / "widget" / "dist")),
             Route("/page.js", front.script),
+            Route("/favicon.svg", front.icon),
         ],
         # A page elsewhere whose name is made to point here must not be handed anybody's token.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]), answers_cors],

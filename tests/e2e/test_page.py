@@ -54,7 +54,8 @@ def test_the_demo_question_shows_its_three_steps_and_then_a_growing_answer(
 ) -> None:
     page = open_page("")
     widget = Widget(page)
-    expect(page.get_by_role("status").first).to_contain_text("Answers come from the scripted model")
+    page.get_by_role("button", name="Backstage").click()
+    expect(page.locator("#status")).to_contain_text("Answers come from the scripted model")
     calls = [{"name": name, "arguments": arguments} for name, arguments in CALLS]
     silent = {"text": "A moment.", "hold_after": 0}
     stack.model("script", steps=[{"tool_calls": calls}, silent])
@@ -84,8 +85,8 @@ def test_the_answer_is_fused_from_three_tiers(open_page: Callable[..., Page]) ->
     page = open_page("")
     widget = Widget(page)
     expect(widget.box).to_be_visible()  # before the widget is there, a suggestion is only a button
-    page.get_by_role("button", name=DEMO_QUESTION, exact=True).click()
-    expect(widget.said).to_have_text([DEMO_QUESTION])
+    page.get_by_role("button", name="What do you know about me?", exact=True).click()
+    expect(widget.said).to_have_text(["What do you know about me?"])
     for quoted in ("Maya Okafor", "climate company", "2,300 merchants"):
         expect(widget.words).to_contain_text(quoted)
     expect(widget.send).to_be_visible()
@@ -166,18 +167,19 @@ def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callab
     widget.say("Change my headline")
     card = widget.log.get_by_role("group", name="Approval: Change your headline")
     expect(card.get_by_role("insertion")).to_have_text("Lead Product Manager")
-    card.get_by_role("button", name="Reject", exact=True).click()
-    expect(card).to_contain_text("You said no")
+    card.get_by_role("button", name="Decline", exact=True).click()
+    expect(card).to_contain_text("Declined")
     expect(widget.words).to_have_text("Fine, it stays.")
     expect(widget.send).to_be_visible()
     page.reload()
-    expect(card).to_contain_text("You said no")
+    expect(card).to_contain_text("Declined")
     expect(card.get_by_role("button")).to_have_count(0)
     expect(widget.said).to_have_text(["Change my headline"])
 
 
 def test_what_goes_on_behind_the_chat_is_shown_beside_it(open_page: Callable[..., Page]) -> None:
     page = open_page("")
+    page.get_by_role("button", name="Backstage").click()
     schedules = page.get_by_role("list", name="Schedules")
     expect(schedules.get_by_role("button").first).to_have_text("Run now")
     expect(page.get_by_text("Could not be read")).to_have_count(0)
@@ -187,11 +189,17 @@ def test_what_goes_on_behind_the_chat_is_shown_beside_it(open_page: Callable[...
 
 
 def memories_on(page: Page) -> Locator:
-    return page.get_by_role("region", name="Memories")
+    return page.locator("qwestly-memories")
+
+
+def look_at(page: Page, view: str) -> None:
+    page.get_by_role("navigation", name="Views").get_by_role("button", name=view).click()
 
 
 def test_a_memory_tells_its_words_its_day_and_what_was_before(open_page: Callable[..., Page]) -> None:
-    section = memories_on(open_page(""))
+    page = open_page("")
+    look_at(page, "Memories")
+    section = memories_on(page)
     goal = section.get_by_role("listitem").filter(has_text="Wants to lead a product team")
     expect(goal).to_contain_text(re.compile(r"goal · told on .+ · sure"))
     goal.get_by_text("Why").click()
@@ -205,15 +213,18 @@ def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_an
 ) -> None:
     page = open_page(stranger())
     section, widget = memories_on(page), Widget(page)
+    look_at(page, "Memories")
     expect(section).to_contain_text("Nothing is remembered yet.")
+    look_at(page, "Chat")
     for wish in ("Remember that I live in Lisbon.", "Remember that I like night trains."):
         widget.say(wish)
         expect(widget.send).to_be_visible()
-    rows = section.get_by_role("listitem")
+    look_at(page, "Memories")
+    rows = section.get_by_role("list", name="Memories").get_by_role("listitem")
     expect(rows).to_have_count(2)
 
     section.get_by_role("button", name="Correct: Lives in Lisbon.").click()
-    section.get_by_role("textbox", name="What holds instead").fill("Lives in Porto.")
+    section.get_by_role("textbox", name="What is true instead").fill("Lives in Porto.")
     section.get_by_role("button", name="Save").click()
     home = rows.filter(has_text="Lives in Porto.")
     expect(home).to_be_visible()
@@ -227,11 +238,12 @@ def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_an
     section.get_by_role("searchbox").fill("")
     section.get_by_role("button", name="Forget: Lives in Porto.").click()
     asked = section.get_by_role("group", name="Forget this for good?")
-    expect(asked).to_contain_text("It cannot be brought back.")
+    expect(asked).to_contain_text("You can’t undo this.")
     asked.get_by_role("button", name="Forget for good").click()
     expect(section.get_by_role("status")).to_contain_text("forgotten for good")
     expect(rows).to_have_count(1)
     page.reload()
+    look_at(page, "Memories")
     expect(rows).to_have_count(1)
     expect(rows).to_contain_text("Likes night trains.")
 
@@ -241,13 +253,17 @@ def test_what_is_told_in_passing_is_remembered_once_the_conversation_is_ended(op
     section, widget = memories_on(page), Widget(page)
     widget.say("I moved from Berlin to Lisbon in March 2024. I have diabetes.")
     expect(widget.send).to_be_visible()
-    section.get_by_role("button", name="End the last conversation").click()
-    rows = section.get_by_role("listitem")
+    page.get_by_role("button", name="Backstage").click()
+    page.get_by_role("button", name="End the last conversation").click()
+    look_at(page, "Memories")
+    rows = section.get_by_role("list", name="Memories").get_by_role("listitem")
     expect(rows).to_contain_text(["Lives in Lisbon."], timeout=30_000)
-    expect(section).to_contain_text("One waits for your yes")
-    section.get_by_role("button", name="Open the queue").click()
-    queue = page.get_by_role("dialog", name="Waiting for you")
+    expect(section).to_contain_text("One more waits for your yes")
+    section.get_by_role("button", name="Show approvals").click()
+    queue = page.locator("qwestly-approvals")
     queue.get_by_role("button", name="Remember", exact=True).click(timeout=30_000)
+    expect(queue.get_by_text("Remembered", exact=True)).to_be_visible()
+    look_at(page, "Memories")
     expect(rows).to_contain_text(["Has diabetes.", "Lives in Lisbon."], timeout=30_000)
 
 
@@ -256,7 +272,7 @@ def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Calla
     widget = Widget(page)
     widget.say("Remember that I live in Lisbon.")
     expect(widget.send).to_be_visible()
-    page.get_by_role("button", name="Backstage").press("Enter")
+    page.get_by_role("navigation", name="Views").get_by_role("button", name="Memories").press("Enter")
     section = memories_on(page)
     search, row = section.get_by_role("searchbox").bounding_box(), section.get_by_role("listitem").bounding_box()
     assert search
@@ -276,10 +292,11 @@ def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Calla
 
 def test_memories_that_cannot_be_read_say_so_and_come_back(open_page: Callable[..., Page]) -> None:
     page = open_page("")
+    look_at(page, "Memories")
     section = memories_on(page)
     expect(section.get_by_role("listitem").first).to_be_visible()
     gone = {"error": {"code": "unavailable", "message": "Your data cannot be reached right now.", "request_id": "r"}}
     page.route("**/api/memories**", lambda route: route.fulfill(status=503, json=gone))
-    expect(section).to_contain_text("Could not be read: Your data cannot be reached right now.")
+    expect(section).to_contain_text("This could not be loaded. Your data cannot be reached right now.")
     page.unroute("**/api/memories**")
-    expect(section).not_to_contain_text("Could not be read")
+    expect(section).not_to_contain_text("could not be loaded")

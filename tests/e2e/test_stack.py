@@ -33,9 +33,9 @@ def test_the_one_address_serves_page_widget_health_status_and_token(client: Clie
     page = client.http.get(f"{client.url}/")
     assert page.headers["content-type"].startswith("text/html")
     assert "<qwestly-chat" in page.text
-    widget = client.http.get(f"{client.url}/widget/qwestly-chat.js")
+    widget = client.http.get(f"{client.url}/widget/qwestly.js")
     assert "javascript" in widget.headers["content-type"]
-    assert widget.text == (ROOT / "widget" / "qwestly-chat.js").read_text()
+    assert widget.text == (ROOT / "widget" / "dist" / "qwestly.js").read_text()
     assert client.http.get(f"{client.url}/page.js").status_code == 200
     assert client.http.get(f"{client.url}/healthz").json() == {"ok": True}
     status = client.http.get(f"{client.url}/local/status").json()

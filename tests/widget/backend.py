@@ -26,7 +26,7 @@ HOST_PAGE = """<!doctype html><meta name="viewport" content="width=device-width"
 <qwestly-chat endpoint="" token-url="/token">
   <button type="button" slot="suggestion">What do we know about me?</button>
 </qwestly-chat>
-<script type="module" src="/widget/qwestly-chat.js"></script>"""
+<script type="module" src="/widget/qwestly.js"></script>"""
 
 
 MAIL_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
@@ -127,6 +127,8 @@ class ScriptedBackend:
         self.brake: dict[str, Any] = RUNNING
         self.memories: dict[str, list[dict[str, Any]]] = {}
         self.found_by: str | None = None
+        self.events: list[dict[str, Any]] = []
+        self.settings: dict[str, Any] = {"level": "L1", "language": None, "time_zone": None}
         self.replaced: dict[str, list[dict[str, Any]]] = {}
         self.local: dict[str, list[dict[str, Any]]] = {"outbox": [], "workflows": [], "schedules": []}
 
@@ -258,9 +260,13 @@ class ScriptedBackend:
         _, _, *rest = request.url.path.split("/")  # "", "api", "conversations", id, verb
         match request.method, rest:
             case "GET", ["conversations"]:
-                return JSONResponse(self._page(int(request.query_params.get("after", "0"))))
+                query = request.query_params
+                return JSONResponse(self._page(int(query.get("after", "0")), query.get("q", "")))
             case "GET", ["conversations", key] if key in self.conversations:
                 return JSONResponse({"id": key, **self.conversations[key], "messages": self._messages(key)})
+            case "PATCH", ["conversations", key] if key in self.conversations:
+                self.conversations[key]["title"] = body["title"]
+                return JSONResponse({"title": body["title"]})
             case "DELETE", ["conversations", key] if key in self.conversations:
                 del self.conversations[key]
                 return JSONResponse({"deleted": True})
@@ -276,6 +282,15 @@ class ScriptedBackend:
                 return JSONResponse(self._memories(**request.query_params))
             case "POST", ["memories", key, "undo"] if key in self.replaced:
                 return JSONResponse({"undone": key, "restored": self.replaced.pop(key)})
+            case "GET", ["activity"]:
+                return JSONResponse(self._activity(request.query_params.getlist("severity")))
+            case method, ["settings"]:
+                self.settings |= body or {}
+                return JSONResponse(self.settings)
+            case "GET", ["me", "export"]:
+                return JSONResponse({"everything": []})
+            case "DELETE", ["me"]:
+                return JSONResponse({"erased": {}, "note": "Everything was erased."})
             case "POST", ["activity", event, "undo"] if (key := event.removesuffix(":done")) in self.approvals:
                 return JSONResponse({"undone": event, "by": self.approvals[key] | {"approval_id": f"{key}_undo"}})
             case "GET", ["updates"]:
@@ -315,6 +330,10 @@ class ScriptedBackend:
             items = [item for item in {item["id"]: item for item in items}.values() if not is_over(item)]
         return {"items": items, "cursor": str(len(self.happened)), "active": self.active}
 
+    def _activity(self, severities: list[str]) -> dict[str, Any]:
+        events = [event for event in self.events if not severities or event["severity"] in severities]
+        return {"items": events, "next": None}
+
     def _brake(self, method: str) -> dict[str, Any]:
         if method == "POST":
             self.brake = {"state": "paused", "since": self.now(), "receipt": NOTHING_RAN, "everybody": False}
@@ -336,11 +355,13 @@ class ScriptedBackend:
             case _:
                 return self._scripted(f"POST {request.url.path}") or JSONResponse({})  # type: ignore[return-value]
 
-    def _page(self, start: int) -> dict[str, Any]:
+    def _page(self, start: int, words: str) -> dict[str, Any]:
         rows = [
             {"id": key, "title": kept["title"], "running": kept["running"]}
             | {"created_at": "2025-03-01T09:00:00Z", "updated_at": "2025-03-01T09:00:00Z"}
+            | ({"found": found} if (found := _found(kept, words)) else {})
             for key, kept in self.conversations.items()
+            if not words or _found(kept, words)
         ]
         end = start + self.page_size
         return {"items": rows[start:end], "next": str(end) if end < len(rows) else None}
@@ -353,16 +374,25 @@ class ScriptedBackend:
                 Route("/", lambda _: FileResponse(page / "index.html", headers=CONTENT_SECURITY_POLICY)),
                 Route("/page.js", lambda _: FileResponse(page / "page.js")),
                 Route("/host", lambda _: HTMLResponse(HOST_PAGE, headers=CONTENT_SECURITY_POLICY)),
+                Route("/favicon.svg", lambda _: FileResponse(page / "favicon.svg")),
                 Route("/favicon.ico", lambda _: Response(status_code=204)),
                 Route("/local/status", lambda _: JSONResponse({**status, "notes": ["A note."]})),
                 Route("/local/token", self.token),
                 Route("/token", self.token),
                 Route("/local/{what}", self.local_api),
                 Route("/local/{what}/{key:path}", self.local_api, methods=["GET", "POST"]),
-                Mount("/widget", StaticFiles(directory=ROOT / "widget")),
-                Route("/api/{rest:path}", self.api, methods=["GET", "POST", "DELETE"]),
+                Mount("/widget", StaticFiles(directory=ROOT / "widget" / "dist")),
+                Route("/api/{rest:path}", self.api, methods=["GET", "POST", "PUT", "PATCH", "DELETE"]),
             ]
         )
+
+
+def _found(kept: dict[str, Any], words: str) -> dict[str, Any] | None:
+    """Where a conversation has the words: in its title, or in a message."""
+    if words and words in kept["title"]:
+        return {"message_id": None, "snippet": kept["title"], "words": [words]}
+    told = [message for message in kept["messages"] if words and words in message["content"]]
+    return {"message_id": told[0]["id"], "snippet": told[0]["content"], "words": [words]} if told else None
 
 
 def is_over(item: dict[str, Any]) -> bool:

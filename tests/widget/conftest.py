@@ -118,7 +118,7 @@ def phone(browser: Browser, running: tuple[str, ScriptedBackend]) -> Iterator[Pa
 def leave(page: Page) -> None:
     """For a page of the same origin without a widget, which would go on asking in the next test."""
     page.goto("/local/status")
-    page.evaluate("sessionStorage.clear()")
+    page.evaluate("sessionStorage.clear(); localStorage.clear()")
     page.set_viewport_size(DESK)
     page.emulate_media(color_scheme="null", reduced_motion="null")
     page.mouse.move(0, 0)
@@ -137,7 +137,7 @@ def uncomplaining(page: Page) -> Iterator[None]:
     yield
     page.remove_listener("pageerror", hear)
     page.remove_listener("console", hear)
-    assert complaints == []
+    assert complaints == [], complaints
 
 
 def is_complaint(text: str) -> bool:

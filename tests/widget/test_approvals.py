@@ -25,7 +25,7 @@ from tests.widget.test_widget import (
 HEADLINE = "Change your headline"
 DECIDE = "/api/approvals/ap_1/decision"
 DIGEST = "a" * 64
-BUTTONS = ["Approve", "Edit", "Change", "Reject"]
+BUTTONS = ["Approve", "Edit", "Ask for changes", "Decline"]
 NOTHING = {"title": HEADLINE, "changes": [], "sections": [], "left_out": [], "difference": []}
 CHANGE = {"name": "Headline", "before": "Product <b>Manager</b>", "after": "Senior Product Manager"}
 PUBLICATION = {
@@ -81,8 +81,8 @@ class Card:
 
     def __init__(self, within: Page | Locator, title: str = HEADLINE) -> None:
         self.group = within.get_by_role("group", name=f"Approval: {title}", exact=True)
-        self.buttons = self.group.get_by_role("button")
-        self.words = self.group.get_by_label("Your words on it")
+        self.buttons = self.group.locator(".answering").get_by_role("button")
+        self.words = self.group.get_by_label("What should be different, or why")
         self.outcome = self.group.locator(".outcome")
         self.problem = self.group.get_by_role("status")
 
@@ -160,12 +160,13 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
             - definition:
               - text: "After:"
               - insertion: Builds teams
-            - heading "Experience" [level=4]
-            - list:
-              - listitem:
-                - text: Led a team of five. Not checked by a second reader
-                - group: Evidence (1)
-              - listitem: Cut failures <i>by half</i>. Confirmed by you
+            - article "The text, as others will see it":
+              - heading "Experience" [level=4]
+              - list:
+                - listitem:
+                  - text: Led a team of five. Not checked by a second reader
+                  - button "Evidence 1": "1"
+                - listitem: Cut failures <i>by half</i>. Your own words
             - heading "Left out" [level=4]
             - list:
               - listitem:
@@ -173,16 +174,16 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
                 - list:
                   - listitem: No cited source says 2019.
           - paragraph: /Expires in 2 days, on .+/
-          - textbox "Your words on it"
+          - textbox "What should be different, or why"
           - button "Approve"
           - button "Edit"
-          - button "Change"
-          - button "Reject"
+          - button "Ask for changes"
+          - button "Decline"
     """)
     expect(widget.box).to_be_focused()
     expect(card.group.get_by_text("résumé.pdf")).to_be_hidden()
-    card.group.get_by_text("Evidence (1)").click()
-    expect(card.group.get_by_text("résumé.pdf: “I led a team of five.”")).to_be_visible()
+    card.group.get_by_role("button", name="Evidence 1").click()
+    expect(card.group.get_by_text("I led a team of five. résumé.pdf")).to_be_visible()
     expect(card.group.locator("mark")).to_have_text("led a team of five")
     expect(card.group.get_by_text("2 + 3 = five")).to_be_visible()
     expect(card.group.get_by_text("Not checked by a second reader")).to_be_visible()
@@ -201,9 +202,9 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
     ("button", "words", "posted", "outcome"),
     [
         ("Approve", "", {"decision": "approve"}, "Approved · done"),
-        ("Reject", "", {"decision": "reject"}, "You said no"),
-        ("Reject", "Not <b>yet</b>", {"decision": "reject", "reason": "Not <b>yet</b>"}, "You said no"),
-        ("Change", "Shorter", {"decision": "revise", "reason": "Shorter"}, "You asked for a change"),
+        ("Decline", "", {"decision": "reject"}, "Declined"),
+        ("Decline", "Not <b>yet</b>", {"decision": "reject", "reason": "Not <b>yet</b>"}, "Declined"),
+        ("Ask for changes", "Shorter", {"decision": "revise", "reason": "Shorter"}, "You asked for changes"),
     ],
 )
 def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
@@ -253,11 +254,11 @@ def test_a_step_that_waits_for_a_person_has_not_failed(page: Page, backend: Scri
 def test_change_asks_what_should_be_different_and_a_reason_has_an_end(
     widget: Widget, backend: ScriptedBackend, card: Card
 ):
-    card.press("Change")
-    expect(card.problem).to_have_text("What should be different? Write it here, then press Change.")
+    card.press("Ask for changes")
+    expect(card.problem).to_have_text("What should be different? Write it here, then press “Ask for changes”.")
     expect(card.words).to_be_focused()
     card.words.fill("x" * 2_001)
-    card.press("Change")
+    card.press("Ask for changes")
     expect(card.problem).to_have_text("Please keep it to 2,000 characters.")
     assert len(backend.chats()) == 1
 
@@ -306,7 +307,7 @@ def test_only_what_a_field_can_hold_is_offered_for_editing(page: Page, backend: 
     widget = visit(page)
     widget.button("Approvals, 2 waiting").click()
     for title in (HEADLINE, "Delete it"):
-        expect(Card(widget.page, title).buttons).to_have_text(["Approve", "Change", "Reject"])
+        expect(Card(widget.page, title).buttons).to_have_text(["Approve", "Ask for changes", "Decline"])
 
 
 @pytest.mark.thorough
@@ -322,7 +323,7 @@ def test_nothing_is_sent_twice(page: Page, backend: ScriptedBackend):
         expect(card.button(name)).to_be_disabled()
     expect(card.words).to_be_disabled()
     answer.raw(json.dumps(view | {"status": "executing"}).encode()).end()
-    expect_decided(card, "Approved · being done…")
+    expect_decided(card, "Approved · in progress…")
     assert len(backend.asked("POST", DECIDE)) == 1
 
 
@@ -384,15 +385,15 @@ def test_a_decision_that_fails_is_said_at_the_card_which_can_be_decided_again(
 ):
     sentence = fail(backend, widget.page)
     card.words.fill("My reasons")
-    card.press("Reject")
+    card.press("Decline")
     expect(card.problem).to_have_text(sentence)
-    expect(card.button("Reject")).to_be_focused()
+    expect(card.button("Decline")).to_be_focused()
     expect(card.words).to_have_value("My reasons")
     assert backend.asked("GET", "/api/approvals")[-1].query.startswith("state=all")
     expect(widget.answer).to_contain_text("Shall I?")
     backend.stream("c1").begin().done("Fine.")
-    card.press("Reject")
-    expect_decided(card, "You said no")
+    card.press("Decline")
+    expect_decided(card, "Declined")
 
 
 @pytest.mark.thorough
@@ -401,7 +402,7 @@ def test_who_decides_after_somebody_else_sees_the_first_outcome(widget: Widget, 
     backend.approvals["ap_1"] = {**backend.approvals["ap_1"], "status": "rejected", "decided_by": "link"}
     backend.refuse(409, "changed", "There is nothing new in this.")
     card.press("Approve")
-    expect_decided(card, "You said no (decided by e-mail)")
+    expect_decided(card, "Declined (decided by e-mail)")
     expect(card.problem).to_be_hidden()
     expect(card.group).to_have_attribute("aria-busy", "false")
 
@@ -437,7 +438,7 @@ def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
     expect(card.group.get_by_text("Expires in 10 minutes")).to_be_visible()
     backend.become("ap_1", "unknown", decided_by="link", reason="Go on")
     clock.run(2)
-    expect_decided(card, "Approved; we are finding out whether it was done (decided by e-mail)")
+    expect_decided(card, "Approved · we’re checking that it was done (decided by e-mail)")
     expect(card.group.get_by_text("You said: “Go on”")).to_be_visible()
     backend.become("ap_1", "done", outcome="Your profile is changed.")
     clock.run(2)
@@ -474,31 +475,6 @@ def test_a_conversation_that_is_read_again_tells_what_became_of_its_questions(
     expect(widget.words).to_have_text("Well.")
 
 
-def test_what_is_left_is_said_as_people_say_it_and_never_as_less_than_was_promised(page: Page):
-    page.goto("/local/status")
-    said = page.evaluate(
-        """async hours => {
-            const { until } = await import("/widget/qwestly-parts.js");
-            const now = new Date(2025, 5, 15, 15, 6).getTime() / 1000;
-            return hours.map(each => until(now + each * 3600, now));
-        }""",
-        [7 * 24, 48, 47.99, 33, 24, 8, 2, 1.5, 0.99, 0.01, 0],
-    )
-    assert said == [
-        "in 7 days, on Sunday 22 June at 15:06",
-        "in 2 days, on Tuesday 17 June at 15:06",
-        "in 2 days, on Tuesday 17 June at 15:05",
-        "in 2 days, on Tuesday 17 June at 00:06",
-        "tomorrow at 15:06",
-        "today at 23:06",
-        "today at 17:06",
-        "in 90 minutes",
-        "in 60 minutes",
-        "in 1 minute",
-        "now",
-    ]
-
-
 @pytest.mark.thorough
 def test_what_changed_after_the_yes_says_so_and_is_asked_anew_below(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
@@ -509,7 +485,7 @@ def test_what_changed_after_the_yes_says_so_and_is_asked_anew_below(
     backend.become("ap_1", "changed", revised_by="ap_2", decided_by="queue")
     backend.ask(approval("ap_2", revises="ap_1", preview=again))
     clock.run(2)
-    expect_decided(first, "Approved, but it had changed meanwhile: you are asked anew")
+    expect_decided(first, "Approved, but it had changed in the meantime, so you’re asked again")
     expect(Widget(page).answer.get_by_role("heading")).to_have_text([HEADLINE, "Change it after all", "Something else"])
     second = Card(page, "Change it after all")
     expect(second.group).to_contain_text("Headline was “A” and is “B” now.")
@@ -732,8 +708,8 @@ def test_the_queue_holds_all_that_waits_and_is_decided_without_a_turn(page: Page
     expect(queue.get_by_role("heading", level=3)).to_have_text(["Question 1", "Question 2", "Question 3"])
     card = Card(queue, "Question 2")
     card.words.fill("No, thanks")
-    card.press("Reject")
-    expect_decided(card, "You said no")
+    card.press("Decline")
+    expect_decided(card, "Declined")
     expect(card.outcome).to_be_focused()
     [call] = backend.asked("POST", "/api/approvals/ap_2/decision")
     assert call.body == {"decision": "reject", "args_digest": DIGEST, "reason": "No, thanks"}
@@ -753,7 +729,7 @@ def test_what_is_newly_asked_enters_the_open_queue_and_an_empty_one_says_so(
     widget = Widget(page)
     widget.button("Approvals").click()
     queue = page.get_by_role("dialog", name="Waiting for you")
-    expect(queue.get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(queue.get_by_text("You’re all caught up.")).to_be_visible()
     backend.active = False  # nothing runs: what was proposed at night is asked now
     backend.ask(approval(conversation_id="c2"))
     for _ in range(10):  # an answer comes when it comes, and sets the next timer; in half a minute all would be asked
@@ -761,7 +737,7 @@ def test_what_is_newly_asked_enters_the_open_queue_and_an_empty_one_says_so(
         if Card(queue).buttons.count():
             break
     expect(Card(queue).buttons).to_have_count(4)
-    expect(queue.get_by_text("Nothing waits for you.")).to_have_count(0)
+    expect(queue.get_by_text("You’re all caught up.")).to_have_count(0)
     queue.get_by_role("button", name="Close the queue").click()
     expect(Card(widget.log).group).to_have_count(0)
 
@@ -778,7 +754,7 @@ def test_escape_in_the_queue_stops_no_turn(widget: Widget, backend: ScriptedBack
     widget.say("Tell me")
     expect(widget.words).to_have_text("Once upon")
     widget.button("Approvals").click()
-    expect(widget.page.get_by_text("Nothing waits for you.")).to_be_visible()
+    expect(widget.page.get_by_text("You’re all caught up.")).to_be_visible()
     widget.page.keyboard.press("Escape")
     expect(widget.page.get_by_role("dialog")).to_be_hidden()
     stream.text(" a time")
@@ -805,12 +781,12 @@ def test_a_page_is_told_how_many_wait_and_can_open_the_queue(widget: Widget, bac
 
 def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widget: Widget, backend: ScriptedBackend):
     receipt = {"stopped": ["run_1", "run_2"], "finished": ["run_3"], "unknown": ["ap_1"], "running": ["run_4"]}
-    paused = widget.page.get_by_text(re.compile("Everything is paused since"))
+    paused = widget.page.get_by_text(re.compile("Everything has been paused since"))
     held = backend.hold("POST /api/brake")
     widget.button("Pause everything").press("Enter")
     expect(widget.page.get_by_text("Pausing everything…")).to_be_visible()
     expect(widget.box).to_have_attribute("placeholder", "The agent is paused")
-    brake = widget.button("Let it run again")
+    brake = widget.button("Resume")
     brake.press("Enter")
     backend.brake = {"state": "partial", "since": time.time(), "receipt": receipt, "everybody": False}
     held.raw(json.dumps(backend.brake).encode()).end()
@@ -821,7 +797,7 @@ def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widg
     expect(brake).to_be_focused()
     backend.refuse(503, "unavailable", "Not now.", on="DELETE /api/brake")
     brake.press("Enter")
-    expect(widget.notice).to_contain_text("It could not be let run again. Not now.")
+    expect(widget.notice).to_contain_text("It couldn’t be resumed. Not now.")
     expect(paused).to_be_visible()
     brake.press("Enter")
     expect(paused).to_be_hidden()
@@ -837,7 +813,7 @@ def test_a_frozen_approval_says_so_and_can_be_decided_once_it_is_pending_again(
     card = opened(view)
     backend.become(view["approval_id"], "frozen")
     clock.run(2)
-    expect(card.outcome).to_have_text("Frozen while everything is paused. You can decide it once it runs again")
+    expect(card.outcome).to_have_text("On hold while everything is paused. You can decide once it runs again")
     expect(card.button("Approve")).to_be_hidden()
     backend.become(view["approval_id"], "pending")
     clock.run(2)
@@ -856,7 +832,7 @@ def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
     backend.brake = standing | {"everybody": True}
     clock.run(2)
     expect(page.get_by_text("Qwestly has paused its agent for everybody.")).to_be_visible()
-    button = Widget(page).button("Let it run again")
+    button = Widget(page).button("Resume")
     expect(button).to_have_attribute("aria-disabled", "true")
     button.click(force=True)
     backend.brake = RUNNING
@@ -879,7 +855,7 @@ def test_a_card_can_be_decided_with_the_keyboard(widget: Widget, backend: Script
     assert order == BUTTONS
     backend.stream("c1").begin().done("Fine.")
     keyboard.press("Enter")
-    expect_decided(card, "You said no")
+    expect_decided(card, "Declined")
     expect(card.outcome).to_be_focused()
     keyboard.press("Tab")
     assert focused(widget.page) != "New conversation", "the next Tab goes on from the card"
@@ -906,7 +882,7 @@ def test_on_a_phone_a_card_fits_and_its_buttons_can_be_touched(phone: Page, back
     widget.rows.get_by_role("button", name="Mine").first.click()
     expect(widget.answer.locator(".draft")).to_be_attached()
     card = Card(widget.log, long)
-    card.group.get_by_text("Evidence (1)").click()
+    card.group.get_by_role("button", name="Evidence 1").click()
     assert_no_sideways_scrolling(widget)
     sizes = card.buttons.evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().height)")
     assert [size for size in sizes if size < 44] == []
@@ -928,12 +904,12 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
     widget = visit(page)
     widget.button("Approvals, 1 waiting").click()
     card = Card(widget.page, "Publish this card")
-    card.press("Reject")
+    card.press("Decline")
     expect(card.problem).to_have_text("The agent is paused.")
     texts = [
         card.group.get_by_role("heading", level=3),
         *(card.group.locator(part) for part in (".effect", ".time", ".rationale", ".before", ".after", ".confirmed")),
-        *(card.group.locator(part) for part in (".difference", "summary >> text=Evidence", "dt")),
+        *(card.group.locator(part) for part in (".difference", ".evidence-mark", "dt")),
         *card.buttons.all(),
         card.problem,
         widget.page.locator("qwestly-chat .count"),

@@ -304,7 +304,7 @@ KNOWN |= {"since": None, "said_at": "2025-03-01T09:00:00Z", "count": 1, "score":
 
 
 def rows_of(page: Page) -> Locator:
-    return page.get_by_role("region", name="Memories").get_by_role("listitem")
+    return page.get_by_role("list", name="Memories").get_by_role("listitem")
 
 
 @pytest.fixture
@@ -313,7 +313,7 @@ def desk(page: Page, backend: ScriptedBackend) -> Page:
     backend.memories["active"] = [KNOWN | {"id": "mem_1", "content": "Lives in Lisbon.", "status": "active"}]
     backend.memories["unchecked"] = [KNOWN | {"id": "mem_2", "content": "Likes trains.", "status": "unchecked"}]
     page.goto("/")
-    ready(page)
+    ready(page).button("Memories").click()
     return page
 
 
@@ -336,12 +336,11 @@ def test_the_page_lists_what_is_not_checked_yet_and_says_so(desk: Page):
 def test_a_search_says_when_it_went_by_words_alone(desk: Page, backend: ScriptedBackend, found_by: str, said: str):
     backend.found_by = found_by
     expect(rows_of(desk)).to_have_count(2)
-    desk.get_by_role("searchbox").fill("where I live")
-    desk.get_by_role("searchbox").press("Enter")
+    desk.get_by_role("searchbox", name="Search memories").fill("where I live")
+    desk.get_by_role("searchbox", name="Search memories").press("Enter")
     expect(rows_of(desk)).to_have_count(1)  # what is unchecked is found by no search
     expect(rows_of(desk)).to_contain_text("Lives in Lisbon.")
-    note = desk.locator("#none")
     if said:
-        expect(note).to_contain_text(said)
+        expect(desk.locator("qwestly-memories")).to_contain_text(said)
     else:
-        expect(note).to_be_hidden()
+        expect(desk.locator("qwestly-memories")).not_to_contain_text("by meaning")

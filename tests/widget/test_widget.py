@@ -1159,7 +1159,9 @@ HOSTILE = """Hello <img src=x onerror="window.hacked = 1"> and </script><script>
 - [press me](javascript:window.hacked=3) or [me](data:text/html,x) or [fine](https://example.com/a_(b)?q=1)
 - ![a picture](https://tracker.example/pixel.png) <a href="https://example.com">raw</a>
 
-<style>* { display: none }</style> https://example.com/x, [`code`](http://ok.example)"""
+<style>* { display: none }</style>
+
+https://example.com/x, [`code`](http://ok.example)"""
 
 
 def test_hostile_words_stay_words(widget: Widget, backend: ScriptedBackend):
@@ -1178,7 +1180,6 @@ def test_hostile_words_stay_words(widget: Widget, backend: ScriptedBackend):
         [href, "noopener noreferrer", "_blank"]
         for href in [
             "https://example.com/a_(b)?q=1",
-            "https://example.com/",
             "https://example.com/x",
             "http://ok.example/",
         ]
@@ -1216,15 +1217,12 @@ def test_markdown_is_shown_the_same_whole_or_in_pieces(widget: Widget, backend: 
     expect(widget.answer.get_by_text("Last")).to_be_visible()
     content = widget.answer.locator(".content")
     pieces = content.evaluate("node => node.innerHTML")
-    assert pieces == (
-        "<h3>Title</h3>"
-        "<p>Some <strong>bold</strong>, <em>italic</em>, <em>under</em>, <code>a*b*c</code> and snake_case_name, "
-        "2 * 3 * 4.</p>"
-        '<ol start="1"><li>one<ul><li>inner <strong>b</strong></li><li>inner c</li></ul></li><li>two</li></ol>'
-        "<ul><li>star</li></ul>"
-        '<pre tabindex="0"><code>let a = "&lt;b&gt;";\n\n# no heading</code></pre>'
-        "<p>Last</p>"
-    )
+    expect(content.locator("li")).to_have_text([re.compile("^one"), "inner b", "inner c", "two", "star"])
+    expect(content.locator("ol > li > ul > li strong")).to_have_text(["b"])
+    expect(content.locator("em")).to_have_text(["italic", "under"])
+    expect(content.locator("p code")).to_have_text("a*b*c")
+    expect(content.locator("pre")).to_have_text('let a = "<b>";\n\n# no heading')
+    expect(content.locator("h3, h4, h5, h6")).to_have_count(1)
     stream.done(MARKDOWN)
     expect(widget.send).to_be_visible()
     assert content.evaluate("node => node.innerHTML") == pieces
@@ -1252,12 +1250,13 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedB
     expect(widget.rows).to_have_count(1)
     keyboard = page.keyboard
     order = []
-    for _ in range(8):
+    for _ in range(10):
         keyboard.press("Tab")
         order.append(focused(page))
-    assert order[:3] == ["New conversation", "Earlier", "Delete “Earlier”"]
-    assert order[3:5] == ["Approvals", "Pause everything"]
-    assert order[5:] == ["Messages", "What do we know about me?", "Your message"]
+    assert order[:2] == ["New conversation", "Search conversations"]
+    assert order[2:5] == ["Earlier", "Rename “Earlier”", "Delete “Earlier”"]
+    assert order[5:7] == ["Approvals", "Pause everything"]
+    assert order[7:] == ["Messages", "What do we know about me?", "Your message"]
 
     stream = backend.stream("c2")
     keyboard.type("One")
@@ -1278,7 +1277,7 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedB
     for _ in range(3):
         keyboard.press("Shift+Tab")
         order.append(focused(page))
-    assert order == ["Not helpful", "Good answer", "Retry"]
+    assert order == ["Not helpful", "Good answer", "Answer again"]
     keyboard.press("Tab")
     keyboard.press("Space")
     assert backend.wait_for(1, "POST", FEEDBACK)[0].body == {"thumb": "up"}
@@ -1292,8 +1291,8 @@ def test_everything_can_be_done_with_the_keyboard(page: Page, backend: ScriptedB
     keyboard.press("Enter")
     assert backend.wait_for(3, "POST", FEEDBACK)[2].body == {"thumb": "down", "words": "Half"}
     assert focused(page) == "Not helpful"
-    keyboard.press("Shift+Tab")
-    keyboard.press("Shift+Tab")
+    for _ in range(4):
+        keyboard.press("Shift+Tab")
     assert focused(page) == "Retry"
 
     stream = backend.stream("c2").begin()
@@ -1519,13 +1518,14 @@ def test_who_asks_for_less_motion_gets_none(widget: Widget, backend: ScriptedBac
 def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backend: ScriptedBackend):
     page.goto("/")
     widget = ready(page)
+    widget.button("Backstage").click()
     expect(page.get_by_text("set DEEPSEEK_API_KEY for the real one")).to_be_visible()
     expect(page.get_by_text("A note.")).to_be_visible()
     expect(page.get_by_label("Demo user")).to_have_value("auth0|demo")
     backend.stream().begin().done("A lot.")
-    widget.button("What do we know about me?").click()
+    widget.button("What do you know about me?").click()
     expect(widget.words).to_have_text("A lot.")
-    assert backend.chats()[0]["message"] == "What do we know about me?"
+    assert backend.chats()[0]["message"] == "What do you know about me?"
 
 
 @pytest.mark.thorough
@@ -1533,14 +1533,14 @@ def test_the_local_page_says_what_answers_and_suggests_a_start(page: Page, backe
 def test_the_hint_in_the_local_pages_search_can_be_read(page: Page, scheme: Any):
     page.emulate_media(color_scheme=scheme)
     page.goto("/")
-    ready(page)
-    assert contrast(page.locator("#search"), "::placeholder") >= 4.5
+    ready(page).button("Memories").click()
+    assert contrast(page.get_by_role("searchbox", name="Search memories"), "::placeholder") >= 4.5
 
 
 @pytest.mark.thorough
 def test_the_local_page_switches_the_user(page: Page, backend: ScriptedBackend):
     page.goto("/")
-    ready(page)
+    ready(page).button("Backstage").click()
     page.get_by_label("Demo user").fill("auth0|ada & co")
     with page.expect_request(re.compile("/local/token")) as request:
         page.get_by_role("button", name="Switch").click()
@@ -1559,9 +1559,10 @@ SCHEDULE = {"name": "Sweep conversations", "expression": "rate(5 minutes)", "tar
 def backstage(page: Page, backend: ScriptedBackend, clock: Clock) -> Page:
     page.set_viewport_size({"width": 1280, "height": 800})
     backend.local["schedules"] = [SCHEDULE]
+    page.goto("/")
+    widget = ready(page)
     with a_round(page):
-        page.goto("/")
-    ready(page)
+        widget.button("Backstage").click()
     expect(page.get_by_text("None has run yet.")).to_be_visible()
     return page
 
@@ -1669,5 +1670,6 @@ def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Pag
     expect(widget.box).to_be_hidden()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     assert phone.locator("aside").evaluate("node => node.scrollWidth - node.clientWidth") == 0
-    widget.button("Open the queue").click()
-    expect(phone.get_by_role("dialog", name="Waiting for you")).to_be_visible()
+    widget.button("Activity").click()
+    expect(outbox).to_be_hidden()
+    expect(phone.get_by_role("heading", name="Activity")).to_be_visible()

@@ -1,26 +1,31 @@
 /** Memories that an answer stored at once: a line each under the answer, with an undo for a day. */
 
-import { ChatError, element } from "./qwestly-parts.js";
+import type { MemoryView } from "./api.ts";
+import { element } from "./dom.ts";
+import { ChatError } from "./errors.ts";
 
-const quoted = ({ content }) => `“${content}”`;
+type Undo = () => Promise<{ restored: MemoryView[] }>;
+
+const quoted = ({ content }: { content: string }) => `“${content}”`;
 
 /** The lines, one per memory, reused each time it is rendered, so that the result of an undo stays. */
 export class Memories {
-  #undo;
-  #announce;
-  #lines = new Map();
+  #undo: (id: string) => Promise<{ restored: MemoryView[] }>;
+  #announce: (sentence: string) => void;
+  #lines = new Map<string, MemoryLine>();
 
   /** `undo(id)` resolves with the server's response; `announce` announces a sentence to screen readers. */
-  constructor(undo, announce) {
+  constructor(undo: (id: string) => Promise<{ restored: MemoryView[] }>, announce: (sentence: string) => void) {
     this.#undo = undo;
     this.#announce = announce;
   }
 
-  line(memory) {
+  line(memory: MemoryView): HTMLElement {
     const { id } = memory;
-    if (!this.#lines.has(id)) this.#lines.set(id, new MemoryLine(() => this.#undo(id), this.#announce));
-    this.#lines.get(id).show(memory);
-    return this.#lines.get(id).element;
+    const line = this.#lines.get(id) ?? new MemoryLine(() => this.#undo(id), this.#announce);
+    this.#lines.set(id, line);
+    line.show(memory);
+    return line.element;
   }
 
   /** Update the times that the lines show. */
@@ -30,12 +35,13 @@ export class Memories {
 }
 
 /** As a sentence. */
-export const remembered = (memory) => `${memory.status === "unchecked" ? "Noted, not checked yet" : "Remembered"}: ${quoted(memory)}`;
+export const remembered = (memory: MemoryView) => `${memory.status === "unchecked" ? "Noted, not checked yet" : "Remembered"}: ${quoted(memory)}`;
 
 class MemoryLine {
-  #undo;
-  #announce;
-  #memory = null;
+  readonly element: HTMLElement;
+  #undo: Undo;
+  #announce: (sentence: string) => void;
+  #memory!: MemoryView;
   #over = false; // it can no longer be undone
   #sending = false;
   #words = element("span", { class: "words", tabindex: "-1" });
@@ -43,13 +49,13 @@ class MemoryLine {
   #choice = element("span", { class: "choice" }, element("span", { "aria-hidden": "true" }, " · "), this.#button);
   #problem = element("span", { class: "problem", hidden: true });
 
-  constructor(undo, announce) {
+  constructor(undo: Undo, announce: (sentence: string) => void) {
     this.#undo = undo;
     this.#announce = announce;
     this.element = element("p", { class: "remembered" }, this.#words, this.#choice, this.#problem);
   }
 
-  show(memory) {
+  show(memory: MemoryView) {
     this.#memory = memory;
     if (this.#over) return;
     this.#words.textContent = remembered(memory);
@@ -81,35 +87,21 @@ class MemoryLine {
     this.showTime();
   }
 
-  #failed({ code, message }) {
+  #failed({ code, message }: ChatError) {
     if (code === "not_found") return this.#end("This isn’t remembered anymore, so there’s nothing to undo.");
     this.#over = code === "invalid"; // too late: the server's message says what to do instead
     this.#tell(this.#over ? message : `Not undone. ${message}`);
   }
 
-  #end(sentence) {
+  #end(sentence: string) {
     this.#over = true;
     this.#words.textContent = sentence;
     this.#announce(sentence);
   }
 
-  #tell(sentence) {
+  #tell(sentence: string) {
     this.#problem.textContent = sentence;
     this.#problem.hidden = !sentence;
     if (sentence) this.#announce(sentence);
   }
 }
-
-export const MEMORY_STYLES = new CSSStyleSheet();
-MEMORY_STYLES.replaceSync(`
-.remembered { margin: 0; color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }
-.remembered .words { border-radius: .3rem; }
-.remembered .choice { white-space: pre; }
-.remembered .problem { display: block; }
-.link-button { padding: 0 .2rem; margin-inline-start: -.2rem; color: var(--accent); text-decoration: underline; text-underline-offset: .2em; }
-.link-button:hover { background: var(--raised); }
-[aria-busy=true] > .choice .link-button { opacity: .55; }
-@media (pointer: coarse) {
-  .link-button { min-block-size: 44px; min-inline-size: 44px; margin-block: -.6rem; }
-}
-`);

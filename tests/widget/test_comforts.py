@@ -1,0 +1,186 @@
+"""Find, rename, edit, answer again, copy, Markdown as GitHub has it, and where one lands."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.widget.backend import ScriptedBackend
+from tests.widget.test_approvals import NOTHING, Card, approval, visit
+from tests.widget.test_widget import Widget, answered, asked
+
+TABLE = """| Year | Role |
+|---|---|
+| 2021 | Lead |
+
+> Somebody said so.
+
+- [x] done
+- [ ] open
+
+~~gone~~
+
+```python
+print("hi")
+```
+"""
+
+
+@pytest.fixture
+def widget(page: Page) -> Widget:
+    return visit(page)
+
+
+@pytest.fixture
+def last(page: Page, backend: ScriptedBackend) -> Widget:
+    """A conversation of one turn, opened."""
+    backend.keep("c1", "Mine", asked("m1", "Who am I?"), answered("You are Ada.", id="msg_a"))
+    widget = visit(page)
+    widget.rows.get_by_role("button", name="Mine").first.click()
+    expect(widget.words).to_have_text("You are Ada.")
+    return widget
+
+
+def test_tables_quotes_tasks_and_code_are_shown_as_such(widget: Widget, backend: ScriptedBackend):
+    backend.stream().begin().text(TABLE[:40]).text(TABLE[40:]).done(TABLE)
+    widget.say("Format this")
+    expect(widget.answer.get_by_role("cell")).to_have_text(["2021", "Lead"])
+    expect(widget.answer.locator("blockquote")).to_have_text("Somebody said so.")
+    boxes = widget.answer.get_by_role("checkbox")
+    expect(boxes).to_have_count(2)
+    expect(boxes.first).to_be_checked()
+    expect(boxes.first).to_be_disabled()
+    expect(widget.answer.locator("del")).to_have_text("gone")
+    expect(widget.answer.locator(".code-bar")).to_contain_text("python")
+
+
+def test_an_answer_and_a_block_of_code_can_be_copied(widget: Widget, backend: ScriptedBackend):
+    page = widget.page
+    page.evaluate("""() => {
+        window.copied = [];
+        const clipboard = { writeText: async text => { window.copied.push(text); } };
+        Object.defineProperty(navigator, "clipboard", { value: clipboard, configurable: true });
+    }""")
+    backend.stream().begin().done(TABLE)
+    widget.say("Format this")
+    widget.button("Copy code").click()
+    expect(widget.button("Copied")).to_be_visible()
+    widget.button("Copy answer").click()
+    page.wait_for_function("window.copied.length == 2")
+    assert page.evaluate("window.copied") == ['print("hi")', TABLE]
+
+
+def test_the_last_message_can_be_edited_and_takes_its_own_place(last: Widget, backend: ScriptedBackend):
+    stream = backend.stream("c1").begin().text("You are Bea.")
+    last.button("Edit this message").click()
+    field = last.page.get_by_role("textbox", name="Other words for this message")
+    expect(field).to_have_value("Who am I?")
+    field.fill("Who am I really?")
+    field.press("Enter")
+    assert backend.wait_for(1, "POST", "/api/chat")[0].body == {
+        "conversation_id": "c1",
+        "message": "Who am I really?",
+        "replaces": "m1",
+    }
+    expect(last.button("Edit this message")).to_be_hidden()
+    stream.done("You are Bea.")
+    expect(last.said).to_have_text(["Who am I really?"])
+    expect(last.words).to_have_text("You are Bea.")
+    expect(last.button("Edit this message")).to_be_attached()
+
+
+@pytest.mark.parametrize("key", ["Escape", "Enter"])
+def test_an_edit_that_changes_nothing_asks_nothing(last: Widget, backend: ScriptedBackend, key: str):
+    last.button("Edit this message").click()
+    last.page.get_by_role("textbox", name="Other words for this message").press(key)
+    expect(last.button("Edit this message")).to_be_focused()
+    assert not backend.chats()
+
+
+def test_the_last_answer_can_be_asked_for_again(last: Widget, backend: ScriptedBackend):
+    stream = backend.stream("c1").begin().text("You are Ada, again.")
+    last.button("Answer again").click()
+    assert backend.wait_for(1, "POST", "/api/chat")[0].body == {"conversation_id": "c1", "replaces": "msg_a"}
+    stream.done("You are Ada, again.")
+    expect(last.words).to_have_text("You are Ada, again.")
+    expect(last.said).to_have_text(["Who am I?"])
+
+
+def test_what_moved_on_elsewhere_is_read_again_and_nothing_is_replaced(last: Widget, backend: ScriptedBackend):
+    backend.refuse(409, "changed", "Only the last answer can be made again.")
+    last.button("Answer again").click()
+    expect(last.notice).to_contain_text("Only the last answer can be made again.")
+    expect(last.words).to_have_text("You are Ada.")
+
+
+def test_conversations_are_found_by_their_words(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "Trains", asked("m1", "Night trains"), answered("Fine."))
+    backend.keep("c2", "Card", asked("m2", "Draft my card"), answered("With <b>payments</b>."))
+    widget = visit(page)
+    expect(widget.rows).to_have_count(2)
+    box = page.get_by_role("searchbox", name="Search conversations")
+    box.fill("payments")
+    expect(widget.rows).to_have_count(1)
+    expect(widget.rows.locator(".snippet")).to_have_text("With <b>payments</b>.")
+    expect(widget.rows.locator("mark")).to_have_text("payments")
+    box.fill("submarines")
+    expect(page.get_by_text("Nothing found for “submarines”.")).to_be_visible()
+    box.press("Escape")
+    expect(widget.rows).to_have_count(2)
+    expect(box).to_have_value("")
+
+
+def test_a_conversation_can_be_renamed(last: Widget, backend: ScriptedBackend):
+    last.button("Rename “Mine”").click()
+    field = last.page.get_by_role("textbox", name="Title of the conversation")
+    field.fill("Who <i>I</i> am")
+    field.press("Escape")
+    expect(last.rows).to_have_count(1)
+    assert not backend.asked("PATCH", "/api/conversations/c1")
+    last.button("Rename “Mine”").click()
+    field.fill("Who <i>I</i> am")
+    field.press("Enter")
+    assert backend.wait_for(1, "PATCH", "/api/conversations/c1")[0].body == {"title": "Who <i>I</i> am"}
+    expect(last.rows.locator(".name")).to_have_text("Who <i>I</i> am")
+    expect(last.page.get_by_role("heading", name="Who <i>I</i> am")).to_be_visible()
+
+
+def test_one_can_jump_to_the_latest_words(last: Widget, backend: ScriptedBackend):
+    jump = last.button("Jump to the latest message")
+    expect(jump).to_be_hidden()
+    stream = backend.stream("c1").begin().text("One.\n\n" * 60)
+    last.say("Go on")
+    expect(last.answer.get_by_text("One.").last).to_be_in_viewport()
+    last.log.evaluate("node => node.scrollTop = 0")
+    expect(jump).to_be_visible()
+    jump.click()
+    expect(last.answer.get_by_text("One.").last).to_be_in_viewport()
+    expect(jump).to_be_hidden()
+    stream.done("One.")
+
+
+def test_one_lands_at_the_beginning_of_a_long_question_and_sees_how_to_answer(last: Widget, backend: ScriptedBackend):
+    claims = [{"text": f"Claim {number}.", "quotes": [], "arithmetic": []} for number in range(60)]
+    preview = NOTHING | {
+        "title": "Publish it",
+        "sections": [{"heading": "Work", "kind": "experience", "claims": claims}],
+    }
+    stream = backend.stream("c1").begin()
+    last.say("Draft my card")
+    stream.send("approval_required", **backend.ask(approval(preview=preview)))
+    card = Card(last.log, "Publish it")
+    expect(card.group.get_by_role("heading", name="Publish it")).to_be_in_viewport()
+    expect(card.group.get_by_text("Claim 59.")).not_to_be_in_viewport()
+    expect(card.button("Approve")).to_be_in_viewport()
+    stream.done("")
+
+
+def test_a_change_shows_what_differs_word_by_word(last: Widget, backend: ScriptedBackend):
+    change = {"name": "Headline", "before": "Product Manager, payments", "after": "Head of Product, payments"}
+    stream = backend.stream("c1").begin()
+    last.say("Change it")
+    stream.send(
+        "approval_required", **backend.ask(approval(preview=NOTHING | {"title": "Change it", "changes": [change]}))
+    )
+    card = Card(last.log, "Change it")
+    expect(card.group.locator(".before mark")).to_have_text([" Manager"])
+    expect(card.group.locator(".after mark")).to_have_text(["Head of "])
+    stream.done("")

@@ -1,0 +1,119 @@
+/** What the server sends: docs/integrate.md. Moments named `…_at` are seconds since the epoch unless they are strings. */
+
+export type Thumb = "up" | "down";
+export interface FeedbackView { thumb: Thumb; words?: string | null }
+export interface Problem { code: string; message: string }
+export interface Step {
+  id: string;
+  name: string;
+  label: string;
+  ok: boolean | null;
+  ms?: number | null;
+  problem?: string | null;
+  arguments?: string;
+}
+export interface MemoryView { id: string; content: string; status: string; undo_until: string | null }
+export interface MessageView {
+  id: string;
+  role: "user" | "assistant";
+  content: string;
+  status: string;
+  error?: Problem | null;
+  steps?: Step[];
+  feedback?: FeedbackView | null;
+  approvals?: ApprovalView[];
+  drafts?: DraftView[];
+  memories?: MemoryView[];
+}
+export interface ConversationRow {
+  id: string;
+  title: string;
+  updated_at: string;
+  running: boolean;
+  found?: { message_id: string | null; snippet: string; words: string[] } | null;
+}
+export interface Conversation { id: string; title: string; messages: MessageView[]; running: boolean }
+
+export interface Change { name: string; before: string | null; after: string | null; evidence?: string[] }
+export interface ShownQuote { source: string; before: string; quote: string; after: string }
+export interface ShownClaim {
+  text: string;
+  quotes?: ShownQuote[];
+  arithmetic?: string[];
+  confirmed?: boolean;
+  unchecked?: boolean;
+}
+export interface ShownSection { heading: string; kind?: string; claims: ShownClaim[] }
+export interface LeftOut { text: string; why: string[] }
+export interface Preview {
+  title: string;
+  changes?: Change[];
+  sections?: ShownSection[];
+  left_out?: LeftOut[];
+  difference?: string[];
+}
+export interface ApprovalView {
+  approval_id: string;
+  kind: string;
+  tool: string;
+  effect: string;
+  status: string;
+  preview: Preview;
+  args: Record<string, unknown>;
+  args_digest: string;
+  editable: string[];
+  revisable: boolean;
+  rationale: string;
+  alternatives?: string[];
+  confidence?: string | null;
+  conversation_id: string | null;
+  created_at: number;
+  expires_at: number;
+  decided_at: number | null;
+  decided_by: string | null;
+  reason: string | null;
+  outcome: string | null;
+  undo_until: number | null;
+  undoes: string | null;
+  undone_by: string | null;
+  revises: string | null;
+}
+export interface Decision {
+  decision: "approve" | "edit" | "revise" | "reject";
+  args_digest: string;
+  args?: Record<string, unknown>;
+  reason?: string;
+}
+export interface DraftView {
+  draft_id: string;
+  kind: string;
+  status: string;
+  label: string;
+  conversation_id: string | null;
+}
+export interface Receipt { stopped: string[]; finished: string[]; unknown: string[]; running: string[] }
+export interface BrakeStatus {
+  state: string;
+  since: number | null;
+  receipt: Receipt | null;
+  everybody: boolean;
+}
+export interface EventView {
+  id: string;
+  at: number;
+  type: string;
+  role: string;
+  severity: "info" | "warning" | "action_required";
+  title: string;
+  why: string;
+  data: Record<string, string | number | string[]>;
+  undo_until: string | null;
+}
+export type Update =
+  | { type: "approval"; id: string; at: number; approval: ApprovalView }
+  | { type: "draft"; id: string; at: number; draft: DraftView }
+  | { type: "brake"; id: string; at: number; brake: BrakeStatus }
+  | { type: "activity"; id: string; at: number; activity: EventView };
+export interface Updates { items: Update[]; cursor: string; active: boolean }
+export interface Page<Item, Cursor = string> { items: Item[]; next: Cursor | null }
+export interface Settings { level: string; language: string | null; time_zone: string | null }

@@ -1,0 +1,275 @@
+/** The card of one approval: what is asked, the answer, and what became of it. */
+
+import type { ApprovalView, Decision } from "./api.ts";
+import { type IconName, WORDS_LIMIT, characters, element, grow, icon, showCount, spinner } from "./dom.ts";
+import { ChatError } from "./errors.ts";
+import { EFFECTS, OF_MEMORIES, showPreview } from "./preview.ts";
+import { stage } from "./stage.ts";
+import { until } from "./time.ts";
+
+const BECAME: Record<string, string> = {
+  frozen: "On hold while everything is paused. You can decide once it runs again",
+  approved: "Approved · in a moment",
+  executing: "Approved · in progress…",
+  accepted: "Approved · in progress…",
+  unknown: "Approved · we’re checking that it was done",
+  done: "Approved · done",
+  failed: "Approved · it could not be done",
+  changed: "Approved, but it had changed in the meantime, so you’re asked again",
+  rejected: "Declined",
+  revised: "You asked for changes",
+  expired: "Expired",
+  gone: "This no longer exists",
+};
+const MARKS: Record<string, IconName> = { frozen: "pause", done: "check", failed: "alert", changed: "info", revised: "info", rejected: "close", expired: "close", gone: "close" };
+
+/** The outcome, in a sentence. */
+export function became({ tool, status, decided_by: by, undone_by: undoneBy }: ApprovalView): string {
+  if (undoneBy) return "Done, and undone";
+  if (status === "changed" && by === "nobody") return "No longer asked";
+  const words = OF_MEMORIES[tool]?.became[status] ?? BECAME[status] ?? status;
+  if (by === "level") return words.replace(/^Approved/, "Allowed by your level");
+  return by === "link" ? `${words} (decided by e-mail)` : words;
+}
+
+const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((each) => typeof each === "string");
+const linesOf = (text: string) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+
+interface Field { node: HTMLTextAreaElement | HTMLInputElement; read: () => unknown }
+
+/** An input for one argument, and a function that reads it; null for a type that no input can edit. */
+function fieldFor(label: string, value: unknown): Field | null {
+  const area = (text: string, hint?: string) =>
+    element("textarea", { rows: "1", "aria-label": hint ? `${label}, ${hint}` : label, input: ({ target }: { target: HTMLTextAreaElement }) => grow(target) }, text);
+  if (isTexts(value)) {
+    const node = area(value.join("\n"), "one a line");
+    return { node, read: () => linesOf(node.value) };
+  }
+  if (typeof value === "number") {
+    const node = element("input", { type: "number", step: "any", value: String(value), "aria-label": label });
+    return { node, read: () => (Number.isNaN(node.valueAsNumber) ? undefined : node.valueAsNumber) };
+  }
+  if (typeof value === "boolean") {
+    const node = element("input", { type: "checkbox", checked: value, "aria-label": label });
+    return { node, read: () => node.checked };
+  }
+  if (typeof value !== "string") return null;
+  const node = area(value);
+  return { node, read: () => node.value.trim() || undefined };
+}
+
+/** The card of one record. `decide({decision, args_digest, …})` resolves once the decision was accepted. */
+export class ApprovalCard {
+  readonly element: HTMLElement;
+  #decide: (decision: Decision) => Promise<void>;
+  #view!: ApprovalView;
+  #shown = "";
+  #sending = false;
+  #editing = false;
+  #fields: (Field & { arg: string; label: string })[] = [];
+  #effect = element("p", { class: "effect" });
+  #title = element("h3");
+  #content = element("div", { class: "asked" });
+  #body = element("details", {}, element("summary", {}, "What was asked"), this.#content);
+  #time = element("p", { class: "time" });
+  #words = element("textarea", {
+    rows: "1",
+    "aria-label": "What should be different, or why",
+    placeholder: "What should be different, or why (optional)",
+    input: () => this.#type(),
+  });
+  #counter = element("p", { class: "counter" });
+  #edits = element("div", { class: "edits" });
+  #approve = button("Approve", () => this.#send("approve"));
+  #edit = button("Edit", () => this.#toggleEditing(true));
+  #change = button("Ask for changes", () => this.#askAnew());
+  #reject = button("Decline", () => this.#send("reject"));
+  #save = button("Approve as edited", () => this.#approveEdited());
+  #cancel = button("Cancel", () => this.#toggleEditing(false));
+  #box = element("div", { class: "box", click: () => this.#words.focus() }, this.#words);
+  #buttons = element("div", { class: "choices" }, this.#approve, this.#edit, this.#change, this.#reject, this.#save, this.#cancel);
+  #answer = element("div", { class: "answering", keydown: (event: KeyboardEvent) => this.#escape(event) }, this.#box, this.#counter, this.#edits, this.#buttons);
+  #outcome = element("p", { class: "outcome", tabindex: "-1" });
+  #said = element("p", { class: "said-why" });
+  #undo = button("Undo", () => this.#takeBack());
+  #problem = element("p", { class: "problem failed", role: "status", hidden: true });
+  #takeBackNow: () => Promise<void>;
+
+  /** `undo()` resolves once what was done is taken back. */
+  constructor(decide: (decision: Decision) => Promise<void>, undo: () => Promise<void>) {
+    this.#decide = decide;
+    this.#takeBackNow = undo;
+    this.element = element(
+      "section",
+      { class: "card", role: "group" },
+      this.#effect,
+      this.#title,
+      this.#body,
+      this.#time,
+      this.#answer,
+      this.#outcome,
+      this.#said,
+      this.#undo,
+      this.#problem,
+    );
+  }
+
+  show(view: ApprovalView) {
+    const shown = JSON.stringify(view);
+    if (shown === this.#shown) return;
+    const decided = (this.#view as ApprovalView | undefined)?.status === "pending" && view.status !== "pending";
+    this.#shown = shown;
+    this.#view = view;
+    this.#effect.textContent = OF_MEMORIES[view.tool]?.effect ?? EFFECTS[view.effect] ?? "";
+    this.#approve.textContent = OF_MEMORIES[view.tool]?.yes ?? "Approve";
+    this.#reject.textContent = OF_MEMORIES[view.tool]?.no ?? "Decline";
+    this.#title.textContent = view.preview.title;
+    this.element.setAttribute("aria-label", `Approval: ${view.preview.title}`);
+    this.#content.replaceChildren(...showPreview(view));
+    this.#body.hidden = !this.#content.hasChildNodes(); // for sensitive content only the title remains after the decision
+    this.#buildFields(view);
+    if (decided) this.#problem.hidden = true;
+    this.#refresh();
+  }
+
+  showTime() {
+    this.#undo.hidden = (this.#view.undo_until ?? 0) <= Date.now() / 1000;
+    this.#time.textContent = `Expires ${until(this.#view.expires_at)}`;
+    this.#time.title = new Date(this.#view.expires_at * 1000).toLocaleString();
+  }
+
+  #buildFields({ args, editable, preview }: ApprovalView) {
+    const only = editable.length === 1 && preview.changes?.length === 1 ? preview.changes[0] : null;
+    const name = (arg: string) => only?.name ?? arg.replaceAll("_", " ");
+    this.#fields = editable.flatMap((arg) => {
+      const field = fieldFor(name(arg), args[arg]);
+      return field ? [{ arg, label: name(arg), ...field }] : [];
+    });
+    this.#editing = false;
+    this.#edits.replaceChildren(
+      ...this.#fields.map(({ label, node }) => element("label", {}, element("span", { "aria-hidden": "true" }, label), node)),
+    );
+  }
+
+  #toggleEditing(editing: boolean) {
+    this.#editing = editing;
+    this.#tell("");
+    this.#refresh();
+    for (const { node } of this.#fields) if (node instanceof HTMLTextAreaElement) grow(node);
+    (editing ? this.#fields[0]?.node : this.#edit)?.focus();
+  }
+
+  /** Escape closes the fields only; it does not stop a turn or close the queue as well. */
+  #escape(event: KeyboardEvent) {
+    if (event.key !== "Escape" || event.isComposing || !this.#editing) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#toggleEditing(false);
+  }
+
+  #type() {
+    grow(this.#words);
+    showCount(this.#counter, characters(this.#words.value.trim()), WORDS_LIMIT);
+  }
+
+  #askAnew() {
+    if (this.#words.value.trim()) return this.#send("revise");
+    this.#tell("What should be different? Write it here, then press “Ask for changes”.");
+    this.#words.focus();
+  }
+
+  #approveEdited() {
+    const args = Object.fromEntries(this.#fields.map(({ arg, read }) => [arg, read()]));
+    const empty = this.#fields.find(({ arg }) => args[arg] === undefined);
+    if (!empty) return this.#send("edit", { args });
+    this.#tell(`${empty.label} is empty.`);
+    empty.node.focus();
+  }
+
+  async #send(decision: Decision["decision"], more: Partial<Decision> = {}) {
+    const reason = this.#words.value.trim();
+    if (this.#sending) return;
+    if (characters(reason) > WORDS_LIMIT) return this.#tell(`Please keep it to ${WORDS_LIMIT.toLocaleString("en")} characters.`);
+    const pressed = (this.element.getRootNode() as ShadowRoot).activeElement as HTMLElement | null;
+    const hadFocus = this.#hasFocus;
+    this.#sending = true;
+    this.#tell("");
+    this.#refresh();
+    try {
+      await this.#decide({ decision, args_digest: this.#view.args_digest, ...more, ...(reason && { reason }) });
+    } catch (error) {
+      if (this.#pending) this.#tell(ChatError.from(error).message); // else it was decided elsewhere, and the card shows that
+    }
+    const keepsFocus = hadFocus && this.#hasFocus;
+    this.#sending = false;
+    this.#refresh();
+    if (keepsFocus && this.#pending) (pressed?.checkVisibility() ? pressed : this.#approve).focus();
+  }
+
+  async #takeBack() {
+    this.#undo.disabled = true;
+    this.#tell("");
+    try {
+      await this.#takeBackNow();
+      this.#outcome.focus();
+    } catch (error) {
+      this.#tell(`Not undone. ${ChatError.from(error).message}`);
+    }
+    this.#undo.disabled = false;
+  }
+
+  #tell(sentence: string) {
+    this.#problem.textContent = sentence;
+    this.#problem.hidden = !sentence;
+  }
+
+  get #pending() {
+    return this.#view.status === "pending";
+  }
+
+  get #waits() {
+    return stage(this.#view) === 0; // pending or frozen
+  }
+
+  get #hasFocus() {
+    return this.element.matches(":focus-within");
+  }
+
+  #refresh() {
+    const { status, decided_by: by, outcome, reason } = this.#view;
+    const hadFocus = this.#hasFocus;
+    const settled = !this.#pending || this.#sending;
+    if (this.#body.dataset.pending !== String(this.#waits)) this.#body.open = this.#waits;
+    this.#body.dataset.pending = String(this.#waits);
+    this.element.setAttribute("aria-busy", String(this.#sending && this.#pending));
+    this.#effect.hidden = !this.#waits || !this.#effect.textContent;
+    this.#time.hidden = !this.#waits;
+    this.showTime();
+    this.#showChoices();
+    this.#outcome.hidden = !settled;
+    this.#outcome.replaceChildren(...this.#outcomeNodes(status));
+    const words = by === "level" ? null : reason;
+    this.#said.textContent = [outcome, words && `You said: “${words}”`].filter(Boolean).join(" ");
+    this.#said.hidden = this.#pending || !this.#said.textContent;
+    // The focused element is hidden or disabled now: the next Tab must continue from here.
+    if (hadFocus && settled && !this.#content.matches(":focus-within")) this.#outcome.focus();
+  }
+
+  #showChoices() {
+    this.#answer.hidden = !this.#pending;
+    this.#edits.hidden = this.#save.hidden = this.#cancel.hidden = !this.#editing;
+    this.#approve.hidden = this.#reject.hidden = this.#editing;
+    this.#box.hidden = this.#editing || this.#view.tool in OF_MEMORIES; // yes or no is enough
+    this.#change.hidden = this.#editing || this.#view.revisable === false;
+    this.#edit.hidden = this.#editing || this.#fields.length === 0;
+    for (const node of this.#answer.querySelectorAll<HTMLButtonElement>("button, textarea, input")) node.disabled = this.#sending;
+  }
+
+  #outcomeNodes(status: string): (Node | string)[] {
+    if (this.#pending) return [spinner(), "Sending…"];
+    const mark = MARKS[status];
+    return [mark ? icon(mark) : spinner(), element("span", {}, became(this.#view))];
+  }
+}
+
+const button = (label: string, click: () => unknown) => element("button", { type: "button", class: "quiet-button", click }, label);

@@ -1,0 +1,129 @@
+/** The approvals that are known, and the cards that show them. */
+
+import type { ApprovalView, Decision, Page } from "./api.ts";
+import { ApprovalCard } from "./approval_card.ts";
+import type { Backend } from "./backend.ts";
+import { ChatError } from "./errors.ts";
+import { stage } from "./stage.ts";
+
+const PAGE = 100; // records per request
+
+const SEEN_ANOTHER = "This is not what you were shown. Please look at it again.";
+
+/** All known approvals, from whichever response, and the cards that show them. */
+type Decide = (view: ApprovalView, decision: Decision) => Promise<void>;
+
+export class Approvals {
+  #backend: Backend;
+  #decide: Decide;
+  #changed: () => void;
+  #views = new Map<string, ApprovalView>();
+  #cards = new Map<string, Map<string, ApprovalCard>>(); // by place and id
+  #deciding = new Map<string, Promise<void>>();
+
+  /** `decide(view, decision)` posts a person's decision; `changed` is called whenever an approval is new or changed. */
+  constructor({ backend, decide, changed }: { backend: Backend; decide: Decide; changed: () => void }) {
+    this.#backend = backend;
+    this.#decide = decide;
+    this.#changed = changed;
+  }
+
+  get waiting() {
+    return this.#all().filter((view) => stage(view) === 0);
+  }
+
+  has(id: string | null): id is string {
+    return id !== null && this.#views.has(id);
+  }
+
+  of(conversation: string) {
+    return this.#all().filter(({ conversation_id: id }) => id === conversation);
+  }
+
+  /** Returns true if it is new; what is frozen or no longer frozen is not, as the brake says that. A response read before a decision and arriving after it does not undo the decision. */
+  learn(view: ApprovalView): boolean {
+    if (view.undoes) return false; // the card of what it undoes says so
+    const known = this.#views.get(view.approval_id);
+    if (known && stage(view) < stage(known)) return false;
+    this.#views.set(view.approval_id, view);
+    for (const cards of this.#cards.values()) cards.get(view.approval_id)?.show(view);
+    this.#changed();
+    return known?.status !== view.status && !(known && stage(known) === 0 && stage(view) === 0);
+  }
+
+  /** A place has one card per record, reused each time it is rendered, so that typed text is not lost. */
+  card(id: string, place: string): ApprovalCard {
+    const cards = this.#cards.get(place) ?? new Map<string, ApprovalCard>();
+    this.#cards.set(place, cards);
+    let card = cards.get(id);
+    if (!card) {
+      card = new ApprovalCard(
+        (decision) => this.#answer(id, decision),
+        () => this.#undo(id),
+      );
+      card.show(this.#views.get(id)!);
+      cards.set(id, card);
+    }
+    return card;
+  }
+
+  /** Update the times that the cards show. */
+  tick() {
+    for (const cards of this.#cards.values()) for (const card of cards.values()) card.showTime();
+  }
+
+  isUnderWay(id: string): boolean {
+    const view = this.#views.get(id);
+    return view !== undefined && stage(view) === 1;
+  }
+
+  /** Reads the newest of everything that was ever asked. */
+  async readAll() {
+    await this.#read("all");
+  }
+
+  async readWaiting() {
+    let after: number | null = null;
+    do after = await this.#read("waiting", after);
+    while (after !== null);
+  }
+
+  #all() {
+    return [...this.#views.values()].sort((one, other) => one.created_at - other.created_at);
+  }
+
+  async #read(state: string, after: number | null = null): Promise<number | null> {
+    const from = after === null ? "" : `&after=${after}`;
+    const { items, next } = await this.#backend.json<Page<ApprovalView, number>>("GET", `/api/approvals?state=${state}&limit=${PAGE}${from}`);
+    for (const view of items) this.learn(view);
+    return next;
+  }
+
+  /** Takes back what was done; the server's record of it says whether that is done. */
+  async #undo(id: string) {
+    const event = encodeURIComponent(`${id}:done`);
+    const { by } = await this.#backend.json<{ by: ApprovalView }>("POST", `/api/activity/${event}/undo`);
+    this.learn({ ...this.#views.get(id)!, undone_by: by.approval_id, undo_until: null });
+  }
+
+  /** One decision at a time per record, from whichever of its cards. */
+  #answer(id: string, decision: Decision): Promise<void> {
+    const known = this.#deciding.get(id);
+    if (known) return known;
+    const answer = this.#carry(this.#views.get(id)!, decision).finally(() => this.#deciding.delete(id));
+    this.#deciding.set(id, answer);
+    return answer;
+  }
+
+  async #carry(view: ApprovalView, decision: Decision): Promise<void> {
+    try {
+      await this.#decide(view, decision);
+    } catch (error) {
+      const { code, message } = ChatError.from(error);
+      if (code === "not_found") return void this.learn({ ...view, status: "gone" });
+      // If this request fails too, show why the decision failed.
+      await this.readAll().catch(() => {});
+      throw new ChatError(code, code === "changed" ? SEEN_ANOTHER : message);
+    }
+  }
+}

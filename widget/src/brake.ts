@@ -1,0 +1,85 @@
+/** The brake: a button that pauses everything, and what it stopped. */
+
+import type { BrakeStatus, Receipt } from "./api.ts";
+import { counted, element, icon } from "./dom.ts";
+import { ChatError } from "./errors.ts";
+import { pointInTime } from "./time.ts";
+
+function receiptWords({ stopped, finished, unknown, running }: Receipt) {
+  const parts = [
+    stopped.length && `${counted(stopped.length, "task")} stopped`,
+    finished.length && `${finished.length} had already finished`,
+    unknown.length && `${unknown.length} sent, outcome not known yet`,
+    running.length && `${running.length} could not be stopped yet`,
+  ].filter(Boolean);
+  return parts.length ? `${parts.join(", ")}.` : "Nothing was running.";
+}
+
+export function brakeWords({ state, since, receipt, everybody }: BrakeStatus) {
+  if (state === "running") return "";
+  if (everybody) return "Qwestly has paused its agent for everybody.";
+  if (state === "pausing") return "Pausing everything…";
+  return [`Everything has been paused since ${pointInTime(since ?? 0)}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
+}
+
+const RUNNING: BrakeStatus = { state: "running", since: null, receipt: null, everybody: false };
+
+/** A button that pauses all of a person's agents and resumes them, and a line with the status. */
+export class Brake {
+  #post: (method: string) => Promise<BrakeStatus>;
+  #changed: () => void;
+  #fail: (sentence: string) => void;
+  #posting = false;
+  #standing: BrakeStatus = RUNNING;
+  #label = element("span", { class: "label" });
+  button = element("button", { type: "button", class: "brake", click: () => this.#press() });
+  line = element("p", { class: "paused", role: "status", hidden: true });
+
+  /** `post(method)` turns the brake on (POST) or off (DELETE) and returns the status; `fail` receives an error. */
+  constructor({ post, changed, fail }: { post: (method: string) => Promise<BrakeStatus>; changed: () => void; fail: (sentence: string) => void }) {
+    this.#post = post;
+    this.#changed = changed;
+    this.#fail = fail;
+    this.#show();
+  }
+
+  get pulled() {
+    return this.#standing.state !== "running";
+  }
+
+  learn(standing: BrakeStatus) {
+    if (this.#posting) return; // its response will be newer
+    this.#standing = standing;
+    this.#show();
+  }
+
+  async #press() {
+    if (this.#posting || this.#standing.everybody) return;
+    const [before, pulling] = [this.#standing, !this.pulled];
+    this.#posting = true;
+    if (pulling) this.#standing = { ...RUNNING, state: "pausing" };
+    this.#show();
+    try {
+      this.#standing = await this.#post(pulling ? "POST" : "DELETE");
+    } catch (error) {
+      this.#standing = before;
+      this.#fail(`${pulling ? "Not everything could be paused." : "It couldn’t be resumed."} ${ChatError.from(error).message}`);
+    }
+    this.#posting = false;
+    this.#show();
+  }
+
+  #show() {
+    const label = this.pulled ? "Resume" : "Pause everything";
+    this.button.replaceChildren(icon(this.pulled ? "play" : "pause"), this.#label);
+    this.#label.textContent = label;
+    this.button.title = label;
+    this.button.setAttribute("aria-label", label);
+    // Not `disabled`, which would remove the focus.
+    this.button.setAttribute("aria-disabled", String(this.#posting || Boolean(this.#standing.everybody)));
+    this.line.hidden = !this.pulled;
+    const words = brakeWords(this.#standing);
+    if (this.line.textContent !== words) this.line.replaceChildren(icon("pause"), element("span", {}, words));
+    this.#changed();
+  }
+}

@@ -1,0 +1,69 @@
+/** A card as others will see it: headline, timeline, chips, and small numbered marks that open the evidence. */
+
+import type { LeftOut, ShownClaim, ShownQuote, ShownSection } from "./api.ts";
+import { element } from "./dom.ts";
+
+const HEADLINE = "headline";
+const SHAPES = new Set(["experience", "education", "skills", "preferences"]);
+const FIGURE = /(?:[€$£]\s?)?\d[\d.,]*(?:\s?(?:%|k|m|million|billion)(?![\p{L}\d]))?/giu;
+
+/** The sections of a text, with the evidence of each claim behind its number. */
+export function showCard(sections: ShownSection[]): HTMLElement {
+  let count = 0;
+  const claim = (tag: "li" | "p", { text, quotes = [], arithmetic = [], confirmed, unchecked }: ShownClaim, kind = "") => {
+    const shown = element(tag, tag === "p" ? { class: "headline" } : {}, ...(kind === "achievements" ? withFigures(text) : [text]));
+    if (confirmed) shown.append(" ", element("span", { class: "confirmed" }, "Your own words"));
+    if (unchecked) shown.append(" ", element("span", { class: "unchecked" }, "Not checked by a second reader"));
+    if (quotes.length) shown.append(" ", ...evidence(++count, quotes, arithmetic));
+    return shown;
+  };
+  const nodes = sections.map((section) => {
+    const { heading, kind = "", claims } = section;
+    if (kind === HEADLINE) return element("header", {}, ...claims.map((each) => claim("p", each)));
+    const items = claims.map((each) => claim("li", each, kind));
+    return element("div", { class: "section" }, element("h4", {}, heading), element("ul", { class: SHAPES.has(kind) ? kind : "plain" }, ...items));
+  });
+  return element("article", { class: "career", "aria-label": "The text, as others will see it" }, ...nodes);
+}
+
+const withFigures = (text: string) => {
+  const nodes: (Node | string)[] = [];
+  let from = 0;
+  for (const match of text.matchAll(FIGURE)) {
+    nodes.push(text.slice(from, match.index), element("strong", {}, match[0]));
+    from = match.index + match[0].length;
+  }
+  return [...nodes, text.slice(from)];
+};
+
+/** A number, and what it opens: each quote in its sentence, and the arithmetic from quoted figures to those of the claim. */
+function evidence(number: number, quotes: ShownQuote[], arithmetic: string[]): HTMLElement[] {
+  const told = quotes.map(({ source, before, quote, after }) =>
+    element("li", {}, element("q", {}, before, element("mark", {}, quote), after), " ", element("cite", {}, source)),
+  );
+  const list = element("ul", { class: "evidence", hidden: true }, ...told, ...arithmetic.map((step) => element("li", {}, step)));
+  const mark = element(
+    "button",
+    {
+      type: "button",
+      class: "evidence-mark",
+      "aria-label": `Evidence ${number}`,
+      "aria-expanded": "false",
+      click: () => {
+        list.hidden = !list.hidden;
+        mark.setAttribute("aria-expanded", String(!list.hidden));
+      },
+    },
+    String(number),
+  );
+  return [mark, list];
+}
+
+/** What a text does not say, and why. */
+export const showLeftOut = (items: LeftOut[]) =>
+  element(
+    "div",
+    { class: "section" },
+    element("h4", {}, "Left out"),
+    element("ul", {}, ...items.map(({ text, why }) => element("li", {}, text, element("ul", {}, ...why.map((each) => element("li", {}, each)))))),
+  );

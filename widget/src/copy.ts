@@ -1,0 +1,22 @@
+import { icon, iconButton } from "./dom.ts";
+
+const CONFIRMED_MS = 2_000;
+
+/** A button that copies a text, and shows for a moment that it did. */
+export function copyButton(label: string, text: () => string, className = "icon-button"): HTMLButtonElement {
+  const button = iconButton("copy", label, async () => {
+    try {
+      await navigator.clipboard.writeText(text());
+    } catch {
+      return show("alert", "This could not be copied");
+    }
+    show("check", "Copied");
+    setTimeout(() => show("copy", label), CONFIRMED_MS);
+  }, { class: className });
+  const show = (name: "copy" | "check" | "alert", words: string) => {
+    button.replaceChildren(icon(name));
+    button.title = words;
+    button.setAttribute("aria-label", words);
+  };
+  return button;
+}

@@ -1,0 +1,29 @@
+import type { DraftView } from "./api.ts";
+import { type IconName, element, icon, spinner } from "./dom.ts";
+
+const DRAFT_MARKS: Record<string, IconName> = { waiting: "info", drafted: "check", published: "check", rejected: "close", expired: "close", stopped: "close", failed: "alert" };
+
+/** The progress of drafts, one line each. */
+export class Drafts {
+  #known = new Map<string, DraftView & { line: HTMLElement; at: number }>();
+
+  /** Returns true if it is new; an item can come twice, and late. */
+  learn(draft: DraftView, at: number): boolean {
+    const known = this.#known.get(draft.draft_id) ?? { line: element("p", { class: "draft" }), at: -Infinity };
+    if (at <= known.at) return false;
+    this.#known.set(draft.draft_id, { ...known, ...draft, at });
+    const mark = DRAFT_MARKS[draft.status];
+    known.line.classList.toggle("failed", draft.status === "failed");
+    known.line.replaceChildren(mark ? icon(mark) : spinner(), element("span", {}, draft.label));
+    return true;
+  }
+
+  /** The lines of a conversation: running drafts; ended ones that `stood` there before; and the last failure. */
+  lines(conversation: string, stood: (line: HTMLElement) => boolean) {
+    const drafts = [...this.#known.values()].filter(({ conversation_id: id }) => id === conversation);
+    const latest = Math.max(...drafts.map(({ at }) => at));
+    const shown = ({ status, at, line }: { status: string; at: number; line: HTMLElement }) =>
+      status === "running" || status === "waiting" || stood(line) || (status === "failed" && at === latest);
+    return drafts.filter(shown).map(({ line }) => line);
+  }
+}

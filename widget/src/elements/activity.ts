@@ -1,0 +1,124 @@
+/** <qwestly-activity>: what the agent did, does and waits for, with why, by which permission, and undo. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+
+import type { EventView, Page } from "../api.ts";
+import { pointInTime } from "../time.ts";
+import { AgentElement, BASE_STYLES } from "./base.ts";
+
+const PAGE = 30;
+const POLL_MS = 30_000;
+
+/** The filters, and the severities that each asks for. */
+const FILTERS: [string, string[]][] = [
+  ["Everything", []],
+  ["Needs you", ["action_required"]],
+  ["Problems", ["warning"]],
+];
+const ROLES: Record<string, string> = { chat: "Your agent", cards: "Your agent, drafting", memory: "Your agent’s memory", user: "You", operators: "Qwestly" };
+
+export class QwestlyActivity extends AgentElement {
+  static override properties = { ...AgentElement.properties, events: { state: true }, next: { state: true }, filter: { state: true }, undone: { state: true }, isLoaded: { state: true } };
+  static override styles = [BASE_STYLES, css`
+    .day { display: grid; gap: .6rem; }
+    .day h3 { font-size: .8rem; font-weight: 700; letter-spacing: .05em; text-transform: uppercase; color: var(--muted); }
+    ul { display: grid; gap: .5rem; }
+    li.row { position: relative; display: grid; gap: .15rem; padding-inline-start: 2.4rem; }
+    li::before { content: ""; position: absolute; inset: 1.3rem auto auto 1.1rem; inline-size: .6rem; block-size: .6rem; border-radius: 50%; background: var(--accent); }
+    li.warning::before { background: var(--danger); }
+    li.action_required::before { background: none; border: 2px solid var(--accent); }
+    .title { font-weight: 550; }
+    .foot { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; }
+  `];
+
+  declare events: EventView[];
+  declare next: number | null;
+  declare filter: number;
+  declare undone: Set<string>;
+  declare isLoaded: boolean;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #reading = 0;
+
+  constructor() {
+    super();
+    Object.assign(this, { events: [], next: null, filter: 0, undone: new Set(), isLoaded: false });
+  }
+
+  override connectedCallback() {
+    super.connectedCallback();
+    this.#timer = setInterval(() => !document.hidden && this.checkVisibility() && this.events.length <= PAGE && this.refresh(), POLL_MS);
+  }
+
+  override disconnectedCallback() {
+    clearInterval(this.#timer);
+    super.disconnectedCallback();
+  }
+
+  override async refresh() {
+    await this.#read(null);
+  }
+
+  async #read(after: number | null) {
+    const reading = ++this.#reading; // of several responses the last one is shown
+    await this.attempt("This could not be loaded.", async () => {
+      const query = new URLSearchParams({ limit: String(PAGE), ...(after !== null && { after: String(after) }) });
+      for (const severity of FILTERS[this.filter]![1]) query.append("severity", severity);
+      const { items, next } = await this.backend.json<Page<EventView, number>>("GET", `/api/activity?${query}`);
+      if (reading !== this.#reading) return;
+      const known = new Set(items.map(({ id }) => id));
+      this.events = after === null ? items : [...this.events.filter(({ id }) => !known.has(id)), ...items];
+      this.next = next;
+      this.isLoaded = true;
+    });
+  }
+
+  async #undo({ id }: EventView) {
+    await this.attempt("Not undone.", async () => {
+      await this.backend.json("POST", `/api/activity/${encodeURIComponent(id)}/undo`);
+      this.undone = new Set([...this.undone, id]);
+      await this.refresh();
+    });
+  }
+
+  #choose(index: number) {
+    this.filter = index;
+    this.refresh();
+  }
+
+  override render(): TemplateResult {
+    const filters = FILTERS.map(([label], index) => html`<button type="button" class="quiet" aria-pressed=${this.filter === index} @click=${() => this.#choose(index)}>${label}</button>`);
+    return html`<div class="page">
+      <div class="head"><h2>Activity</h2><div class="tools" role="group" aria-label="Show">${filters}</div></div>
+      <p class="soft">What your agent did, why, and by which permission. It is kept for 90 days.</p>
+      <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+      ${this.#days()}
+      ${this.isLoaded && !this.events.length ? html`<p class="empty">${this.filter ? "Nothing like this happened." : "Nothing happened yet. What your agent does will show up here."}</p>` : nothing}
+      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>Show older</button>
+    </div>`;
+  }
+
+  #days() {
+    const days = Map.groupBy(this.events, ({ at }) => dayOf(at));
+    return [...days].map(([day, events]) => html`<section class="day"><h3>${day}</h3><ul>${events.map((event) => this.#row(event))}</ul></section>`);
+  }
+
+  #row(event: EventView) {
+    const { title, why, severity, role, at, undo_until: until } = event;
+    const canUndo = until !== null && Date.parse(until) > Date.now() && !this.undone.has(event.id);
+    return html`<li class="row ${severity}">
+      <span class="title">${title}</span>
+      ${why ? html`<span class="soft">${why}</span>` : nothing}
+      <span class="foot soft"><span>${ROLES[role] ?? role}</span><time datetime=${new Date(at * 1000).toISOString()}>${timeOf(at)}</time>
+        ${canUndo ? html`<button type="button" class="link" aria-label="Undo: ${title}" @click=${() => this.#undo(event)}>Undo</button>` : nothing}
+        ${this.undone.has(event.id) ? html`<span>Undone</span>` : nothing}</span>
+    </li>`;
+  }
+}
+
+/** "Today", "Yesterday", "Monday, November 3". */
+function dayOf(at: number): string {
+  const day = pointInTime(at).replace(/ at .*$/, "");
+  return day.charAt(0).toUpperCase() + day.slice(1);
+}
+
+const timeOf = (at: number) => new Date(at * 1000).toLocaleTimeString(undefined, { timeStyle: "short" });

@@ -1,0 +1,96 @@
+/** <qwestly-approvals>: what waits for the user's decision, and what became of what was asked before. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+
+import type { ApprovalView, Page } from "../api.ts";
+import { Approvals } from "../approvals.ts";
+import { APPROVAL_STYLES } from "../styles/approvals.ts";
+import { CONTROL_STYLES } from "../styles/controls.ts";
+import { AgentElement, BASE_STYLES } from "./base.ts";
+
+const PAGE = 20;
+const POLL_MS = 10_000;
+
+export class QwestlyApprovals extends AgentElement {
+  static override properties = { ...AgentElement.properties, state: { state: true }, ids: { state: true }, next: { state: true }, isLoaded: { state: true } };
+  static override styles = [BASE_STYLES, CONTROL_STYLES, APPROVAL_STYLES, css`.cards { display: grid; gap: .9rem; }`];
+
+  declare state: "waiting" | "all";
+  /** Ids of what is listed, the newest first. */
+  declare ids: string[];
+  declare next: number | null;
+  declare isLoaded: boolean;
+  #approvals: Approvals | null = null;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #reading = 0;
+
+  constructor() {
+    super();
+    Object.assign(this, { state: "waiting", ids: [], next: null, isLoaded: false });
+  }
+
+  override connectedCallback() {
+    super.connectedCallback();
+    this.#timer = setInterval(() => !document.hidden && this.checkVisibility() && this.state === "waiting" && this.refresh(), POLL_MS);
+  }
+
+  override disconnectedCallback() {
+    clearInterval(this.#timer);
+    this.#approvals = null;
+    super.disconnectedCallback();
+  }
+
+  get #known(): Approvals {
+    this.#approvals ??= new Approvals({
+      backend: this.backend,
+      decide: async ({ approval_id: id }, decision) => {
+        const path = `/api/approvals/${encodeURIComponent(id)}/decision`;
+        this.#known.learn(await this.backend.json<ApprovalView>("POST", path, { body: decision }));
+      },
+      changed: () => this.#tellCount(),
+    });
+    return this.#approvals;
+  }
+
+  #tellCount() {
+    this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count: this.#known.waiting.length }, bubbles: true, composed: true }));
+  }
+
+  override async refresh() {
+    await this.#read(null);
+  }
+
+  async #read(after: number | null) {
+    const reading = ++this.#reading; // of several responses the last one is shown
+    await this.attempt("This could not be loaded.", async () => {
+      const query = new URLSearchParams({ state: this.state, limit: String(PAGE), ...(after !== null && { after: String(after) }) });
+      const { items, next } = await this.backend.json<Page<ApprovalView, number>>("GET", `/api/approvals?${query}`);
+      if (reading !== this.#reading) return;
+      for (const view of items) this.#known.learn(view);
+      this.#known.tick();
+      const shown = items.filter(({ undoes }) => !undoes).map(({ approval_id: id }) => id);
+      // What was decided here stays in its place until the list is opened again.
+      const decided = after === null && this.isLoaded && this.state === "waiting" ? this.ids.filter((id) => !shown.includes(id)) : [];
+      this.ids = after === null ? [...shown, ...decided] : [...this.ids, ...shown];
+      if (decided.some((id) => this.#known.isUnderWay(id))) await this.#known.readAll();
+      this.next = next;
+      this.isLoaded = true;
+    });
+  }
+
+  #choose(state: "waiting" | "all") {
+    Object.assign(this, { state, ids: [], next: null, isLoaded: false });
+    this.refresh();
+  }
+
+  override render(): TemplateResult {
+    const choice = (state: "waiting" | "all", label: string) => html`<button type="button" class="quiet" aria-pressed=${this.state === state} @click=${() => this.#choose(state)}>${label}</button>`;
+    return html`<div class="page">
+      <div class="head"><h2>Approvals</h2><div class="tools" role="group" aria-label="Show">${choice("waiting", "Waiting for you")}${choice("all", "History")}</div></div>
+      <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+      <div class="cards">${this.ids.filter((id) => this.#known.has(id)).map((id) => this.#known.card(id, "list").element)}</div>
+      ${this.isLoaded && !this.ids.length ? html`<p class="empty">${this.state === "waiting" ? "You’re all caught up." : "Nothing was asked yet."}</p>` : nothing}
+      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>Show older</button>
+    </div>`;
+  }
+}

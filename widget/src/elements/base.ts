@@ -1,0 +1,88 @@
+/** What the elements beside the chat share: attributes, token, requests, and a sentence for what fails. */
+
+import { LitElement, css, unsafeCSS } from "lit";
+
+import { Backend, Tokens, fetchToken } from "../backend.ts";
+import { ChatError } from "../errors.ts";
+import { FONT, TOKENS } from "../tokens.ts";
+
+export type GetToken = () => Promise<string>;
+
+/** Attributes `endpoint` and `token-url`, and the property `getToken`, as `<qwestly-chat>` has them. */
+export abstract class AgentElement extends LitElement {
+  static override properties = { endpoint: {}, tokenUrl: { attribute: "token-url" }, getToken: { attribute: false }, problem: { state: true } };
+
+  declare endpoint: string;
+  declare tokenUrl: string | null;
+  declare getToken: GetToken | null;
+  /** Why the last request failed, in a sentence; empty if it did not. */
+  declare problem: string;
+  #backend: Backend | null = null;
+
+  constructor() {
+    super();
+    this.endpoint = "";
+    this.tokenUrl = null;
+    this.getToken = null;
+    this.problem = "";
+  }
+
+  protected get backend(): Backend {
+    this.#backend ??= new Backend(this.endpoint, new Tokens(() => (this.getToken ? this.getToken() : fetchToken(this.tokenUrl ?? ""))));
+    return this.#backend;
+  }
+
+  override connectedCallback() {
+    super.connectedCallback();
+    if (this.getToken || this.tokenUrl !== null) this.refresh();
+  }
+
+  override disconnectedCallback() {
+    super.disconnectedCallback();
+    this.#backend = null;
+  }
+
+  /** Reads anew what the element shows. */
+  abstract refresh(): Promise<void>;
+
+  /** Runs an action of the user's; if it fails, `problem` says why, behind what could not be done. */
+  protected async attempt(what: string, action: () => Promise<void>): Promise<void> {
+    this.problem = "";
+    try {
+      await action();
+    } catch (error) {
+      this.problem = `${what} ${ChatError.from(error).message}`.trim();
+    }
+  }
+}
+
+export const BASE_STYLES = css`
+  :host { ${unsafeCSS(TOKENS)} display: block; container-type: inline-size; color: var(--text); background: var(--background); font: 1rem/1.5 var(--qwestly-font, ${unsafeCSS(FONT)}); overflow-wrap: anywhere; }
+  :host([hidden]), [hidden] { display: none !important; }
+  *, *::before, *::after { box-sizing: border-box; }
+  h2, h3, p, ul, fieldset { margin: 0; padding: 0; border: 0; }
+  ul { list-style: none; }
+  button, input, select, textarea { font: inherit; color: inherit; }
+  :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
+  .page { max-inline-size: 46rem; margin-inline: auto; padding: 1.5rem; display: grid; gap: 1.25rem; }
+  .head { display: flex; flex-wrap: wrap; align-items: center; gap: .75rem; }
+  .head h2 { flex: 1 0 max-content; font-size: 1.35rem; line-height: 1.25; letter-spacing: -.01em; }
+  .soft { color: var(--muted); font-size: .9rem; }
+  .problem { color: var(--danger); font-size: .95rem; }
+  .quiet { flex: none; white-space: nowrap; padding: .3rem .85rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--background); font-size: .9rem; cursor: pointer; }
+  .quiet:hover:enabled { background: var(--raised); }
+  .quiet[aria-pressed=true] { border-color: var(--accent); color: var(--accent); }
+  .quiet.danger { border-color: var(--danger); color: var(--danger); }
+  button:disabled { opacity: .55; cursor: default; }
+  .link { padding: 0; border: 0; background: none; color: var(--accent); font-size: .9rem; text-decoration: underline; text-underline-offset: .2em; cursor: pointer; }
+  .row { padding: .85rem 1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); }
+  .tools { display: flex; flex-wrap: wrap; gap: .5rem; }
+  .field { inline-size: 100%; padding: .45rem .8rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); }
+  .field::placeholder { color: var(--muted); opacity: 1; }
+  .empty { padding: 2.5rem 1rem; text-align: center; color: var(--muted); }
+  dialog { max-inline-size: min(28rem, calc(100vw - 2rem)); padding: 1.5rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--background); color: var(--text); }
+  dialog::backdrop { background: rgb(8 14 12 / .45); }
+  dialog form { display: grid; gap: .9rem; }
+  @media (pointer: coarse) { .quiet, .link { min-block-size: 44px; } }
+  @container (max-width: 600px) { .page { padding: 1rem; } }
+`;

@@ -1,0 +1,799 @@
+/** <qwestly-chat endpoint="https://…" token-url="/token">: conversations with the agent. README.md has its attributes.
+ *
+ * Text of a server or a model becomes text nodes, but for Markdown, which `markdown.ts` renders and cleans.
+ */
+
+import type { ApprovalView, Conversation, Decision, FeedbackView, MemoryView, MessageView, Update, Updates as Polled, BrakeStatus } from "../api.ts";
+import { became } from "../approval_card.ts";
+import { Approvals } from "../approvals.ts";
+import { Backend, Tokens, conversationPath, fetchToken } from "../backend.ts";
+import { Brake } from "../brake.ts";
+import { ConversationList } from "../conversation_list.ts";
+import { characters, element, grow, icon, iconButton, isEnter, showCount, spinner } from "../dom.ts";
+import { Drafts } from "../drafts.ts";
+import { ChatError, SENTENCES } from "../errors.ts";
+import { readEvents } from "../events.ts";
+import { Feedback } from "../feedback.ts";
+import { Memories, remembered } from "../memory_lines.ts";
+import { CUT } from "../network.ts";
+import { Queue } from "../queue.ts";
+import { APPROVAL_STYLES } from "../styles/approvals.ts";
+import { NARROW_PX, STYLES } from "../styles/chat.ts";
+import { CONTROL_STYLES } from "../styles/controls.ts";
+import { MEMORY_STYLES } from "../styles/memories.ts";
+import { FINAL, Turn } from "../turn.ts";
+import { Updates } from "../updates.ts";
+
+const MESSAGE_LIMIT = 20_000; // characters, as the server counts them: code points
+
+const POLL_MS = 2_000;
+const BUSY_WAIT_S = 2; // if a 409 has no Retry-After
+
+const NEAR_BOTTOM_PX = 48;
+const LANDING_PX = 12; // above a question that one lands at
+
+/** Errors of the turn, and not of the decision that it carries; a 404 may be either. */
+const NO_TURN = new Set(["conversation_busy", "too_many_turns", "over_budget", "not_found"]);
+/** Errors of a decision, and not of the answer to it. */
+const OF_DECISION = new Set(["changed", "braked", "not_found", "invalid"]);
+
+/** Shown where the page has no suggestions of its own. */
+const STARTERS = ["What do you know about me?", "Draft my Qwestly Card", "Suggest a headline", "What can you do for me?"];
+
+type GetToken = () => Promise<string>;
+
+/** What a turn posts: decisions, another try at the last answer, other words for the last message, or a message. */
+function bodyOf({ decisions, replaces, said, id }: Turn) {
+  if (decisions) return { decisions };
+  if (!replaces) return { message: said, message_id: id };
+  return replaces === id ? { message: said, replaces } : { replaces };
+}
+
+export class QwestlyChat extends HTMLElement {
+  #getToken: GetToken | null = null;
+  #backend: Backend | null = null;
+  #conversation: string | null = null; // id of the open one; null if it does not exist yet
+  #turns: Turn[] = [];
+  #feedbacks = new Map<string, Feedback>(); // by the answer's id
+  #work = new AbortController(); // requests for the open conversation
+  #wake: () => void = () => {};
+  #pinned = true;
+  #landing: HTMLElement | null = null; // a new question, whose beginning is to be seen
+  #seen = ""; // the response that is shown of the open conversation
+  #loaded = false;
+  #approvals!: Approvals;
+  #drafts = new Drafts();
+  #memories!: Memories;
+  #updates: Updates | null = null;
+  #queue = new Queue();
+
+  // The parts of the page, in its order.
+  #chat!: HTMLElement;
+  #list!: ConversationList;
+  #main!: HTMLElement;
+  #menu!: HTMLButtonElement;
+  #heading!: HTMLElement;
+  #waiting!: HTMLButtonElement;
+  #brake!: Brake;
+  #log!: HTMLElement;
+  #latest!: HTMLButtonElement;
+  #empty!: HTMLElement;
+  #notice!: HTMLElement;
+  #input!: HTMLTextAreaElement;
+  #button!: HTMLButtonElement;
+  #counter!: HTMLElement;
+  #status!: HTMLElement;
+  #happened!: HTMLElement;
+
+  constructor() {
+    super();
+    this.attachShadow({ mode: "open" }).adoptedStyleSheets = [CONTROL_STYLES, STYLES, APPROVAL_STYLES, MEMORY_STYLES];
+    this.#build();
+  }
+
+  /** An async function that returns a token; used instead of the attribute `token-url`. */
+  get getToken(): GetToken | null {
+    return this.#getToken;
+  }
+
+  set getToken(ask: GetToken | null) {
+    this.#getToken = ask;
+    if (this.isConnected && !this.#backend) this.#start();
+  }
+
+  connectedCallback() {
+    if (Object.hasOwn(this, "getToken")) {
+      const { getToken } = this; // set before this class was defined: hand it to the accessor
+      Reflect.deleteProperty(this, "getToken");
+      this.#getToken = getToken;
+    }
+    this.#resizes.observe(this);
+    this.#resizes.observe(this.#log);
+    addEventListener("pagehide", this.#keepDraft);
+    document.addEventListener("visibilitychange", this.#catchUp);
+    if (this.#getToken || this.hasAttribute("token-url")) this.#start();
+  }
+
+  disconnectedCallback() {
+    this.#keepDraft();
+    this.#turns = [];
+    this.#feedbacks.clear();
+    this.#work.abort();
+    this.#updates?.stop();
+    this.#queue.element.close();
+    this.#wake();
+    this.#resizes.disconnect();
+    removeEventListener("pagehide", this.#keepDraft);
+    document.removeEventListener("visibilitychange", this.#catchUp);
+    this.#backend = null;
+  }
+
+  #start() {
+    this.#backend = new Backend(this.getAttribute("endpoint") ?? "", new Tokens(() => this.#askToken()));
+    this.#approvals = new Approvals({
+      backend: this.#backend,
+      decide: (view, decision) => this.#decide(view, decision),
+      changed: () => this.#showWaiting(),
+    });
+    this.#drafts = new Drafts();
+    const undo = (id: string) => this.#server.json<{ restored: MemoryView[] }>("POST", `/api/memories/${encodeURIComponent(id)}/undo`);
+    this.#memories = new Memories(undo, this.#announce);
+    this.#input.value = this.#recall("draft") ?? this.#input.value;
+    const conversation = this.#recall("conversation");
+    if (conversation) this.#open(conversation);
+    else this.#show([], false);
+    this.#list.read();
+    this.#watch(this.#backend);
+  }
+
+  get #server(): Backend {
+    if (!this.#backend) throw new ChatError("unavailable"); // the element was taken off the page
+    return this.#backend;
+  }
+
+  async #askToken(): Promise<string> {
+    if (!this.#getToken) return fetchToken(this.getAttribute("token-url") ?? "");
+    try {
+      return await this.#getToken();
+    } catch (error) {
+      console.error(error); // the page's own function: its author needs the cause
+      throw new ChatError("unauthorized", "You could not be signed in. Please try again.");
+    }
+  }
+
+  // State of this tab that survives a reload. The key includes the token's URL: an origin may have several users.
+
+  #key(name: string) {
+    return `qwestly-chat ${name} ${this.getAttribute("endpoint") ?? ""} ${this.getAttribute("token-url") ?? ""}`;
+  }
+
+  #recall(name: string) {
+    return sessionStorage.getItem(this.#key(name));
+  }
+
+  #remember(name: string, value: string | null) {
+    if (value) sessionStorage.setItem(this.#key(name), value);
+    else sessionStorage.removeItem(this.#key(name));
+  }
+
+  #keepDraft = () => {
+    const unsent = this.#turns.filter((turn) => !turn.accepted).map((turn) => turn.said);
+    this.#remember("draft", [...unsent, this.#input.value].filter(Boolean).join("\n\n"));
+  };
+
+  // ── conversations ──
+
+  /** A message that was never accepted returns to the input when its view is left. */
+  #leave() {
+    this.#work.abort();
+    this.#wake();
+    this.#work = new AbortController();
+    this.#seen = "";
+    for (const turn of this.#turns.toReversed()) if (!turn.accepted) this.#return(turn);
+    this.#notify(null);
+  }
+
+  #return(turn: Turn) {
+    turn.element.remove();
+    this.#turns = this.#turns.filter((each) => each !== turn);
+    this.#input.value = [turn.said, this.#input.value].filter(Boolean).join("\n\n");
+  }
+
+  #startNew() {
+    this.#leave();
+    this.#become(null, "");
+    this.#show([], false);
+  }
+
+  #become(id: string | null, title: string | null) {
+    this.#conversation = id;
+    this.#remember("conversation", id);
+    this.#heading.textContent = title || "New conversation";
+    this.#list.show(id);
+  }
+
+  async #open(id: string) {
+    this.#leave();
+    this.#become(id, "Conversation");
+    this.#loaded = false;
+    this.#turns = [];
+    this.#pinned = true;
+    this.#log.replaceChildren(element("div", { class: "working" }, spinner(), "Opening the conversation…"));
+    this.#changed();
+    await this.#follow(id);
+  }
+
+  /** Loads a conversation, and reloads it while a turn runs whose stream we do not have. */
+  async #follow(id: string) {
+    const { signal } = this.#work;
+    try {
+      for (;;) {
+        const { title, messages, running } = await this.#server.json<Conversation>("GET", conversationPath(id), { signal });
+        if (signal.aborted) return;
+        this.#become(id, title);
+        this.#show(messages, running);
+        if (!running) return;
+        await this.#pause(POLL_MS);
+        if (signal.aborted) return;
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#couldNotRead(id, ChatError.from(error));
+    }
+  }
+
+  #couldNotRead(id: string, error: ChatError) {
+    this.#log.querySelector(":scope > .working")?.remove();
+    if (error.code === "not_found") this.#forget(SENTENCES["not_found"]!);
+    else this.#notify(error.message, () => this.#open(id));
+  }
+
+  /** Leaves a conversation that no longer exists. */
+  #forget(sentence: string) {
+    this.#startNew();
+    this.#notify(sentence);
+    this.#list.read();
+  }
+
+  /** The conversation may have continued in another tab. */
+  #catchUp = () => {
+    const idle = !this.#running && this.#turns.every((turn) => turn.accepted);
+    if (!document.hidden && this.#backend && this.#conversation && idle) this.#follow(this.#conversation);
+  };
+
+  #show(messages: MessageView[], running: boolean) {
+    const seen = JSON.stringify([messages, running]);
+    if (seen === this.#seen) return;
+    this.#seen = seen;
+    this.#loaded = true;
+    const focused = this.shadowRoot!.activeElement as HTMLElement | null;
+    this.#turns = [];
+    for (const message of messages) this.#load(message);
+    const last = this.#turns.at(-1);
+    for (const turn of this.#turns) if (turn !== last) turn.withdrawRetry();
+    if (running) last?.resume();
+    this.#log.replaceChildren(...(last ? this.#turns.map((turn) => turn.element) : [this.#empty]));
+    this.#placeAll();
+    if (focused?.isConnected) focused.focus({ preventScroll: true }); // inserting a node again removes its focus
+    if (running && last) last.underWay = true;
+    this.#changed();
+  }
+
+  #load({ id, role, content, status, error, steps, feedback, approvals, memories }: MessageView) {
+    const last = this.#turns.at(-1);
+    if (role === "assistant") {
+      const turn = last && !last.answered ? last : this.#addTurn(id, null);
+      for (const view of approvals ?? []) turn.ask(this.#know(view));
+      for (const memory of memories ?? []) turn.place(this.#memories.line(memory));
+      turn.load({ content, status, error, steps });
+      turn.answered = true;
+      turn.answerId = id;
+      this.#feedback(id).load(feedback ?? null);
+      turn.rate(this.#feedback(id));
+    } else {
+      this.#addTurn(id, content || null).load({ content: "", status: "interrupted", error });
+    }
+    this.#turns.at(-1)!.accepted = true;
+  }
+
+  #addTurn(id: string, said: string | null): Turn {
+    const turn = new Turn({
+      id,
+      said,
+      announce: this.#announce,
+      onRetry: () => {
+        if (!this.#running) this.#run(turn);
+        this.#input.focus();
+      },
+      onExplain: () => this.#explain(turn),
+      onAsk: (view) => this.#ask(view),
+      onMemory: (memory) => this.#note(memory),
+      onAgain: () => this.#replace(turn, null),
+      onEdit: (text) => this.#replace(turn, text),
+    });
+    this.#turns.push(turn);
+    return turn;
+  }
+
+  #announce = (sentence: string) => void (this.#status.textContent = sentence);
+
+  #feedback(id: string): Feedback {
+    const known = this.#feedbacks.get(id);
+    if (known) return known;
+    const backend = this.#server; // the last press is posted even if the element is gone by then
+    const path = `/api/messages/${encodeURIComponent(id)}/feedback`;
+    const post = (feedback: FeedbackView | null) => backend.json("POST", path, { body: feedback ?? { thumb: null } });
+    const made = new Feedback(post, this.#announce);
+    this.#feedbacks.set(id, made);
+    return made;
+  }
+
+  /** The stream only names the tool calls; the conversation has their results. */
+  async #explain(turn: Turn) {
+    const { signal } = this.#work;
+    try {
+      const { messages } = await this.#server.json<Conversation>("GET", conversationPath(this.#conversation!), { signal });
+      turn.explain(messages.find(({ id }) => id === turn.answerId)?.steps ?? []);
+    } catch (error) {
+      if (!signal.aborted) this.#notify(`The steps could not be read. ${ChatError.from(error).message}`);
+    }
+  }
+
+  // ── a turn ──
+
+  get #running() {
+    return this.#turns.find((turn) => turn.running);
+  }
+
+  #submit() {
+    const text = this.#input.value.trim();
+    if (!this.#sendable(text)) return;
+    this.#input.value = "";
+    this.#send(text);
+  }
+
+  #suggest({ target }: Event) {
+    const text = (target as HTMLElement).closest("button")?.textContent?.trim() ?? "";
+    if (this.#sendable(text)) this.#send(text);
+  }
+
+  #sendable(text: string) {
+    return Boolean(text) && characters(text) <= MESSAGE_LIMIT && this.#loaded && !this.#running;
+  }
+
+  #send(text: string) {
+    const turn = this.#addTurn(crypto.randomUUID(), text);
+    this.#run(turn);
+    this.#input.focus();
+  }
+
+  /** Sends the last message with other words, or without any asks for another answer. */
+  #replace(turn: Turn, text: string | null) {
+    if (this.#running || !this.#loaded || turn !== this.#turns.at(-1)) return;
+    turn.replaces = text === null ? turn.answerId : turn.id;
+    if (text !== null) turn.say(text);
+    this.#run(turn);
+    this.#input.focus();
+  }
+
+  async #run(turn: Turn) {
+    this.#leaveAlone();
+    for (const other of this.#turns) other.withdrawRetry();
+    this.#turns = [...this.#turns.filter((other) => other !== turn), turn];
+    this.#empty.remove();
+    this.#log.append(turn.element);
+    turn.begin();
+    this.#pinned = true;
+    this.#changed();
+    const work = this.#work;
+    try {
+      await this.#stream(turn, work.signal);
+    } catch (error) {
+      if (!work.signal.aborted) this.#failed(turn, ChatError.from(error));
+    }
+    if (work.signal.aborted) return;
+    this.#changed();
+    this.#list.read();
+    this.#updates?.now();
+  }
+
+  /** Ends a reload that a turn has overtaken. */
+  #leaveAlone() {
+    this.#work.abort();
+    this.#work = new AbortController();
+    this.#seen = "";
+    this.#notify(null);
+  }
+
+  async #stream(turn: Turn, signal: AbortSignal): Promise<void> {
+    const response = await this.#post(turn, signal);
+    for await (const { name, data } of readEvents(response.body!)) {
+      if (signal.aborted) return;
+      if (turn.answerId && (name === "error" || name === "done")) turn.rate(this.#feedback(turn.answerId));
+      if (name === "conversation") this.#begun(turn, data);
+      else if (name === "error") throw new ChatError(data.code, data.message);
+      else if (name === "done") return turn.done(data);
+      else if (Turn.hears(name)) turn[name](data);
+      this.#changed();
+    }
+    throw new ChatError("network", CUT);
+  }
+
+  /** Waits for a busy conversation once, for as long as the server asks. */
+  async #post(turn: Turn, signal: AbortSignal): Promise<Response> {
+    const what = bodyOf(turn);
+    const attempt = () =>
+      this.#server.call("POST", "/api/chat", { signal, body: { ...what, conversation_id: this.#conversation ?? undefined } });
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof ChatError) || error.code !== "conversation_busy" || turn.decisions) throw error;
+      turn.wait("Waiting for the last answer to finish…");
+      await this.#pause((error.retryAfter || BUSY_WAIT_S) * 1000);
+      if (signal.aborted || turn.stopping) throw error;
+      return attempt();
+    }
+  }
+
+  #begun(turn: Turn, { conversation_id: id, run_id: run }: { conversation_id: string; run_id: string }) {
+    turn.accepted = turn.underWay = true;
+    turn.replaces = null;
+    turn.answerId = `msg_${run}`;
+    if (id !== this.#conversation) {
+      this.#become(id, turn.said);
+      this.#list.read();
+    }
+    if (turn.stopping) this.#postStop(turn);
+    if (turn.decisions) this.#updates?.now();
+  }
+
+  /** Throws errors that belong to the decision's card and not to the answer. */
+  #failed(turn: Turn, error: ChatError) {
+    if (turn.decisions && (!turn.underWay || OF_DECISION.has(error.code))) {
+      this.#return(turn);
+      this.#changed();
+      throw error;
+    }
+    if (error.code === "not_found" && this.#conversation) {
+      turn.accepted = false; // it was stored in a conversation that is gone
+      this.#forget(`${SENTENCES["not_found"]} Your message is back in the box; sending it starts a new one.`);
+    } else if (error.code === "changed" && this.#conversation) {
+      this.#open(this.#conversation);
+      this.#notify(error.message);
+    } else if (FINAL.has(error.code) && !turn.accepted) {
+      this.#return(turn);
+      if (this.#turns.length === 0) this.#log.append(this.#empty);
+      this.#notify(error.message);
+    } else {
+      turn.fail(error);
+    }
+  }
+
+  /** A turn that the server has not begun yet is stopped once it has: stopping earlier would stop another tab's turn.
+  */
+  #stop() {
+    const turn = this.#running;
+    if (!turn || turn.stopping) return;
+    turn.stopping = true;
+    this.#wake();
+    this.#changed();
+    if (turn.underWay) this.#postStop(turn);
+  }
+
+  async #postStop(turn: Turn) {
+    const { signal } = this.#work;
+    try {
+      await this.#server.json("POST", `${conversationPath(this.#conversation!)}/stop`, { body: {}, signal });
+    } catch (error) {
+      if (signal.aborted) return;
+      turn.stopping = false;
+      this.#notify(`This could not be stopped. ${ChatError.from(error).message}`);
+      this.#changed();
+    }
+  }
+
+  #pause(milliseconds: number) {
+    return new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  // ── updates outside turns ──
+
+  /** Asks for updates now. */
+  refresh() {
+    this.#updates?.now();
+  }
+
+  /** Opens the queue of pending approvals. */
+  showApprovals() {
+    if (!this.#backend || this.#queue.element.open) return;
+    this.#queue.open(this.#approvals);
+    this.#updates?.now();
+  }
+
+  #watch(backend: Backend) {
+    const read = (query: string) => backend.json<Polled>("GET", `/api/updates${query}`);
+    this.#updates = new Updates(read, (items, first) => this.#take(items, first), () => this.#queue.element.open);
+    this.#showWaiting();
+  }
+
+  /** Items that exist when the page is opened are shown, and not announced. */
+  #take(items: Update[], first: boolean) {
+    // Take all drafts before placing any: a failed one gives way to one started after it.
+    const drafts = items.flatMap((each) => (each.type === "draft" && this.#drafts.learn(each.draft, each.at) ? [each.draft] : []));
+    for (const each of items) {
+      if (each.type === "approval") this.#takeApproval(each.approval, first);
+      else if (each.type === "brake") this.#brake.learn(each.brake);
+    }
+    if (drafts.length) this.#placeAll();
+    const failed = drafts.findLast(({ status }) => status === "failed");
+    if (failed && !first) this.#happened.textContent = failed.label; // progress is not announced
+    this.#approvals.tick();
+    this.#memories.tick();
+  }
+
+  #takeApproval(view: ApprovalView, first: boolean) {
+    const news = this.#approvals.learn(view);
+    this.#placeAll();
+    if (!news || first) return;
+    if (view.status === "pending" && this.#conversation === view.conversation_id) this.#land(view);
+    const { title } = view.preview;
+    this.#happened.textContent = view.status === "pending" ? `Your approval is asked for: ${title}` : `${title}: ${became(view)}`;
+  }
+
+  /** From a conversation's response. Returns its card. */
+  #know(view: ApprovalView): HTMLElement {
+    this.#approvals.learn(view);
+    return this.#approvals.card(view.approval_id, "log").element;
+  }
+
+  /** From a stream. */
+  #ask(view: ApprovalView): HTMLElement {
+    this.#happened.textContent = `Your approval is asked for: ${view.preview.title}`;
+    const card = this.#know(view);
+    this.#land(view);
+    return card;
+  }
+
+  /** From a stream. */
+  #note(memory: MemoryView): HTMLElement {
+    this.#happened.textContent = remembered(memory);
+    return this.#memories.line(memory);
+  }
+
+  /** Places cards of the open conversation that are not shown yet: after the card that they replace, else last. */
+  #placeAll() {
+    const last = this.#turns.at(-1);
+    if (!this.#conversation || !last) return;
+    const stands = (node: Node) => this.#log.contains(node);
+    for (const { approval_id: id, revises } of this.#approvals.of(this.#conversation)) {
+      const card = this.#approvals.card(id, "log").element;
+      if (stands(card)) continue;
+      const earlier = this.#approvals.has(revises) ? this.#approvals.card(revises, "log").element : null;
+      if (earlier && stands(earlier)) earlier.after(card);
+      else last.place(card);
+    }
+    for (const line of this.#drafts.lines(this.#conversation, stands)) if (!stands(line)) last.place(line);
+    this.#stick();
+  }
+
+  #showWaiting() {
+    const count = this.#approvals.waiting.length;
+    this.#queue.refresh();
+    if (this.#waiting.dataset["count"] === String(count)) return;
+    this.#waiting.dataset["count"] = String(count);
+    this.#waiting.setAttribute("aria-label", count ? `Approvals, ${count} waiting` : "Approvals");
+    const badge = this.#waiting.querySelector<HTMLElement>(".count")!;
+    badge.textContent = String(count);
+    badge.hidden = count === 0;
+    this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count } }));
+  }
+
+  /** Posts it with a turn, so that the agent continues, if the open conversation is free; else by the decision's route.
+  */
+  async #decide(view: ApprovalView, decision: Decision): Promise<void> {
+    const here = view.conversation_id !== null && view.conversation_id === this.#conversation;
+    if (here && this.#loaded && !this.#running && (await this.#decideInTurn(view, decision))) {
+      await this.#updates?.now(); // the outcome is not in the stream
+    } else {
+      const path = `/api/approvals/${encodeURIComponent(view.approval_id)}/decision`;
+      this.#takeApproval(await this.#server.json<ApprovalView>("POST", path, { body: decision }), false);
+      this.#updates?.now();
+    }
+  }
+
+  /** Returns true if there was a turn for it. */
+  async #decideInTurn({ approval_id }: ApprovalView, decision: Decision): Promise<boolean> {
+    const turn = this.#addTurn(crypto.randomUUID(), null);
+    turn.decisions = [{ approval_id, ...decision }];
+    try {
+      await this.#run(turn);
+      return true;
+    } catch (error) {
+      if (error instanceof ChatError && NO_TURN.has(error.code)) return false;
+      throw error;
+    }
+  }
+
+  // ── the list of conversations ──
+
+  #pick(id: string) {
+    this.#toggleDrawer(false);
+    this.#input.focus();
+    this.#open(id);
+  }
+
+  #pickNew() {
+    this.#toggleDrawer(false);
+    this.#startNew();
+    this.#input.focus();
+  }
+
+  #toggleDrawer(open: boolean) {
+    if (open === this.#drawerOpen) return;
+    this.#chat.toggleAttribute("data-drawer", open);
+    this.#main.inert = open;
+    (open ? this.#list : this.#menu).focus();
+  }
+
+  get #drawerOpen() {
+    return this.#chat.hasAttribute("data-drawer");
+  }
+
+  // ── the page ──
+
+  #build() {
+    this.#list = new ConversationList({
+      backend: () => this.#server,
+      pick: (id) => this.#pick(id),
+      pickNew: () => this.#pickNew(),
+      close: () => this.#toggleDrawer(false),
+      deleted: (id) => void (id === this.#conversation && this.#startNew()),
+      titled: (title) => void (this.#heading.textContent = title),
+    });
+    this.#brake = new Brake({
+      post: (method) => this.#server.json<BrakeStatus>(method, "/api/brake").finally(() => this.#updates?.now()),
+      changed: () => this.#showBrake(),
+      fail: (sentence) => this.#notify(sentence),
+    });
+    this.#main = element("div", { class: "main" }, this.#buildHeader(), this.#buildLog(), this.#buildComposer());
+    this.#showBrake();
+    this.#status = element("div", { class: "spoken", role: "status" });
+    // A region of its own, so that an answer that ends at the same moment does not replace it.
+    this.#happened = element("div", { class: "spoken", "aria-live": "polite" });
+    this.#chat = element("div", { class: "chat", keydown: (event: KeyboardEvent) => this.#escape(event) }, this.#list.element, this.#main, this.#status, this.#happened, this.#list.dialog, this.#queue.element);
+    this.shadowRoot!.append(this.#chat);
+  }
+
+  #buildHeader() {
+    this.#menu = iconButton("menu", "Conversations", () => this.#toggleDrawer(true), { class: "icon-button drawer-only" });
+    this.#heading = element("h2", {}, "New conversation");
+    const fresh = iconButton("plus", "New conversation", () => this.#pickNew(), { class: "icon-button drawer-only" });
+    this.#waiting = element(
+      "button",
+      { type: "button", class: "waiting", title: "Approvals", "aria-label": "Approvals", click: () => this.showApprovals() },
+      icon("queue"),
+      element("span", { class: "label" }, "Approvals"),
+      element("span", { class: "count", hidden: true }),
+    );
+    return element("div", { class: "bar title" }, this.#menu, this.#heading, this.#waiting, this.#brake.button, fresh);
+  }
+
+  #buildLog() {
+    const starters = STARTERS.map((text) => element("button", { type: "button" }, text));
+    const suggestions = element("slot", { name: "suggestion", click: (event: Event) => this.#suggest(event) }, ...starters);
+    this.#empty = element(
+      "div",
+      { class: "empty" },
+      element("h3", {}, "What would you like to work on?"),
+      element("p", {}, "I know your profile and remember what you tell me. Nothing is changed or published without your yes."),
+      element("div", { class: "suggestions" }, suggestions),
+    );
+    const attributes = { class: "log", role: "log", "aria-live": "polite", "aria-label": "Messages", tabindex: "0" };
+    this.#log = element("div", { ...attributes, scroll: () => this.#noteScroll() }, this.#empty);
+    this.#latest = iconButton("latest", "Jump to the latest message", () => this.#jump(), { class: "icon-button latest", hidden: true });
+    return element("div", { class: "log-box" }, this.#log, this.#latest);
+  }
+
+  #buildComposer() {
+    this.#notice = element("div", { class: "notice", role: "alert", hidden: true });
+    this.#input = element("textarea", {
+      rows: "1",
+      "aria-label": "Your message",
+      "aria-describedby": "counter",
+      placeholder: "Write a message…",
+      enterkeyhint: "send",
+      keydown: (event: KeyboardEvent) => this.#enter(event),
+      input: () => this.#changed(),
+    });
+    // Ignore the second click of a double click on Send: it is not meant as Stop.
+    const press = ({ detail }: MouseEvent) => detail > 1 || (this.#running ? this.#stop() : this.#submit());
+    this.#button = element("button", { type: "button", class: "send", click: press });
+    this.#counter = element("p", { class: "counter", id: "counter" });
+    const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button);
+    return element("div", { class: "composer" }, this.#notice, this.#brake.line, box, this.#counter);
+  }
+
+  #enter(event: KeyboardEvent) {
+    if (!isEnter(event)) return;
+    event.preventDefault();
+    this.#submit();
+  }
+
+  #escape(event: KeyboardEvent) {
+    if (event.key !== "Escape" || event.isComposing || this.#list.dialog.open || this.#queue.element.open) return;
+    if (this.#drawerOpen) this.#toggleDrawer(false);
+    else this.#stop();
+  }
+
+  /** Shows a message that concerns no single turn; null removes it. */
+  #notify(sentence: string | null, again?: () => void) {
+    this.#notice.hidden = sentence === null;
+    this.#notice.replaceChildren(icon("alert"), element("span", {}, sentence ?? ""));
+    if (again) this.#notice.append(element("button", { type: "button", class: "quiet-button", click: again }, "Try again"));
+  }
+
+  #showBrake() {
+    if (!(this.#input as HTMLTextAreaElement | undefined)) return; // not built yet
+    this.#input.placeholder = this.#brake.pulled ? "The agent is paused" : "Write a message…";
+  }
+
+  /** Updates the composer from the state, and keeps the scroll position at the bottom if it is there. */
+  #changed() {
+    const running = this.#running;
+    const text = this.#input.value.trim();
+    const label = running ? (running.stopping ? "Stopping…" : "Stop") : "Send";
+    const hadFocus = this.shadowRoot!.activeElement === this.#button;
+    if (this.#button.title !== label) {
+      this.#button.replaceChildren(icon(running ? "stop" : "send"));
+      this.#button.title = label;
+      this.#button.setAttribute("aria-label", label);
+    }
+    this.#button.classList.toggle("stopping", Boolean(running?.stopping));
+    for (const turn of this.#turns) turn.offerReplacing(!running && this.#loaded && turn === this.#turns.at(-1));
+    this.#button.disabled = !running && !this.#sendable(text);
+    if (hadFocus && !running) this.#input.focus();
+    const count = characters(text);
+    showCount(this.#counter, count, MESSAGE_LIMIT);
+    this.#input.setAttribute("aria-invalid", String(count > MESSAGE_LIMIT));
+    grow(this.#input);
+    this.#stick();
+  }
+
+  #noteScroll() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#log;
+    this.#pinned = scrollHeight - scrollTop - clientHeight < NEAR_BOTTOM_PX;
+    this.#latest.hidden = this.#pinned;
+  }
+
+  #jump() {
+    this.#pinned = true;
+    this.#stick();
+    this.#input.focus();
+  }
+
+  #land({ approval_id: id }: ApprovalView) {
+    if (this.#pinned) this.#landing = this.#approvals.card(id, "log").element;
+  }
+
+  /** Keeps the end in view, or the beginning of a question that is longer than the view. */
+  #stick() {
+    if (!this.#pinned) return;
+    this.#log.scrollTop = this.#log.scrollHeight;
+    const card = this.#landing;
+    if (!card || !this.#log.contains(card)) return;
+    const above = this.#log.getBoundingClientRect().top - card.getBoundingClientRect().top;
+    if (above > 0) this.#log.scrollTop -= above + LANDING_PX;
+    this.#landing = null;
+  }
+
+  #resizes = new ResizeObserver(() => {
+    if (this.clientWidth >= NARROW_PX && this.#drawerOpen) this.#toggleDrawer(false);
+    this.#stick();
+  });
+}
+

@@ -1,0 +1,223 @@
+/** <qwestly-memories>: what is remembered and why; search, correct, forget, and undo of a correction. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+
+import { AgentElement, BASE_STYLES } from "./base.ts";
+
+const PAGE = 20;
+const LONGEST = 300;
+
+interface Memory {
+  id: string;
+  content: string;
+  type: string;
+  status: string;
+  since?: string | null;
+  said_at?: string | null;
+  sure?: string | null;
+  count: number;
+}
+interface Why {
+  quote: string | null;
+  question: string | null;
+  said_on: string | null;
+  conversation: string | null;
+  before: { content: string; superseded_at: string | null }[];
+}
+interface List { items: Memory[]; next: string | null; found_by?: string | null }
+
+/** What a search says where meaning could not be compared. */
+const HOW_FOUND: Record<string, string> = {
+  words: "Search by meaning isn’t available right now, so these were found by their words alone.",
+  salience: "Nothing has these words, and search by meaning isn’t available right now. Here’s what matters most.",
+};
+
+export class QwestlyMemories extends AgentElement {
+  static override properties = {
+    ...AgentElement.properties,
+    items: { state: true }, next: { state: true }, foundBy: { state: true }, proposed: { state: true }, whys: { state: true },
+    editing: { state: true }, forgetting: { state: true }, said: { state: true }, corrected: { state: true }, isLoaded: { state: true },
+  };
+  static override styles = [BASE_STYLES, css`
+    ul { display: grid; gap: .6rem; }
+    li { display: grid; gap: .35rem; }
+    .badge { display: inline-block; padding: 0 .5rem; border: 1px dashed var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
+    summary { inline-size: fit-content; color: var(--accent); font-size: .9rem; cursor: pointer; }
+    blockquote { margin: .4rem 0 .2rem; padding-inline-start: .7rem; border-inline-start: 2px solid var(--accent); }
+    .search { display: flex; gap: .5rem; flex: 1 1 14rem; }
+    textarea.field { min-block-size: 4.5rem; resize: vertical; }
+  `];
+
+  declare items: Memory[];
+  declare next: string | null;
+  declare foundBy: string | null;
+  /** How many wait for the user's yes. */
+  declare proposed: number;
+  declare whys: Map<string, Why>;
+  declare editing: string | null;
+  declare forgetting: string | null;
+  declare said: string;
+  /** Id of the memory that the last correction made: it can be undone. */
+  declare corrected: string | null;
+  declare isLoaded: boolean;
+  #query = "";
+  #reading = 0;
+
+  constructor() {
+    super();
+    Object.assign(this, { items: [], next: null, foundBy: null, proposed: 0, whys: new Map(), editing: null, forgetting: null, said: "", corrected: null, isLoaded: false });
+  }
+
+  override async refresh() {
+    if (this.editing === null && this.forgetting === null) await this.#read("0");
+  }
+
+  async #read(after: string) {
+    const reading = ++this.#reading; // of several responses the last one is shown
+    await this.attempt("This could not be loaded.", async () => {
+      const get = (more: Record<string, string>) => this.backend.json<List>("GET", `/api/memories?${new URLSearchParams(more)}`);
+      const isFirst = after === "0";
+      const [{ items, next, found_by: foundBy }, proposed, unchecked] = await Promise.all([
+        get({ limit: String(PAGE), after, ...(this.#query && { query: this.#query }) }),
+        isFirst ? get({ status: "proposed", limit: "100" }) : null,
+        isFirst ? get({ status: "unchecked", limit: "100" }) : null,
+      ]);
+      if (reading !== this.#reading) return;
+      // What is not checked yet is found by no search.
+      this.items = isFirst ? [...(this.#query ? [] : unchecked?.items ?? []), ...items] : [...this.items, ...items];
+      if (proposed) this.proposed = proposed.items.length;
+      this.next = next;
+      this.foundBy = foundBy ?? null;
+      this.isLoaded = true;
+    });
+  }
+
+  #search(event: Event) {
+    event.preventDefault();
+    this.#query = this.renderRoot.querySelector<HTMLInputElement>("#search")!.value.trim();
+    this.#read("0");
+  }
+
+  async #explain({ id }: Memory, event: Event) {
+    if (!(event.target as HTMLDetailsElement).open || this.whys.has(id)) return;
+    await this.attempt("This could not be loaded.", async () => {
+      const why = await this.backend.json<Why>("GET", `/api/memories/${encodeURIComponent(id)}`);
+      this.whys = new Map([...this.whys, [id, why]]);
+    });
+  }
+
+  async #correct(event: Event, { id }: Memory) {
+    event.preventDefault();
+    const content = (event.target as HTMLFormElement).querySelector("textarea")!.value.trim();
+    if (!content) return;
+    await this.attempt("Not corrected.", async () => {
+      const made = await this.backend.json<Memory>("PATCH", `/api/memories/${encodeURIComponent(id)}`, { body: { content } });
+      this.editing = null;
+      this.#tell("Corrected.", made.id);
+      await this.#read("0");
+    });
+  }
+
+  async #forget({ id }: Memory) {
+    await this.attempt("Not forgotten.", async () => {
+      const { note } = await this.backend.json<{ note: string }>("DELETE", `/api/memories/${encodeURIComponent(id)}`);
+      this.forgetting = null;
+      this.#tell(note);
+      await this.#read("0");
+    });
+  }
+
+  async #undo(id: string) {
+    await this.attempt("Not undone.", async () => {
+      await this.backend.json("POST", `/api/memories/${encodeURIComponent(id)}/undo`);
+      this.#tell("Undone.");
+      await this.#read("0");
+    });
+  }
+
+  #tell(sentence: string, corrected: string | null = null) {
+    this.said = sentence;
+    this.corrected = corrected;
+  }
+
+  override updated(changed: Map<string, unknown>) {
+    const opened = (changed.has("editing") && this.editing) || (changed.has("forgetting") && this.forgetting);
+    if (opened) return this.renderRoot.querySelector<HTMLElement>("[data-first]")?.focus();
+    const closed = changed.get("editing") ?? changed.get("forgetting");
+    if (closed) this.renderRoot.querySelector<HTMLElement>(`[data-id="${CSS.escape(String(closed))}"] .tools button`)?.focus();
+  }
+
+  override render(): TemplateResult {
+    const note = this.foundBy ? (HOW_FOUND[this.foundBy] ?? "") : "";
+    return html`<div class="page">
+      <div class="head">
+        <h2>Memories</h2>
+        <form class="search" role="search" @submit=${this.#search}>
+          <input id="search" class="field" type="search" aria-label="Search memories" placeholder="Search memories" maxlength="500" autocomplete="off" @search=${this.#search}>
+          <button class="quiet">Search</button>
+        </form>
+      </div>
+      <p class="soft">What your agent remembers about you. Only you can see this.</p>
+      <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+      <p class="soft" role="status" ?hidden=${!this.said}>${this.said} ${this.corrected ? html`<button type="button" class="link" @click=${() => this.#undo(this.corrected!)}>Undo</button>` : nothing}</p>
+      <p class="soft" ?hidden=${!note}>${note}</p>
+      ${this.proposed ? html`<p class="row head"><span class="soft">${this.proposed === 1 ? "One more waits for your yes." : `${this.proposed} more wait for your yes.`}</span>
+        <button type="button" class="quiet" @click=${() => this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true }))}>Show approvals</button></p>` : nothing}
+      <ul aria-label="Memories">${this.items.map((memory) => this.#row(memory))}</ul>
+      ${this.isLoaded && !this.items.length ? html`<p class="empty">${this.#query ? "Nothing like that is remembered." : "Nothing is remembered yet. Tell your agent about yourself in a chat."}</p>` : nothing}
+      <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next!)}>Show more</button>
+    </div>`;
+  }
+
+  #row(memory: Memory) {
+    const { id, content, status } = memory;
+    return html`<li class="row" data-id=${id}>
+      <p>${content} ${status === "unchecked" ? html`<span class="badge">Not checked yet</span>` : nothing}</p>
+      <p class="soft">${detailsOf(memory)}</p>
+      <details @toggle=${(event: Event) => this.#explain(memory, event)}><summary>Why</summary>${this.#why(this.whys.get(id))}</details>
+      ${this.editing === id ? this.#editor(memory) : this.forgetting === id ? this.#question(memory) : html`<div class="tools">
+        <button type="button" class="quiet" aria-label="Correct: ${content}" @click=${() => this.#open("editing", id)}>Correct</button>
+        <button type="button" class="quiet" aria-label="Forget: ${content}" @click=${() => this.#open("forgetting", id)}>Forget</button></div>`}
+    </li>`;
+  }
+
+  #open(what: "editing" | "forgetting", id: string | null) {
+    this.editing = what === "editing" ? id : null;
+    this.forgetting = what === "forgetting" ? id : null;
+  }
+
+  #escape = (event: KeyboardEvent) => {
+    if (event.key === "Escape") this.#open("editing", null);
+  };
+
+  #editor(memory: Memory) {
+    return html`<form @submit=${(event: Event) => this.#correct(event, memory)} @keydown=${this.#escape}>
+      <textarea class="field" data-first aria-label="What is true instead" maxlength=${LONGEST} required .value=${memory.content}></textarea>
+      <div class="tools"><button class="quiet">Save</button><button type="button" class="quiet" @click=${() => this.#open("editing", null)}>Cancel</button></div>
+    </form>`;
+  }
+
+  #question(memory: Memory) {
+    return html`<div role="group" aria-label="Forget this for good?" @keydown=${this.#escape}>
+      <p class="soft">Forget this for good? You can’t undo this. What you wrote stays in the conversation until you delete that.</p>
+      <div class="tools"><button type="button" class="quiet danger" @click=${() => this.#forget(memory)}>Forget for good</button>
+        <button type="button" class="quiet" data-first @click=${() => this.#open("forgetting", null)}>Keep</button></div>
+    </div>`;
+  }
+
+  #why(why: Why | undefined) {
+    if (!why) return html`<p class="soft">Loading…</p>`;
+    const { quote, question, said_on: said, conversation, before } = why;
+    return html`${question ? html`<p class="soft">Asked: ${question}</p>` : nothing}
+      ${quote ? html`<blockquote>“${quote}”</blockquote>` : nothing}
+      ${said ? html`<p class="soft">You wrote this on ${dateOf(said)}${conversation ? ` in “${conversation}”` : ""}.</p>` : nothing}
+      ${before.map((each) => html`<p class="soft">Before that: “${each.content}”${each.superseded_at ? `, until ${dateOf(each.superseded_at)}` : ""}.</p>`)}`;
+  }
+}
+
+const dateOf = (moment: string) => new Date(moment).toLocaleDateString(undefined, { dateStyle: "medium" });
+
+function detailsOf({ type, since, said_at: said, sure, count, status }: Memory): string {
+  const when = since ? `since ${dateOf(since)}` : said ? `told on ${dateOf(said)}` : null;
+  return [type, when, status === "active" ? sure : null, count > 1 ? `said ${count} times` : null].filter(Boolean).join(" · ");
+}

@@ -1,0 +1,43 @@
+/** Server-sent events of a turn. */
+
+import { ChatError } from "./errors.ts";
+import { CUT, orCut } from "./network.ts";
+
+export interface StreamEvent { name: string; data: any }
+
+/** Reads server-sent events as {name, data}. Ends with the stream, even if that was incomplete. */
+export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader(); // joins characters split over chunks
+  let buffer = "";
+  try {
+    for (;;) {
+      const { done, value } = await orCut(reader.read());
+      if (done) return;
+      const blocks = (buffer + value).split(/\r\n\r\n|\n\n|\r\r/);
+      buffer = blocks.pop() ?? "";
+      for (const block of blocks) {
+        const event = parseEvent(block);
+        if (event) yield event;
+      }
+    }
+  } finally {
+    reader.cancel().catch(() => {}); // already failed or finished: ignore
+  }
+}
+
+/** Returns null for a block without data: a keep-alive comment. */
+function parseEvent(block: string): StreamEvent | null {
+  let name = "message";
+  const data: string[] = [];
+  for (const line of block.split(/\r\n|\n|\r/)) {
+    const [, field, value = ""] = /^([^:]*):? ?(.*)$/.exec(line) ?? [];
+    if (field === "event") name = value;
+    if (field === "data") data.push(value);
+  }
+  if (data.length === 0) return null;
+  try {
+    return { name, data: JSON.parse(data.join("\n")) };
+  } catch {
+    throw new ChatError("network", CUT);
+  }
+}

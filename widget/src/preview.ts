@@ -1,0 +1,89 @@
+/** The content of an approval: what would change, the evidence, and what was left out. */
+
+import type { ApprovalView, Change } from "./api.ts";
+import { showCard, showLeftOut } from "./career_card.ts";
+import { difference as compare } from "./difference.ts";
+import { type Attributes, element, spoken } from "./dom.ts";
+
+export const EFFECTS: Record<string, string> = {
+  write: "Changes your saved data",
+  outward: "Others will see this",
+  destructive: "Cannot be undone",
+};
+interface OfMemories { effect: string; heading: string; yes: string; no: string; became: Record<string, string> }
+
+/** The sentences for approvals about memories, in place of the usual ones. */
+export const OF_MEMORIES: Record<string, OfMemories> = {
+  keep_memories: {
+    effect: "Remembered only if you say yes",
+    heading: "Will be remembered",
+    yes: "Remember",
+    no: "Don’t remember",
+    became: { done: "Remembered", rejected: "Not remembered", expired: "Expired · not remembered" },
+  },
+  forget_memory: {
+    effect: "Cannot be undone",
+    heading: "Will be forgotten",
+    yes: "Forget",
+    no: "Keep",
+    became: { done: "Forgotten", rejected: "Kept", expired: "Expired · nothing was forgotten" },
+  },
+};
+
+const textList = (texts: string[], attributes: Attributes = {}) => element("ul", attributes, ...texts.map((text) => element("li", {}, text)));
+
+const showEvidence = (evidence: string[]) =>
+  element("details", {}, element("summary", {}, `Evidence (${evidence.length})`), textList(evidence));
+
+const showChange = ({ name, before, after, evidence = [] }: Change) => {
+  const words = before && after ? compare(before, after) : null;
+  const isSame = words?.some(({ kind, text }) => kind === "same" && text.trim()) ?? false;
+  const ofOne = (other: "gone" | "new") => (isSame ? words! : []).filter(({ kind }) => kind !== other).map(({ kind, text }) => (kind === "same" ? text : element("mark", { class: kind }, text)));
+  return element(
+    "div",
+    { class: "change" },
+    element("dt", {}, name),
+    element("dd", { class: "before" }, spoken("Before: "), before ? element("del", {}, ...(isSame ? ofOne("new") : [before])) : "empty"),
+    element("dd", { class: "after" }, spoken("After: "), after ? element("ins", {}, ...(isSame ? ofOne("gone") : [after])) : "removed"),
+    evidence.length ? element("dd", { class: "from" }, showEvidence(evidence)) : "",
+  );
+};
+
+/** What would be remembered or forgotten, one per line. */
+const showMemories = (changes: Change[], { heading }: OfMemories) =>
+  element(
+    "div",
+    { class: "section" },
+    element("h4", {}, heading),
+    element("ul", { class: "memories" }, ...changes.map(showMemory)),
+  );
+
+const showMemory = ({ name, before, after, evidence = [] }: Change) =>
+  element(
+    "li",
+    {},
+    after === null ? element("del", {}, before ?? "") : element("span", {}, after),
+    " ",
+    element("span", { class: "type" }, name),
+    evidence.length ? showEvidence(evidence) : "",
+  );
+
+const SURE: Record<string, string> = { low: "Your agent is not sure that you want this.", medium: "Your agent is fairly sure that you want this.", high: "Your agent is sure that you want this." };
+
+const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, "What it thought of as well"), textList(texts));
+
+/** The content of an approval, as nodes. */
+export function showPreview({ tool, rationale, alternatives = [], confidence, preview }: ApprovalView): HTMLElement[] {
+  const { changes = [], sections = [], left_out: leftOut = [], difference = [] } = preview;
+  const ofMemories = OF_MEMORIES[tool];
+  const nodes: HTMLElement[] = [];
+  if (difference.length) nodes.push(textList(difference, { class: "difference" }));
+  if (rationale) nodes.push(element("p", { class: "rationale" }, rationale));
+  const sure = SURE[confidence ?? ""];
+  if (sure) nodes.push(element("p", { class: "rationale" }, sure));
+  if (changes.length) nodes.push(ofMemories ? showMemories(changes, ofMemories) : element("dl", {}, ...changes.map(showChange)));
+  if (sections.length) nodes.push(showCard(sections));
+  if (alternatives.length) nodes.push(showAlternatives(alternatives));
+  if (leftOut.length) nodes.push(showLeftOut(leftOut));
+  return nodes;
+}

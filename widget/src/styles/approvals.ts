@@ -1,0 +1,103 @@
+export const APPROVAL_STYLES = new CSSStyleSheet();
+APPROVAL_STYLES.replaceSync(`
+.asides { display: grid; gap: .75rem; min-inline-size: 0; }
+.asides:empty { display: none; }
+.card { display: grid; gap: .75rem; min-inline-size: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); overflow-wrap: anywhere; scroll-margin-block: 1rem; }
+.card > *, .card details > * { min-inline-size: 0; margin: 0; }
+.card h3 { font-size: 1.05rem; line-height: 1.3; font-weight: 650; }
+.card h4 { margin: 0; font-size: .95rem; font-weight: 650; }
+.card .effect, .card .time { color: var(--muted); font-size: .85rem; }
+.card .effect { margin-block-end: -.6rem; }
+.card summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .4rem; color: var(--muted); font-size: .85rem; cursor: pointer; }
+.card summary:hover { color: var(--text); }
+.card details[data-pending=true] > summary { display: none; }
+.asked { display: grid; gap: .75rem; }
+.asked ul { margin: 0; padding-inline-start: 1.2rem; }
+.asked ul ul { color: var(--muted); font-size: .88rem; }
+.asked li::marker { color: var(--muted); }
+.asked li + li { margin-block-start: .3rem; }
+.asked p, .asked li, .asked dd { white-space: pre-line; }
+.asked .difference { list-style: none; padding: .5rem .8rem; border-inline-start: 3px solid var(--accent); background: var(--raised); border-radius: .3rem; }
+.rationale { color: var(--muted); font-size: .95rem; }
+.card dl { display: grid; gap: .6rem; margin: 0; }
+.change { display: grid; gap: .25rem; }
+.change dt { font-size: .85rem; font-weight: 600; color: var(--muted); }
+.change dd { margin: 0; padding: .3rem .7rem; border-radius: .4rem; background: var(--background); border: 1px solid var(--line); }
+.change .before { color: var(--muted); }
+.change .after { border-inline-start: 3px solid var(--accent); }
+.change ins { text-decoration: none; }
+.change .from { padding: 0; border: 0; background: none; }
+.change mark.gone { background: color-mix(in srgb, var(--danger) 18%, transparent); }
+.career { display: grid; gap: 1.1rem; padding: 1.1rem 1.2rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); }
+.career header { padding-block-end: .8rem; border-block-end: 1px solid var(--line); }
+.career .headline { font-size: 1.15rem; font-weight: 600; line-height: 1.3; letter-spacing: -.01em; }
+.card .career h4 { font-size: .76rem; font-weight: 700; letter-spacing: .06em; text-transform: uppercase; color: var(--accent); }
+.asked .career ul { list-style: none; padding: 0; color: inherit; font-size: inherit; }
+.career :is(.experience, .education) { border-inline-start: 2px solid var(--line); margin-inline-start: .3rem; }
+.asked .career :is(.experience, .education) { padding-inline-start: 1rem; }
+.career :is(.experience, .education) > li { position: relative; margin-block: .5rem; }
+.career :is(.experience, .education) > li::before { content: ""; position: absolute; inset: .5em auto auto calc(-1rem - 6px); inline-size: 10px; block-size: 10px; border-radius: 50%; background: var(--accent); box-shadow: 0 0 0 3px var(--background); }
+.career :is(.skills, .preferences) { display: flex; flex-wrap: wrap; gap: .4rem; }
+.career :is(.skills, .preferences) > li { margin: 0; padding: .2rem .7rem; border-radius: 1rem; background: var(--raised); }
+.career strong { font-weight: 650; }
+.evidence-mark { min-inline-size: 1.4rem; padding: 0 .35rem; border-radius: .7rem; background: var(--raised); color: var(--accent); font-size: .74rem; font-weight: 700; line-height: 1.4rem; vertical-align: .1em; }
+.skills .evidence-mark, .preferences .evidence-mark { background: var(--background); }
+.evidence-mark[aria-expanded=true], .evidence-mark:hover { background: var(--accent); color: var(--on-accent); }
+.asked .career .evidence { display: grid; gap: .3rem; margin-block: .4rem; padding: .6rem .8rem; border-radius: .6rem; background: var(--surface); font-size: .88rem; }
+.evidence cite { color: var(--muted); font-style: normal; }
+.evidence cite::before { content: "— "; }
+.section { display: grid; gap: .3rem; }
+.asked .memories { list-style: none; display: grid; gap: .4rem; padding: 0; }
+.asked .memories li { margin: 0; padding: .45rem .7rem; border: 1px solid var(--line); border-radius: .4rem; background: var(--background); }
+.memories del { text-decoration: line-through 1px color-mix(in srgb, var(--danger) 60%, transparent); }
+.memories .type { color: var(--muted); font-size: .8rem; }
+mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: inherit; }
+.confirmed, .unchecked { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
+.unchecked { border-style: dashed; }
+.answering { display: grid; gap: .6rem; }
+.card:has(.career) .answering { position: sticky; inset-block-end: -1px; margin: 0 -.4rem -.6rem; padding: .7rem .4rem; background: var(--surface); border-block-start: 1px solid var(--line); }
+.answering .box { padding: .1rem .9rem; border-radius: 1.1rem; }
+.answering .box textarea { margin-block: .3rem; font-size: .95rem; }
+.answering .choices { justify-content: flex-start; flex-wrap: wrap; margin: 0; }
+.answering .quiet-button { border-color: var(--edge); min-block-size: 2.25rem; }
+.answering .quiet-button:disabled { opacity: .55; }
+.edits { display: grid; gap: .6rem; }
+.edits label { display: grid; gap: .25rem; font-size: .85rem; font-weight: 600; color: var(--muted); }
+.edits label > span::first-letter { text-transform: uppercase; }
+.edits textarea, .edits input:not([type=checkbox]) { inline-size: 100%; margin: 0; padding: .45rem .8rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); color: var(--text); font: inherit; font-size: 1rem; font-weight: 400; }
+.edits :is(textarea, input):focus-visible { outline: 2px solid var(--accent); outline-offset: -1px; }
+.edits input[type=checkbox] { justify-self: start; inline-size: 1.2rem; block-size: 1.2rem; accent-color: var(--accent); }
+.outcome, .draft, .paused { display: flex; align-items: center; gap: .6rem; }
+.outcome { font-weight: 600; font-size: .95rem; border-radius: .3rem; }
+.outcome .icon-check, .draft .icon-check { color: var(--accent); }
+.outcome .icon-alert, .draft .icon-alert { color: var(--danger); }
+.said-why { color: var(--muted); font-size: .9rem; white-space: pre-line; }
+.draft { color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }
+.draft.failed { color: var(--text); }
+.draft span, .outcome span { min-inline-size: 0; }
+.paused { margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--raised); font-size: .9rem; }
+.brake, .waiting { display: flex; align-items: center; gap: .4rem; flex: none; min-inline-size: 2.5rem; min-block-size: 2.5rem; padding: 0 .6rem; color: var(--muted); font-size: .9rem; }
+.brake:hover, .waiting:hover { background: var(--raised); color: var(--text); }
+.brake[aria-disabled=true] { opacity: .55; cursor: default; }
+.count { min-inline-size: 1.35rem; padding: 0 .4rem; border-radius: 1rem; background: var(--accent); color: var(--on-accent); font-size: .8rem; font-weight: 650; line-height: 1.35rem; text-align: center; }
+.queue { inline-size: min(40rem, calc(100vw - 1.5rem)); max-inline-size: none; max-block-size: min(46rem, calc(100dvh - 1.5rem)); padding: 0; overflow: hidden auto; overscroll-behavior: contain; }
+.queue .bar { position: sticky; inset-block-start: 0; z-index: 1; padding-inline: 1.25rem .6rem; background: var(--background); border-block-end: 1px solid var(--line); }
+.queue .bar h2 { flex: 1; }
+.queue .list-note { padding: 1rem 1.25rem; }
+.queue .cards { display: grid; gap: .9rem; padding: 1rem; }
+.queue .cards:empty { display: none; }
+.queue p { color: inherit; }
+.queue :is(.effect, .time, .rationale, .said-why, .list-note, .problem:not(.failed)) { color: var(--muted); }
+.queue .problem.failed { color: var(--danger); }
+@media (pointer: coarse) {
+  .evidence-mark { min-inline-size: 1.75rem; line-height: 1.75rem; border-radius: .9rem; }
+  .answering .quiet-button { min-block-size: 44px; min-inline-size: 44px; }
+  .answering .box textarea { margin-block: .6rem; font-size: 1rem; /* Safari zooms in on less */ }
+  .card summary { padding-block: .6rem; }
+}
+@container (max-width: 759.98px) {
+  .brake .label, .waiting .label { display: none; }
+  .brake, .waiting { justify-content: center; padding: 0 .3rem; }
+  .card { padding: .85rem .9rem; }
+}
+`);

@@ -1,0 +1,41 @@
+/** Times for people. Times are seconds since the epoch unless said otherwise. */
+
+const RELATIVE = new Intl.RelativeTimeFormat("en");
+const NEAR = new Map([
+  [-1, "yesterday"],
+  [0, "today"],
+  [1, "tomorrow"],
+]);
+const midnight = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
+const daysBetween = (one: Date, other: Date) => Math.round((midnight(other).getTime() - midnight(one).getTime()) / 86_400_000); // one may have 23 or 25 hours
+
+/** A time for people: "yesterday at 2:05 PM", "Monday, November 3 at 2:05 PM". Times are seconds since the epoch. */
+export function pointInTime(seconds: number, now = Date.now() / 1000) {
+  const date = new Date(seconds * 1000);
+  const named = NEAR.get(daysBetween(new Date(now * 1000), date));
+  const day = named ?? date.toLocaleDateString("en-US", { weekday: "long", day: "numeric", month: "long" });
+  return `${day} at ${date.toLocaleTimeString(undefined, { timeStyle: "short" })}`;
+}
+
+/** The time until a moment, never too short: "in 5 minutes", "tomorrow at 2:05 PM", "in 2 days, on Monday …". */
+export function until(seconds: number, now = Date.now() / 1000) {
+  const minutes = Math.ceil((seconds - now) / 60);
+  if (minutes <= 0) return "now";
+  if (minutes <= 90) return RELATIVE.format(minutes, "minute");
+  const days = daysBetween(new Date(now * 1000), new Date(seconds * 1000));
+  return `${days > 1 ? `${RELATIVE.format(days, "day")}, on ` : ""}${pointInTime(seconds, now)}`;
+}
+
+/** A duration: "1.3 s". */
+export function seconds(milliseconds: number) {
+  if (milliseconds < 100) return "< 0.1 s";
+  return `${(milliseconds / 1000).toFixed(milliseconds < 9_950 ? 1 : 0)} s`;
+}
+
+/** The time of today, else the day. */
+export function day(timestamp: string) {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return "";
+  const today = date.toDateString() === new Date().toDateString();
+  return date.toLocaleString(undefined, today ? { timeStyle: "short" } : { dateStyle: "medium" });
+}

@@ -1,0 +1,324 @@
+import type { ApprovalView, Decision, MemoryView, Problem, Step } from "./api.ts";
+import { copyButton } from "./copy.ts";
+import { type IconName, counted, element, icon, iconButton, spinner, spoken } from "./dom.ts";
+import { SENTENCES } from "./errors.ts";
+import type { Feedback } from "./feedback.ts";
+import { renderMarkdown } from "./markdown.ts";
+import { SaidMessage } from "./said_message.ts";
+import { seconds } from "./time.ts";
+
+/** Errors for which sending again cannot help: no Retry; a message that was not accepted returns to the input. */
+export const FINAL = new Set(["invalid", "too_long", "attachments_unsupported", "over_budget"]);
+
+const UNFINISHED: Record<string, string> = {
+  stopped: "Stopped.",
+  interrupted: "This answer was interrupted.",
+  failed: SENTENCES["internal"]!,
+};
+
+/**
+ * A user message and its answer. The methods in `EVENTS` handle the stream's events of the same name; a new kind
+ * of event is a new method there, and its nodes go into `answer`, before `footer`.
+ */
+const EVENTS = ["text_delta", "tool_call", "tool_result", "progress", "approval_required", "approval_decided", "memory"] as const;
+
+interface ShownStep {
+  mark: HTMLElement;
+  state: HTMLElement;
+  time: HTMLElement;
+  why: HTMLElement;
+  ok: boolean | null;
+  ms: number | null | undefined; // undefined: not read yet
+  problem: string | null | undefined;
+}
+type Learnt = Pick<Step, "id"> & Partial<Pick<Step, "ok" | "ms" | "problem">>;
+
+interface TurnOptions {
+  id: string;
+  /** Null for an answer without a message. */
+  said: string | null;
+  announce: (sentence: string) => void;
+  onRetry: () => void;
+  onExplain: () => void;
+  onAsk: (view: ApprovalView) => HTMLElement;
+  onMemory: (memory: MemoryView) => HTMLElement;
+  onAgain: () => void;
+  onEdit: (text: string) => void;
+}
+
+export class Turn {
+  readonly id: string;
+  said: string | null;
+  replaces: string | null = null; // id of the message or answer in whose place this one comes
+  readonly element: HTMLElement;
+  readonly answer: HTMLElement;
+  readonly footer: HTMLElement;
+  accepted = false; // the server has stored the message
+  answered = false; // an answer was loaded into it
+  running = false;
+  underWay = false; // the server has begun this run
+  stopping = false;
+  answerId: string | null = null; // known once the server has begun this run
+  decisions: ({ approval_id: string } & Decision)[] | null = null; // what it posts instead of a message
+  #announce: TurnOptions["announce"];
+  #onExplain: TurnOptions["onExplain"];
+  #onAsk: TurnOptions["onAsk"];
+  #onMemory: TurnOptions["onMemory"];
+  #text = "";
+  #steps = new Map<string, ShownStep>();
+  #notes = new Set<string>();
+  #writing = false;
+  #asks = false;
+  #feedback: Feedback | null = null;
+  #stepsBox = element("details", { class: "steps", hidden: true, toggle: () => this.#wonder() });
+  #stepsTitle = element("summary");
+  #stepsList = element("ul");
+  #content = element("div", { class: "content" });
+  #workingLabel = element("span");
+  #working = element("div", { class: "working", hidden: true }, spinner(), this.#workingLabel);
+  #asides = element("div", { class: "asides" });
+  #problem = element("p", { class: "problem", hidden: true });
+  #retry: HTMLButtonElement;
+  #again: HTMLButtonElement;
+  #actions: HTMLElement;
+  #message: SaidMessage | null = null;
+
+  constructor({ id, said, announce, onRetry, onExplain, onAsk, onMemory, onAgain, onEdit }: TurnOptions) {
+    this.id = id;
+    this.said = said;
+    this.#announce = announce;
+    this.#onExplain = onExplain;
+    this.#onAsk = onAsk;
+    this.#onMemory = onMemory;
+    this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, "Retry");
+    this.#again = iconButton("again", "Answer again", onAgain, { class: "icon-button thumb", hidden: true });
+    this.#actions = element("div", { class: "thumbs", hidden: true }, copyButton("Copy answer", () => this.#text, "icon-button thumb"), this.#again);
+    this.footer = element("div", { class: "footer" }, this.#problem, this.#retry, this.#actions);
+    this.#stepsBox.append(this.#stepsTitle, this.#stepsList);
+    this.answer = element(
+      "div",
+      { class: "answer", role: "group", "aria-label": "Qwestly" },
+      this.#stepsBox,
+      this.#content,
+      this.#working,
+      this.#asides,
+      this.footer,
+    );
+    // Announce steps and the whole answer in the status region, but neither every delta nor loaded messages.
+    this.element = element("article", { class: "turn", "aria-live": "off" });
+    if (said !== null) {
+      this.#message = new SaidMessage(said, onEdit);
+      this.element.append(this.#message.element);
+    }
+    this.element.append(this.answer);
+  }
+
+  begin() {
+    this.#text = "";
+    this.#steps.clear();
+    this.#notes.clear();
+    this.#asks = false;
+    this.#stepsList.replaceChildren();
+    this.#feedback?.element.remove();
+    this.#feedback = this.answerId = null;
+    renderMarkdown(this.#content, "");
+    this.underWay = this.stopping = false;
+    this.resume();
+  }
+
+  /** Shows the turn as running, with what it has so far. */
+  resume() {
+    this.running = true;
+    this.#writing = false;
+    this.#workingLabel.textContent = "Thinking…";
+    this.#problem.hidden = this.#retry.hidden = true;
+    this.#refresh();
+  }
+
+  wait(label: string) {
+    this.#workingLabel.textContent = label;
+    this.#announce(label);
+  }
+
+  /** True for the name of an event that a method of this class handles. */
+  static hears(name: string): name is (typeof EVENTS)[number] {
+    return (EVENTS as readonly string[]).includes(name);
+  }
+
+  text_delta({ content }: { content: string }) {
+    this.#text += content;
+    if (!this.#writing) this.#stepsBox.open = false;
+    this.#writing = true;
+    renderMarkdown(this.#content, this.#text);
+    this.#refresh();
+  }
+
+  tool_call({ id, name, label }: Step) {
+    this.#addStep({ id, label: label || name });
+    this.#writing = false;
+    this.#stepsBox.open = true;
+    this.#announce(label || name);
+    this.#refresh();
+  }
+
+  tool_result({ id, ok }: Step) {
+    this.#learn({ id, ok });
+    this.#refresh();
+  }
+
+  /** A notice on how the answer was made; shown once even if it is sent repeatedly. */
+  progress({ label }: { label: string }) {
+    if (this.#notes.has(label)) return;
+    this.#notes.add(label);
+    this.#stepsList.append(element("li", { class: "note" }, element("span", { class: "mark" }, icon("info")), label));
+    this.#writing = false;
+    this.#stepsBox.open = true;
+    this.#announce(label);
+    this.#refresh();
+  }
+
+  approval_required(view: ApprovalView) {
+    this.ask(this.#onAsk(view));
+    this.#refresh();
+  }
+
+  /** What was done unasked, at the user's level; what they decided shows on its own card. */
+  approval_decided(view: ApprovalView) {
+    if (view.decided_by === "level") this.place(this.#onAsk(view));
+  }
+
+  memory(view: MemoryView) {
+    this.place(this.#onMemory(view));
+  }
+
+  /** Shows an approval. Its tool call waits for a person: without a result it has not failed. */
+  ask(card: HTMLElement) {
+    this.#asks = true;
+    this.place(card);
+  }
+
+  /** Shows a node that belongs to the answer but is not part of its text. */
+  place(node: HTMLElement) {
+    this.#asides.append(node);
+  }
+
+  done({ content, stopped }: { content: string; stopped?: boolean }) {
+    this.#text = content || this.#text;
+    renderMarkdown(this.#content, this.#text);
+    this.#end(stopped ? UNFINISHED["stopped"]! : null);
+    this.#announce(stopped ? UNFINISHED["stopped"]! : this.#content.innerText);
+  }
+
+  fail({ code, message }: Problem) {
+    this.#end(message, code);
+    this.#problem.classList.add("failed");
+    this.#announce(message);
+  }
+
+  /** An answer as the server stores it. */
+  load({ content, status, error, steps }: { content: string; status: string; error?: Problem | null | undefined; steps?: Step[] | undefined }) {
+    this.#text = content;
+    renderMarkdown(this.#content, content);
+    for (const { id, name, label, ok, ms, problem } of steps ?? []) {
+      this.#addStep({ id, label: label || name, ok, ms: ms ?? null, problem });
+    }
+    const problem = status === "complete" ? null : (error?.message ?? UNFINISHED[status] ?? UNFINISHED["interrupted"]!);
+    this.#end(problem, error?.code);
+    this.#problem.classList.toggle("failed", status === "failed");
+  }
+
+  /** Adds details of the steps that are not in the stream. */
+  explain(steps: Step[]) {
+    for (const { id, ms, problem } of steps) this.#learn({ id, ms: ms ?? null, problem });
+    this.#refresh();
+  }
+
+  /** Called once the server has all of the answer. */
+  rate(feedback: Feedback) {
+    this.#feedback = feedback;
+    this.footer.append(feedback.element);
+    this.#refresh();
+  }
+
+  /** Shows other words as the message. */
+  say(text: string) {
+    this.said = text;
+    this.#message?.show(text);
+  }
+
+  /** Lets a person edit the message and ask for another answer: the server replaces the last ones only. */
+  offerReplacing(isOffered: boolean) {
+    const isKept = isOffered && this.accepted && this.said !== null;
+    this.#again.hidden = !isKept || this.answerId === null;
+    this.#message?.offerEdit(isKept);
+  }
+
+  /** The server accepts a message again only if no other follows it. */
+  withdrawRetry() {
+    if (this.accepted) this.#retry.hidden = true;
+  }
+
+  #addStep({ id, label, ok, ms, problem }: Learnt & { label: string }) {
+    const mark = element("span", { class: "mark" });
+    const state = spoken("");
+    const time = element("span", { class: "time" });
+    const why = element("p", { class: "why" });
+    this.#stepsList.append(element("li", {}, mark, element("span", {}, label), state, time, why));
+    this.#steps.set(id, { mark, state, time, why, ok: ok ?? null, ms, problem });
+  }
+
+  #learn({ id, ...news }: Learnt) {
+    const step = this.#steps.get(id);
+    if (step) Object.assign(step, news);
+  }
+
+  #wonder() {
+    const unexplained = [...this.#steps.values()].some(({ ms }) => ms === undefined);
+    if (this.#stepsBox.open && !this.running && unexplained) this.#onExplain();
+  }
+
+  /** A step that has no result when its turn ends will never have one. */
+  #showStep({ mark, state, time, why, ok, ms, problem }: ShownStep) {
+    time.textContent = ms === undefined || ms === null ? "" : seconds(ms);
+    why.textContent = problem ?? "";
+    why.hidden = !problem;
+    const [words, shown] = this.#stateOf(ok);
+    if (state.textContent === words) return;
+    state.textContent = words;
+    mark.replaceChildren(shown ? icon(shown) : spinner());
+  }
+
+  #stateOf(ok: boolean | null): [string, IconName | null] {
+    if (ok) return [" (done)", "check"];
+    if (ok === null && this.running) return [" (under way)", null];
+    return this.#hasFailed(ok) ? [" (failed)", "close"] : [" (asked for your approval)", "info"];
+  }
+
+  #hasFailed(ok: boolean | null) {
+    return ok === false || (ok === null && !this.running && !(this.#asks && this.#problem.hidden));
+  }
+
+  #end(problem: string | null, code?: string) {
+    this.running = this.stopping = false;
+    this.#stepsBox.open = false;
+    this.#problem.classList.remove("failed");
+    this.#problem.textContent = problem ?? "";
+    this.#problem.hidden = problem === null;
+    this.#retry.hidden = problem === null || this.said === null || (code !== undefined && FINAL.has(code));
+    this.#refresh();
+  }
+
+  #refresh() {
+    const steps = [...this.#steps.values()];
+    const failed = steps.filter(({ ok }) => this.#hasFailed(ok)).length;
+    const pending = steps.some(({ ok }) => ok === null);
+    for (const step of steps) this.#showStep(step);
+    const title = [counted(steps.length, "step"), failed ? `${failed} failed` : "", counted(this.#notes.size, "note")];
+    this.#stepsTitle.textContent = title.filter(Boolean).join(", ");
+    this.#stepsBox.hidden = !this.#stepsTitle.textContent;
+    this.#working.hidden = !this.running || pending || this.#writing;
+    this.#actions.hidden = this.running || !this.#text.trim();
+    if (this.#feedback) this.#feedback.element.hidden = this.running || !this.#text.trim();
+    this.answer.setAttribute("aria-busy", String(this.running));
+  }
+}
