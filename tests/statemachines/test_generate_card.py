@@ -17,6 +17,7 @@ from qwestly_agent.approvals import execute
 from qwestly_agent.approvals.end import expire
 from qwestly_agent.approvals.execute import FINDING_OUT, STOPPED
 from qwestly_agent.approvals.forget import forget
+from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.errors import Braked, Invalid, OverBudget
 from qwestly_agent.cards.card_state import NothingToTell
 from qwestly_agent.clients.candidate_app import CandidateApp
@@ -57,6 +58,9 @@ def test_a_card_is_drafted_and_published_once_its_person_says_yes(maya: Person) 
     assert card["headline"] == "Senior Product Manager at Northwind Pay"
     assert (maya.draft().status, maya.draft().label) == ("published", "Published")
     assert maya.asked().status == "done"
+    assert asked.status == "pending"
+    assert view_of(asked).link is None
+    assert view_of(maya.asked()).link == f"https://cards.qwestly.example/{asked.arguments['card_id']}"
     assert maya.publications() == 1
     assert path_of(maya) == [*DRAFTED, "ask_approval", "read_decision", "decision", "publish", "outcome", "published"]
 

@@ -184,3 +184,41 @@ def test_a_change_shows_what_differs_word_by_word(last: Widget, backend: Scripte
     expect(card.group.locator(".before mark")).to_have_text([" Manager"])
     expect(card.group.locator(".after mark")).to_have_text(["Head of "])
     stream.done("")
+
+
+def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend: ScriptedBackend):
+    done = approval(status="done", decided_by="chat", effect="outward", link="https://cards.qwestly.example/c1")
+    evil = approval("ap_2", status="done", decided_by="chat", effect="outward", link="javascript:alert(1)")
+    backend.keep("c1", "Mine", asked("m1", "Publish"), answered("Done.", approvals=[done, evil]))
+    widget = visit(page)
+    widget.rows.get_by_role("button", name="Mine").first.click()
+    links = widget.answer.get_by_role("link")
+    expect(links).to_have_count(1)
+    expect(links).to_have_attribute("href", "https://cards.qwestly.example/c1")
+
+
+def test_a_step_says_what_was_looked_for(page: Page, backend: ScriptedBackend):
+    step = {"id": "s1", "name": "search", "label": "Searching your documents…", "ok": True, "ms": 120, "problem": None}
+    steps = [
+        step | {"arguments": '{"query": "payments <b>", "limit": 5}'},
+        step | {"id": "s2", "arguments": '{"query": "cut o'},
+    ]
+    backend.keep("c1", "Mine", asked("m1", "Search"), answered("Found.", steps=steps))
+    widget = visit(page)
+    widget.rows.get_by_role("button", name="Mine").first.click()
+    widget.answer.get_by_text("2 steps").click()
+    expect(widget.steps.get_by_text("query: payments <b> · limit: 5")).to_be_visible()
+    expect(widget.steps.get_by_text('{"query": "cut o')).to_be_visible()
+
+
+def test_a_page_can_show_its_brand(page: Page, backend: ScriptedBackend):
+    page.goto("/host")
+    page.evaluate("""() => {
+        const chat = document.createElement("qwestly-chat");
+        const given = { endpoint: "", "token-url": "/token", "brand-name": "Acme", "brand-color": "rgb(1, 2, 3)" };
+        for (const [name, value] of Object.entries(given))
+            chat.setAttribute(name, value);
+        document.querySelector("qwestly-chat").replaceWith(chat);
+    }""")
+    expect(page.get_by_text("Acme")).to_be_visible()
+    assert page.get_by_text("Acme").evaluate("node => getComputedStyle(node).color") == "rgb(1, 2, 3)"

@@ -250,7 +250,7 @@ def test_what_is_asked_before_it_is_remembered_has_words_of_its_own(page: Page, 
     view = approval(**OF_MEMORY, tool="keep_memories", preview=preview, conversation_id=None)
     backend.ask(view)
     widget = visit(page)
-    widget.button("Approvals, 1 waiting").click()
+    widget.button("Approvals 1 waiting").click()
     card = Card(widget.page, title)
     expect(card.buttons).to_have_text(["Remember", "Don’t remember"])
     expect(card.group.get_by_text("Remembered only if you say yes")).to_be_visible()

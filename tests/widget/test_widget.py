@@ -1669,7 +1669,7 @@ def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Pag
     expect(phone.get_by_role("button", name=re.compile("^www"))).to_be_visible()
     expect(widget.box).to_be_hidden()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-    assert phone.locator("aside").evaluate("node => node.scrollWidth - node.clientWidth") == 0
+    assert phone.locator("#behind").evaluate("node => node.scrollWidth - node.clientWidth") == 0
     widget.button("Activity").click()
     expect(outbox).to_be_hidden()
     expect(phone.get_by_role("heading", name="Activity")).to_be_visible()

@@ -73,6 +73,7 @@ export interface ApprovalView {
   decided_by: string | null;
   reason: string | null;
   outcome: string | null;
+  link?: string | null;
   undo_until: number | null;
   undoes: string | null;
   undone_by: string | null;

@@ -91,6 +91,7 @@ export class ApprovalCard {
   #answer = element("div", { class: "answering", keydown: (event: KeyboardEvent) => this.#escape(event) }, this.#box, this.#counter, this.#edits, this.#buttons);
   #outcome = element("p", { class: "outcome", tabindex: "-1" });
   #said = element("p", { class: "said-why" });
+  #link = element("a", { target: "_blank", rel: "noopener noreferrer" }, "See it as others do");
   #undo = button("Undo", () => this.#takeBack());
   #problem = element("p", { class: "problem failed", role: "status", hidden: true });
   #takeBackNow: () => Promise<void>;
@@ -109,6 +110,7 @@ export class ApprovalCard {
       this.#answer,
       this.#outcome,
       this.#said,
+      this.#link,
       this.#undo,
       this.#problem,
     );
@@ -251,6 +253,9 @@ export class ApprovalCard {
     const words = by === "level" ? null : reason;
     this.#said.textContent = [outcome, words && `You said: “${words}”`].filter(Boolean).join(" ");
     this.#said.hidden = this.#pending || !this.#said.textContent;
+    const { link } = this.#view;
+    this.#link.hidden = !link || !/^https:\/\//.test(link);
+    this.#link.href = link ?? "";
     // The focused element is hidden or disabled now: the next Tab must continue from here.
     if (hadFocus && settled && !this.#content.matches(":focus-within")) this.#outcome.focus();
   }

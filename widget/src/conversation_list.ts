@@ -30,6 +30,7 @@ export class ConversationList {
   #next: string | null = null;
   #typing: ReturnType<typeof setTimeout> | undefined;
   #newButton: HTMLButtonElement;
+  #brand = element("p", { class: "brand", hidden: true });
   #search = element("input", {
     type: "search",
     class: "find",
@@ -52,6 +53,7 @@ export class ConversationList {
     this.element = element(
       "nav",
       { "aria-label": "Conversations" },
+      this.#brand,
       element("div", { class: "bar" }, this.#newButton, close),
       element("div", { class: "finding" }, icon("search"), this.#search),
       element("div", { class: "list" }, this.#rows, this.#note, this.#more),
@@ -61,6 +63,13 @@ export class ConversationList {
 
   focus() {
     this.#newButton.focus();
+  }
+
+  /** Shows a product's name and logo above the list; nothing if both are empty. */
+  showBrand(name: string, logo: string) {
+    const image = logo ? [element("img", { src: logo, alt: name ? "" : "Logo" })] : [];
+    this.#brand.replaceChildren(...image, name);
+    this.#brand.hidden = !name && !logo;
   }
 
   /** Marks the conversation that is open. */

@@ -96,6 +96,7 @@ function rendered(token: Token, links: Links): ChildNode[] {
   const clean = DOMPurify.sanitize(html, { ALLOWED_TAGS, ALLOWED_ATTR, RETURN_DOM_FRAGMENT: true });
   for (const link of clean.querySelectorAll("a")) Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
   clean.querySelectorAll("pre").forEach(dressCode);
+  for (const box of clean.querySelectorAll("input")) box.ariaLabel = box.closest("li")?.textContent?.trim() || "Task";
   clean.querySelectorAll("table").forEach((table) => {
     const scrolled = element("div", { class: "scrolled", tabindex: "0" });
     table.replaceWith(scrolled);

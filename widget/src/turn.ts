@@ -27,11 +27,13 @@ interface ShownStep {
   state: HTMLElement;
   time: HTMLElement;
   why: HTMLElement;
+  what: HTMLElement;
   ok: boolean | null;
   ms: number | null | undefined; // undefined: not read yet
   problem: string | null | undefined;
+  arguments: string | undefined; // JSON, or its beginning
 }
-type Learnt = Pick<Step, "id"> & Partial<Pick<Step, "ok" | "ms" | "problem">>;
+type Learnt = Pick<Step, "id"> & Partial<Pick<Step, "ok" | "ms" | "problem" | "arguments">>;
 
 interface TurnOptions {
   id: string;
@@ -219,8 +221,8 @@ export class Turn {
   load({ content, status, error, steps }: { content: string; status: string; error?: Problem | null | undefined; steps?: Step[] | undefined }) {
     this.#text = content;
     renderMarkdown(this.#content, content);
-    for (const { id, name, label, ok, ms, problem } of steps ?? []) {
-      this.#addStep({ id, label: label || name, ok, ms: ms ?? null, problem });
+    for (const { name, label, ms, ...step } of steps ?? []) {
+      this.#addStep({ ...step, label: label || name, ms: ms ?? null });
     }
     const problem = status === "complete" ? null : (error?.message ?? UNFINISHED[status] ?? UNFINISHED["interrupted"]!);
     this.#end(problem, error?.code);
@@ -229,7 +231,7 @@ export class Turn {
 
   /** Adds details of the steps that are not in the stream. */
   explain(steps: Step[]) {
-    for (const { id, ms, problem } of steps) this.#learn({ id, ms: ms ?? null, problem });
+    for (const { id, ms, problem, arguments: given } of steps) this.#learn({ id, ms: ms ?? null, problem, arguments: given });
     this.#refresh();
   }
 
@@ -258,13 +260,14 @@ export class Turn {
     if (this.accepted) this.#retry.hidden = true;
   }
 
-  #addStep({ id, label, ok, ms, problem }: Learnt & { label: string }) {
+  #addStep({ id, label, ok, ms, problem, arguments: given }: Learnt & { label: string }) {
     const mark = element("span", { class: "mark" });
     const state = spoken("");
     const time = element("span", { class: "time" });
     const why = element("p", { class: "why" });
-    this.#stepsList.append(element("li", {}, mark, element("span", {}, label), state, time, why));
-    this.#steps.set(id, { mark, state, time, why, ok: ok ?? null, ms, problem });
+    const what = element("p", { class: "why" });
+    this.#stepsList.append(element("li", {}, mark, element("span", {}, label), state, time, what, why));
+    this.#steps.set(id, { mark, state, time, why, what, ok: ok ?? null, ms, problem, arguments: given });
   }
 
   #learn({ id, ...news }: Learnt) {
@@ -278,7 +281,9 @@ export class Turn {
   }
 
   /** A step that has no result when its turn ends will never have one. */
-  #showStep({ mark, state, time, why, ok, ms, problem }: ShownStep) {
+  #showStep({ mark, state, time, why, what, ok, ms, problem, arguments: given }: ShownStep) {
+    what.textContent = lookedFor(given);
+    what.hidden = !what.textContent;
     time.textContent = ms === undefined || ms === null ? "" : seconds(ms);
     why.textContent = problem ?? "";
     why.hidden = !problem;
@@ -320,5 +325,15 @@ export class Turn {
     this.#actions.hidden = this.running || !this.#text.trim();
     if (this.#feedback) this.#feedback.element.hidden = this.running || !this.#text.trim();
     this.answer.setAttribute("aria-busy", String(this.running));
+  }
+}
+
+/** What a step was asked for: "query: payments". */
+function lookedFor(given: string | undefined): string {
+  try {
+    const told = Object.entries(JSON.parse(given || "{}") as Record<string, unknown>);
+    return told.map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
+  } catch {
+    return given ?? ""; // the beginning of a JSON that was too long
   }
 }

@@ -164,7 +164,7 @@ const lists = [
 
 const TITLE = document.title;
 const SEEN_MS = 5_000; // how often the view that is seen is read anew
-const elements = [...document.querySelectorAll("main > *")];
+const elements = [...document.querySelectorAll("main > [data-view]")];
 const buttons = [...document.querySelectorAll(".views button")];
 
 /** The element of a view, which alone is seen. */
@@ -184,9 +184,8 @@ function readSeen() {
 
 function showCount({ detail: { count } }) {
   const badge = find(".views .count");
-  badge.textContent = String(count);
+  badge.replaceChildren(String(count), node("span", { className: "spoken" }, " waiting"));
   badge.hidden = !count;
-  badge.parentElement.setAttribute("aria-label", count ? `Approvals, ${count} waiting` : "Approvals");
   document.title = count ? `(${count}) ${TITLE}` : TITLE;
 }
 

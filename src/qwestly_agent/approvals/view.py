@@ -35,6 +35,8 @@ class ApprovalView(BaseModel):
     decided_by: DecidedBy | None
     reason: str | None
     outcome: str | None
+    link: str | None
+    """Where others see what was done; null if they see nothing."""
     undo_until: float | None
     """Until when it can be undone; null if it cannot."""
     undoes: str | None
@@ -54,16 +56,22 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
     status = "frozen" if is_paused and approval.status == "pending" else approval.status
     return ApprovalView(
         **approval.model_dump(
-            include=ApprovalView.model_fields.keys() - {"args", "alternatives", "preview", "status", "undo_until"}
+            include=ApprovalView.model_fields.keys()
+            - {"args", "alternatives", "link", "preview", "status", "undo_until"}
         ),
         approval_id=approval.id,
         status=status,
+        link=_link(approval.result.get("url", "")) if approval.effect == "outward" else None,
         undo_until=approval.undo_until,
         preview=approval.preview,
         args=approval.arguments,
         alternatives=list(approval.alternatives),
         editable=list(action.editable) if action and status == "pending" else [],
     )
+
+
+def _link(url: str) -> str | None:
+    return url if url.startswith("https://") else None
 
 
 def list_of(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalList:

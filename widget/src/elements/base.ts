@@ -34,6 +34,8 @@ export abstract class AgentElement extends LitElement {
 
   override connectedCallback() {
     super.connectedCallback();
+    const color = this.getAttribute("brand-color");
+    if (color) this.style.setProperty("--qwestly-accent", color);
     if (this.getToken || this.tokenUrl !== null) this.refresh();
   }
 

@@ -9,7 +9,7 @@ import { Approvals } from "../approvals.ts";
 import { Backend, Tokens, conversationPath, fetchToken } from "../backend.ts";
 import { Brake } from "../brake.ts";
 import { ConversationList } from "../conversation_list.ts";
-import { characters, element, grow, icon, iconButton, isEnter, showCount, spinner } from "../dom.ts";
+import { characters, element, grow, icon, iconButton, isEnter, showCount, spinner, spoken } from "../dom.ts";
 import { Drafts } from "../drafts.ts";
 import { ChatError, SENTENCES } from "../errors.ts";
 import { readEvents } from "../events.ts";
@@ -129,6 +129,7 @@ export class QwestlyChat extends HTMLElement {
   }
 
   #start() {
+    this.#showBrand();
     this.#backend = new Backend(this.getAttribute("endpoint") ?? "", new Tokens(() => this.#askToken()));
     this.#approvals = new Approvals({
       backend: this.#backend,
@@ -149,6 +150,12 @@ export class QwestlyChat extends HTMLElement {
   get #server(): Backend {
     if (!this.#backend) throw new ChatError("unavailable"); // the element was taken off the page
     return this.#backend;
+  }
+
+  #showBrand() {
+    const [name, logo, color] = ["brand-name", "brand-logo", "brand-color"].map((each) => this.getAttribute(each));
+    if (color) this.style.setProperty("--qwestly-accent", color);
+    this.#list.showBrand(name ?? "", logo ?? "");
   }
 
   async #askToken(): Promise<string> {
@@ -586,9 +593,8 @@ export class QwestlyChat extends HTMLElement {
     this.#queue.refresh();
     if (this.#waiting.dataset["count"] === String(count)) return;
     this.#waiting.dataset["count"] = String(count);
-    this.#waiting.setAttribute("aria-label", count ? `Approvals, ${count} waiting` : "Approvals");
     const badge = this.#waiting.querySelector<HTMLElement>(".count")!;
-    badge.textContent = String(count);
+    badge.replaceChildren(String(count), spoken(" waiting"));
     badge.hidden = count === 0;
     this.dispatchEvent(new CustomEvent("approvalswaiting", { detail: { count } }));
   }
@@ -675,7 +681,7 @@ export class QwestlyChat extends HTMLElement {
     const fresh = iconButton("plus", "New conversation", () => this.#pickNew(), { class: "icon-button drawer-only" });
     this.#waiting = element(
       "button",
-      { type: "button", class: "waiting", title: "Approvals", "aria-label": "Approvals", click: () => this.showApprovals() },
+      { type: "button", class: "waiting", title: "Approvals", click: () => this.showApprovals() },
       icon("queue"),
       element("span", { class: "label" }, "Approvals"),
       element("span", { class: "count", hidden: true }),

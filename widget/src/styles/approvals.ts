@@ -71,6 +71,7 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .outcome { font-weight: 600; font-size: .95rem; border-radius: .3rem; }
 .outcome .icon-check, .draft .icon-check { color: var(--accent); }
 .outcome .icon-alert, .draft .icon-alert { color: var(--danger); }
+.card > a { justify-self: start; color: var(--accent); font-size: .95rem; text-underline-offset: .2em; }
 .said-why { color: var(--muted); font-size: .9rem; white-space: pre-line; }
 .draft { color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }
 .draft.failed { color: var(--text); }
@@ -96,7 +97,8 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
   .card summary { padding-block: .6rem; }
 }
 @container (max-width: 759.98px) {
-  .brake .label, .waiting .label { display: none; }
+  .brake .label { display: none; }
+  .waiting .label { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
   .brake, .waiting { justify-content: center; padding: 0 .3rem; }
   .card { padding: .85rem .9rem; }
 }
