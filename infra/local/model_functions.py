@@ -85,6 +85,8 @@ def _wish(texts: Sequence[str]) -> dict[str, Any]:
 # --- a section of a career document -----------------------------------------------------------------------------------
 
 _EVIDENCE = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)
+_BEFORE = re.compile(r"So it was written last:\n<\w+>(?P<text>.*?)</\w+>", re.DOTALL)
+_INSTEAD = re.compile(r"\b(?:say|write|use|make it|call me) [“\"]?(?P<what>[^”\".!;]+)", re.IGNORECASE)
 _WISH = re.compile(r"<wish>(?P<text>.*?)</wish>", re.DOTALL)
 _SECTION = re.compile(r"Section “(\w+)”")
 _LEAVE_OUT = re.compile(
@@ -129,9 +131,14 @@ def _section(words: str, *, exaggerates: bool) -> dict[str, Any]:
     evidence = {match["id"]: html.unescape(match["text"]) for match in _EVIDENCE.finditer(words)}
     lies = _lies(kind, evidence) if exaggerates else ()
     mentioned = _mentioned(words, evidence) if kind in ("summary", "about") else ()
-    claims = [*lies, *_claims(kind, evidence), *mentioned]
-    for wish in _WISH.findall(words):
-        claims = _wished(html.unescape(wish), kind, claims)
+    is_profile = kind.startswith("profile_")
+    said = _as_before(words, evidence) if is_profile else _claims(kind, evidence)
+    claims = [*lies, *said, *mentioned]
+    wishes = [html.unescape(each) for each in _WISH.findall(words)]
+    # The message that it began with is told as a wish, too.
+    for wish in wishes[-1:] if is_profile else wishes:
+        claims = _wished(wish, kind, claims)
+        claims = _reworded(wish, evidence, claims) if is_profile else claims
     return {"heading": "", "claims": claims[: _MOST.get(kind, 12)]}
 
 
@@ -143,6 +150,25 @@ def _wished(wish: str, kind: str, claims: Sequence[Claim]) -> list[Claim]:
     if found := _FIRST.search(wish):
         return sorted(claims, key=lambda each: not _speaks_of(each, found["one"] or found["other"]))
     return list(claims[: max(1, (len(claims) + 1) // 2)] if _SHORTER.search(wish) else claims)
+
+
+def _as_before(words: str, evidence: Mapping[str, str]) -> list[Claim]:
+    """The lines of the field, each with evidence that says it."""
+    found = _BEFORE.search(words)
+    lines = [line.rpartition(" [")[0].strip() for line in html.unescape(found["text"]).splitlines()] if found else []
+    sources = {line: [name for name, text in evidence.items() if line and line in text] for line in lines}
+    return [_claim(line, names[0], line) for line, names in sources.items() if names]
+
+
+def _reworded(wish: str, evidence: Mapping[str, str], claims: Sequence[Claim]) -> list[Claim]:
+    """What the wish puts in their place; and a single claim that is to be shorter, up to its first comma."""
+    if found := _INSTEAD.search(wish):
+        what = found["what"].strip()
+        return [_claim(what, name, what) for name, text in _of(evidence, "person") if what in text][-1:]
+    if len(claims) == 1 and _SHORTER.search(wish):
+        [claim] = claims
+        return [{**claim, "text": claim["text"].partition(",")[0]}]
+    return list(claims)
 
 
 def _speaks_of(claim: Claim, what: str) -> bool:

@@ -435,9 +435,10 @@ def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
 def test_the_pages_can_open_a_task_token_and_send_no_mail_and_the_request_can_open_none() -> None:
     own = {*("logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParameter"), *TRACING}
     mail = {"ses:SendEmail", "ses:SendRawEmail"}
-    assert allowed(FUNCTIONS["ApprovePagesFunction"]) - own == {"kms:Decrypt", "states:SendTaskSuccess"}
+    answering = {"kms:Decrypt", "states:SendTaskSuccess", "states:StartExecution"}
+    assert allowed(FUNCTIONS["ApprovePagesFunction"]) - own == answering
     assert allowed(FUNCTIONS["ApproveRequestFunction"]) - own == {"kms:Encrypt", "states:SendTaskSuccess", *mail}
-    sweeping = {"kms:Decrypt", "states:SendTaskSuccess", "sqs:SendMessage", *mail}
+    sweeping = {*answering, "sqs:SendMessage", *mail}
     assert allowed(FUNCTIONS["ApproveSweepFunction"]) - own == sweeping
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from qwestly_agent.approvals.forget import ForgetServices
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Outcome
-from qwestly_agent.domain.approval import Effect, Kind, Preview, canonical_json, sha256_hex
+from qwestly_agent.domain.approval import Approval, Effect, Kind, Preview, canonical_json, sha256_hex
 from qwestly_agent.services import HasCandidateApp, HasMemories, HasProfiles
 
 
@@ -35,6 +35,16 @@ class Inverse(Generic[A]):
     named: Callable[[A, Mapping[str, Any], Mapping[str, str]], list[str]]
     """From the arguments, those of the inverse, and the values shown: the values that a person names who asks for this.
     Empty if none would do."""
+
+
+SUBJECT_ARGUMENTS = ("field", "name", "card_id")
+"""Arguments that identify an action's subject."""
+
+
+def is_about(approval: Approval, tool: str, arguments: Mapping[str, Any]) -> bool:
+    """True if the approval has the subject of this action with these arguments."""
+    asked = approval.arguments
+    return approval.tool == tool and all(asked.get(name) == arguments.get(name) for name in SUBJECT_ARGUMENTS)
 
 
 def same(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Every origin (tool call, pipeline) and every channel of a decision (chat, queue,
 functions. Exactly what is in the record is executed.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -14,6 +14,8 @@ from pydantic_core import CoreSchema, core_schema
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS, Action, ShownServices
 from qwestly_agent.approvals.end import expired, without_secrets
+from qwestly_agent.approvals.previews import differences, rewritten
+from qwestly_agent.approvals.redraft import redraft_id
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, Invalid, NotFound
 from qwestly_agent.domain.approval import (
@@ -119,8 +121,8 @@ async def ask(services: DecideServices, approval_id: str, proposal: Proposal, as
         raise NotFound("There is no such card.")
     shown = await action.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
     preview = proposal.preview or action.preview(args, shown)
-    if asker.revises:
-        earlier = await services.approvals.get(asker.user_id, asker.revises)
+    earlier = await services.approvals.get(asker.user_id, asker.revises) if asker.revises else None
+    if earlier:
         difference = (*differences(earlier.shown, shown), *rewritten(earlier.preview, preview))
         preview = preview.model_copy(update={"difference": difference})
     text = canonical_json(args.model_dump(mode="json", exclude_none=True))
@@ -152,6 +154,7 @@ async def ask(services: DecideServices, approval_id: str, proposal: Proposal, as
         updated_at=now,
         expires_at=now + action.seconds_to_decide,
         revises=asker.revises,
+        **_round_after(earlier),
         undoes=asker.undoes,
         task_token=asker.task_token,
         audit=(_line(now, "asked", f"run {asker.run_id}", f"to undo {asker.undoes}" if asker.undoes else ""),),
@@ -199,12 +202,14 @@ def _decided(record: Approval, decision: Decision, now: float, by: DecidedBy, wh
     if decision.decision == "revise" and not record.revisable:
         raise Invalid("This cannot be made otherwise: please say yes or no.")
     changes = _edited(record, decision) if decision.decision == "edit" else {}
+    reason = visible(decision.reason).strip() or None if decision.reason else None
     return record.model_copy(
         update={
             "status": _BECOMES[decision.decision],
             "decided_at": now,
             "decided_by": by,
-            "reason": visible(decision.reason).strip() or None if decision.reason else None,
+            "reason": reason,
+            "redraft_id": redraft_id(record, reason) if decision.decision == "revise" else None,
             "mail_at": None,
             "news": record.conversation_id is not None,
             "updated_at": now,
@@ -230,26 +235,6 @@ def parse(action: Action[Any], args: Mapping[str, Any]) -> Any:
         raise Invalid(f"{where or 'arguments'}: {first['msg']}.") from None
 
 
-def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """List the differences from the values shown before, as sentences."""
-    names = dict.fromkeys((*before, *now))
-    return tuple(
-        f"{name} was “{before.get(name) or 'empty'}” and is “{now.get(name) or 'empty'}” now."
-        for name in names
-        if before.get(name) != now.get(name)
-    )
-
-
-def rewritten(before: Preview, now: Preview) -> Iterator[str]:
-    """List the lines that differ from the earlier preview, as sentences."""
-    old, new = (
-        dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
-        for preview in (before, now)
-    )
-    yield from (f"New: “{text}”" for text in new if old and text not in old)
-    yield from (f"Gone: “{text}”" for text in old if new and text not in new)
-
-
 def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:
     """Return the id of a tool call's record; deterministic, so that a repeated call makes no second record."""
     return f"ap_{sha256_hex(conversation_id, run_id, call_id)[:32]}"
@@ -268,6 +253,16 @@ def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
         "schema_digest": action.schema_digest,
         "preview": action.preview(args, before.shown),
     }
+
+
+def _round_after(earlier: Approval | None) -> dict[str, Any]:
+    if earlier is None:
+        return {}
+    return (
+        {"round": earlier.round + 1, "wish": earlier.reason}
+        if earlier.status == "revised"
+        else {"round": earlier.round}
+    )
 
 
 def _awaiting(action: Action[Any], answer: Answer, asker: Asker, now: float) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Protocol
 from qwestly_agent.approvals.end import expire, finish, give_up
 from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.approvals.mail import MailServices, mail_if_due
+from qwestly_agent.approvals.redraft import follow_up
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.observability import Event, cause_of, measure_waiting
 from qwestly_agent.domain.approval import EVERYBODY, Approval
@@ -125,5 +126,5 @@ async def _expire(services: DueServices, approval: Approval, now: float) -> str:
 async def _tell(services: DueServices, approval: Approval) -> str:
     if not (approval.waits_for_execution or approval.is_unfinished):
         return "nothing"
-    await finish(services, approval)
+    await follow_up(services, approval)
     return "told"

@@ -12,6 +12,7 @@ from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
 from qwestly_agent.domain.approval import FINAL, KEEPS_MEMORIES, PRIVATE, Approval, Preview
+from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasMemories, HasTombstones, HasWorkflows
 from qwestly_agent.stores.approvals import Approvals
@@ -69,6 +70,7 @@ def _without_words(record: Approval, now: float, tells: Callable[[str], bool]) -
         "args": "{}",
         "alternatives": (),
         "reason": None if tells(record.reason or "") else record.reason,
+        "wish": None if tells(record.wish or "") else record.wish,
         "outcome": None if tells(record.outcome or "") else record.outcome,
         "preview": Preview(title=FORGOTTEN_TITLE if tells(title) else title),
     }
@@ -193,20 +195,26 @@ async def tell_execution(services: EndServices, approval: Approval) -> Approval:
 async def tell(services: EndServices, approval: Approval, task_token: str) -> Approval:
     """Like `tell_execution`, with a task token that is not sealed."""
     waited = await services.workflows.answer(task_token, {"approval_id": approval.id, "status": approval.status})
-    return await _note_told(services.approvals, approval) if waited else await give_up(services, approval)
+    return await note_told(services.approvals, approval) if waited else await give_up(services, approval)
 
 
 async def give_up(services: EndServices, approval: Approval) -> Approval:
     """Treat it as a record without an execution, as none waits for it or can be notified, and do here what the
     execution would have done."""
-    if approval.draft_id and approval.status in DRAFT_ENDS:
+    if approval.redraft_id:
+        with suppress(NotFound):
+            now = services.clock()
+            await services.drafts.tell(
+                approval.user_id, approval.redraft_id, now, status="failed", label=NOT_DRAFTED_ANEW
+            )
+    elif approval.draft_id and approval.status in DRAFT_ENDS:
         status, label = DRAFT_ENDS[approval.status]
         with suppress(NotFound):
             await services.drafts.tell(
                 approval.user_id, approval.draft_id, services.clock(), status=status, label=label
             )
     await discard(services.memories, services.tombstones, services.clock, approval)
-    return await _note_told(services.approvals, approval, task_token=None)
+    return await note_told(services.approvals, approval, task_token=None)
 
 
 async def discard(memories: Memories, tombstones: Tombstones, clock: Clock, approval: Approval) -> None:
@@ -228,7 +236,8 @@ async def discard(memories: Memories, tombstones: Tombstones, clock: Clock, appr
             pass
 
 
-async def _note_told(approvals: Approvals, approval: Approval, **changes: Any) -> Approval:
+async def note_told(approvals: Approvals, approval: Approval, **changes: Any) -> Approval:
+    """Record that the execution was notified or started."""
     told = {"told_execution": True, **changes}
     noted, _ = await approvals.change(
         approval, lambda record: None if record.told_execution else record.model_copy(update=told)

@@ -149,7 +149,7 @@ class _Told:
         if not {evidence_id(each) for each in self.ids}.isdisjoint(approval.evidence):
             return True
         said = (approval.arguments, approval.preview.model_dump(), dict(approval.shown), approval.rationale)
-        return any(map(self.tells, strings_in([*said, approval.reason or ""])))
+        return any(map(self.tells, strings_in([*said, approval.reason or "", approval.wish or ""])))
 
 
 async def _forget_elsewhere(services: ForgetServices, user_id: str, going: Sequence[Gone]) -> list[Published]:

@@ -266,7 +266,9 @@ def _outcome(approval: Approval, zone: str) -> tuple[str, str]:
         case "rejected":
             return "You declined", "Nothing was done, and your agent was told not to try again."
         case "revised":
-            again = "once it is rewritten" if approval.task_token else "when you go on in the chat"
+            again = (
+                "once it is rewritten" if approval.task_token or approval.redraft_id else "when you go on in the chat"
+            )
             return "You asked for changes", f"Nothing was done. You are asked again {again}."
         case "approved" | "executing" | "accepted":
             return yes, "It is being done, and the chat tells you when it is."

@@ -8,8 +8,8 @@ from qwestly_agent.stores.drafts import Draft, DraftStatus
 NOTHING_NEW = "Do not propose the same again; you will be told what becomes of it."
 
 DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
-    "rejected": ("rejected", "You said no, so it was not published"),
-    "expired": ("expired", "Nobody decided in time, so it was not published"),
+    "rejected": ("rejected", "You said no, so nothing was done with it"),
+    "expired": ("expired", "Nobody decided in time, so nothing was done with it"),
     "revised": ("drafted", "Drafted, but no longer at work. Ask for it anew"),
     # The outcome after an approval is told separately.
     "approved": ("drafted", "Drafted"),
@@ -33,7 +33,7 @@ def outcome_line(approval: Approval) -> str:
             return f"{what} waits for the user's decision."
         case "rejected":
             return f"The user said no to {what}. Do not propose it again unless they ask for it.{because}"
-        case "revised" if approval.task_token:
+        case "revised" if approval.task_token or approval.redraft_id:
             return f"The user wants {what} otherwise; it is being drafted anew already, so propose nothing.{because}"
         case "revised":
             return f"The user wants {what} otherwise. Propose it anew as they say.{because}"

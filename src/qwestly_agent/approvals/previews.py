@@ -1,6 +1,6 @@
 """Read the values that an action would change, and preview the change for the user."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -167,3 +167,26 @@ def activation_preview(args: CardActivation, shown: Mapping[str, str]) -> Previe
     before, after = ("Not shown first", "Shown first") if args.active else ("Shown first", "Not shown first")
     title = "Show this card first" if args.active else "Show no card first"
     return Preview(title=title, changes=(Change(name=name, before=before, after=after),))
+
+
+# --- what changed since it was shown before --------------------------------------------------------------------------
+
+
+def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+    """List the differences from the values shown before, as sentences."""
+    names = dict.fromkeys((*before, *now))
+    return tuple(
+        f"{name} was “{before.get(name) or 'empty'}” and is “{now.get(name) or 'empty'}” now."
+        for name in names
+        if before.get(name) != now.get(name)
+    )
+
+
+def rewritten(before: Preview, now: Preview) -> Iterator[str]:
+    """List the lines that differ from the earlier preview, as sentences."""
+    old, new = (
+        dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
+        for preview in (before, now)
+    )
+    yield from (f"New: “{text}”" for text in new if old and text not in old)
+    yield from (f"Gone: “{text}”" for text in old if new and text not in new)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.action import is_about
 from qwestly_agent.approvals.asked_for import is_asked_for
 from qwestly_agent.approvals.decide import Asker, Proposal, ask, id_of_call, parse
 from qwestly_agent.approvals.end import withdraw, without_forgotten
@@ -37,8 +38,6 @@ from qwestly_agent.services import (
 REMEMBERED = 50
 MOST_WAITING = 20
 """Limit of a user's pending approvals: each is mailed, and a person must read it."""
-SUBJECT_ARGUMENTS = ("field", "name", "card_id")
-"""Arguments that identify an action's subject."""
 
 
 class ProposeServices(
@@ -131,10 +130,6 @@ class Proposer:
     async def _revised(self, proposal: Proposal) -> str | None:
         """Return the id of the record on this subject that the user wanted changed, unless it was replaced already."""
         asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
-        revised = [each for each in asked if (each.tool, each.status) == (proposal.action.tool, "revised")]
-        about = [each.id for each in revised if each.revised_by is None and _is_about(each, proposal)]
+        revised = [each for each in asked if each.status == "revised" and each.revised_by is None]
+        about = [each.id for each in revised if is_about(each, proposal.action.tool, proposal.args)]
         return about[0] if about else None
-
-
-def _is_about(approval: Approval, proposal: Proposal) -> bool:
-    return all(approval.arguments.get(name) == proposal.args.get(name) for name in SUBJECT_ARGUMENTS)

@@ -5,15 +5,16 @@ from typing import Protocol
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.decide import Decision, decide
-from qwestly_agent.approvals.end import finish, tell_execution
+from qwestly_agent.approvals.end import tell_execution
 from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.redraft import follow_up
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, DecidedBy
-from qwestly_agent.services import HasLogger
+from qwestly_agent.services import HasLogger, HasSettings
 
 
-class SettleServices(ExecuteServices, HasLogger, Protocol): ...
+class SettleServices(ExecuteServices, HasLogger, HasSettings, Protocol): ...
 
 
 async def settle(
@@ -33,7 +34,7 @@ async def _follow_up(services: SettleServices, approval: Approval) -> Approval:
             approval = await tell_execution(services, approval)
         if approval.task_token:  # an execution waits for it
             return approval
-        return await finish(services, await execute(services, approval.user_id, approval.id))
+        return await follow_up(services, await execute(services, approval.user_id, approval.id))
     except (AgentError, PyMongoError) as error:
         line = {"approval_id": approval.id, "run_id": approval.run_id, **cause_of(error)}
         services.logger.warning(Event.REQUEST_FAILED, extra=line)

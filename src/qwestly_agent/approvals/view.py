@@ -43,6 +43,12 @@ class ApprovalView(BaseModel):
     undone_by: str | None
     revises: str | None
     revised_by: str | None
+    round: int
+    """Counts from 1; the next round begins when changes are asked for."""
+    wish: str | None
+    """What the user asked for in the round before."""
+    redraft_id: str | None
+    """The draft that is made anew because changes were asked for; `revised_by` names the question that it leads to."""
 
 
 class ApprovalList(BaseModel):

@@ -1,4 +1,4 @@
-"""Ask whether a drafted card may be published."""
+"""Ask whether a drafted card may be published, or a profile text that was drafted anew may be used."""
 
 import asyncio
 from dataclasses import replace
@@ -10,27 +10,35 @@ from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.card_state import MOST_ROUNDS
+from qwestly_agent.cards.profile_proposal import check_still_wanted, profile_proposal
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.domain.approval import Approval, sha256_hex
-from qwestly_agent.services import HasAutonomy
+from qwestly_agent.services import HasAutonomy, HasConversations, HasMessages
 from qwestly_agent.stores.drafts import Draft
 
-LAST_ROUND = "It was drafted as often as it can be in one go: publish it like this, or ask for another card."
+LAST_ROUND = "It was drafted as often as it can be in one go: take it like this, or ask for another."
 
 
 class NotAllowed(AgentError):
     code, http_status, sentence = "not_allowed", 403, "The user lets the agent suggest, and change nothing."
 
 
-class PublishServices(AskServices, HasAutonomy, Protocol): ...
+class PublishServices(AskServices, HasAutonomy, HasConversations, HasMessages, Protocol): ...
 
 
 async def ask_to_publish(services: PublishServices, given: dict[str, Any]) -> Approval:
-    """Raises `NotAllowed` if the user's level lets the agent only suggest, and `Braked`."""
+    """Raises `NotAllowed` if the user's level lets the agent only suggest, `Overtaken` if it need not be asked, and
+    `Braked`."""
     user_id = given["user_id"]
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
     draft = await drop_forgotten(services.memories, services.drafts, user_id, given["draft_id"])
-    proposal = publication_of(draft)
+    approval_id = _id_of_round(draft, given.get("revises"))
+    if draft.kind == "card":
+        proposal = publication_of(draft)
+    else:
+        earlier = await services.approvals.get(user_id, given["revises"])
+        proposal = await profile_proposal(services, draft, earlier)
+        await check_still_wanted(services, earlier, proposal, approval_id)
     if draft.round >= MOST_ROUNDS:
         proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
     allowed = gate(proposal.action.effect, level).answer
@@ -38,7 +46,6 @@ async def ask_to_publish(services: PublishServices, given: dict[str, Any]) -> Ap
         raise NotAllowed
     # There is no inverse of what others have seen: at no level does this run by itself.
     answer = "queue" if allowed == "queue" else "ask"
-    approval_id = _id_of_round(draft, given.get("revises"))
     question = Question(approval_id, proposal, answer, draft.conversation_id, draft.id)
     return await ask_for_workflow(services, given, level, question)
 

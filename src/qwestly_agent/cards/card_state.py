@@ -33,6 +33,11 @@ class NothingSupported(AgentError):
     )
 
 
+class Overtaken(AgentError):
+    code, http_status = "overtaken", 409
+    sentence = "Drafted, but you were asked about it anew, changed it, or deleted its conversation meanwhile."
+
+
 class PublishingFailed(AgentError):
     code, http_status, sentence = "publishing_failed", 502, "The card could not be published."
 

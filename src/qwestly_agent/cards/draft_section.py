@@ -7,7 +7,7 @@ from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft, wishes_of
-from qwestly_agent.cards.outline import CARD, STYLES
+from qwestly_agent.cards.outline import OUTLINES, STYLES
 from qwestly_agent.cards.write_section import DraftServices, Order, write_section
 from qwestly_agent.domain.card import SectionDraft, Style
 from qwestly_agent.stores.drafts import Draft, Drafts
@@ -32,7 +32,7 @@ async def draft_section(services: DraftServices, card: CardState) -> CardState:
         await services.drafts.keep(card.user_id, card.draft_id, **{name: numbered.model_dump(mode="json")})
         await drop_forgotten(services.memories, services.drafts, card.user_id, card.draft_id)
 
-    order = Order(CARD[card.section], _style(draft), evidence_of(draft), wishes_of(draft), before)
+    order = Order(OUTLINES[card.section], _style(draft), evidence_of(draft), wishes_of(draft), before)
     section = await write_section(services, card.user_id, order, keep, kept)
     tries = section.tries + section.unchecked
     if section.unchecked and tries < MOST_TRIES:

@@ -75,11 +75,6 @@ def sections_for(found: Sequence[GatheredEvidence]) -> tuple[str, ...]:
     return tuple(kind for kind in CARD if kind in spoken_for)
 
 
-def wish(number: int, words: str) -> Evidence:
-    """A person's instructions for the document as evidence: they are the user's own words."""
-    return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=visible(words), source="your note")
-
-
 def sources_of(evidence: EvidenceById) -> dict[str, QuotedSource]:
     """Evidence as sources for grounding. Inferred and external evidence is left out: it supports no claim."""
     return {each.id: _source(each) for each in evidence.values() if each.publishable}

@@ -31,10 +31,12 @@ async def gather_evidence(services: EvidenceServices, card: CardState) -> CardSt
     if not plan:
         await tell_progress(services.drafts, services.clock, card, label="Gathering evidence")
         found = await gather(services.profiles, services.memories, services.knowledge, card.user_id)
-        plan = sections_for(found)
+        plan = (draft.parts["section"],) if "section" in draft.parts else sections_for(found)
         if not plan:
             raise NothingToTell
-        evidence = [each.evidence.model_dump(mode="json") for each in found]
+        # Where it is drafted anew, it begins with what its person said.
+        said = draft.parts.get("evidence", ())
+        evidence = [*(each.evidence.model_dump(mode="json") for each in found), *said]
         preferences = [each.evidence.id for each in found if each.is_preference]
         await services.drafts.keep(card.user_id, card.draft_id, evidence=evidence, plan=plan, preferences=preferences)
         await drop_forgotten(services.memories, services.drafts, card.user_id, card.draft_id)

@@ -13,7 +13,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.card_state import CardState, NothingSupported, tell_progress
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.outline import CARD, HEADLINE
+from qwestly_agent.cards.outline import HEADLINE, OUTLINES
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, LeftOut, Section
 from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.model import QuotedSource, Statement
@@ -84,5 +84,5 @@ def _with_checked_heading(
     why = (*facts.missing, *(f"“{figure}” was compared with nothing." for figure in facts.unread))
     if not why:
         return section, ()
-    usual = section.model_copy(update={"heading": CARD[section.kind].heading})
+    usual = section.model_copy(update={"heading": OUTLINES[section.kind].heading})
     return usual, (LeftOut(claim=Claim(text=section.heading), why=why),)

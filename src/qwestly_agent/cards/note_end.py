@@ -4,8 +4,15 @@ from collections.abc import Mapping
 from typing import Literal, Protocol
 
 from qwestly_agent.base.errors import NotFound, OverBudget
-from qwestly_agent.cards.card_state import CardState, NothingSupported, NothingToTell, PublishingFailed, tell_progress
-from qwestly_agent.domain.card import NOT_DRAFTED
+from qwestly_agent.cards.card_state import (
+    CardState,
+    NothingSupported,
+    NothingToTell,
+    Overtaken,
+    PublishingFailed,
+    tell_progress,
+)
+from qwestly_agent.domain.card import NOT_DRAFTED, NOT_DRAFTED_ANEW
 from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasRuns, HasSignals
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Draft
@@ -47,10 +54,14 @@ async def _end_of(
     if error == "Braked":
         return "stopped", "Stopped by the brake"
     if error == "NotAllowed":
-        return "drafted", "Drafted; at your level nothing is published for you"
+        done = "published" if draft.kind == "card" else "changed"
+        return "drafted", f"Drafted; at your level nothing is {done} for you"
+    if error == "Overtaken":
+        return "drafted", Overtaken.sentence
     approval = await approvals.get(draft.user_id, draft.approval_id) if draft.approval_id else None
     if error in _OF_PUBLISHING and approval:
         return "failed", approval.outcome or PublishingFailed.sentence
     # That nothing was published is said only where no yes stands that may have been carried out.
     nothing_was = approval is None or approval.status in ("pending", "revised", "failed", "changed")
-    return "failed", _SAID.get(error, NOT_DRAFTED if nothing_was else TRY_AGAIN)
+    not_drafted = NOT_DRAFTED if draft.kind == "card" else NOT_DRAFTED_ANEW
+    return "failed", _SAID.get(error, not_drafted if nothing_was else TRY_AGAIN)

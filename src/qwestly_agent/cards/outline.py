@@ -60,6 +60,22 @@ HEADLINES = Outlined(
     3,
 )
 
+_SHORT = "up to twenty claims of one to four words each"
+PROFILE: Mapping[str, Outlined] = {
+    each.kind: each
+    for each in (
+        Outlined("profile_headline", "Headline", CARD[HEADLINE].ask, 1),
+        Outlined("profile_summary", "Summary", "The summary of their profile: up to six claims in a row.", 6),
+        Outlined("profile_location", "Location", "One claim: the place alone where they are, and nothing else.", 1),
+        Outlined("profile_skills", "Skills", f"Their skills: {_SHORT}.", 20),
+        Outlined("profile_languages", "Languages", f"The languages they speak: {_SHORT}.", 20),
+    )
+}
+"""Fields of the profile."""
+
+OUTLINES: Mapping[str, Outlined] = {**CARD, **PROFILE, ABOUT: LINKEDIN_ABOUT}
+"""What generate_card drafts."""
+
 STYLES: Mapping[Style, str] = {
     "standard": "Plain and complete: whole sentences, no adjectives that nobody could check.",
     "concise": "As short as it can be: fragments instead of sentences, numbers first, no filler.",

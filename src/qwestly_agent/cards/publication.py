@@ -24,13 +24,8 @@ def publication_of(draft: Draft) -> Proposal:
     """The proposal to publish exactly the stored card of a draft. Raises `NotFound` if there is none."""
     if draft.kind != "card" or "card" not in draft.parts:
         raise NotFound("There is no finished card in this draft.")
-    evidence = evidence_of(draft)
-    checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
-    checked = keep_claims(checked, lambda claim: evidence.keys() >= set(claim.evidence))
-    if not checked.card.sections:
-        raise NotFound("Nothing in this draft is supported.")
-    content = _text_of(checked.card)
-    cited = dict.fromkeys(name for claim in checked.card.claims for name in claim.evidence if name in evidence)
+    evidence, checked = evidence_of(draft), supported_in(draft)
+    content, cited = _text_of(checked.card), cited_in(checked.card)
     return Proposal(
         PUBLISH_CARD,
         {
@@ -38,9 +33,9 @@ def publication_of(draft: Draft) -> Proposal:
             "draft_id": draft.id,
             "content": content.model_dump(mode="json", exclude_none=True),
         },
-        rationale=_rationale(len(cited), checked, unchanged=draft.parts["card"].get("unchanged", False)),
-        evidence=tuple(cited),
-        preview=_preview(checked, evidence),
+        rationale=rationale_of(len(cited), checked, unchanged=draft.parts["card"].get("unchanged", False)),
+        evidence=cited,
+        preview=card_preview(checked, evidence),
     )
 
 
@@ -58,7 +53,22 @@ def _text_of(card: Card) -> CardText:
     )
 
 
-def _rationale(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
+def supported_in(draft: Draft) -> CheckedCard:
+    """What was drafted, without claims whose evidence is gone. Raises `NotFound` if nothing is left."""
+    evidence = evidence_of(draft)
+    checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
+    checked = keep_claims(checked, lambda claim: evidence.keys() >= set(claim.evidence))
+    if not checked.card.sections:
+        raise NotFound("Nothing in this draft is supported.")
+    return checked
+
+
+def cited_in(card: Card) -> tuple[str, ...]:
+    """The ids of its evidence, each once."""
+    return tuple(dict.fromkeys(name for claim in card.claims for name in claim.evidence))
+
+
+def rationale_of(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
     left_out, unchecked = len(checked.left_out), sum(claim.unchecked for claim in checked.card.claims)
     told = [
         f"Written from what you told and gave us, with {cited} sources, each claim with the words that it rests on.",
@@ -69,7 +79,7 @@ def _rationale(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
     return " ".join(filter(None, told))
 
 
-def _preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
+def card_preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
     sources = sources_of(evidence)
 
     def shown(claim: Claim) -> ShownClaim:

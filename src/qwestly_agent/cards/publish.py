@@ -19,7 +19,8 @@ async def publish(services: PublishServices, card: CardState) -> CardState:
     approval = await execute(services, card.user_id, card.approval_id or "")
     match approval.status:
         case "done":
-            await tell_progress(services.drafts, services.clock, card, status="published", label="Published")
+            status, label = ("published", "Published") if approval.effect == "outward" else ("drafted", "Done")
+            await tell_progress(services.drafts, services.clock, card, status=status, label=label)
             return card.model_copy(update={"outcome": "published"})
         case "changed":
             return card.model_copy(update={"outcome": "changed", "revises": approval.id})

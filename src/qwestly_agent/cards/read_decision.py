@@ -5,12 +5,13 @@ The record alone is believed, not what the execution was woken with.
 
 from typing import Protocol
 
+from qwestly_agent.approvals.end import REPLACED
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.cards.card_state import CardState, tell_progress
-from qwestly_agent.cards.evidence import wish
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.card import person_said
 from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.stores.memories import Memories
@@ -36,6 +37,9 @@ async def read_decision(services: ReadDecisionServices, card: CardState) -> Card
             return card.model_copy(update={"decision": decision})
         case "revised":
             return await _begin_round(services.memories, services.drafts, services.clock, card, draft, approval)
+        case "changed" if approval.outcome == REPLACED:
+            await tell_progress(services.drafts, services.clock, card, status="drafted", label=REPLACED)
+            return card.model_copy(update={"decision": "rejected"})
         case "changed" if approval.decided_by == "nobody":  # what it rested on was forgotten
             return await _begin_round(
                 services.memories,
@@ -65,7 +69,7 @@ async def _begin_round(
         answered.append(approval.id)
     number = answered.index(approval.id) + 2
     if draft.round < number:
-        wished = [wish(number, approval.reason).model_dump(mode="json")] if approval.reason else []
+        wished = [person_said(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
         # From here on it rests on nothing that was forgotten before; what is forgotten meanwhile flags it again.
         await tell_progress(drafts, clock, card, status="running", round=number, label=label, flagged=False)

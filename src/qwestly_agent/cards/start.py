@@ -45,7 +45,8 @@ class Cards:
     async def start(self, style: Style, wish: str) -> Draft:
         """Start making a card, or find the one that is being made; return its draft. Raises `Invalid` and
         `Unavailable`."""
-        drafts = await self.services.drafts.under_way(self.user_id, MOST_UNDER_WAY)
+        under_way = await self.services.drafts.under_way(self.user_id, MOST_UNDER_WAY)
+        drafts = [each for each in under_way if each.kind == "card"]
         if not wish and (making := self._being_made(drafts, style)):
             return making
         if len(drafts) >= MOST_WAITING:
@@ -102,11 +103,7 @@ class Cards:
     def _being_made(self, drafts: Sequence[Draft], style: Style) -> Draft | None:
         since = self.services.clock() - ALIVE_SECONDS
         return next(
-            (
-                each
-                for each in drafts
-                if (each.kind, each.status, each.style) == ("card", "running", style) and each.updated_at > since
-            ),
+            (each for each in drafts if (each.status, each.style) == ("running", style) and each.updated_at > since),
             None,
         )
 

@@ -113,4 +113,6 @@ def of_conversation(user_id: str, conversation_id: str, at: float) -> Event:
 def _role(approval: Approval) -> Role:
     if approval.status in ("approved", "rejected", "revised") and approval.decided_by in ("chat", "queue", "link"):
         return "user"
-    return "memory" if approval.kind == "memory" else "cards" if approval.kind == "card" else "chat"
+    if approval.kind == "memory":
+        return "memory"
+    return "cards" if approval.kind == "card" or approval.task_token else "chat"

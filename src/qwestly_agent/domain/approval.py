@@ -189,11 +189,17 @@ class Approval(_Frozen):
     undone_by: str | None = None
     revises: str | None = None
     revised_by: str | None = None
+    round: int = 1
+    """Incremented each time the person asks for changes."""
+    wish: str | None = None
+    """What the person wanted otherwise, of the record that this one revises."""
+    redraft_id: str | None = None
+    """The draft of the workflow that makes a new version, because the person asked for changes."""
 
     task_token: str | None = Field(default=None, repr=False)
     """Sealed token of the waiting execution; it never leaves the backend."""
     told_execution: bool = False
-    """True if the execution was notified or no longer waits."""
+    """True if the execution was notified or no longer waits, or, of a redraft, was started."""
     links: tuple[str, ...] = Field(default=(), repr=False)
     """Hashes of the tokens in the links that were mailed."""
     mails: int = 0
@@ -232,7 +238,7 @@ class Approval(_Frozen):
     @property
     def is_unfinished(self) -> bool:
         """True if a follow-up is still missing."""
-        leaves = self.task_token is not None or self.kind in PRIVATE
+        leaves = self.task_token is not None or self.kind in PRIVATE or self.redraft_id is not None
         return self.status in FINAL and leaves and not self.told_execution
 
     @property

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.grounding.model import GroundingVerdict, Quote
+from qwestly_agent.text.clean import visible
 
 Kind = Literal["profile", "employment", "education", "memory", "document", "interview", "person"]
 Trust = Literal["user_said", "user_document", "tool", "external", "inferred", "confirmed"]
@@ -46,6 +47,11 @@ class Evidence(_Frozen):
     @property
     def by_person(self) -> bool:
         return self.kind == "person" or self.trust == "confirmed"
+
+
+def person_said(number: int, words: str, source: str = "your note") -> Evidence:
+    """What a person typed for a document, as evidence: they are their own words."""
+    return Evidence(id=f"person:{number}", kind="person", trust="confirmed", text=visible(words), source=source)
 
 
 class Claim(_Frozen):
@@ -129,4 +135,5 @@ def _with(claim: Claim, verdict: GroundingVerdict) -> Claim:
 
 EvidenceById = Mapping[str, Evidence]
 
+NOT_DRAFTED_ANEW = "It could not be drafted anew, and nothing was changed. Please say in the chat how you want it."
 NOT_DRAFTED = "Your card could not be drafted. Nothing was published. Please ask for it again."

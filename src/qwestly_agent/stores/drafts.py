@@ -19,7 +19,7 @@ from qwestly_agent.stores.search import Document
 COLLECTION = "agent_drafts"
 RETENTION = timedelta(days=90)
 
-DraftKind: TypeAlias = Literal["card", "about", "headlines"]
+DraftKind: TypeAlias = Literal["card", "about", "headlines", "profile"]
 DraftStatus: TypeAlias = Literal[
     "running", "waiting", "drafted", "published", "rejected", "expired", "stopped", "failed"
 ]
@@ -189,14 +189,19 @@ class Drafts:
             raise NotFound("There is no such draft.")
 
 
-_NAMES: Mapping[DraftKind, str] = {"card": "career card", "about": "About section", "headlines": "headlines"}
+_NAMES: Mapping[DraftKind, str] = {
+    "card": "career card",
+    "about": "About section",
+    "headlines": "headlines",
+    "profile": "profile text",
+}
 _EVENTS: Mapping[DraftStatus, tuple[str, Severity, str]] = {
     "running": ("started", "info", "Drafting your {}"),
     "waiting": ("waiting", "info", "Ready for your decision: your {}"),
     "drafted": ("drafted", "info", "Drafted: your {}"),
     "published": ("published", "info", "Published: your {}"),
-    "rejected": ("rejected", "info", "Not published, as you said no: your {}"),
-    "expired": ("expired", "warning", "Not published, as nobody decided in time: your {}"),
+    "rejected": ("rejected", "info", "You said no to it: your {}"),
+    "expired": ("expired", "warning", "Nobody decided in time: your {}"),
     "stopped": ("stopped", "warning", "Stopped by the brake: your {}"),
     "failed": ("failed", "warning", "Could not be finished: your {}"),
 }

@@ -39,6 +39,16 @@ class Messages:
         found = self.database[COLLECTION].find({**query, "run_id": asked[0]["run_id"]}, {"_id": 0}).sort("seq", 1)
         return messages_of(await found.to_list())
 
+    async def of_run(self, user_id: str, run_id: str) -> Message | None:
+        """The user's message that this run answered."""
+        found = await self.database[COLLECTION].find_one({"_id": f"{run_id}:user", "user_id": user_id}, {"_id": 0})
+        return next(iter(messages_of([found])), None) if found else None
+
+    async def is_replaced(self, user_id: str, conversation_id: str, run_id: str) -> bool:
+        """True if another answer came in the place of this run's."""
+        query = {"user_id": user_id, "conversation_id": conversation_id, "replaces": run_id}
+        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
+
     async def since(self, user_id: str, conversation_id: str, seq: int, limit: int) -> list[Message]:
         """The messages from `seq` on, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, "seq": {"$gte": seq}}

@@ -13,8 +13,8 @@ from qwestly_agent.cards.evidence import (
     gather,
     sections_for,
     sources_of,
-    wish,
 )
+from qwestly_agent.domain.card import person_said
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Statement
@@ -159,5 +159,5 @@ async def test_odd_values_of_others_are_left_out_and_break_nothing() -> None:
 
 
 def test_a_wish_is_what_a_person_confirmed() -> None:
-    noted = wish(2, "Say that I coach.")
+    noted = person_said(2, "Say that I coach.")
     assert (noted.id, noted.by_person, noted.publishable, noted.source) == ("person:2", True, True, "your note")

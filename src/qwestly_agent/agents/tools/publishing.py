@@ -49,6 +49,8 @@ async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId
     draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
     if draft.kind != "about":
         raise Invalid("Only an About section can be handed over, and this draft is none.")
+    if draft.status == "waiting":
+        raise ToolFailed(f"The user is asked about it already ({draft.approval_id}).")
     if draft.flagged:
         raise Invalid("It rests on something that the user had forgotten since. Draft it anew.")
     written = text_of_draft(draft)

@@ -1,0 +1,110 @@
+"""Draft a profile text anew as soon as its user asks for changes: start the workflow that drafts it from what is known
+of the user and what they wrote, and asks again.
+
+The draft is named by the approval, so that a decision that is followed up twice starts one execution. To its workflow
+the approval is the first round.
+"""
+
+from typing import Protocol
+
+from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.approvals.end import EndServices, finish, note_told
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.approval import Approval, sha256_hex
+from qwestly_agent.domain.card import CheckedCard, Claim, Evidence, Section, SectionDraft, person_said
+from qwestly_agent.grounding.model import GroundingVerdict
+from qwestly_agent.services import HasMessages, HasSettings
+from qwestly_agent.stores.drafts import Draft, DraftKind, pipeline
+from qwestly_agent.text.clean import is_pasted
+
+
+class RedraftServices(EndServices, HasMessages, HasSettings, Protocol): ...
+
+
+TEXTS, LISTS = ("headline", "summary", "location"), ("skills", "languages")
+"""Profile fields that are drafted anew. The others hold figures and dates that only the user knows."""
+MOST_ITEMS = 20
+"""Of a list that is drafted anew: what one answer of the writer holds."""
+ROUND = 2
+
+
+def section_of(approval: Approval) -> str | None:
+    """The kind of the section that drafts it anew; None if no workflow can."""
+    if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool:
+        return "about"
+    field, value = (approval.arguments.get(name) for name in ("field", "value"))
+    if approval.tool != UPDATE_PROFILE_FIELD.tool or not value:
+        return None
+    is_drafted = field in TEXTS or (field in LISTS and len(value) <= MOST_ITEMS)
+    return f"profile_{field}" if is_drafted else None
+
+
+def redraft_id(approval: Approval, wish: str | None) -> str | None:
+    """The id of the draft that begins with `wish`; None if no workflow drafts it anew, or one waits already."""
+    begins = wish and approval.task_token is None and section_of(approval)
+    return f"redraft_{sha256_hex(approval.id, str(ROUND))[:32]}" if begins else None
+
+
+async def follow_up(services: RedraftServices, approval: Approval) -> Approval:
+    """Like `finish`, and where it is drafted anew, start that. Raises `Unavailable`."""
+    if approval.redraft_id is None or approval.told_execution:
+        return await finish(services, approval)
+    draft = await _draft(services, approval, approval.redraft_id)
+    await services.drafts.add(draft)
+    given = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id}
+    await services.workflows.start(
+        services.settings.card_machine_arn, pipeline(draft.id), {**given, "round": ROUND, "revises": approval.id}
+    )
+    return await note_told(services.approvals, approval)
+
+
+async def _draft(services: RedraftServices, approval: Approval, draft_id: str) -> Draft:
+    kind: DraftKind = "about" if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool else "profile"
+    section, earlier = section_of(approval) or "", await _earlier(services, approval)
+    before = await _before(earlier, approval, section)
+    now = services.clock()
+    return Draft(
+        id=draft_id,
+        user_id=approval.user_id,
+        run_id=approval.run_id,
+        conversation_id=approval.conversation_id,
+        kind=kind,
+        style=earlier.style if earlier else "standard",
+        label="Drafting it as you want it",
+        round=ROUND,
+        created_at=now,
+        updated_at=now,
+        parts={
+            "evidence": [each.model_dump(mode="json") for each in await _said(services, approval)],
+            "revisions": [approval.id],
+            "section": section,
+            f"section_{section}": before.model_dump(mode="json"),
+        },
+    )
+
+
+async def _earlier(services: RedraftServices, approval: Approval) -> Draft | None:
+    try:
+        return await services.drafts.get(approval.user_id, approval.draft_id or "")
+    except NotFound:  # drafts are kept for a shorter time, and many proposals have none
+        return None
+
+
+async def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraft:
+    """What the user was shown, with its quotes where it was drafted."""
+    if earlier and "card" in earlier.parts:
+        claims = CheckedCard.model_validate(earlier.parts["card"]["checked"]).card.claims
+    else:
+        value = approval.arguments.get("text") or approval.arguments.get("value") or ""
+        claims = tuple(Claim(text=each) for each in ([value] if isinstance(value, str) else value))
+    section = Section(kind=kind, heading="", claims=claims)
+    return SectionDraft(section=section, verdicts=(GroundingVerdict(outcome="supported"),) * len(claims), done=True)
+
+
+async def _said(services: RedraftServices, approval: Approval) -> list[Evidence]:
+    """What its user typed to have it, and what they want otherwise."""
+    message = await services.messages.of_run(approval.user_id, approval.run_id)
+    said = []
+    if message and message.content and not message.withheld and not is_pasted(message.content):
+        said.append(person_said(1, message.content, "your message"))
+    return [*said, person_said(ROUND, approval.reason or "")]

@@ -1,0 +1,82 @@
+"""The proposal to use a profile text that was drafted anew, with its evidence, and whether it is still wanted."""
+
+from typing import Any, Protocol
+
+from qwestly_agent.approvals.action import Action, ShownServices, is_about
+from qwestly_agent.approvals.actions import ACTIONS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.approvals.arguments import plain
+from qwestly_agent.approvals.decide import Proposal, arguments_of, parse
+from qwestly_agent.approvals.redraft import LISTS
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.cards.card_state import Overtaken
+from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.outline import ABOUT
+from qwestly_agent.cards.publication import card_preview, cited_in, rationale_of, supported_in
+from qwestly_agent.cards.text import text_of
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.card import CheckedCard
+from qwestly_agent.services import HasApprovals, HasConversations, HasMemories, HasMessages, HasProfiles
+from qwestly_agent.stores.drafts import Draft
+
+
+class WantedServices(HasApprovals, HasConversations, HasMemories, HasMessages, HasProfiles, Protocol): ...
+
+
+MOST_READ = 50
+
+
+async def profile_proposal(services: ShownServices, draft: Draft, earlier: Approval) -> Proposal:
+    """The proposal to use the stored text in place of what `earlier` asked for. Raises `Invalid` if it does not fit,
+    and `NotFound` if there is none."""
+    if "card" not in draft.parts:
+        raise NotFound("There is no text in this draft.")
+    checked, evidence = supported_in(draft), evidence_of(draft)
+    action, args = _action(draft, checked)
+    parsed = parse(action, args)
+    shown = await action.shown(services, draft.user_id, parsed)
+    preview, drafted = action.preview(parsed, shown), card_preview(checked, evidence)
+    unchanged = all(earlier.arguments.get(name) == args[name] for name in action.editable)
+    cited = cited_in(checked.card)
+    return Proposal(
+        action,
+        plain(parsed),
+        rationale=rationale_of(len(cited), checked, unchanged=unchanged),
+        evidence=cited,
+        preview=preview.model_copy(update={"sections": drafted.sections, "left_out": drafted.left_out}),
+        shown=shown,
+    )
+
+
+def _action(draft: Draft, checked: CheckedCard) -> tuple[Action[Any], dict[str, Any]]:
+    section = draft.parts["section"]
+    if section == ABOUT:
+        return SUGGEST_LINKEDIN_ABOUT, {"draft_id": draft.id, "text": text_of(checked)}
+    field, claims = section.removeprefix("profile_"), [claim.text for claim in checked.card.claims]
+    return UPDATE_PROFILE_FIELD, {"field": field, "value": claims if field in LISTS else " ".join(claims)}
+
+
+async def check_still_wanted(services: WantedServices, earlier: Approval, proposal: Proposal, asks_as: str) -> None:
+    """Raises `Overtaken` if since `earlier` was decided its user was asked about the same elsewhere, changed it, or
+    deleted or replaced what led to it. `asks_as`: the id of the approval that would ask again."""
+    if earlier.status != "revised" or earlier.revised_by == asks_as:
+        return
+    newest = await services.approvals.all(earlier.user_id, MOST_READ)
+    others = [each for each in newest if each.created_at >= (earlier.decided_at or 0) and each.id != asks_as]
+    is_asked = earlier.revised_by or any(is_about(each, earlier.tool, proposal.args) for each in others)
+    if is_asked or not await _still_stands(services, earlier) or await _is_changed(services, earlier):
+        raise Overtaken
+
+
+async def _still_stands(services: WantedServices, earlier: Approval) -> bool:
+    """True if the message that led to it does."""
+    user_id, conversation_id = earlier.user_id, earlier.conversation_id
+    if conversation_id is None or not await services.conversations.exists(user_id, conversation_id):
+        return False
+    return not await services.messages.is_replaced(user_id, conversation_id, earlier.run_id)
+
+
+async def _is_changed(services: ShownServices, earlier: Approval) -> bool:
+    if earlier.args == "{}":  # its words were forgotten, and what was shown with them
+        return False
+    shown = await ACTIONS[earlier.tool].shown(services, earlier.user_id, arguments_of(earlier))
+    return shown != dict(earlier.shown)
