@@ -30,7 +30,7 @@ from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.container import Container
-from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Verb
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.services import Services
@@ -185,6 +185,14 @@ class Person:
         self.client.request("POST", f"/api/conversations/{said.conversation_id}/end").raise_for_status()
         return self.is_asked()
 
+    def wants_a_headline(self) -> dict[str, Any]:
+        value = "Head of Nursing, in Leeds"
+        change = {"name": "update_profile_field", "arguments": {"field": "headline", "value": value}}
+        self.world.model.script(Reply(tool_calls=[change]), Reply(text="It waits for you."))
+        self.client.say(f"Change my headline to {value}")
+        self.world.invoke("ApproveSweepFunction", {})
+        return self.is_asked()
+
     def is_asked(self) -> dict[str, Any]:
         [asked] = until(lambda: self.client.get("/api/approvals?status=pending")["items"], 20)
         return asked
@@ -194,17 +202,25 @@ class Person:
         path = f"/api/approvals/{asked['approval_id']}/decision"
         self.client.request("POST", path, json=body).raise_for_status()
 
-    def decides_by_the_link(self, asked: dict[str, Any]) -> None:
+    def decides_by_the_link(self, asked: dict[str, Any], decision: str = "approve", reason: str = "") -> None:
         mail = until(lambda: [each for each in self.world.aws.outbox if self.address in each.to])[0]
         token = mail.text.partition("/approve/")[2].split()[0]
-        form = f"decision=approve&reason=&args_digest={asked['args_digest']}"
+        form = f"decision={decision}&reason={reason}&args_digest={asked['args_digest']}"
         for event in (event_of("GET", f"/approve/{token}"), event_of("POST", f"/approve/{token}", form.encode())):
             answer = self.world.invoke("ApprovePagesFunction", event)
             assert answer["statusCode"] == 200, answer
 
-    def decides_unheard(self, asked: dict[str, Any]) -> None:
+    def asks_for_changes_by_the_link(self, asked: dict[str, Any]) -> None:
+        self.decides_by_the_link(asked, "revise", "Shorter")
+
+    def asks_for_changes_and_the_sweep_begins(self, asked: dict[str, Any]) -> None:
+        self.decides_unheard(asked, "revise", "Shorter")
+        self.world.clock.advance(LEFT_BEHIND_SECONDS + 1)
+        self.world.invoke("ApproveSweepFunction", {})
+
+    def decides_unheard(self, asked: dict[str, Any], decision: Verb = "approve", reason: str | None = None) -> None:
         """It is recorded, and whoever should wake the execution dies."""
-        answer = Decision(decision="approve", args_digest=asked["args_digest"])
+        answer = Decision(decision=decision, args_digest=asked["args_digest"], reason=reason)
         user_id, approval_id = self.client.user_id, asked["approval_id"]
         self.world.run(lambda services: decide(services, user_id, approval_id, answer, by="queue", where="the test"))
 
@@ -278,6 +294,12 @@ def everything_happens(world: World) -> None:
             with person.client:
                 how(person, begins(person))
             world.all_executions_end()
+    for asks_for_changes in (Person.asks_for_changes_by_the_link, Person.asks_for_changes_and_the_sweep_begins):
+        person = world.somebody()
+        with person.client:
+            asks_for_changes(person, person.wants_a_headline())
+            person.decides_in_the_chat(person.is_asked())
+        world.all_executions_end()
     person = world.somebody()
     with person.client:
         person.wants_a_card()

@@ -61,7 +61,8 @@ async def check_still_wanted(services: WantedServices, earlier: Approval, propos
     if earlier.status != "revised" or earlier.revised_by == asks_as:
         return
     newest = await services.approvals.all(earlier.user_id, MOST_READ)
-    others = [each for each in newest if each.created_at >= (earlier.decided_at or 0) and each.id != asks_as]
+    newer = [each for each in newest if each.created_at >= (earlier.decided_at or 0)]
+    others = [each for each in newer if each.id not in (earlier.id, asks_as)]
     is_asked = earlier.revised_by or any(is_about(each, earlier.tool, proposal.args) for each in others)
     if is_asked or not await _still_stands(services, earlier) or await _is_changed(services, earlier):
         raise Overtaken
