@@ -205,6 +205,7 @@ def test_a_revision_is_a_new_record_that_names_the_old(chat: ChatServer, person:
     model.script(wants("location", "Berlin", call_id="call_2"))
     assert asked(person.say("And move me to Berlin", answer.conversation_id))["revises"] is None
     assert "Add payments" in user_prompts(model)[-1]
+    assert "it is being drafted anew already, so propose nothing" in user_prompts(model)[-1]
     model.script(wants(value="Head of Product, payments", call_id="call_3"))
     second = asked(person.say("Well?", answer.conversation_id))
     assert second["revises"] == first["approval_id"]

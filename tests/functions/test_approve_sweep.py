@@ -13,6 +13,7 @@ from infra.local.aws_functions import Context
 from qwestly_agent.approvals import due
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.card import NOT_DRAFTED_ANEW
 from qwestly_agent.services import Services
 from tests.functions.approving import (
     ADDRESS,
@@ -294,3 +295,21 @@ def test_with_little_time_left_nothing_begins(world: World) -> None:
     world.ask()
     assert sweep.handler({}, Context("sweep", 512, 10)) == {"due": 1, "left": 1}
     assert world.aws.outbox == []
+
+
+def test_a_new_draft_that_cannot_be_begun_for_an_hour_is_told_as_failed(world: World) -> None:
+    world.wire.failing["start_execution"] = ClientError({"Error": {"Code": "ThrottlingException"}}, "StartExecution")
+    world.ask(conversation_id="c1")
+    shown = world.decide(world.link(), "revise", "Shorter, please")
+    assert "You are asked again once it is rewritten." in shown.text
+    draft_id = world.approval().redraft_id or ""
+    world.clock.advance(MINUTE)
+    assert world.sweep() == {"due": 1, "failed": 1}
+    draft = world.run(lambda services: services.drafts.get(USER, draft_id))
+    assert (draft.status, draft.conversation_id, draft.round) == ("running", "c1", 2)
+    world.clock.advance(HOUR)
+    assert world.sweep() == {"due": 1, "given_up": 1}
+    draft = world.run(lambda services: services.drafts.get(USER, draft_id))
+    assert (draft.status, draft.label, draft.news) == ("failed", NOT_DRAFTED_ANEW, True)
+    assert (world.approval().status, world.approval().due_at) == ("revised", None)
+    assert world.wire.calls["start_execution"] == 2

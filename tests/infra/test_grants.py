@@ -187,8 +187,9 @@ class Person:
 
     def wants_a_headline(self) -> dict[str, Any]:
         value = "Head of Nursing, in Leeds"
-        change = {"name": "update_profile_field", "arguments": {"field": "headline", "value": value}}
-        self.world.model.script(Reply(tool_calls=[change]), Reply(text="It waits for you."))
+        args = {"field": "headline", "value": value}
+        asks = Reply(tool_calls=[{"name": "update_profile_field", "arguments": args}])
+        self.world.model.script(asks, Reply(text="It waits for you."))
         self.client.say(f"Change my headline to {value}")
         self.world.invoke("ApproveSweepFunction", {})
         return self.is_asked()

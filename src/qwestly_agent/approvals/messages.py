@@ -56,11 +56,16 @@ def outcome_line(approval: Approval) -> str:
 def draft_line(draft: Draft) -> str:
     """Describe how a draft ended in one line."""
     how = "failed" if draft.status == "failed" else f"is {draft.status}"
-    return f"The {draft.kind} that was being drafted ({draft.id}) {how}: “{draft.label}”."
+    return f"The {_kind(draft)} that was being drafted ({draft.id}) {how}: “{draft.label}”."
 
 
 def running_line(draft: Draft) -> str:
-    return f"A {draft.kind} is being drafted ({draft.id}): “{draft.label}”."
+    kind = _kind(draft)
+    return f"A{'n' if kind == 'about' else ''} {kind} is being drafted ({draft.id}): “{draft.label}”."
+
+
+def _kind(draft: Draft) -> str:
+    return draft.kind.replace("_", " ")
 
 
 def _edited(approval: Approval) -> str:

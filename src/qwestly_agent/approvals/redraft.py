@@ -59,7 +59,7 @@ async def follow_up(services: RedraftServices, approval: Approval) -> Approval:
 
 
 async def _draft(services: RedraftServices, approval: Approval, draft_id: str) -> Draft:
-    kind: DraftKind = "about" if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool else "profile"
+    kind: DraftKind = "about" if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool else "profile_text"
     section, earlier = section_of(approval) or "", await _earlier(services, approval)
     before = await _before(earlier, approval, section)
     now = services.clock()

@@ -69,9 +69,10 @@ def cited_in(card: Card) -> tuple[str, ...]:
 
 
 def rationale_of(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
+    sources = "1 source" if cited == 1 else f"{cited} sources"
     left_out, unchecked = len(checked.left_out), sum(claim.unchecked for claim in checked.card.claims)
     told = [
-        f"Written from what you told and gave us, with {cited} sources, each claim with the words that it rests on.",
+        f"Written from what you told and gave us, with {sources}, each claim with the words that it rests on.",
         "What you asked for changed nothing: nothing that you told or gave us says it." if unchanged else "",
         f"What nothing supports was left out: {left_out}." if left_out else "",
         f"Not checked by a second reader: {unchecked}. Compare these with their quotes yourself." if unchecked else "",

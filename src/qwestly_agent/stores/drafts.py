@@ -19,7 +19,7 @@ from qwestly_agent.stores.search import Document
 COLLECTION = "agent_drafts"
 RETENTION = timedelta(days=90)
 
-DraftKind: TypeAlias = Literal["card", "about", "headlines", "profile"]
+DraftKind: TypeAlias = Literal["card", "about", "headlines", "profile_text"]
 DraftStatus: TypeAlias = Literal[
     "running", "waiting", "drafted", "published", "rejected", "expired", "stopped", "failed"
 ]
@@ -193,7 +193,7 @@ _NAMES: Mapping[DraftKind, str] = {
     "card": "career card",
     "about": "About section",
     "headlines": "headlines",
-    "profile": "profile text",
+    "profile_text": "profile text",
 }
 _EVENTS: Mapping[DraftStatus, tuple[str, Severity, str]] = {
     "running": ("started", "info", "Drafting your {}"),
