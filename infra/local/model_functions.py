@@ -103,7 +103,7 @@ _MENTION = re.compile(r"mention (?:that )?(?:I )?(?P<what>[^.]+)", re.IGNORECASE
 _NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
 _SENT_BACK = ("answer it whole again", "the second reader refused these claims")
 _REFUSED = re.compile(r"(?:^|>)(?P<number>\d+)\. ", re.MULTILINE)
-_TIME = re.compile(r"(?P<start>\d{4}(?:-\d\d)?) – .*|\d{4}(?:-\d\d)?")
+_TIME = re.compile(r"(?:[A-Z][a-z]+ )?\d{4}(?: – .*)?")
 _MOST = {"headline": 1, "summary": 4, "skills": 6, "education": 6, "preferences": 5, "about": 8, "headlines": 3}
 
 Claim = dict[str, Any]
@@ -208,9 +208,10 @@ def _lies(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
     match kind:
         case "experience":
             for name, text in stints[:1]:
-                role, time = text.splitlines()[0], text.splitlines()[1][:4]
+                role, time = text.splitlines()[:2]
+                year = int(re.findall(r"\d{4}", time)[0])
                 yield _claim("Senior Product Manager at Globex", name, role)
-                yield _claim(f"{_role(text)} since {int(time) - 5}", name, "\n".join(text.splitlines()[:2]))
+                yield _claim(f"{_role(text)} since {year - 5}", name, "\n".join(text.splitlines()[:2]))
         case "achievements":
             for each, text in [*_of(evidence, "memory"), *_of(evidence, "document")]:
                 for sentence in filter(_counts, _sentences(text)):

@@ -169,6 +169,18 @@ def test_what_was_done_without_asking_is_told_to_the_answer_in_its_place(person:
     assert prompts(model).count(done["approval_id"]) == 1
 
 
+def test_what_was_undone_is_asked_when_the_answer_is_made_again(person: Client, model: ModelServer) -> None:
+    person.request("PUT", "/api/settings", json={"level": "L3"})
+    model.script(wants(), wishes("change my headline to Head of Product"), Reply(text="Changed."))
+    answer = person.say(WISH)
+    [done] = [each for each in person.get("/api/activity")["items"] if each["type"] == "approval.done"]
+    assert person.request("POST", f"/api/activity/{done['id']}/undo").json()["by"]["status"] == "done"
+    model.script(wants())
+    replace(person, answer.conversation_id, f"msg_{answer.events[0].data['run_id']}")
+    statuses = [each["status"] for each in person.get("/api/approvals?state=all")["items"]]
+    assert statuses == ["pending", "done", "done"]
+
+
 @pytest.mark.thorough
 def test_a_memory_of_the_replaced_answer_stays_and_is_shown(client: Client, model: ModelServer) -> None:
     remember = {"type": "fact", "text": "Lives in Lisbon", "quote": "I live in Lisbon"}

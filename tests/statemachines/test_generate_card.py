@@ -99,7 +99,7 @@ def test_each_claim_is_shown_with_its_quotes_in_their_sentences(maya: Person) ->
     role = next(claim for claim in experience.claims if "Northwind Pay" in claim.text)
     [quote] = role.quotes
     assert quote.source == "your profile: Northwind Pay"
-    assert quote.quote == "Senior Product Manager, Northwind Pay, Lisbon\n2021-04 – present"
+    assert quote.quote == "Senior Product Manager, Northwind Pay, Lisbon\nApril 2021 – present"
     assert not role.unchecked
 
 
@@ -160,7 +160,7 @@ def test_after_three_changes_it_is_said_that_it_cannot_be_changed_and_the_questi
         ada.decides("revise", f"Make it shorter, for the {times}. time.")
     last = ada.is_asked(4)
     assert not last.revisable
-    assert last.rationale.endswith("publish it like this, or ask for another card.")
+    assert last.rationale.endswith("take it like this, or ask for another.")
     with pytest.raises(Invalid):
         ada.decides("revise", "Make it shorter still.")
     assert ada.is_asked(4) == last
@@ -400,8 +400,9 @@ def test_a_day_that_is_used_up_drafts_nothing(ada: Person, world: World, model: 
     assert not model.requests
 
 
-BEFORE_GROUNDING_USD = 0.005187
-"""What maya's card cost in peak hours when rules judged it, by the prices of today."""
+BEFORE_GROUNDING_USD = 0.005187 + 0.000069
+"""What maya's card cost in peak hours when rules judged it, by the prices of today, and what its writer costs more
+since dates are written as words."""
 
 
 @pytest.mark.thorough

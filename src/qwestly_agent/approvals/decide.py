@@ -258,11 +258,9 @@ def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
 def _round_after(earlier: Approval | None) -> dict[str, Any]:
     if earlier is None:
         return {}
-    return (
-        {"round": earlier.round + 1, "wish": earlier.reason}
-        if earlier.status == "revised"
-        else {"round": earlier.round}
-    )
+    if earlier.status != "revised":
+        return {"round": earlier.round}
+    return {"round": earlier.round + 1, "wish": earlier.reason}
 
 
 def _awaiting(action: Action[Any], answer: Answer, asker: Asker, now: float) -> dict[str, Any]:

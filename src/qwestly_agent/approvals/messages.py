@@ -33,6 +33,8 @@ def outcome_line(approval: Approval) -> str:
             return f"{what} waits for the user's decision."
         case "rejected":
             return f"The user said no to {what}. Do not propose it again unless they ask for it.{because}"
+        case "revised" if approval.revised_by:
+            return f"The user wanted {what} otherwise, and was asked about a new version.{because}"
         case "revised" if approval.task_token or approval.redraft_id:
             return f"The user wants {what} otherwise; it is being drafted anew already, so propose nothing.{because}"
         case "revised":

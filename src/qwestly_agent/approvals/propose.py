@@ -115,17 +115,28 @@ class Proposer:
         if level != "L3" or proposal.unchecked:
             return False
         arguments = parse(proposal.action, proposal.args)
+        if await self._was_undone(proposal):
+            return False
         return await is_asked_for(self.services, self.user_id, self.message, proposal.action, arguments)
+
+    async def _was_undone(self, proposal: Proposal) -> bool:
+        """True if the user undid exactly this in this conversation: an answer that is made again does not redo it."""
+        asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
+        undone = [each for each in asked if each.undone_by and each.tool == proposal.action.tool]
+        return any(each.args == self._args_of(proposal) for each in undone)
 
     async def _check_limits(self, proposal: Proposal) -> None:
         """Check the limits. Raises `Invalid` if this conversation has the same proposal pending, or if too many are."""
         waiting = await self.services.approvals.waiting(self.user_id, MOST_WAITING)
-        args = canonical_json(parse(proposal.action, proposal.args).model_dump(mode="json", exclude_none=True))
+        args = self._args_of(proposal)
         for each in waiting:
             if (each.conversation_id, each.tool, each.args) == (self.conversation_id, proposal.action.tool, args):
                 raise Invalid(f"This waits for the user's decision already ({each.id}).")
         if len(waiting) >= MOST_WAITING:
             raise Invalid("Too much waits for the user's decision already. Ask them to decide on it first.")
+
+    def _args_of(self, proposal: Proposal) -> str:
+        return canonical_json(parse(proposal.action, proposal.args).model_dump(mode="json", exclude_none=True))
 
     async def _revised(self, proposal: Proposal) -> str | None:
         """Return the id of the record on this subject that the user wanted changed, unless it was replaced already."""

@@ -47,9 +47,10 @@ def redraft_id(approval: Approval, wish: str | None) -> str | None:
 
 async def follow_up(services: RedraftServices, approval: Approval) -> Approval:
     """Like `finish`, and where it is drafted anew, start that. Raises `Unavailable`."""
-    if approval.redraft_id is None or approval.told_execution:
+    section = section_of(approval)  # none where its words were forgotten since
+    if approval.redraft_id is None or approval.told_execution or section is None:
         return await finish(services, approval)
-    draft = await _draft(services, approval, approval.redraft_id)
+    draft = await _draft(services, approval, approval.redraft_id, section)
     await services.drafts.add(draft)
     given = {"user_id": draft.user_id, "draft_id": draft.id, "run_id": draft.run_id}
     await services.workflows.start(
@@ -58,11 +59,10 @@ async def follow_up(services: RedraftServices, approval: Approval) -> Approval:
     return await note_told(services.approvals, approval)
 
 
-async def _draft(services: RedraftServices, approval: Approval, draft_id: str) -> Draft:
+async def _draft(services: RedraftServices, approval: Approval, draft_id: str, section: str) -> Draft:
     kind: DraftKind = "about" if approval.tool == SUGGEST_LINKEDIN_ABOUT.tool else "profile_text"
-    section, earlier = section_of(approval) or "", await _earlier(services, approval)
-    before = await _before(earlier, approval, section)
-    now = services.clock()
+    earlier, now = await _earlier(services, approval), services.clock()
+    before = _before(earlier, approval, section)
     return Draft(
         id=draft_id,
         user_id=approval.user_id,
@@ -90,7 +90,7 @@ async def _earlier(services: RedraftServices, approval: Approval) -> Draft | Non
         return None
 
 
-async def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraft:
+def _before(earlier: Draft | None, approval: Approval, kind: str) -> SectionDraft:
     """What the user was shown, with its quotes where it was drafted."""
     if earlier and "card" in earlier.parts:
         claims = CheckedCard.model_validate(earlier.parts["card"]["checked"]).card.claims

@@ -1,6 +1,8 @@
 """Gather the evidence for a user's card: each piece with its source and the sections that it supports."""
 
 import asyncio
+import re
+from calendar import month_name
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -142,7 +144,7 @@ def _of_stint(number: int, stint: Mapping[str, Any]) -> GatheredEvidence:
     end = "present" if stint.get("is_current") in (True, 1) else _date(stint.get("end_date"))
     fields = Fields(company=company, title=title, start=_date(stint.get("start_date")), end=end)
     role = ", ".join(filter(None, (title, company, str(stint.get("location", "")))))
-    time = " – ".join(filter(None, (fields.start, fields.end)))
+    time = " – ".join(filter(None, map(_in_words, (fields.start, fields.end))))
     text = "\n".join(filter(None, (role, time, str(stint.get("description", "")))))
     source = f"your profile: {company or title}"
     evidence = _evidence(f"employment:{number}", "employment", text, source, fields=fields)
@@ -224,6 +226,13 @@ def _texts(value: Any) -> list[str]:
 
 def _dicts(value: Any) -> list[Mapping[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _in_words(date: str) -> str:
+    """A month as a document names it: "April 2021" for 2021-04."""
+    year, _, month = date.partition("-")
+    is_month = re.fullmatch(r"\d{4}-(?:0[1-9]|1[0-2])", date)
+    return f"{month_name[int(month)]} {year}" if is_month else date
 
 
 def _date(value: Any) -> str:

@@ -62,7 +62,7 @@ pytestmark = pytest.mark.anyio
         (
             "Senior Product Manager at Northwind Pay since April 2021",
             "employment:1",
-            "Senior Product Manager, Northwind Pay, Lisbon\n2021-04 – present",
+            "Senior Product Manager, Northwind Pay, Lisbon\nApril 2021 – present",
         ),
         ("Product Manager at Ledgerline for three years", "employment:2", "Product Manager, Ledgerline"),
         ("BSc Computer Science, University of Lagos, 2013", "education:1", "University of Lagos, 2013"),
