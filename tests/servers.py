@@ -22,7 +22,8 @@ from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import DEMO_DATABASE
 from infra.local.tokens import mint
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.make import make_agent
+from qwestly_agent.agents.make import LibraryAgent, make_agent
+from qwestly_agent.agents.registry import Designs
 from qwestly_agent.base.clock import Clock, system_clock
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat
@@ -122,7 +123,9 @@ class ChatServer:
             if self.tools is not None:
                 model = make_models(self.settings, self.services.http)["fast"]
                 agent = make_agent("default", model, instructions="Help.", tools=self.tools)
-                self.services = replace(self.services, agents={"default": agent})
+                self.services = replace(
+                    self.services, designs=Designs("default", {"default": {"chat": LibraryAgent(agent, "test")}})
+                )
             return self.services
 
         app = create_app(make_services, self.keep_alive_seconds)

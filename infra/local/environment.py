@@ -47,6 +47,8 @@ VARIABLES: dict[str, str] = {
     "QWESTLY_CANDIDATE_API_SECRET": "signs our requests to it (made anew at each start)",
     "AWS_ENDPOINT_URL": "Lambda, Step Functions, SES, SSM and KMS, with your own AWS settings (a moto server)",
     "AGENT_DESIGN": "the design of new conversations (default)",
+    "AGENT_DESIGN_PATHS": "folders with designs besides ours, separated by commas (none)",
+    "AGENT_DESIGN_SETTINGS": "settings of designs, a JSON object by their names (none)",
     "LAMBDA_CONCURRENCY": "the account's limit of invocations at once (1000)",
 }
 """What may be set before `make run`, each with what stands in for it. CONTRIBUTING.md's table says the same."""

@@ -88,15 +88,16 @@ async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, n
 
 async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> "ChatServices":
     """Raises `InvalidSettings` before anything is opened."""
-    from qwestly_agent.agents.registry import DESIGNS, find_design
+    from qwestly_agent.agents.registry import build_designs, find_designs, read_design_settings
     from qwestly_agent.chat.services import ChatServices
     from qwestly_agent.chat.turn_registry import TurnRegistry
 
-    find_design(settings.agent_design)
+    found = find_designs(settings.agent_design, settings.agent_design_paths)
+    own_settings = read_design_settings(found, settings.agent_design_settings)
     services = await bootstrap_models(settings, clock=clock, new_id=new_id)
     return ChatServices(
         **vars(services),
-        agents={name: design.build(services.models) for name, design in DESIGNS.items()},
+        designs=build_designs(settings.agent_design, found, own_settings, services.models),
         running=TurnRegistry(services.signals, services.conversations, clock, services.logger),
     )
 

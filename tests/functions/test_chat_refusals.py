@@ -310,4 +310,4 @@ def test_the_openapi_page_names_every_route_and_needs_nothing_from_elsewhere(cha
     for path in document["paths"]:
         assert path in page
     assert "http" not in page.replace(chat.url, "")
-    assert "{message?, conversation_id?, message_id?, replaces?, decisions?}" in page
+    assert "{role?, design?, message?, conversation_id?, message_id?, replaces?, decisions?}" in page

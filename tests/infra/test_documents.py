@@ -87,8 +87,8 @@ EXAMPLE = "src/qwestly_agent/agents/tools/goals.py"
     "document", [each for each in DOCUMENTS if each.parent != DATED], ids=lambda path: str(path.relative_to(ROOT))
 )
 def test_each_file_and_folder_that_a_document_names_is_there(document: Path) -> None:
-    kept = (".github", "src", "functions", "statemachines", "infra", "tests", "evals", "benchmarks", "widget", "docs")
-    paths = [*ROOT.glob("*"), *(path for folder in kept for path in (ROOT / folder).glob("**/*"))]
+    code = ("src", "functions", "statemachines", "infra", "tests", "evals", "benchmarks", "widget", "examples")
+    paths = [*ROOT.glob("*"), *(path for folder in (".github", "docs", *code) for path in (ROOT / folder).glob("**/*"))]
     there = [str(path) for path in paths]
     text = document.read_text(encoding="utf-8")
     for name in set(re.findall(r"`((?:[\w.-]+/)*[\w.-]+(?:\.(?:py|yaml|js|svg)|/))`", text)) - {EXAMPLE}:

@@ -126,6 +126,8 @@ GIVEN = {
     "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
     "AWS_ENDPOINT_URL": "http://127.0.0.1:4",
     "AGENT_DESIGN": "another",
+    "AGENT_DESIGN_PATHS": "examples",
+    "AGENT_DESIGN_SETTINGS": "{}",
     "LAMBDA_CONCURRENCY": "10",
 }
 

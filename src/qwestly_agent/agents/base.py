@@ -1,4 +1,4 @@
-"""Designs, and the dependencies of their tools."""
+"""The dependencies of agents and their tools."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -57,11 +57,3 @@ class AgentDeps:
 
 ChatAgent: TypeAlias = Agent[AgentDeps, str | DeferredToolRequests]
 Models: TypeAlias = Mapping[Tier, TierModel]
-
-
-@dataclass(frozen=True)
-class Design:
-    name: str
-    prompt_version: str
-    """Changes with the instructions, so that an answer can be traced to the prompt that led to it."""
-    build: Callable[[Models], ChatAgent]

@@ -64,6 +64,10 @@ class Settings:
     """0 in the function that answers everything but turns."""
     agent_design: str = "default"
     """The design of new conversations."""
+    agent_design_paths: str = ""
+    """Folders with designs besides ours, separated by commas."""
+    agent_design_settings: str = ""
+    """Settings of designs, a JSON object by their names: `{"default": {}}`."""
     link_hosts: str = "qwestly.com"
     """Where links and images in an answer may point to, separated by commas, each with its subdomains: none that counts
     visits for strangers, or passes people on to where they like."""

@@ -7,14 +7,14 @@ from typing import Any
 DESCRIPTION = """\
 Every call but /healthz needs `Authorization: Bearer <token>`: HS256, claims `user_id` and `exp` (at most 15 minutes \
 ahead), signed by the candidate app. Errors are {"error": {"code", "message", "request_id"}}. `POST /api/chat` \
-answers a body {"message"?, "decisions"?, "conversation_id"?, "message_id"?} with named server-sent events \
-(conversation, text_delta, tool_call, tool_result, progress, approval_required, approval_decided, memory, and one \
-terminal done or error), and the body that the AI SDK's useChat posts with a UI message stream, in which progress is \
-a transient `data-progress` part, an approval a `data-approval` part beside the SDK's own, and what was remembered a \
-`data-memory` part. Posting a message id again replaces a failed or stopped turn, and is otherwise answered with what \
-was answered. More turns at once or in a minute than a user may have, and a day's budget that is used up, are 429 \
-with `Retry-After`, and nothing of the message is kept; what fails later is told in the stream. Links and images in \
-an answer lead to allowed hosts only."""
+answers a body {"message"?, "decisions"?, "conversation_id"?, "message_id"?, "design"?, "role"?} with named \
+server-sent events (conversation, text_delta, tool_call, tool_result, progress, approval_required, approval_decided, \
+memory, and one terminal done or error), and the body that the AI SDK's useChat posts with a UI message stream, in \
+which progress is a transient `data-progress` part, an approval a `data-approval` part beside the SDK's own, and what \
+was remembered a `data-memory` part. Posting a message id again replaces a failed or stopped turn, and is otherwise \
+answered with what was answered. More turns at once or in a minute than a user may have, and a day's budget that is \
+used up, are 429 with `Retry-After`, and nothing of the message is kept; what fails later is told in the stream. \
+Links and images in an answer lead to allowed hosts only."""
 
 _STYLE = """body{font:16px/1.5 system-ui;max-width:56rem;margin:2rem auto;padding:0 1rem;color:#1a2433;background:#fff}
 code{background:#eef1f5;padding:.1em .35em;border-radius:4px}summary{cursor:pointer;padding:.4rem 0}

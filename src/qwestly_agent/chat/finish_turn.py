@@ -56,7 +56,7 @@ async def finish_turn(services: FinishServices, turn: Turn) -> None:
     """Release the conversation last, because erasure waits for the release. If another turn has taken over, the
     record's error says so."""
     now, record = services.clock(), turn.record
-    receipt = record.receipt(design=turn.design.name, prompt_version=turn.design.prompt_version, ended_at=now)
+    receipt = record.receipt(design=turn.claim.design, prompt_version=turn.agent.prompt_version, ended_at=now)
     services.logger.info(Event.TURN_ENDED, extra={"status": record.status, **receipt})
     measure_turn(record.status, receipt, Counter(call.outcome for call in record.calls.made.values()))
     # After a database error try once more, but briefly: the user waits for the error.

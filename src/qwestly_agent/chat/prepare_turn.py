@@ -9,22 +9,19 @@ from typing import Any, Protocol
 from aws_lambda_powertools import Logger
 from pydantic import ValidationError
 
-from qwestly_agent.agents.base import Design
-from qwestly_agent.agents.registry import find_design
+from qwestly_agent.agents.design import Role, TurnAgent
 from qwestly_agent.approvals.end import end_replaced
 from qwestly_agent.base.errors import (
     Braked,
     ChangedMeanwhile,
     ConversationBusy,
     Invalid,
-    InvalidSettings,
     NotFound,
     OverBudget,
     TooManyTurns,
     Unavailable,
 )
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.base.settings import Settings
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.approval_updates import TurnApprovals, nothing_new, settle_all
 from qwestly_agent.chat.context import FirstTurnContext, make_context
@@ -33,6 +30,7 @@ from qwestly_agent.chat.finish_turn import briefly
 from qwestly_agent.chat.read_turn import Known, Said, read_known, read_said
 from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.request import TurnRequest
+from qwestly_agent.chat.services import HasDesigns
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.memory import Memory
@@ -71,6 +69,7 @@ class PrepareServices(
     HasCandidateApp,
     HasClock,
     HasConversations,
+    HasDesigns,
     HasDrafts,
     HasEmbeddings,
     HasExtractions,
@@ -96,6 +95,7 @@ async def prepare_turn(
 ) -> Turn:
     """Raises errors that need an HTTP status, before the first byte: `ConversationBusy`, `NotFound`, `Changed`,
     `Invalid`, `TooManyTurns`, `OverBudget`, `Braked`. `where` is the origin of decisions, for their audit."""
+    chosen = services.designs.choose(request.design, request.role)
     turn = NewTurn(
         run_id=services.new_id(),
         message_id=request.message_id or f"msg_{services.new_id()}",
@@ -110,7 +110,7 @@ async def prepare_turn(
         entering,
     )
     try:
-        claim = await _claim(services.conversations, services.settings, user_id, conversation_id, turn, request)
+        claim = await _claim(services.conversations, chosen, user_id, conversation_id, turn, request)
     except BaseException:
         # Not cancelled: a cancelled read could leave the driver's lock held, or lose its connection. The driver's own
         # timeout bounds the reads.
@@ -120,6 +120,7 @@ async def prepare_turn(
         raise
     try:
         said, known, load = await reading
+        _check_choice(request, claim)
         await admit(services.conversations, services.usage, services.settings, user_id, load, turn.started_at)
         read_at = turn.started_at
         approvals = replace(await _approvals(services, claim, request, known.news, where), ended=known.ended)
@@ -154,15 +155,14 @@ async def _leave(usage: Usage, user_id: str, turn: NewTurn, entering: asyncio.Fu
 
 async def _claim(
     conversations: Conversations,
-    settings: Settings,
+    chosen: tuple[str, Role],
     user_id: str,
     conversation_id: str,
     turn: NewTurn,
     request: TurnRequest,
 ) -> ClaimedConversation:
-    design = settings.agent_design
     if request.likely_new:
-        created = await conversations.create(user_id, conversation_id, turn, design)
+        created = await conversations.create(user_id, conversation_id, turn, *chosen)
         return created or await conversations.claim(user_id, conversation_id, turn)
     try:
         return await conversations.claim(user_id, conversation_id, turn)
@@ -170,10 +170,17 @@ async def _claim(
         # The AI SDK creates conversation ids itself; a plain client only knows ids that we gave it.
         if request.protocol == "plain" or request.text is None:
             raise
-        created = await conversations.create(user_id, conversation_id, turn, design)
+        created = await conversations.create(user_id, conversation_id, turn, *chosen)
         if created is None:  # another turn created it at the same moment
             raise ConversationBusy(retry_after=1) from None
         return created
+
+
+def _check_choice(request: TurnRequest, claim: ClaimedConversation) -> None:
+    """A conversation keeps its design and its role. Raises `Invalid`."""
+    if request.design not in (None, claim.design) or request.role not in (None, claim.role):
+        kept = f"its design {claim.design!r} and its role {claim.role!r}"
+        raise Invalid(f"A conversation keeps {kept}. Start a new one for another.")
 
 
 async def _approvals(
@@ -208,7 +215,7 @@ async def _prepare(
     deadline: float,
 ) -> Turn:
     claim, said = await _up_to_date(services, claim, request, said)
-    design = _design_of(claim)
+    agent = _agent_of(services, claim)
     earlier = earlier_turn(request, said)
     asked = earlier[0] if earlier else None
     answered = complete_answer(request, earlier)
@@ -218,11 +225,11 @@ async def _prepare(
     text = asked.content if asked and request.regenerate else request.text or ""
     return Turn(
         claim=claim,
-        design=design,
+        agent=agent,
         text=text,
         message_id=asked.id if asked else claim.turn.message_id,
         history=[message for message in said.recent if asked is None or message.run_id != asked.run_id],
-        context=await _context(services, claim, design, known, text),
+        context=await _context(services, claim, agent, known, text),
         load=load,
         level=known.level,
         deadline=deadline,
@@ -255,10 +262,10 @@ async def _up_to_date(
 
 
 async def _context(
-    services: PrepareServices, claim: ClaimedConversation, design: Design, known: Known, message: str
+    services: PrepareServices, claim: ClaimedConversation, agent: TurnAgent, known: Known, message: str
 ) -> FirstTurnContext:
     def made(memories: list[Memory]) -> FirstTurnContext:
-        return make_context(known.profile, memories, known.level, design.prompt_version, claim.turn.started_at)
+        return make_context(known.profile, memories, known.level, agent.prompt_version, claim.turn.started_at)
 
     # Invalid if there is none yet, or if it is from an earlier version.
     with suppress(ValidationError):
@@ -268,8 +275,8 @@ async def _context(
     return made(await first_memories(services, claim.user_id, message, known.memories, known.by_words))
 
 
-def _design_of(claim: ClaimedConversation) -> Design:
-    try:
-        return find_design(claim.design)
-    except InvalidSettings as error:
-        raise Unavailable("This conversation cannot go on as it began. Please start a new one.") from error
+def _agent_of(services: HasDesigns, claim: ClaimedConversation) -> TurnAgent:
+    agent = services.designs.find(claim.design, claim.role)
+    if agent is None:
+        raise Unavailable("This conversation cannot go on as it began. Please start a new one.")
+    return agent

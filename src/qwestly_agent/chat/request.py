@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 from pydantic_core import from_json
 
+from qwestly_agent.agents.design import Role
 from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
 from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid, TooLong
 from qwestly_agent.domain.approval import Verb
@@ -55,13 +56,24 @@ class TurnRequest:
     """Id of the answer that the client goes on building."""
     replaces: bool = False
     """True if `message_id` must be that of the last message, which is replaced."""
+    design: str | None = None
+    """For a new conversation; an existing one keeps its own."""
+    role: Role | None = None
+    """As `design`."""
 
 
 class _Decision(Decision):
     approval_id: ClientId
 
 
-class _Plain(BaseModel):
+class _Chosen(BaseModel):
+    role: Role | None = None
+    """What a new conversation is for: `chat` unless said. An existing one keeps its own."""
+    design: str | None = Field(default=None, max_length=64)
+    """The design of a new conversation. An existing one keeps its own."""
+
+
+class _Plain(_Chosen):
     """`curl -N` and the reference widget: answered with named SSE events. A message, decisions, or both."""
 
     message: str | None = None
@@ -97,7 +109,7 @@ class _AnsweredPart(BaseModel):
     approval: _Answered
 
 
-class _AISDK(BaseModel):
+class _AISDK(_Chosen):
     """What `useChat` posts: answered with a UI message stream. Of `messages` only the newest
     user message is read, and the answers to what was asked in the last one."""
 
@@ -156,6 +168,8 @@ def _parse_plain(posted: dict[str, Any]) -> TurnRequest:
             PostedDecision(each.approval_id, each.decision, each.args_digest, each.args, each.reason)
             for each in plain.decisions
         ),
+        design=plain.design,
+        role=plain.role,
     )
 
 
@@ -178,6 +192,8 @@ def _parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
         regenerates=body.messageId if regenerate else None,
         decisions=decisions,
         continues=answered.id if answered and decisions else None,
+        design=body.design,
+        role=body.role,
     )
 
 

@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Protocol
 
-from pydantic_ai import CancellationToken
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from pydantic_ai.messages import PartEndEvent, PartStartEvent, TextPart
 from pydantic_ai.ui import NativeEvent
 
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.design import AgentTurn, Cancellation
 from qwestly_agent.agents.guardrails import Decided
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import view_of
@@ -22,7 +22,7 @@ from qwestly_agent.chat.approval_updates import DraftEnded
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.finish_turn import finish_turn
 from qwestly_agent.chat.sanitize_events import sanitized, sanitized_message
-from qwestly_agent.chat.services import HasAgents, HasRunning
+from qwestly_agent.chat.services import HasRunning
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_registry import RunningTurn
 from qwestly_agent.chat.window import model_history, prompt_of
@@ -65,7 +65,6 @@ TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask
 
 
 class RunServices(
-    HasAgents,
     HasApprovals,
     HasAutonomy,
     HasCandidateApp,
@@ -116,7 +115,7 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
         yield Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
     for draft in turn.approvals.told:
         yield DraftEnded(draft=draft_view_of(draft))
-    cancellation, record = CancellationToken(), turn.record
+    cancellation, record = Cancellation(), turn.record
     with services.running.watching(turn.claim, cancellation.cancel) as watched:
         try:
             async for event in _answer(services, turn, cancellation):
@@ -146,20 +145,21 @@ async def _repeat(services: RunServices, turn: Turn, content: str) -> AsyncItera
     yield PartEndEvent(index=0, part=part)
 
 
-async def _answer(services: RunServices, turn: Turn, cancellation: CancellationToken) -> AsyncIterator[NativeEvent]:
+async def _answer(services: RunServices, turn: Turn, cancellation: Cancellation) -> AsyncIterator[NativeEvent]:
     budget, hosts = _budget(services.settings, turn), services.settings.allowed_hosts
-    async with services.agents[turn.design.name].run_stream_events(
-        prompt_of(turn.note, turn.text),
-        message_history=model_history(turn.history, turn.window_from),
-        instructions=turn.context.text,
+    asked = AgentTurn(
+        prompt=prompt_of(turn.note, turn.text),
+        history=model_history(turn.history, turn.window_from),
+        context=turn.context.text,
         deps=_deps(services, turn, budget),
         conversation_id=turn.claim.conversation_id,
         run_id=turn.run_id,
-        cancellation_token=cancellation,
-        timeout=max(0.0, turn.deadline - services.clock()),
-    ) as run:
+        cancellation=cancellation,
+        seconds=max(0.0, turn.deadline - services.clock()),
+    )
+    async with turn.agent.run(asked) as run:
         try:
-            async for event in sanitized(run, hosts, turn.record.calls.made):
+            async for event in sanitized(aiter(run), hosts, turn.record.calls.made):
                 yield event
         finally:
             with suppress(UserError):  # cancelled before it began
@@ -190,7 +190,7 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
         memory_service=MemoryService(
             services, user_id, conversation_id, turn.message_id, turn.text, others_spoke=_others_spoke(turn)
         ),
-        proposer=Proposer(services, user_id, turn.run_id, conversation_id, turn.text, turn.design.name),
+        proposer=Proposer(services, user_id, turn.run_id, conversation_id, turn.text, turn.claim.design),
         level=turn.level,
         user_messages=(
             *(each.content for each in turn.history if each.role == "user" and not each.withheld),

@@ -1,16 +1,16 @@
-"""The services of the chat's handler: stores, clients, models, agents, and the registry of running turns."""
+"""The services of the chat's handler: stores, clients, models, designs, and the registry of running turns."""
 
 from dataclasses import dataclass
 from typing import Protocol
 
-from qwestly_agent.agents.base import ChatAgent
+from qwestly_agent.agents.registry import Designs
 from qwestly_agent.chat.turn_registry import TurnRegistry
 from qwestly_agent.services import ModelServices
 
 
-class HasAgents(Protocol):
+class HasDesigns(Protocol):
     @property
-    def agents(self) -> dict[str, ChatAgent]: ...
+    def designs(self) -> Designs: ...
 
 
 class HasRunning(Protocol):
@@ -20,8 +20,7 @@ class HasRunning(Protocol):
 
 @dataclass(frozen=True)
 class ChatServices(ModelServices):
-    agents: dict[str, ChatAgent]
-    """By the name of the design."""
+    designs: Designs
     running: TurnRegistry
 
     async def close(self) -> None:

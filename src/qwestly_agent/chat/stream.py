@@ -36,6 +36,7 @@ from pydantic_ai.ui.vercel_ai.response_types import (
 )
 
 from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.design import DesignEvent
 from qwestly_agent.agents.guardrails import Asked, Decided, Progress
 from qwestly_agent.agents.tools.memories import Remembered
 from qwestly_agent.agents.tools.work import ShownAgain
@@ -49,7 +50,7 @@ from qwestly_agent.chat.request import Protocol
 from qwestly_agent.chat.run_turn import RunServices, run_turn
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.model_calls.failures import failure_of
-from qwestly_agent.text.clean import well_formed
+from qwestly_agent.text.clean import visible_data, well_formed
 
 SDK_VERSION = 6
 KEEP_ALIVE_SECONDS = 10.0
@@ -139,6 +140,8 @@ def _plain_events(event: NativeEvent, turn: Turn) -> list[tuple[str, dict[str, A
             return [("approval_decided", event.approval.model_dump(mode="json"))]
         case Remembered():
             return [("memory", remembered_view_of(event.memory).model_dump(mode="json"))]
+        case DesignEvent():
+            return [(event.kind, visible_data(event.values))]
         case _:
             return []
 
@@ -191,6 +194,8 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
                 yield DataChunk(type="data-memory", id=memory.id, data=memory.model_dump(mode="json"))
             case ShownAgain():
                 yield _approval(event.approval)
+            case DesignEvent():
+                yield DataChunk(type=f"data-{event.kind}", data=visible_data(event.values), transient=True)
             case _:
                 pass
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from qwestly_agent.agents.base import Design
+from qwestly_agent.agents.design import TurnAgent
 from qwestly_agent.chat.approval_updates import TurnApprovals, note_of
 from qwestly_agent.chat.context import FirstTurnContext
 from qwestly_agent.chat.record import Record
@@ -20,7 +20,7 @@ class Turn:
     """All but `record` is known before the run."""
 
     claim: ClaimedConversation
-    design: Design
+    agent: TurnAgent
     text: str
     message_id: str
     """Id of the user's message."""

@@ -27,7 +27,7 @@ from qwestly_agent.stores.conversations import is_running
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.message import Feedback, Message, Problem, Status, Step
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.turns import unfinished_turns, user_message
+from qwestly_agent.stores.turns import role_of, unfinished_turns, user_message
 from qwestly_agent.text.clean import well_formed
 
 T = TypeVar("T", Approval, Draft)
@@ -41,6 +41,8 @@ class ConversationSummary(BaseModel):
     running: bool
     """True while a turn runs."""
     cost_usd: float
+    design: str
+    role: str
 
 
 class ConversationList(BaseModel):
@@ -69,7 +71,6 @@ class MessageView(BaseModel):
 
 
 class ConversationView(ConversationSummary):
-    design: str
     messages: list[MessageView]
     next: str | None
     """Cursor: pass it as `before` for earlier messages; null at the beginning."""
@@ -80,6 +81,8 @@ class UIConversation(BaseModel):
 
     id: str
     title: str
+    design: str
+    role: str
     messages: list[dict[str, Any]]
     next: str | None
 
@@ -150,7 +153,6 @@ def view_of(
     more."""
     return ConversationView(
         **summary_of(conversation, now),
-        design=conversation["design"],
         messages=[_message_view(message, made) for message in _page(conversation, said, limit, before, now)],
         next=_earlier(said, limit),
     )
@@ -166,8 +168,14 @@ def ui_view_of(
 ) -> UIConversation:
     page = _page(conversation, said, limit, before, now)
     messages = [_ui_message(each, made) for each in page if each.role == "assistant" or each.content]
-    title = conversation.get("title", "")
-    return UIConversation(id=conversation["id"], title=title, messages=messages, next=_earlier(said, limit))
+    return UIConversation(
+        id=conversation["id"],
+        title=conversation.get("title", ""),
+        design=conversation["design"],
+        role=role_of(conversation),
+        messages=messages,
+        next=_earlier(said, limit),
+    )
 
 
 def _earlier(said: Sequence[Message], limit: int) -> str | None:
@@ -182,6 +190,8 @@ def summary_of(conversation: Document, now: float) -> dict[str, Any]:
         "updated_at": to_datetime(conversation["last_used"]),
         "running": is_running(conversation, now),
         "cost_usd": conversation.get("cost_usd", 0.0),
+        "design": conversation.get("design", "default"),
+        "role": role_of(conversation),
     }
 
 

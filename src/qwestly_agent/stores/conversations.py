@@ -31,7 +31,7 @@ SILENCE_SECONDS = 600.0
 RETENTION_SLACK_SECONDS = 30 * 86_400
 """Messages live that much longer, so that only one turn a month has to postpone the expiry of all of them."""
 TITLE_CHARACTERS = 80
-SUMMARY = dict.fromkeys(("id", "title", "created_at", "last_used", "lease_until", "cost_usd"), 1)
+SUMMARY = dict.fromkeys(("id", "title", "design", "role", "created_at", "last_used", "lease_until", "cost_usd"), 1)
 """Fields of a conversation in a list."""
 
 
@@ -44,7 +44,7 @@ class Conversations:
         return Messages(self.database)
 
     async def create(
-        self, user_id: str, conversation_id: str, turn: NewTurn, design: str
+        self, user_id: str, conversation_id: str, turn: NewTurn, design: str, role: str = "chat"
     ) -> ClaimedConversation | None:
         """Insert a conversation claimed by this turn; None if it exists already."""
         document = {
@@ -53,6 +53,7 @@ class Conversations:
             "id": conversation_id,
             "title": title_of(turn.text or ""),
             "design": design,
+            "role": role,
             "created_at": to_datetime(turn.started_at),
             "last_seq": 0,
             "window_from": 0,

@@ -28,6 +28,7 @@ class ClaimedConversation:
     conversation_id: str
     turn: NewTurn
     design: str
+    role: str
     last_seq: int
     window_from: int
     """The `seq` at which the prompt's history begins."""
@@ -47,6 +48,7 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
         conversation_id=document["id"],
         turn=turn,
         design=document["design"],
+        role=role_of(document),
         last_seq=document.get("last_seq", 0),
         window_from=document.get("window_from", 0),
         context=document.get("context"),
@@ -55,6 +57,11 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
         last_used=document["last_used"],
         abandoned=tuple(other for other in unfinished_turns(document) if other.run_id != turn.run_id),
     )
+
+
+def role_of(conversation: Document) -> str:
+    """Conversations of before there were roles are chats."""
+    return conversation.get("role", "chat")
 
 
 def unfinished_turns(conversation: Document) -> list[NewTurn]:

@@ -1,0 +1,39 @@
+"""Route of the designs."""
+
+from typing import Literal
+
+from fastapi import APIRouter
+from pydantic import BaseModel
+
+from qwestly_agent.agents.design import Role
+from qwestly_agent.agents.registry import Designs
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+
+router = APIRouter()
+
+
+class DesignView(BaseModel):
+    name: str
+    is_default: bool
+    """True if new conversations have it unless they name another."""
+    roles: list[Role]
+
+
+class DesignList(BaseModel):
+    items: list[DesignView]
+    next: Literal[None] = None
+
+
+@router.get("/api/designs")
+async def list_designs(services: TheServices, user_id: TheUser) -> DesignList:  # noqa: ARG001
+    """What `POST /api/chat` takes as `design` and `role` of a new conversation."""
+    return view_of(services.designs)
+
+
+def view_of(designs: Designs) -> DesignList:
+    return DesignList(
+        items=[
+            DesignView(name=name, is_default=name == designs.of_new, roles=list(agents))
+            for name, agents in sorted(designs.agents.items())
+        ]
+    )
