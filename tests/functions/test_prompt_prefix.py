@@ -1,6 +1,7 @@
 """What the model sees: the context, the window, and how much of a prompt the provider has seen before."""
 
 import uuid
+from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,7 @@ from pymongo import MongoClient
 from infra.local.model_answers import ToolCall
 from infra.local.model_controls import RecordedRequest
 from infra.local.model_server import ModelServer, Reply
-from tests.servers import ChatServer, Client
+from tests.servers import ChatServer, Client, FakeClock
 
 ANSWER = "That is a good question, and here is what I would say to it in two or three sentences. " * 3
 CALL: ToolCall = {"name": "search_user_memories", "arguments": {"query": "goals"}}
@@ -59,6 +60,40 @@ def test_a_context_is_made_of_the_profile_and_the_memories_and_fenced(
     assert "Ada" in context
     assert context.count("</user_profile>") == 1
     assert "90000" not in context
+
+
+def test_a_context_knows_where_somebody_worked_and_what_they_wish(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        database, mine = mongo[chat.settings.mongodb_database], {"user_id": client.user_id}
+        stint = {**mine, "company": "Acme", "title": "Cook", "description": "Cooked a thousand soups."}
+        database["employment_stints_enhanced"].insert_many(
+            {**stint, "_id": uuid.uuid4().hex, "start_date": f"20{year}-01"} for year in range(10, 19)
+        )
+        database["preferences_enhanced"].insert_one({**mine, "_id": uuid.uuid4().hex, "work_mode": "remote"})
+    client.say("Hello")
+    context = _instructions(chats(model)[-1])
+    assert "work_mode remote" in context
+    assert (context.count("company Acme"), context.count("2018-01"), context.count("2012-01")) == (6, 1, 0)
+    assert "3 earlier" in context
+    assert "soups" not in context
+
+
+def test_the_prompt_says_what_day_it_is_where_the_user_is(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    clock = FakeClock(datetime(2026, 11, 23, 15, 30, tzinfo=UTC).timestamp())
+    with (
+        ChatServer(chat.settings, clock=clock) as server,
+        Client(server.url, client.user_id, clock=clock) as user,
+    ):
+        conversation_id = user.say("Hello").conversation_id
+        assert "Today is Monday, 23 November 2026 (UTC)." in _instructions(chats(model)[-1])
+        user.request("PUT", "/api/settings", json={"time_zone": "Asia/Tokyo"})
+        user.say("And there?", conversation_id)
+        assert "Today is Tuesday, 24 November 2026 (Asia/Tokyo)." in _instructions(chats(model)[-1])
+        clock.advance(3_600)
+        user.say("Still?", conversation_id)
+        assert _instructions(chats(model)[-1]) == _instructions(chats(model)[-2])
 
 
 def test_the_context_stays_until_a_memory_in_it_is_withdrawn_or_the_profile_is_written(

@@ -24,7 +24,7 @@ from qwestly_agent.base.errors import (
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.approval_updates import TurnApprovals, nothing_new, settle_all
-from qwestly_agent.chat.context import FirstTurnContext, make_context
+from qwestly_agent.chat.context import FirstTurnContext, day_in, make_context
 from qwestly_agent.chat.earlier_turn import complete_answer, earlier_turn, replaced_runs
 from qwestly_agent.chat.finish_turn import briefly
 from qwestly_agent.chat.read_turn import Known, Said, read_known, read_said
@@ -56,6 +56,7 @@ from qwestly_agent.services import (
     HasToolCalls,
     HasUnchecked,
     HasUsage,
+    HasUserSettings,
     HasWorkflows,
 )
 from qwestly_agent.stores.conversations import Conversations
@@ -85,6 +86,7 @@ class PrepareServices(
     HasToolCalls,
     HasUnchecked,
     HasUsage,
+    HasUserSettings,
     HasWorkflows,
     Protocol,
 ): ...
@@ -265,7 +267,8 @@ async def _context(
     services: PrepareServices, claim: ClaimedConversation, agent: TurnAgent, known: Known, message: str
 ) -> FirstTurnContext:
     def made(memories: list[Memory]) -> FirstTurnContext:
-        return make_context(known.profile, memories, known.level, agent.prompt_version, claim.turn.started_at)
+        today = day_in(known.zone, claim.turn.started_at)
+        return make_context(known.profile, memories, known.level, today, agent.prompt_version, claim.turn.started_at)
 
     # Invalid if there is none yet, or if it is from an earlier version.
     with suppress(ValidationError):

@@ -21,6 +21,7 @@ from qwestly_agent.services import (
     HasMemories,
     HasProfiles,
     HasSignals,
+    HasUserSettings,
 )
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.memories import Memories
@@ -30,7 +31,17 @@ from qwestly_agent.stores.messages import Messages
 MOST_DRAFTS_TOLD = 5
 
 
-class ReadServices(HasApprovals, HasAutonomy, HasClock, HasDrafts, HasMemories, HasProfiles, HasSignals, Protocol): ...
+class ReadServices(
+    HasApprovals,
+    HasAutonomy,
+    HasClock,
+    HasDrafts,
+    HasMemories,
+    HasProfiles,
+    HasSignals,
+    HasUserSettings,
+    Protocol,
+): ...
 
 
 @dataclass(frozen=True)
@@ -46,6 +57,9 @@ class Known:
     """Data for a context made now."""
 
     profile: dict[str, Any]
+    """With employment and preferences."""
+    zone: str
+    """The user's time zone."""
     memories: list[Memory]
     """The most salient ones, plus one if there are more."""
     by_words: list[Found] | None
@@ -69,8 +83,8 @@ async def read_said(messages: Messages, user_id: str, conversation_id: str, requ
 
 async def read_known(services: ReadServices, user_id: str, conversation_id: str, request: TurnRequest) -> Known:
     """Raises `Braked`."""
-    profile, (memories, by_words), last_withdrawn, level, (news, ended, under_way), _ = await asyncio.gather(
-        services.profiles.summary(user_id),
+    (profile, settings), (memories, by_words), last_withdrawn, level, told, _ = await asyncio.gather(
+        asyncio.gather(services.profiles.career(user_id), services.user_settings.get(user_id)),
         _read_memories(services.memories, services.clock, user_id, request),
         services.memories.last_withdrawn(user_id),
         services.autonomy.level(user_id),
@@ -81,7 +95,7 @@ async def read_known(services: ReadServices, user_id: str, conversation_id: str,
         ),
         pause.check(services.signals, user_id),
     )
-    return Known(profile, memories, by_words, last_withdrawn, level, news, ended, under_way)
+    return Known(profile, settings.zone, memories, by_words, last_withdrawn, level, *told)
 
 
 async def _read_memories(
