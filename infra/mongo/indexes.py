@@ -46,6 +46,7 @@ _QUERIES: dict[str, list[IndexModel]] = {
             [("user_id", ASCENDING), ("conversation_id", ASCENDING), ("seq", ASCENDING)], name="order", unique=True
         ),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("id", ASCENDING)], name="message_id"),
+        IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING)], name="user_created_at"),
     ],
     tool_calls.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("at", DESCENDING)], name="user_at"),

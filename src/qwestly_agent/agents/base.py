@@ -18,6 +18,7 @@ from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.knowledge import Knowledge
@@ -32,6 +33,7 @@ class AgentDeps:
     user_id: str
     profiles: Profiles
     memories: Memories
+    conversation_search: ConversationSearch
     knowledge: Knowledge
     docs: Docs
     query_vectors: QueryVectors

@@ -158,13 +158,13 @@ async def _forget_elsewhere(services: ForgetServices, user_id: str, going: Seque
     requoted = await _requote(services, user_id, told.tells)
     evidence = [evidence_id(each) for each in (*told.ids, *requoted)]
     drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.tells)
-    # A run that read such a draft has seen its sources.
-    seen = {*told.ids, *drafts}
+    # A run that read such a draft has seen its sources; one that looked such a message up has seen its words.
     said_in = {each for one in going for each in one.message_ids}
+    seen = {*told.ids, *drafts, *said_in}
     await services.messages.exclude_from_prompts(user_id, said_in, seen, told.tells)
     await services.conversations.exclude_unfinished_turns(user_id, said_in, told.tells)
     await services.conversations.drop_contexts(user_id)
-    await services.tool_calls.empty(user_id, told.ids, told.tells)
+    await services.tool_calls.empty(user_id, {*told.ids, *said_in}, told.tells)
     # Extractions that are not stored yet are repeated, without the excluded messages.
     await services.extractions.drop(user_id)
     await services.approvals.scrub_memories(user_id, told.ids)

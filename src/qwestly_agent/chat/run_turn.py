@@ -181,6 +181,7 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
         user_id=user_id,
         profiles=services.profiles,
         memories=services.memories,
+        conversation_search=services.conversation_search,
         knowledge=services.knowledge,
         docs=services.docs,
         query_vectors=QueryVectors(services.embeddings),

@@ -7,10 +7,12 @@ compared, in messages that the existing indexes (`user_last_used`, `order`) lead
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.stores import messages
+from qwestly_agent.stores.bm25 import Tokens, bm25
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_of
 from qwestly_agent.stores.search import Document
 
@@ -34,6 +36,21 @@ class Hits:
     """Older conversations were last used before this time (seconds since the epoch); None at the end."""
 
 
+MOST_SAID = 2_000
+"""Messages that are compared by words: the newest of the user."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message that may enter a prompt."""
+
+    id: str
+    conversation_id: str
+    role: str
+    content: str
+    created_at: datetime
+
+
 @dataclass(frozen=True)
 class ConversationSearch:
     database: AsyncDatabase[Document]
@@ -55,6 +72,20 @@ class ConversationSearch:
                 return Hits(found, None)
             before = batch[-1]["last_used"]
         return Hits(found, before)
+
+    async def said(self, user_id: str, words: str, limit: int) -> list[Said]:
+        """The messages of all conversations that have one of the words, best first (BM25); of equals the newer."""
+        found = self.database[messages.COLLECTION].find({"user_id": user_id, **_IN_PROMPTS}, _OF_SAID)
+        compared = await found.sort("created_at", -1).limit(MOST_SAID).to_list()
+        scores = bm25(words, [Tokens.of(each["content"]) for each in compared])
+        best = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: -scores[at])
+        return [_said(compared[at]) for at in best[:limit]]
+
+    async def first_said(self, user_id: str, conversation_id: str, limit: int) -> list[Said]:
+        """What a conversation began with, oldest first."""
+        query = {"user_id": user_id, "conversation_id": conversation_id, **_IN_PROMPTS}
+        found = self.database[messages.COLLECTION].find(query, _OF_SAID)
+        return [_said(each) for each in await found.sort("seq", 1).limit(limit).to_list()]
 
     async def rename(self, user_id: str, conversation_id: str, title: str) -> bool:
         """Set the title that the user chose; False if there is no such conversation."""
@@ -82,6 +113,15 @@ class ConversationSearch:
         ]
         cursor = await self.database[messages.COLLECTION].aggregate(stages)
         return {each["_id"]: each async for each in cursor}
+
+
+_IN_PROMPTS: Document = {"withheld": False, "in_trouble": {"$ne": True}, "content": {"$ne": ""}}
+"""What was forgotten stays in the transcript alone."""
+_OF_SAID = {"_id": 0, "id": 1, "conversation_id": 1, "role": 1, "content": 1, "created_at": 1}
+
+
+def _said(document: Document) -> Said:
+    return Said(**{name: document[name] for name in ("id", "conversation_id", "role", "content", "created_at")})
 
 
 def pattern_of(word: str) -> str:

@@ -4,6 +4,7 @@ from qwestly_agent.agents.tools import (
     capabilities,
     cards,
     changes,
+    conversations,
     documents,
     memories,
     profile,
@@ -16,6 +17,7 @@ from qwestly_agent.agents.tools import (
 _ABLE = [
     *profile.TOOLS,
     *memories.TOOLS,
+    *conversations.TOOLS,
     *documents.TOOLS,
     *qwestly.TOOLS,
     *cards.TOOLS,

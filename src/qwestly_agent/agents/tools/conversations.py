@@ -1,0 +1,44 @@
+"""What was said before: older messages, also those that fell out of the window."""
+
+from typing import Any, Literal
+
+from pydantic_ai import RunContext
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.tools.base import QueryText, listed, tool
+from qwestly_agent.stores.conversation_search import Said
+
+LIMIT = 6
+LONGEST_CHARACTERS = 600
+
+
+async def search_conversation(
+    ctx: RunContext[AgentDeps], query: QueryText, which: Literal["best", "first"] = "best"
+) -> dict[str, Any]:
+    """Search what you and the user said before, word for word, in this conversation and earlier ones.
+
+    Args:
+        query: Words that were said.
+        which: "best" is what has most of the words; "first" is how this conversation began, whatever the words.
+    """
+    search, user_id, here = ctx.deps.conversation_search, ctx.deps.user_id, ctx.conversation_id or ""
+    if which == "first":
+        found = await search.first_said(user_id, here, LIMIT)
+    else:
+        found = await search.said(user_id, query, LIMIT)
+    return listed("messages", [_shown(each, here) for each in found], "Nothing with these words was said.")
+
+
+def _shown(said: Said, here: str) -> dict[str, Any]:
+    text = said.content[:LONGEST_CHARACTERS]
+    return {
+        "id": said.id,
+        "by": "the user" if said.role == "user" else "you",
+        "on": f"{said.created_at:%Y-%m-%d}",
+        "in": "this conversation" if said.conversation_id == here else "an earlier conversation",
+        "text": text + ("…" if len(text) < len(said.content) else ""),
+    }
+
+
+# Outside: people paste what others wrote, and answers tell of it.
+TOOLS = [tool(search_conversation, effect="read", label="Looking at what we said…", outside=True)]

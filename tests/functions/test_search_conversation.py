@@ -1,0 +1,59 @@
+"""Older turns, found by the agent in this conversation and earlier ones."""
+
+import json
+import uuid
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from infra.local.model_server import ModelServer, Reply
+from tests.servers import ChatServer, Client
+
+
+def looked_up(
+    client: Client, model: ModelServer, query: str, conversation_id: str | None = None
+) -> list[dict[str, Any]]:
+    """What the model is told of a search."""
+    call = {"name": "search_conversation", "arguments": {"query": query}}
+    model.script(Reply(tool_calls=[call]), Reply(text="That."))
+    client.say("What did we say about that?", conversation_id)
+    [told] = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "tool"][-1:]
+    return json.loads(told.split(">", 1)[1].rsplit("<", 1)[0])["messages"]
+
+
+def test_older_turns_are_found_by_their_words_in_every_conversation(client: Client, model: ModelServer) -> None:
+    model.script(Reply(text="Granite is a rock."))
+    earlier = client.say("What is granite?").conversation_id
+    here = client.say("And what about basalt?").conversation_id
+    [answer, question] = sorted(looked_up(client, model, "granite", here), key=lambda each: each["by"], reverse=True)
+    assert (answer["by"], answer["text"], answer["in"]) == ("you", "Granite is a rock.", "an earlier conversation")
+    assert (question["by"], question["text"]) == ("the user", "What is granite?")
+    assert [each["in"] for each in looked_up(client, model, "granite", earlier)] == ["this conversation"] * 2
+    [found] = looked_up(client, model, "basalt", here)
+    assert (found["text"], found["in"]) == ("And what about basalt?", "this conversation")
+    assert looked_up(client, model, "obsidian") == []
+
+
+def test_what_others_said_and_what_is_excluded_is_not_found(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    with Client(chat.url, f"auth0|{uuid.uuid4().hex}") as somebody:
+        somebody.say("My secret is feldspar")
+    client.say("My own secret is feldspar too")
+    assert len(looked_up(client, model, "feldspar")) == 1
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        kept = mongo[chat.settings.mongodb_database]["agent_messages"]
+        kept.update_many({"user_id": client.user_id}, {"$set": {"withheld": True}})
+    assert looked_up(client, model, "feldspar") == []
+
+
+@pytest.mark.thorough
+def test_after_120_turns_the_first_question_is_answered_with_its_words(client: Client, model: ModelServer) -> None:
+    conversation_id = client.say("Is a lighthouse keeper still a job?").conversation_id
+    for turn in range(119):
+        client.say(f"Thanks, and here is thought {turn}", conversation_id)
+    answer = client.say("What did I ask first?", conversation_id)
+    assert "Is a lighthouse keeper still a job?" in answer.text
+    said = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "user"]
+    assert "Is a lighthouse keeper still a job?" not in said, "it fell out of the window"
