@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from infra.local.demo import person
 from infra.local.model_answers import ToolCall
 from infra.local.model_controls import RecordedRequest
 from infra.local.model_server import ModelServer, Reply
@@ -78,6 +79,25 @@ def test_a_context_knows_where_somebody_worked_and_what_they_wish(
     assert (context.count("company Acme"), context.count("2018-01"), context.count("2012-01")) == (6, 1, 0)
     assert "3 earlier" in context
     assert "soups" not in context
+
+
+def test_a_first_question_takes_at_most_5000_tokens(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    """By four characters a token of the whole request: instructions, context, tools and question. The person has the
+    demo user's profile and twenty memories."""
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        database = mongo[chat.settings.mongodb_database]
+        mine = {
+            "candidates_enhanced": [person.CANDIDATE],
+            "employment_stints_enhanced": person.EMPLOYMENT,
+            "preferences_enhanced": [person.PREFERENCES],
+        }
+        for collection, documents in mine.items():
+            of_user = ({**each, "_id": uuid.uuid4().hex, "user_id": client.user_id} for each in documents)
+            database[collection].insert_many(of_user)
+        for number in range(20):
+            _remember(database, client, f"Led a team of {number} people through the launch of a payment product.")
+    client.say("What should I do next in my career, and what is in my way?")
+    assert len(chats(model)[0].body) / 4 <= 5_000
 
 
 def test_the_prompt_says_what_day_it_is_where_the_user_is(client: Client, chat: ChatServer, model: ModelServer) -> None:

@@ -41,7 +41,31 @@ def tool(
     result_characters: int = RESULT_CHARACTERS,
     outside: bool = False,
 ) -> Tool[AgentDeps]:
-    return Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters, outside)})
+    declared = Tool(function, metadata={"contract": Contract(effect, label, timeout, result_characters, outside)})
+    declared.function_schema.json_schema = slim(declared.function_schema.json_schema)
+    return declared
+
+
+def slim(schema: Any) -> Any:
+    """A schema without what a model need not read: bounds, patterns, defaults and null. Arguments are validated by the
+    whole one, and a model that breaks a bound is told by a sentence. Each prompt begins with all schemas."""
+    if isinstance(schema, list):
+        return [slim(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kinds = [each for each in schema.get("anyOf", ()) if each != {"type": "null"}]
+    if len(kinds) == 1:
+        return slim({**{name: value for name, value in schema.items() if name != "anyOf"}, **kinds[0]})
+    kept = {name: value for name, value in schema.items() if name not in _FOR_VALIDATION}
+    if isinstance(named := kept.get("properties"), dict):
+        return {**slim({**kept, "properties": None}), "properties": {name: slim(each) for name, each in named.items()}}
+    return {name: " ".join(value.split()) if name == "description" else slim(value) for name, value in kept.items()}
+
+
+_FOR_VALIDATION = frozenset(
+    {"additionalProperties", "default", "maxItems", "maxLength", "maximum", "minItems", "minLength", "minimum"}
+    | {"pattern", "title"}
+)
 
 
 def proposes(function: Callable[..., Awaitable[Proposal]], action: Action[Any], *, label: str) -> Tool[AgentDeps]:

@@ -31,8 +31,8 @@ async def generate_qwestly_card(
 
     Args:
         style: How it reads: whole sentences, as short as it can be, or as a story.
-        wish: What the user wants of it ("focus on my leadership"), copied letter for letter from what they typed; empty
-            where they said nothing of it.
+        wish: What the user wants of it ("focus on my leadership"), copied letter for letter; empty where they said
+            nothing.
     """
     draft = await ctx.deps.cards.start(style, _typed(wish, ctx.deps.user_messages))
     return {
@@ -51,9 +51,8 @@ async def suggest_linkedin_about(
 
     Args:
         style: How it reads: whole sentences, as short as it can be, or as a story.
-        wish: What the user wants of it ("make it shorter"), copied letter for letter from what they typed; empty where
-            they said nothing of it.
-        revises: The draft that they want otherwise, as this tool gave it; null for a new one.
+        wish: What the user wants of it ("make it shorter"), copied letter for letter; empty where they said nothing.
+        revises: The draft that they want otherwise, as this tool gave it; left out for a new one.
     """
     about = await ctx.deps.cards.about(style, _typed(wish, ctx.deps.user_messages), revises or "")
     told: dict[str, Any] = {"draft_id": about.draft_id, "text": text_of(about.checked), **_judged(about)}
@@ -67,7 +66,7 @@ async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
     them, so that the user can take one.
 
     Args:
-        wish: What the user wants of it, copied letter for letter from what they typed; empty where they said nothing.
+        wish: What the user wants of it, copied letter for letter; empty where they said nothing.
     """
     written = await ctx.deps.cards.headlines(_typed(wish, ctx.deps.user_messages))
     headlines = [{"number": n, "text": each.text} for n, each in enumerate(headlines_of(written.checked), 1)]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
@@ -25,6 +25,8 @@ from qwestly_agent.text.clean import is_pasted
 
 Why = Annotated[str, Field(max_length=500)]
 MOST_ALTERNATIVES = 3
+AS_VALUE = WithJsonSchema({"type": "array", "items": {}})
+"""A model reads the kinds of a value once, at the value."""
 
 _LINKEDIN_PROFILE = re.compile(
     r"(?<![^\s(\[<\"'“‘])https://(?:[a-z]{2,3}\.)?linkedin\.com/in/[A-Za-z0-9_%-]{1,200}"
@@ -37,7 +39,7 @@ async def update_profile_field(
     field: ProfileField,
     value: Value,
     rationale: Why = "",
-    alternatives: Annotated[list[Value], Field(max_length=MOST_ALTERNATIVES)] = [],  # noqa: B006
+    alternatives: Annotated[list[Value], Field(max_length=MOST_ALTERNATIVES), AS_VALUE] = [],  # noqa: B006
     confidence: Confidence | None = None,
 ) -> Proposal:
     """Propose a new value for one field of the user's profile. The user is asked; nothing is changed before their yes.
@@ -47,8 +49,8 @@ async def update_profile_field(
         value: The whole new value: text for headline, location and summary; a list of texts for skills and languages;
             a number for years_of_experience; a list of {school, degree, year} for education.
         rationale: Why, in a sentence for the user.
-        alternatives: Other whole values that would do as well, for the user to choose from; none if there are none.
-        confidence: How sure you are that the user wants this value; null if you cannot say.
+        alternatives: Up to three other whole values for the user to choose from.
+        confidence: How sure you are that they want it.
     """
     args = {"field": field, "value": value}
     others = _others(UPDATE_PROFILE_FIELD, args, alternatives)
@@ -60,7 +62,7 @@ async def update_preference(
     name: Preference,
     value: str | list[str],
     rationale: Why = "",
-    alternatives: Annotated[list[str | list[str]], Field(max_length=MOST_ALTERNATIVES)] = [],  # noqa: B006
+    alternatives: Annotated[list[str | list[str]], Field(max_length=MOST_ALTERNATIVES), AS_VALUE] = [],  # noqa: B006
     confidence: Confidence | None = None,
 ) -> Proposal:
     """Propose a new value for one of the user's job preferences. The user is asked before anything is changed.
@@ -69,8 +71,8 @@ async def update_preference(
         name: Which preference.
         value: The whole new value: text for work_mode and availability, else a list of texts.
         rationale: Why, in a sentence for the user.
-        alternatives: Other whole values that would do as well, for the user to choose from; none if there are none.
-        confidence: How sure you are that the user wants this value; null if you cannot say.
+        alternatives: Up to three other whole values for the user to choose from.
+        confidence: How sure you are that they want it.
     """
     args = {"name": name, "value": value}
     others = _others(UPDATE_PREFERENCE, args, alternatives)
