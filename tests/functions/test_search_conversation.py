@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from pymongo import MongoClient
 
+from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from tests.servers import ChatServer, Client
 
@@ -15,7 +16,7 @@ def looked_up(
     client: Client, model: ModelServer, query: str, conversation_id: str | None = None
 ) -> list[dict[str, Any]]:
     """What the model is told of a search."""
-    call = {"name": "search_conversation", "arguments": {"query": query}}
+    call: ToolCall = {"name": "search_conversation", "arguments": {"query": query}}
     model.script(Reply(tool_calls=[call]), Reply(text="That."))
     client.say("What did we say about that?", conversation_id)
     [told] = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "tool"][-1:]
