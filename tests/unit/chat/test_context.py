@@ -23,15 +23,18 @@ def made(
     version: str = "v1",
     now: float = NOW,
     level: Level = "L1",
+    today: str = "Monday",
 ) -> FirstTurnContext:
-    return make_context(profile, memories, level, version, now)
+    return make_context(profile, memories, level, today, version, now)
 
 
 def test_it_says_who_the_user_is_and_what_matters_best_first() -> None:
     assert made().text == (
         "<user_profile>name: Ada\nskills: SQL; Python\neducation: degree BSc, school Lagos</user_profile>\n\n"
         "<user_memories>- Wants to lead a team (goal, since 2027-01-15, sure)\n"
-        "- Speaks Yoruba (fact, told on 2027-01-14, unsure: inferred, not said)</user_memories>\n\n" + MAY["L1"]
+        "- Speaks Yoruba (fact, told on 2027-01-14, unsure: inferred, not said)</user_memories>\n\n"
+        + MAY["L1"]
+        + "\n\nToday is Monday."
     )
 
 
@@ -64,9 +67,10 @@ def test_a_new_memory_can_wait_until_tomorrow() -> None:
         made({**PROFILE, "name": "Grace"}),
         made({}),
         made(level="L0"),
+        made(today="Tuesday"),
         made(now=NOW + OLDEST_SECONDS),
     ],
-    ids=["other instructions", "profile written", "profile gone", "another level", "a day old"],
+    ids=["other instructions", "profile written", "profile gone", "another level", "another day", "a day old"],
 )
 def test_it_is_made_anew_where_it_would_be_wrong(fresh: FirstTurnContext) -> None:
     assert not made().still_holds(fresh, last_withdrawn=None)
