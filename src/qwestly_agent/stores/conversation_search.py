@@ -7,10 +7,10 @@ compared, in messages that the existing indexes (`user_last_used`, `order`) lead
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from pymongo.asynchronous.database import AsyncDatabase
 
+from qwestly_agent.domain.said_before import SaidBefore
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.bm25 import Tokens, bm25
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_of
@@ -41,17 +41,6 @@ MOST_SAID = 2_000
 
 
 @dataclass(frozen=True)
-class Said:
-    """A message that may enter a prompt."""
-
-    id: str
-    conversation_id: str
-    role: str
-    content: str
-    created_at: datetime
-
-
-@dataclass(frozen=True)
 class ConversationSearch:
     database: AsyncDatabase[Document]
 
@@ -73,7 +62,7 @@ class ConversationSearch:
             before = batch[-1]["last_used"]
         return Hits(found, before)
 
-    async def said(self, user_id: str, words: str, limit: int) -> list[Said]:
+    async def said(self, user_id: str, words: str, limit: int) -> list[SaidBefore]:
         """The messages of all conversations that have one of the words, best first (BM25); of equals the newer."""
         found = self.database[messages.COLLECTION].find({"user_id": user_id, **_IN_PROMPTS}, _OF_SAID)
         compared = await found.sort("created_at", -1).limit(MOST_SAID).to_list()
@@ -81,7 +70,7 @@ class ConversationSearch:
         best = sorted((at for at, score in enumerate(scores) if score > 0), key=lambda at: -scores[at])
         return [_said(compared[at]) for at in best[:limit]]
 
-    async def first_said(self, user_id: str, conversation_id: str, limit: int) -> list[Said]:
+    async def first_said(self, user_id: str, conversation_id: str, limit: int) -> list[SaidBefore]:
         """What a conversation began with, oldest first."""
         query = {"user_id": user_id, "conversation_id": conversation_id, **_IN_PROMPTS}
         found = self.database[messages.COLLECTION].find(query, _OF_SAID)
@@ -120,8 +109,8 @@ _IN_PROMPTS: Document = {"withheld": False, "in_trouble": {"$ne": True}, "conten
 _OF_SAID = {"_id": 0, "id": 1, "conversation_id": 1, "role": 1, "content": 1, "created_at": 1}
 
 
-def _said(document: Document) -> Said:
-    return Said(**{name: document[name] for name in ("id", "conversation_id", "role", "content", "created_at")})
+def _said(document: Document) -> SaidBefore:
+    return SaidBefore(**{name: document[name] for name in ("id", "conversation_id", "role", "content", "created_at")})
 
 
 def pattern_of(word: str) -> str:

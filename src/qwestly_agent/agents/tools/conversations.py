@@ -6,7 +6,7 @@ from pydantic_ai import RunContext
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import QueryText, listed, tool
-from qwestly_agent.stores.conversation_search import Said
+from qwestly_agent.domain.said_before import SaidBefore
 
 LIMIT = 6
 LONGEST_CHARACTERS = 600
@@ -29,7 +29,7 @@ async def search_conversation(
     return listed("messages", [_shown(each, here) for each in found], "Nothing with these words was said.")
 
 
-def _shown(said: Said, here: str) -> dict[str, Any]:
+def _shown(said: SaidBefore, here: str) -> dict[str, Any]:
     text = said.content[:LONGEST_CHARACTERS]
     return {
         "id": said.id,

@@ -1,0 +1,15 @@
+"""A message of an earlier turn, as it is found again."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True)
+class SaidBefore:
+    """A message that may enter a prompt."""
+
+    id: str
+    conversation_id: str
+    role: str
+    content: str
+    created_at: datetime
