@@ -335,8 +335,23 @@ def test_a_draft_is_read_with_what_was_left_out_and_without_its_evidence(
     assert SECRET not in model.requests[-1].body.decode()
     nothing = {"headline": None, "sections": [], "text": None, "unchecked": []}
     answered = client.request("GET", f"/api/drafts/{draft_id}")
-    about_it = {"draft_id": draft_id, "conversation_id": None, "approval_id": None, "flagged": False}
+    about_it = {"draft_id": draft_id, "stage": None, "conversation_id": None, "approval_id": None, "flagged": False}
     assert answered.json() == {**about_it, **state, "content": {**nothing, **says, "left_out": LEFT_OUT}}
+
+
+@pytest.mark.parametrize(
+    ("status", "label", "stage"),
+    [
+        ("running", "Gathering evidence", "evidence"),
+        ("running", "Drafting 3 of 6 sections", "writing"),
+        ("waiting", "Waiting for your approval", "decision"),
+        ("published", "Published", None),
+    ],
+)
+def test_a_draft_says_at_which_stage_it_is(
+    client: Client, drafted: Drafts, status: str, label: str, stage: str | None
+) -> None:
+    assert client.get(f"/api/drafts/{drafted('card', status=status, label=label)}")["stage"] == stage
 
 
 @pytest.mark.parametrize("checked", [False, True], ids=["the first time", "as its user wants it"])

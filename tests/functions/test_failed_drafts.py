@@ -51,6 +51,7 @@ def shown(draft: Draft) -> dict[str, Any]:
         "style": "standard",
         "status": "failed",
         "label": "It could not be finished. Please try again",
+        "stage": None,
         "conversation_id": draft.conversation_id,
         "approval_id": None,
         "flagged": False,

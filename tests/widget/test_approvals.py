@@ -545,6 +545,19 @@ def test_a_draft_has_one_quiet_line_that_is_replaced_in_place(
     expect(line).to_have_count(0)
 
 
+def test_a_draft_under_way_shows_where_it_is(
+    page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
+):
+    draft(backend, "Drafting 1 of 6 sections", stage="writing")
+    opened()
+    stages = page.get_by_role("list", name="Progress").get_by_role("listitem")
+    expect(stages).to_have_text(["Evidence", "Writing", "Your decision"])
+    expect(stages.nth(1)).to_have_attribute("aria-current", "step")
+    draft(backend, "Published", status="published", stage=None)
+    clock.run(2)
+    expect(stages).to_have_count(0)
+
+
 NOT_DRAFTED = "Your card could not be drafted. Nothing was published. Please ask for it again."
 
 

@@ -90,6 +90,7 @@ export interface DraftView {
   kind: string;
   status: string;
   label: string;
+  stage?: "evidence" | "writing" | "decision" | null;
   conversation_id: string | null;
 }
 export interface Receipt { stopped: string[]; finished: string[]; unknown: string[]; running: string[] }

@@ -3,18 +3,31 @@ import { type IconName, element, icon, spinner } from "./dom.ts";
 
 const DRAFT_MARKS: Record<string, IconName> = { waiting: "info", drafted: "check", published: "check", rejected: "close", expired: "close", stopped: "close", failed: "alert" };
 
+const STAGES = { evidence: "Evidence", writing: "Writing", decision: "Your decision" };
+
+/** The way of a draft, with the stage where it is; nothing once it is over. */
+function stagesOf({ stage }: DraftView): HTMLElement[] {
+  if (!stage) return [];
+  const names = Object.keys(STAGES);
+  const items = Object.entries(STAGES).map(([name, label]) => {
+    const past = names.indexOf(name) < names.indexOf(stage);
+    return element("li", { class: past ? "past" : "", ...(name === stage && { "aria-current": "step" }) }, label);
+  });
+  return [element("ol", { class: "stages", "aria-label": "Progress" }, ...items)];
+}
+
 /** The progress of drafts, one line each. */
 export class Drafts {
   #known = new Map<string, DraftView & { line: HTMLElement; at: number }>();
 
   /** Returns true if it is new; an item can come twice, and late. */
   learn(draft: DraftView, at: number): boolean {
-    const known = this.#known.get(draft.draft_id) ?? { line: element("p", { class: "draft" }), at: -Infinity };
+    const known = this.#known.get(draft.draft_id) ?? { line: element("div", { class: "draft" }), at: -Infinity };
     if (at <= known.at) return false;
     this.#known.set(draft.draft_id, { ...known, ...draft, at });
     const mark = DRAFT_MARKS[draft.status];
     known.line.classList.toggle("failed", draft.status === "failed");
-    known.line.replaceChildren(mark ? icon(mark) : spinner(), element("span", {}, draft.label));
+    known.line.replaceChildren(mark ? icon(mark) : spinner(), element("span", {}, draft.label), ...stagesOf(draft));
     return true;
   }
 

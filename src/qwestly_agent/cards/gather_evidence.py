@@ -15,6 +15,7 @@ from qwestly_agent.services import (
     HasRuns,
     HasSignals,
 )
+from qwestly_agent.stores.drafts import GATHERING
 from qwestly_agent.workflow_state import state
 
 
@@ -29,7 +30,7 @@ async def gather_evidence(services: EvidenceServices, card: CardState) -> CardSt
     draft = await services.drafts.get(card.user_id, card.draft_id)
     plan = tuple(draft.parts.get("plan", ()))
     if not plan:
-        await tell_progress(services.drafts, services.clock, card, label="Gathering evidence")
+        await tell_progress(services.drafts, services.clock, card, label=GATHERING)
         found = await gather(services.profiles, services.memories, services.knowledge, card.user_id)
         plan = (draft.parts["section"],) if "section" in draft.parts else sections_for(found)
         if not plan:

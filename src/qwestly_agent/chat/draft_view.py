@@ -1,9 +1,13 @@
 """A draft in the API: kind, progress, failure and text."""
 
+from typing import Literal, TypeAlias
+
 from pydantic import BaseModel
 
 from qwestly_agent.cards.text import DraftText, text_of_draft
-from qwestly_agent.stores.drafts import Draft, DraftKind, DraftStatus
+from qwestly_agent.stores.drafts import GATHERING, Draft, DraftKind, DraftStatus
+
+Stage: TypeAlias = Literal["evidence", "writing", "decision"]
 
 
 class DraftView(BaseModel):
@@ -13,6 +17,8 @@ class DraftView(BaseModel):
     status: DraftStatus
     label: str
     """Progress for the user, such as "Drafting 3 of 6 sections"; the reason if it failed."""
+    stage: Stage | None
+    """Where it is on its way; null once it is over."""
     conversation_id: str | None
     approval_id: str | None
     flagged: bool
@@ -20,7 +26,18 @@ class DraftView(BaseModel):
 
 
 def view_of(draft: Draft) -> DraftView:
-    return DraftView(draft_id=draft.id, **draft.model_dump(include=DraftView.model_fields.keys() - {"draft_id"}))
+    fields = draft.model_dump(include=DraftView.model_fields.keys() - {"draft_id", "stage"})
+    return DraftView(draft_id=draft.id, stage=_stage(draft), **fields)
+
+
+def _stage(draft: Draft) -> Stage | None:
+    match draft.status:
+        case "waiting":
+            return "decision"
+        case "running":
+            return "evidence" if draft.label == GATHERING else "writing"
+        case _:
+            return None
 
 
 class DraftDetail(DraftView):

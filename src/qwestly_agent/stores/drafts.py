@@ -24,6 +24,8 @@ DraftStatus: TypeAlias = Literal[
     "running", "waiting", "drafted", "published", "rejected", "expired", "stopped", "failed"
 ]
 
+GATHERING = "Gathering evidence"
+"""The label of a draft's first state."""
 UNDER_WAY: frozenset[DraftStatus] = frozenset({"running", "waiting"})
 
 

@@ -74,6 +74,11 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .card > a { justify-self: start; color: var(--accent); font-size: .95rem; text-underline-offset: .2em; }
 .said-why { color: var(--muted); font-size: .9rem; white-space: pre-line; }
 .draft { color: var(--muted); font-size: .9rem; overflow-wrap: anywhere; }
+.draft { flex-wrap: wrap; }
+.stages { flex-basis: 100%; display: flex; gap: .35rem; margin: 0; padding: 0; list-style: none; font-size: .78rem; }
+.stages li { flex: 1; padding-block-start: .35rem; border-block-start: 3px solid var(--line); }
+.stages li:is(.past, [aria-current]) { border-color: var(--accent); }
+.stages li[aria-current] { color: var(--text); font-weight: 600; }
 .draft.failed { color: var(--text); }
 .draft span, .outcome span { min-inline-size: 0; }
 .paused { margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--raised); font-size: .9rem; }
