@@ -197,6 +197,14 @@ def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend
     expect(links).to_have_attribute("href", "https://cards.qwestly.example/c1")
 
 
+def test_a_second_round_says_what_was_asked_for(last: Widget, backend: ScriptedBackend):
+    stream = backend.stream("c1").begin()
+    last.say("Shorter")
+    stream.send("approval_required", **backend.ask(approval(wish="Shorter <b>please</b>")))
+    expect(Card(last.log).group.get_by_text("You asked: “Shorter <b>please</b>”")).to_be_visible()
+    stream.done("")
+
+
 def test_a_step_says_what_was_looked_for(page: Page, backend: ScriptedBackend):
     step = {"id": "s1", "name": "search", "label": "Searching your documents…", "ok": True, "ms": 120, "problem": None}
     steps = [

@@ -74,6 +74,7 @@ export interface ApprovalView {
   reason: string | null;
   outcome: string | null;
   link?: string | null;
+  wish?: string | null;
   undo_until: number | null;
   undoes: string | null;
   undone_by: string | null;

@@ -73,10 +73,11 @@ const SURE: Record<string, string> = { low: "Your agent is not sure that you wan
 const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, "What it thought of as well"), textList(texts));
 
 /** The content of an approval, as nodes. */
-export function showPreview({ tool, rationale, alternatives = [], confidence, preview }: ApprovalView): HTMLElement[] {
+export function showPreview({ tool, rationale, wish, alternatives = [], confidence, preview }: ApprovalView): HTMLElement[] {
   const { changes = [], sections = [], left_out: leftOut = [], difference = [] } = preview;
   const ofMemories = OF_MEMORIES[tool];
   const nodes: HTMLElement[] = [];
+  if (wish) nodes.push(element("p", { class: "rationale" }, `You asked: “${wish}”`));
   if (difference.length) nodes.push(textList(difference, { class: "difference" }));
   if (rationale) nodes.push(element("p", { class: "rationale" }, rationale));
   const sure = SURE[confidence ?? ""];
