@@ -41,7 +41,7 @@ def test_what_runs_is_stopped_and_keeps_its_words(client: Client, model: ModelSe
         for events in (one, two):
             assert last_of(events).data == {
                 "code": "braked",
-                "message": "Everything is paused. Nothing runs until the brake is released.",
+                "message": "Everything is paused. Nothing runs until you resume.",
             }
     for item in client.get("/api/conversations")["items"]:
         kept = client.get(f"/api/conversations/{item['id']}")["messages"][-1]

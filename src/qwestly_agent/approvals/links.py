@@ -257,7 +257,7 @@ def _outcome(approval: Approval, zone: str) -> tuple[str, str]:
     yes = "It was allowed at your level" if approval.decided_by == "level" else "You approved this"
     match approval.status:
         case "expired" if approval.outcome:
-            return "This is not asked any more", approval.outcome
+            return "This question is closed", approval.outcome
         case "pending" | "expired":
             return (
                 "Nobody decided in time",
@@ -273,6 +273,6 @@ def _outcome(approval: Approval, zone: str) -> tuple[str, str]:
         case "approved" | "executing" | "accepted":
             return yes, "It is being done, and the chat tells you when it is."
         case "changed" if approval.decided_by == "nobody":
-            return "This is not asked any more", approval.outcome or ""
+            return "This question is closed", approval.outcome or ""
         case "done" | "failed" | "unknown" | "changed":
             return yes, approval.outcome or ""

@@ -72,7 +72,7 @@ class OverBudget(AgentError):
 
 class Braked(AgentError):
     code, http_status = "braked", 423
-    sentence = "Everything is paused. Nothing runs until the brake is released."
+    sentence = "Everything is paused. Nothing runs until you resume."
 
 
 class ModelUnavailable(AgentError):

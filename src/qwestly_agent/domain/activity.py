@@ -39,7 +39,7 @@ _APPROVALS: Mapping[str, tuple[str, Severity, str]] = {
     "approved": ("approved", "info", "You said yes"),
     "rejected": ("rejected", "info", "You said no"),
     "revised": ("revised", "info", "You asked for changes"),
-    "expired": ("expired", "warning", "Not asked any more"),
+    "expired": ("expired", "warning", "No longer asked"),
     "executing": ("executing", "info", "Being carried out"),
     "accepted": ("accepted", "info", "Being carried out"),
     "done": ("done", "info", "Done"),

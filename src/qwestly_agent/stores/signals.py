@@ -118,9 +118,9 @@ def _event(whose: str, state: Literal["on", "off"], at: float) -> Event:
 
 _SENTENCES: Mapping[tuple[str, bool], tuple[str, Severity]] = {
     ("on", False): ("You paused your agent", "warning"),
-    ("off", False): ("You let your agent run again", "info"),
+    ("off", False): ("You resumed your agent", "info"),
     ("on", True): ("Qwestly paused its agent for everybody", "warning"),
-    ("off", True): ("Qwestly let its agent run again for everybody", "info"),
+    ("off", True): ("Qwestly resumed its agent for everybody", "info"),
 }
 
 
