@@ -1,4 +1,4 @@
-"""Leave of botocore's data what the backend calls: `python infra/botocore_data.py <folder> ssm:GetParameter …`.
+"""Leave of botocore's data what the backend calls: `python infra/botocore_data.py <folder> ssm:GetParameters …`.
 
 The first client of a process reads where every service of AWS has its endpoints, and each client all that its service
 can do: megabytes, in which a cold start looks for a handful of operations.

@@ -21,7 +21,7 @@ async def check_secrets(target: Target) -> Results:
     for why in target.unread:
         yield wrong("secrets", why)
     try:
-        target.settings.resolve(str)
+        target.settings.resolve(lambda references: dict.fromkeys(references, ""))
     except InvalidSettings as error:
         yield wrong("secrets", str(error))
     else:

@@ -31,7 +31,7 @@ class Target:
         for name, value in environment.items():
             if is_reference(value):
                 try:
-                    variables[name] = (await asyncio.to_thread(look_up, value)).strip()
+                    variables[name] = (await asyncio.to_thread(look_up, [value]))[value].strip()
                 except InvalidSettings as error:
                     del variables[name]
                     unread.append(str(error))

@@ -78,12 +78,13 @@ def place_of_stage(stage: Stage, aws: Callable[[str], Any]) -> Place:
     [stack] = aws("cloudformation").describe_stacks(StackName=stage.stack)["Stacks"]
     outputs = {each["OutputKey"]: each["OutputValue"] for each in stack["Outputs"]}
     claims = {"aud": stage.parameter("JwtAudience"), "iss": stage.parameter("JwtIssuer")}
+    reference = f"ssm:{stage.parameter('ConfigurationPath')}/shared-secret"
     return Place(
         chat=outputs["ChatUrl"].rstrip("/"),
         api=outputs["ApiUrl"].rstrip("/"),
         approve=f"{outputs['ApproveUrl'].rstrip('/')}/approve",
         origin=stage.parameter("AllowedOrigins").split(",")[0],
-        secret=_current(look_up(f"ssm:{stage.parameter('ConfigurationPath')}/shared-secret")),
+        secret=_current(look_up([reference])[reference]),
         claims={name: value for name, value in claims.items() if value},
     )
 
@@ -99,7 +100,7 @@ def place_of_url(url: str, approve: str, origin: str, environment: Mapping[str, 
         api=url.rstrip("/"),
         approve=approve.rstrip("/"),
         origin=origin,
-        secret=_current(look_up(secret) if is_reference(secret) else secret),
+        secret=_current(look_up([secret])[secret] if is_reference(secret) else secret),
         claims={name: value for name, value in claims.items() if value},
     )
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,12 +11,12 @@ from pymongo import AsyncMongoClient
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import Clock, system_clock
-from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.ids import NewId, new_id
 from qwestly_agent.base.observability import make_logger, measure_refusal
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.clients.mail import Mail
+from qwestly_agent.clients.references import look_up_all
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.activity import Activity
@@ -227,15 +227,6 @@ def make_embeddings(
     return Embeddings(client, note_refusal)
 
 
-def look_up(reference: str, aws: AWS | None = None) -> str:
-    """The value of `ssm:/path` or `secret:name`. Raises `InvalidSettings` if it cannot be read."""
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    kind, _, name = reference.partition(":")
-    client = (aws or AWS()).client
-    try:
-        if kind == "ssm":
-            return client("ssm").get_parameter(Name=name, WithDecryption=True)["Parameter"]["Value"]
-        return client("secretsmanager").get_secret_value(SecretId=name)["SecretString"]
-    except (ClientError, BotoCoreError) as error:
-        raise InvalidSettings(f"{reference} cannot be read: {type(error).__name__}.") from error
+def look_up(references: Collection[str], aws: AWS | None = None) -> dict[str, str]:
+    """The values of references (`ssm:/path`, `secret:name`). Raises `InvalidSettings` if one cannot be read."""
+    return look_up_all(references, (aws or AWS()).client)

@@ -268,7 +268,7 @@ Broken = Callable[[Deployed], Iterator[list[str]]]
 
 def a_secret_that_is_not_there(deployed: Deployed) -> Iterator[list[str]]:
     deployed.client("ssm").delete_parameter(Name="/qwestly-agent/dev/openai-api-key")
-    yield ["secrets: ssm:/qwestly-agent/dev/openai-api-key cannot be read: ParameterNotFound."]
+    yield ["secrets: ssm:/qwestly-agent/dev/openai-api-key cannot be read: there is no such parameter."]
     deployed.keep("openai-api-key", SECRETS["OPENAI_API_KEY"])
 
 

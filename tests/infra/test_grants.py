@@ -117,8 +117,9 @@ class Calls:
 
     def _grants(self, service: str, operation: str, given: dict[str, Any]) -> list[Grant]:
         match service, operation:
-            case "ssm", "GetParameter":
-                return [("ssm:GetParameter", f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter{given['Name']}")]
+            case "ssm", "GetParameters":
+                arn = f"arn:aws:ssm:{REGION}:{ACCOUNT}:parameter"
+                return [("ssm:GetParameters", f"{arn}{name}") for name in given["Names"]]
             case "kms", "Encrypt" | "Decrypt":
                 assert given["KeyId"] == TEMPLATE.name("TaskTokenAlias")
                 if operation == "Encrypt":

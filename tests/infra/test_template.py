@@ -328,7 +328,7 @@ def test_a_function_may_read_exactly_the_secrets_that_it_names(function: dict[st
     read = [
         arn["Fn::Sub"].partition(":parameter")[2]
         for statement in statements_of(role_of(function))
-        if as_list(statement["Action"]) == ["ssm:GetParameter"]
+        if as_list(statement["Action"]) == ["ssm:GetParameters"]
         for arn in as_list(statement["Resource"])
     ]
     assert sorted(read) == sorted(named)
@@ -433,7 +433,7 @@ def test_who_answers_links_calls_no_model_and_lets_nobody_sign_in() -> None:
 
 
 def test_the_pages_can_open_a_task_token_and_send_no_mail_and_the_request_can_open_none() -> None:
-    own = {*("logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParameter"), *TRACING}
+    own = {*("logs:CreateLogStream", "logs:PutLogEvents", "ssm:GetParameters"), *TRACING}
     mail = {"ses:SendEmail", "ses:SendRawEmail"}
     answering = {"kms:Decrypt", "states:SendTaskSuccess", "states:StartExecution"}
     assert allowed(FUNCTIONS["ApprovePagesFunction"]) - own == answering

@@ -6,7 +6,7 @@ keeps no secret in its environment and the laptop needs no cloud.
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Self, TypeGuard
 
@@ -123,13 +123,14 @@ class Settings:
         """The accepted secrets, the current one first."""
         return tuple(secret.strip() for secret in self.qwestly_agent_shared_secret.split(",") if secret.strip())
 
-    def resolve(self, look_up: Callable[[str], str]) -> Self:
-        """Return these settings with each reference replaced by `look_up(reference)`, checked as a whole.
+    def resolve(self, look_up: Callable[[Collection[str]], Mapping[str, str]]) -> Self:
+        """Return these settings with each reference replaced by its value in `look_up(references)`, checked as a whole.
 
         Raises `InvalidSettings` for a secret that is shorter than 32 bytes, is a key file, or signs in both directions.
         """
         references = {f.name: value for f in fields(self) if is_reference(value := getattr(self, f.name))}
-        resolved = replace(self, **{name: look_up(value).strip() for name, value in references.items()})
+        values = look_up(tuple(references.values())) if references else {}
+        resolved = replace(self, **{name: values[value].strip() for name, value in references.items()})
         own = resolved.qwestly_candidate_api_secret
         given = resolved.qwestly_agent_shared_secret and (resolved.shared_secrets or ("",))
         if given and any(len(s.encode()) < MINIMUM_SECRET_BYTES for s in given):

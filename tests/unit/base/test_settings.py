@@ -1,7 +1,7 @@
 """Settings: read once, named when missing, looked up where they are kept, and shown to nobody."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import boto3
 import pytest
@@ -26,8 +26,8 @@ OF_CHAT = {
 }
 
 
-def never_asked(reference: str) -> str:
-    raise AssertionError(f"a literal was looked up: {reference}")
+def never_asked(references: Collection[str]) -> dict[str, str]:
+    raise AssertionError(f"a literal was looked up: {references}")
 
 
 def settings(**changes: str) -> Settings:
@@ -105,7 +105,7 @@ KEY_FILES = {
 @pytest.mark.parametrize("secret", KEY_FILES.values(), ids=list(KEY_FILES))
 def test_a_key_file_is_no_secret(name: str, secret: str) -> None:
     with pytest.raises(InvalidSettings, match=f"{name} must be a random text") as refused:
-        settings(**{name: "ssm:/kept"}).resolve(lambda _: secret)
+        settings(**{name: "ssm:/kept"}).resolve(lambda references: dict.fromkeys(references, secret))
     assert secret not in str(refused.value)
 
 

@@ -1,0 +1,90 @@
+"""References are looked up together, and patiently."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ConnectTimeoutError
+
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.clients.references import WAITS_SECONDS, look_up_all
+
+
+class Store:
+    """Parameter Store and Secrets Manager, which fail first as often as they are told to."""
+
+    def __init__(self, failures: int = 0, code: str = "AccessDeniedException") -> None:
+        self.kept = {f"/stage/{number}": f"value {number}" for number in range(12)}
+        self.calls: list[Any] = []
+        self.failures = failures
+        self.code = code
+
+    def client(self, _: str) -> "Store":
+        return self
+
+    def get_parameters(self, *, Names: list[str], WithDecryption: bool) -> dict[str, Any]:  # noqa: N803  AWS's names
+        self._hear(Names)
+        assert WithDecryption
+        return {"Parameters": [{"Name": name, "Value": self.kept[name]} for name in Names if name in self.kept]}
+
+    def get_secret_value(self, *, SecretId: str) -> dict[str, Any]:  # noqa: N803
+        self._hear(SecretId)
+        return {"SecretString": f"secret {SecretId}"}
+
+    def _hear(self, what: Any) -> None:
+        self.calls.append(what)
+        if len(self.calls) <= self.failures:
+            raise ClientError({"Error": {"Code": self.code, "Message": ""}}, "GetParameters")
+
+
+@pytest.fixture
+def waited() -> list[float]:
+    return []
+
+
+def test_all_references_of_a_container_are_one_call(waited: list[float]) -> None:
+    store = Store()
+    found = look_up_all(["ssm:/stage/1", "ssm:/stage/2", "ssm:/stage/1"], store.client, waited.append)
+    assert found == {"ssm:/stage/1": "value 1", "ssm:/stage/2": "value 2"}
+    assert store.calls == [["/stage/1", "/stage/2"]]
+    assert not waited
+
+
+def test_more_than_a_call_takes_are_several_and_secrets_are_found_too(waited: list[float]) -> None:
+    store = Store()
+    references = [*(f"ssm:{name}" for name in store.kept), "secret:one"]
+    assert look_up_all(references, store.client, waited.append).keys() == set(references)
+    assert [len(call) for call in store.calls[:2]] == [10, 2]
+
+
+@pytest.mark.parametrize("code", ["AccessDeniedException", "ThrottlingException"])
+@pytest.mark.parametrize("chance", [lambda: 1.0, lambda: 0.0])
+def test_what_passes_within_seconds_is_waited_for(code: str, chance: Callable[[], float], waited: list[float]) -> None:
+    store = Store(failures=len(WAITS_SECONDS), code=code)
+    assert look_up_all(["ssm:/stage/1"], store.client, waited.append, chance) == {"ssm:/stage/1": "value 1"}
+    assert sum(waited) == pytest.approx(4 * chance())
+
+
+def test_what_does_not_pass_is_one_clear_error(waited: list[float]) -> None:
+    store = Store(failures=99)
+    with pytest.raises(InvalidSettings, match=r"^/stage/1 cannot be read: AccessDeniedException\.$"):
+        look_up_all(["ssm:/stage/1"], store.client, waited.append)
+    assert len(store.calls) == len(WAITS_SECONDS) + 1
+
+
+def test_what_is_wrong_for_good_is_told_at_once(waited: list[float]) -> None:
+    store = Store(failures=1, code="ValidationException")
+    with pytest.raises(InvalidSettings, match="ValidationException"):
+        look_up_all(["ssm:/stage/1"], store.client, waited.append)
+    with pytest.raises(InvalidSettings, match="ssm:/gone cannot be read: there is no such parameter"):
+        look_up_all(["ssm:/stage/1", "ssm:/gone"], store.client, waited.append)
+    assert not waited
+
+
+def test_a_store_that_is_not_there_is_told_at_once(waited: list[float]) -> None:
+    def client(_: str) -> Any:
+        raise ConnectTimeoutError(endpoint_url="nowhere")
+
+    with pytest.raises(InvalidSettings, match="ConnectTimeoutError"):
+        look_up_all(["ssm:/stage/1"], client, waited.append)
+    assert not waited
