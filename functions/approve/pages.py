@@ -1,4 +1,7 @@
-"""The pages behind the links in mails. GET and HEAD show, and only POST decides: scanners follow links."""
+"""The pages behind the links in mails. GET and HEAD show, and only POST decides: scanners follow links.
+
+The link that ends the mails of briefings has a page of its own.
+"""
 
 import asyncio
 import logging
@@ -18,6 +21,8 @@ from qwestly_agent.approvals.links import Limits, LinkPage, PostedForm, failed, 
 from qwestly_agent.approvals.templates import Brand, style_hash
 from qwestly_agent.base.body_limit import BoundedBody
 from qwestly_agent.base.errors import AgentError, Internal, Invalid, NotFound, WrongMethod
+from qwestly_agent.briefings.mail import UNSUBSCRIBE
+from qwestly_agent.briefings.unsubscribe import unsubscribe
 from qwestly_agent.services import Services
 
 LARGEST_FORM_BYTES = 16 * 1024
@@ -48,6 +53,15 @@ async def link(request: Request) -> Response:
     token, source = request.path_params["token"], request.client.host if request.client else ""
     answering = container.services.start(lambda services: respond(services, limits, token, source, posted))
     return response_of(request, await asyncio.wrap_future(answering))
+
+
+async def unsubscribe_link(request: Request) -> Response:
+    if request.method == "OPTIONS":
+        return Response(status_code=204, headers={**security_headers(Brand()), "Allow": METHODS})
+    token, source = request.path_params["token"], request.client.host if request.client else ""
+    posted = request.method == "POST"
+    ending = container.services.start(lambda services: unsubscribe(services, limits, token, source, posted=posted))
+    return response_of(request, await asyncio.wrap_future(ending))
 
 
 async def read_form(request: Request) -> PostedForm:
@@ -112,7 +126,10 @@ def _failure(error: Exception) -> AgentError:
 
 
 app = Starlette(
-    routes=[Route("/approve/{token}", link, methods=METHODS.split(", "))],
+    routes=[
+        Route("/approve/{token}", link, methods=METHODS.split(", ")),
+        Route(f"/approve/{UNSUBSCRIBE}/{{token}}", unsubscribe_link, methods=METHODS.split(", ")),
+    ],
     middleware=[
         Middleware(
             BoundedBody,

@@ -26,7 +26,16 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat, open_connections
 from qwestly_agent.chat import api_page
 from qwestly_agent.chat.request import POSTED_DEFINITIONS
-from qwestly_agent.chat.routers import account, activity, approvals, conversations, designs, memories, settings
+from qwestly_agent.chat.routers import (
+    account,
+    activity,
+    approvals,
+    briefings,
+    conversations,
+    designs,
+    memories,
+    settings,
+)
 from qwestly_agent.chat.routers.dependencies import services_of
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
@@ -93,7 +102,7 @@ def create_app(
     app.get("/healthz")(healthz)
     app.post("/after-restore", include_in_schema=False)(after_restore)
     app.get("/api/docs", include_in_schema=False)(docs)
-    for routes in (conversations, designs, approvals, activity, memories, settings, account):
+    for routes in (conversations, designs, approvals, activity, briefings, memories, settings, account):
         app.include_router(routes.router)
     return app
 

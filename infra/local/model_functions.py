@@ -254,9 +254,20 @@ def _claim(text: str, name: str, quote: str = "") -> Claim:
     return {"text": text.strip()[:400], "quotes": [f"{name} {quote.strip()[:600]}".strip()]}
 
 
+_RECORDS = re.compile(r"<records>(?P<json>.*)</records>", re.DOTALL)
+
+
+def _write_briefing(texts: Sequence[str]) -> dict[str, Any]:
+    """Say of each record what its title says."""
+    found = _RECORDS.search(texts[0])
+    records = json.loads(found["json"]) if found else []
+    return {"lines": [{"id": each["id"], "text": each["title"], "quote": each["title"]} for each in records[:7]]}
+
+
 FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
     "tell_decisions": _tell_decisions,
     "judge": _judge,
     "wish": _wish,
+    "write_briefing": _write_briefing,
     "write_section": _write_section,
 }

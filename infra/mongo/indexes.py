@@ -11,6 +11,7 @@ from qwestly_agent.stores import (
     activity,
     approvals,
     autonomy,
+    briefings,
     conversations,
     docs,
     drafts,
@@ -23,6 +24,7 @@ from qwestly_agent.stores import (
     runs,
     signals,
     tool_calls,
+    user_settings,
 )
 from qwestly_agent.stores.user_data import COLLECTIONS, Expires
 
@@ -96,6 +98,13 @@ _QUERIES: dict[str, list[IndexModel]] = {
     # A document has no `brake_since` while its brake is off.
     signals.COLLECTION: [IndexModel([("brake_since", ASCENDING)], name="brake_since"), _UNCOPIED],
     autonomy.COLLECTION: [_UNCOPIED],
+    briefings.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING)], name="user_created"),
+        IndexModel([("unsubscribe", ASCENDING)], name="unsubscribe", sparse=True),
+        _UNCOPIED,
+    ],
+    # A user whose briefings are off has no such moment.
+    user_settings.COLLECTION: [IndexModel([("briefing_at", ASCENDING)], name="briefing_at", sparse=True)],
     runs.COLLECTION: [
         IndexModel([("user_id", ASCENDING)], name="user"),
         IndexModel([("until", ASCENDING)], name="until"),

@@ -22,6 +22,8 @@ from qwestly_agent.services import ModelServices, Services
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.briefing_plans import BriefingPlans
+from qwestly_agent.stores.briefings import Briefings
 from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
@@ -133,6 +135,8 @@ def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: C
         tool_calls=ToolCalls(database),
         usage=Usage(database),
         activity=Activity(database),
+        briefings=Briefings(database),
+        briefing_plans=BriefingPlans(database),
         user_data=UserData(database),
         sweeps=Sweeps(database),
         candidate_app=CandidateApp(

@@ -16,6 +16,8 @@ from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.stores.activity import Activity
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.briefing_plans import BriefingPlans
+from qwestly_agent.stores.briefings import Briefings
 from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.docs import Docs
@@ -67,6 +69,16 @@ class HasLogger(Protocol):
 class HasActivity(Protocol):
     @property
     def activity(self) -> Activity: ...
+
+
+class HasBriefingPlans(Protocol):
+    @property
+    def briefing_plans(self) -> BriefingPlans: ...
+
+
+class HasBriefings(Protocol):
+    @property
+    def briefings(self) -> Briefings: ...
 
 
 class HasConversations(Protocol):
@@ -246,6 +258,8 @@ class Services:
     tool_calls: ToolCalls
     usage: Usage
     activity: Activity
+    briefings: Briefings
+    briefing_plans: BriefingPlans
     user_data: UserData
     sweeps: Sweeps
     candidate_app: CandidateApp

@@ -47,7 +47,7 @@ class Day:
         self._chance = random.Random(19)
         self._lines = {status: self._line_of(status) for status in ("complete", "failed")}
         self.turns = TURNS_A_MINUTE
-        self.sweeps = self.reads = True
+        self.sweeps = self.reads = self.briefs = True
         self.failing = 0.02
         for _ in range(20):
             self.minute()
@@ -68,6 +68,8 @@ class Day:
             observability.measure_waiting(3_600, False, left=0, oldest_left=0)
         if self.reads and self.now % (5 * MINUTE) == 0:
             observability.measure_left("Conversations", 3, 120)
+        if self.briefs:
+            observability.measure_left("Briefings", 3, 60)
         also()
         self.now += MINUTE
         self.cloudwatch.read_lines(self.now, self._written())
@@ -247,11 +249,18 @@ def test_a_sweep_over_conversations_that_does_not_run_rings(day: Day) -> None:
     assert day.rung(minutes=RINGS_WITHIN + 5) == {"ConversationsWait"}
 
 
+def test_a_sweep_over_briefings_that_does_not_run_rings(day: Day) -> None:
+    day.briefs = False
+    assert day.rung() == {"BriefingsWait"}
+
+
 OWN: dict[str, Callable[[], None]] = {
     "ApprovalsOld": lambda: observability.measure_waiting(
         PARAMETERS["ApprovalAlarmSeconds"]["Default"] + 1, False, left=0, oldest_left=0
     ),
     "ApprovalsWait": lambda: observability.measure_waiting(0, False, left=600, oldest_left=1_000),
+    "BriefingsLite": lambda: observability.measure_briefing("lite"),
+    "BriefingsWait": lambda: observability.measure_left("Briefings", 50, 700),
     "BrakeOn": lambda: observability.measure_waiting(0, True, left=0, oldest_left=0),
     "ConversationsWait": lambda: observability.measure_left("Conversations", 50, 4_000),
     "ConversationsSetAside": observability.measure_set_aside,
@@ -279,6 +288,7 @@ GROUPS = {
     "ApproveErrors": ("Errors", ["ApproveSweepFunction"]),
     "GenerateCardErrors": ("Errors", ["GenerateCardReaderFunction"]),
     "ExtractMemoriesErrors": ("Errors", ["ExtractMemoriesWriterFunction"]),
+    "BriefErrors": ("Errors", ["BriefWriterFunction"]),
     "ConsolidateErrors": ("Errors", ["ConsolidateReaderFunction"]),
     "WorkflowsThrottled": ("Throttles", ["GenerateCardReaderFunction"]),
 }

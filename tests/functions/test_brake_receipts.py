@@ -26,7 +26,12 @@ from tests.servers import ChatServer, Client, until
 
 TEMPLATE = Template.load()
 FOLDERS = {name: Path(each["DefinitionUri"]).name.split(".")[0] for name, each in TEMPLATE.of_type(MACHINE).items()}
-RECEIPT_NAMES = {"generate_card": "card-d1", "extract_memories": "memories-c1", "consolidate": "consolidation-r1"}
+RECEIPT_NAMES = {
+    "generate_card": "card-d1",
+    "extract_memories": "memories-c1",
+    "consolidate": "consolidation-r1",
+    "brief": "r1",
+}
 
 
 @pytest.fixture
@@ -95,7 +100,7 @@ async def test_every_state_machine_stops_and_is_named_in_the_receipt(talk: Talk,
     stopped = [each for module in modules for each in module.STATES.values() if not each.under_brake]
     assert stopped
     braked = EVERYBODY if whose == EVERYBODY else user_id
-    given = {"user_id": user_id, "run_id": "r1", "draft_id": "d1", "conversation_id": "c1"}
+    given = {"user_id": user_id, "run_id": "r1", "draft_id": "d1", "conversation_id": "c1", "briefing_id": "b1"}
     for state in stopped:
         await pause.engage(services.signals, services.sweeps, braked, talk.clock)
         with pytest.raises(Braked):

@@ -9,6 +9,7 @@ import pytest
 
 from qwestly_agent.base.observability import (
     measure_answer,
+    measure_briefing,
     measure_consolidation,
     measure_extraction,
     measure_left,
@@ -51,6 +52,8 @@ def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     measure_waiting(1, False, left=1, oldest_left=1)
     measure_left("Conversations", 1, 1)
     measure_left("Memories", 1, 1)
+    measure_left("Briefings", 1, 1)
+    measure_briefing("lite")
     measure_refused_mail()
     measure_set_aside()
     return set(_declared(capsys.readouterr().out))
@@ -165,7 +168,11 @@ def test_a_slow_turn_rings_long_before_its_deadline() -> None:
 
 
 def test_where_no_sweep_says_what_waits_it_rings_too() -> None:
-    rings_by_silence = {"ApprovalsOld": "ApproveSweepSchedule", "ConversationsWait": "ExtractMemoriesSchedule"}
+    rings_by_silence = {
+        "ApprovalsOld": "ApproveSweepSchedule",
+        "BriefingsWait": "BriefSweepSchedule",
+        "ConversationsWait": "ExtractMemoriesSchedule",
+    }
     assert {name for name, each in ALARMS.items() if each["TreatMissingData"] == "breaching"} == {*rings_by_silence}
     for name, schedule in rings_by_silence.items():
         assert TEMPLATE["Resources"][name]["DependsOn"] == schedule, "or it rings before the first sweep"

@@ -42,6 +42,7 @@ NEEDED = {
     "approve/pages": {"jinja2", "mangum", "starlette"},
     "approve/request": {"jinja2"},
     "approve/sweep": {"jinja2"},
+    "brief/writer": {"jinja2"},
 }
 
 

@@ -30,6 +30,7 @@ from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.container import Container
+from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Verb
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
@@ -181,6 +182,23 @@ class Person:
         self.client.say("Please make my card.")
         return self.is_asked()
 
+    def is_briefed(self) -> None:
+        """At their hour, by mail, and once more as they ask for it; then they end the mails."""
+        with self.client:
+            self.client.request("PUT", "/api/briefings/settings", json={"on": True}).raise_for_status()
+            at = self.client.get("/api/briefings/settings")["next"]
+            event = of_memory("remembered", self.client.user_id, uuid.uuid4().hex, self.world.clock())
+            self.world.run(lambda services: services.activity.add(event))
+            self.world.clock.advance(at - self.world.clock())
+            self.world.invoke("BriefWriterFunction", {"state": "sweep", "given": {}})
+            self.world.all_executions_end()
+            [told] = self.client.get("/api/briefings")["items"]
+            assert told["mailed"] == "sent"
+            self.client.request("POST", "/api/briefings/now").raise_for_status()
+            self.world.all_executions_end()
+        link = self.world.aws.outbox[-1].text.partition("https://approve.test")[2].split()[0]
+        self.world.invoke("ApprovePagesFunction", event_of("POST", link, b"List-Unsubscribe=One-Click"))
+
     def says_something_sensitive(self) -> dict[str, Any]:
         said = self.client.say(SENSITIVE)
         self.client.request("POST", f"/api/conversations/{said.conversation_id}/end").raise_for_status()
@@ -315,6 +333,7 @@ def everything_happens(world: World) -> None:
     assert world.runs_to_its_end("ExtractMemoriesMachine") == "SUCCEEDED"
     world.remembers_the_same_twice()
     assert world.runs_to_its_end("ConsolidateMachine") == "SUCCEEDED"
+    world.somebody().is_briefed()
     assert world.runs_to_its_end("GenerateCardMachine", user_id="auth0|ada", draft_id="draft_gone") == "SUCCEEDED"
 
 

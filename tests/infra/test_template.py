@@ -74,7 +74,13 @@ def environment(function: dict[str, Any]) -> dict[str, Any]:
 
 TRACING = {"xray:PutTraceSegments", "xray:PutTelemetryRecords"}
 OF_MAIL = {"APPROVE_URL", "APP_URL", "BRAND_COLOR", "BRAND_LOGO", "BRAND_NAME", "MAIL_FROM"}
-OF_SWEEPS = {"CONVERSATIONS_A_SWEEP", "USERS_A_NIGHT", "APPROVALS_A_SWEEP"}
+OF_SWEEPS = {
+    "APPROVALS_A_SWEEP",
+    "BRIEFINGS_A_SWEEP",
+    "BRIEFING_MAILS_A_DAY",
+    "CONVERSATIONS_A_SWEEP",
+    "USERS_A_NIGHT",
+}
 FOLLOWING = {
     *(f"logs:{verb}LogDelivery" for verb in ("Create", "Get", "Update", "Delete")),
     *("logs:ListLogDeliveries", "logs:PutResourcePolicy", "logs:DescribeResourcePolicies", "logs:DescribeLogGroups"),
@@ -248,13 +254,15 @@ def test_what_nobody_waits_for_leaves_a_letter_where_it_cannot_be_delivered() ->
     assert all(each["Target"]["DeadLetterConfig"]["Arn"] == letters for each in schedules)
     started = {each["Target"]["Arn"]["Ref"].removesuffix(".Alias") for each in schedules} & FUNCTIONS.keys()
     assert (
-        started == {name for name, each in FUNCTIONS.items() if "DeadLetterQueue" in each} == {"ApproveSweepFunction"}
+        started
+        == {name for name, each in FUNCTIONS.items() if "DeadLetterQueue" in each}
+        == {"ApproveSweepFunction", "BriefWriterFunction"}
     )
-    sweep = FUNCTIONS["ApproveSweepFunction"]
-    assert sweep["DeadLetterQueue"] == {"Type": "SQS", "TargetArn": letters}
-    again = sweep["EventInvokeConfig"]
-    assert again["MaximumRetryAttempts"] == 1, "a hiccup is no letter"
-    assert again["MaximumEventAgeInSeconds"] > 60 + sweep["Timeout"], "Lambda waits a minute before it tries again"
+    for sweep in (FUNCTIONS[name] for name in started):
+        assert sweep["DeadLetterQueue"] == {"Type": "SQS", "TargetArn": letters}
+        again = sweep["EventInvokeConfig"]
+        assert again["MaximumRetryAttempts"] == 1, "a hiccup is no letter"
+        assert again["MaximumEventAgeInSeconds"] > 60 + sweep["Timeout"], "Lambda waits a minute before it tries again"
 
 
 def test_calls_are_traced_from_the_schedule_to_the_last_state(function: dict[str, Any]) -> None:

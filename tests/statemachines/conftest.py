@@ -264,6 +264,7 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
         "TASK_TOKEN_KEY": TEMPLATE.name("TaskTokenAlias"),
         "CARD_MACHINE_ARN": TEMPLATE.arn("GenerateCardMachine"),
         "MEMORY_MACHINE_ARN": TEMPLATE.arn("ExtractMemoriesMachine"),
+        "BRIEF_MACHINE_ARN": TEMPLATE.arn("BriefMachine"),
         "APPROVE_URL": "http://127.0.0.1:9/approve",
         "MAIL_FROM": "Qwestly <agent@qwestly.example>",
         "LOG_LEVEL": "CRITICAL",

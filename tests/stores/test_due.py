@@ -32,6 +32,10 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "quarantined": lambda sweeps: sweeps.quarantined(10),
     "users_to_consolidate": lambda sweeps: sweeps.users_to_consolidate("a", 10, "b"),
     "memories_left": lambda sweeps: sweeps.memories_left(),
+    "due_briefings": lambda sweeps: sweeps.due_briefings(NOW, 10),
+    "briefings_left": lambda sweeps: sweeps.briefings_left(NOW),
+    "begin_mail": lambda sweeps: sweeps.begin_mail("2026-11-23", 10),
+    "user_of_briefing_mail": lambda sweeps: sweeps.user_of_briefing_mail("hash"),
     "approval_of_link": lambda sweeps: sweeps.approval_of_link("hash"),
 }
 
@@ -48,6 +52,7 @@ async def test_a_query_of_all_users_is_served_by_an_index(
     await database[approvals.COLLECTION].insert_one({"_id": "a", "user_id": "u", "due_at": 1.0, "links": []})
     await database["agent_conversations"].insert_one({"_id": "u:c", "id": "c", "user_id": "u", **SILENT})
     await database["user_memories"].insert_one({"_id": "m", "user_id": "u", "created": 1.0, **NEW})
+    await database["agent_settings"].insert_one({"_id": "u", "user_id": "u", "briefing_at": 1.0})
     sent.commands.clear()
     await CALLS[name](Sweeps(database))
     assert sent.commands

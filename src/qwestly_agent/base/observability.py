@@ -166,6 +166,14 @@ def measure_refused_mail() -> None:
     metrics.flush_metrics()
 
 
+def measure_briefing(kind: str) -> None:
+    """Emit that a briefing was told: a full one, a lite one, or that nothing is new."""
+    metrics = _metrics()
+    metrics.add_metric("Briefings", MetricUnit.Count, 1)
+    metrics.add_metric("LiteBriefings", MetricUnit.Count, int(kind == "lite"))
+    metrics.flush_metrics()
+
+
 def measure_set_aside() -> None:
     """Emit that a conversation is not read any more, after all its tries."""
     metrics = _metrics()

@@ -47,6 +47,8 @@ class Settings:
     """The state machine that makes cards."""
     memory_machine_arn: str = ""
     """The state machine that reads conversations for what to remember."""
+    brief_machine_arn: str = ""
+    """The state machine that makes briefings."""
     deepseek_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
     model_base_url: str = ""
@@ -87,6 +89,10 @@ class Settings:
     execution's history has room for 25,000 events, some fifteen a user."""
     approvals_a_sweep: int = 500
     """Maximum number of due approvals handled a minute; the next minute continues behind them."""
+    briefings_a_sweep: int = 10_000
+    """Maximum number of users whose briefing one minute begins; the next minute continues with those who are left."""
+    briefing_mails_a_day: int = 40_000
+    """Maximum number of briefings mailed a day (UTC), below the sending quota of SES; others are told in the app."""
     memory_grey_from: float = 0.4
     """The cosine from which a model compares two memories at night. Those that share words it compares in any case."""
     memory_forgotten_from: float = 0.6

@@ -18,8 +18,8 @@ class EventView(BaseModel):
     type: str
     """Subject and verb: "approval.done"."""
     role: Role
-    """Who acted: the agent in a conversation (chat), as it drafts (cards), or as it remembers (memory); the user;
-    operators."""
+    """Who acted: the agent in a conversation (chat), as it drafts (cards), remembers (memory) or briefs (briefing); the
+    user; operators."""
     severity: Severity
     title: str
     why: str
@@ -53,6 +53,7 @@ _DECIDED_BY: Mapping[str, str] = {
 
 _BY_TYPE: Mapping[str, str] = {
     "memory.extracted": "You said it, and it was read once the conversation was over.",
+    "briefing.told": "You asked for briefings: this is yours of the day.",
     "memory.merged": "Each night, what says the same is put together; where two disagree, the newer one holds.",
 }
 

@@ -17,10 +17,16 @@ class Mail:
     """Returns the boto3 client of a service."""
     sender: str
 
-    async def send(self, to: str, subject: str, text: str, html: str) -> None:
-        """Send the message. Raises `Unavailable` if SES refuses it, also for an invalid address."""
+    async def send(self, to: str, subject: str, text: str, html: str, *, unsubscribe: str = "") -> None:
+        """Send the message; `unsubscribe` is where one POST without a form ends such mails (RFC 8058).
+
+        Raises `Unavailable` if SES refuses it, also for an invalid address.
+        """
         try:
             message = _message(self.sender, to, subject, text, html)
+            if unsubscribe:
+                message["List-Unsubscribe"] = f"<{unsubscribe}>"
+                message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         except ValueError as error:  # the address contains a line break
             raise Unavailable from error
 

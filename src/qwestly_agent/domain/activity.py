@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict
 from qwestly_agent.domain.approval import Approval
 
 Severity: TypeAlias = Literal["info", "warning", "action_required"]
-Role: TypeAlias = Literal["chat", "cards", "memory", "user", "operators"]
-"""Who acted: the agent in a conversation, as it drafts, or as it remembers · the user · operators."""
+Role: TypeAlias = Literal["chat", "cards", "memory", "briefing", "user", "operators"]
+"""Who acted: the agent in a conversation, as it drafts, as it remembers, or as it briefs · the user · operators."""
 
 
 class Event(BaseModel):

@@ -210,9 +210,14 @@ _EVENTS: Mapping[DraftStatus, tuple[str, Severity, str]] = {
 """By status: the verb, the severity and the title."""
 
 
+def title_of(draft: Draft) -> str:
+    """Say in a sentence how it stands."""
+    return _EVENTS[draft.status][2].format(_NAMES[draft.kind])
+
+
 def _event(draft: Draft, written: int) -> Event:
     """The event of a draft that has just got its status; `written`: number of its events so far."""
-    verb, severity, title = _EVENTS[draft.status]
+    verb, severity, _ = _EVENTS[draft.status]
     data = {"draft_id": draft.id, "kind": draft.kind, "round": draft.round}
     links = {"approval_id": draft.approval_id, "conversation_id": draft.conversation_id}
     return Event(
@@ -222,7 +227,7 @@ def _event(draft: Draft, written: int) -> Event:
         type=f"draft.{verb}",
         role="cards",
         severity=severity,
-        title=title.format(_NAMES[draft.kind]),
+        title=title_of(draft),
         run_id=draft.run_id,
         data={**data, **{name: value for name, value in links.items() if value}},
     )

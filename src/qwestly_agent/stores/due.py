@@ -13,7 +13,18 @@ from typing import Any, Literal
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.domain.approval import EVERYBODY, SENT
-from qwestly_agent.stores import approvals, autonomy, drafts, extractions, journal, memories, runs, signals
+from qwestly_agent.stores import (
+    approvals,
+    autonomy,
+    briefings,
+    drafts,
+    extractions,
+    journal,
+    memories,
+    runs,
+    signals,
+    user_settings,
+)
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
@@ -162,6 +173,26 @@ class Sweeps:
                 break
         return users[:limit]
 
+    async def due_briefings(self, now: float, limit: int) -> list[str]:
+        """Ids of users whose briefing is due, the longest due first."""
+        found = self.database[user_settings.COLLECTION].find(_due("briefing_at", 0, now), {"user_id": 1})
+        return [each["user_id"] async for each in found.sort("briefing_at", 1).limit(limit)]
+
+    async def briefings_left(self, now: float) -> Backlog:
+        return await self._backlog(user_settings.COLLECTION, _due("briefing_at", 0, now), "briefing_at")
+
+    async def begin_mail(self, day: str, most: int) -> bool:
+        """Count a briefing's mail of this day (UTC); False if there were so many already."""
+        mails, name = self.database[COLLECTION], f"briefing mails {day}"
+        await mails.update_one({"_id": name}, {"$setOnInsert": {"position": 0}}, upsert=True)
+        counted = await mails.update_one({"_id": name, "position": {"$lt": most}}, {"$inc": {"position": 1}})
+        return bool(counted.matched_count)
+
+    async def user_of_briefing_mail(self, hashed: str) -> str | None:
+        """The user to whom the mail went whose token has this hash."""
+        found = await self.database[briefings.COLLECTION].find_one({"unsubscribe": hashed}, {"user_id": 1})
+        return found["user_id"] if found else None
+
     async def approval_of_link(self, hashed: str) -> tuple[str, str] | None:
         """`(user_id, approval_id)` for the link with this hash."""
         # `$in`, because the laptop's database does not match an item of an indexed array by equality.
@@ -180,6 +211,7 @@ class Sweeps:
 _OUTBOXES = (
     approvals.COLLECTION,
     autonomy.COLLECTION,
+    briefings.COLLECTION,
     drafts.COLLECTION,
     extractions.COLLECTION,
     journal.COLLECTION,

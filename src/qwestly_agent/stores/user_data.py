@@ -9,6 +9,7 @@ from qwestly_agent.stores import (
     activity,
     approvals,
     autonomy,
+    briefings,
     conversations,
     drafts,
     extractions,
@@ -51,16 +52,19 @@ COLLECTIONS: Mapping[str, Expires | Stays] = {
     drafts.COLLECTION: Expires(),
     usage.COLLECTION: Expires(),
     autonomy.COLLECTION: Stays("One document a user: the level that they chose."),
-    user_settings.COLLECTION: Stays("One document a user: the language and the time zone that they chose."),
+    user_settings.COLLECTION: Stays(
+        "One document a user: the language, the time zone and the briefings that they chose."
+    ),
     runs.COLLECTION: Expires(),
     activity.COLLECTION: Expires(),
+    briefings.COLLECTION: Expires(),
     # Last: while the brake is on, nothing of this user starts, and so nothing is written again.
     signals.COLLECTION: Stays("One document a user: their brake stays on until they release it."),
 }
 """Every collection with documents of one user (named in `user_id`), and its retention. Export, erasure and the TTL
 indexes are derived from it."""
 
-_SECRETS = ("task_token", "links")
+_SECRETS = ("task_token", "links", "unsubscribe")
 _NUMBERS = ("content_embedding", "vectors")
 _FORGOTTEN_HASHES = ("hash", "key", "hashes", "signature")
 """Hashes and signatures of forgotten content: a guess could be confirmed with them."""

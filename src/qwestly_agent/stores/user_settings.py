@@ -1,4 +1,7 @@
-"""`agent_settings`: each user's language and time zone. Only the user writes them: no tool reaches this store."""
+"""`agent_settings`: each user's language and time zone. Only the user writes them: no tool reaches this store.
+
+`briefing_plans.py` keeps its fields in the same documents.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -54,6 +54,7 @@ async def change_settings(chosen: ChosenSettings, services: TheServices, user_id
     now = to_datetime(services.clock())
     if changes := chosen.model_dump(exclude={"level"}, exclude_none=True):
         await services.user_settings.put(user_id, changes, now)
+        await services.briefing_plans.plan(user_id, services.clock())
     if chosen.level is not None:
         await services.autonomy.set_level(user_id, chosen.level, now)
     return await read_settings(services, user_id)

@@ -1,0 +1,1 @@
+"""Briefings: what is new and what waits, at each user's own hour."""

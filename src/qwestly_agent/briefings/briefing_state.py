@@ -1,0 +1,25 @@
+"""The input and output of the states of `brief`: ids and counts. What was gathered and written stands in the record."""
+
+from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.workflow_state import UserState
+
+
+class BriefingState(UserState):
+    briefing_id: str
+    day: str = ""
+    """The local day that it is for; empty if its user asked for it now."""
+    new: int = 0
+    """Items that no briefing told before."""
+    lite: bool = False
+    """Whether it was told in fixed words."""
+    tries: int = 0
+    """Times that it was gathered."""
+
+    @property
+    def run_name(self) -> str:
+        return self.run_id
+
+
+def run_of(user_id: str, key: str) -> str:
+    """The name of the one execution for this user and key, a local day or a request; also the briefing's id."""
+    return f"brief-{sha256_hex(user_id, key)[:32]}"

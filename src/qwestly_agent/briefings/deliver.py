@@ -1,0 +1,79 @@
+"""Tell a briefing in the app, and mail it once."""
+
+from typing import Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.links import hash_of
+from qwestly_agent.approvals.mail import new_token
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.base.observability import Event, cause_of, measure_briefing, measure_refused_mail
+from qwestly_agent.briefings.briefing_state import BriefingState
+from qwestly_agent.briefings.mail import message_of, unsubscribe_link
+from qwestly_agent.domain.briefing import Briefing, Mailed
+from qwestly_agent.services import (
+    HasBriefingPlans,
+    HasBriefings,
+    HasClock,
+    HasLogger,
+    HasMail,
+    HasProfiles,
+    HasRuns,
+    HasSettings,
+    HasSignals,
+    HasSweeps,
+)
+from qwestly_agent.workflow_state import state
+
+
+class DeliverServices(
+    HasBriefingPlans,
+    HasBriefings,
+    HasClock,
+    HasLogger,
+    HasMail,
+    HasProfiles,
+    HasRuns,
+    HasSettings,
+    HasSignals,
+    HasSweeps,
+    Protocol,
+): ...
+
+
+@state(BriefingState)
+async def deliver(services: DeliverServices, given: BriefingState) -> BriefingState:
+    """Delivered again, it changes nothing: what a retry wrote stands in the app already, and no second mail is sent."""
+    briefing = await services.briefings.get(given.user_id, given.briefing_id)
+    kind = "nothing" if briefing.kind == "lite" and not given.new else briefing.kind
+    if await services.briefings.deliver(briefing, services.clock(), kind):
+        measure_briefing(kind)
+    if kind != "nothing" and briefing.day:
+        await _mail(services, briefing.model_copy(update={"kind": kind}))
+    return given.model_copy(update={"lite": kind == "lite"})
+
+
+async def _mail(services: DeliverServices, briefing: Briefing) -> None:
+    """At most once: a mail whose end is not known is not sent again."""
+    plan = await services.briefing_plans.get(briefing.user_id)
+    contact = await services.profiles.contact(briefing.user_id)
+    if not (plan.settings.on and plan.settings.mail and contact.address):
+        return
+    token = new_token()
+    if not await services.briefings.claim_mail(briefing.user_id, briefing.id, hash_of(token)):
+        return
+    await pause.check(services.signals, briefing.user_id)
+    link = unsubscribe_link(services.settings, token)
+    message = message_of(briefing, services.settings, contact.name, link, plan.zone)
+    today = to_datetime(services.clock()).date().isoformat()
+    mailed: Mailed = "sent"
+    if not await services.sweeps.begin_mail(today, services.settings.briefing_mails_a_day):
+        mailed = "paced"
+    else:
+        try:
+            await services.mail.send(contact.address, *message, unsubscribe=link)
+        except Unavailable as error:
+            services.logger.warning(Event.REQUEST_FAILED, extra={"briefing_id": briefing.id, **cause_of(error)})
+            measure_refused_mail()
+            mailed = "refused"
+    await services.briefings.note_mail(briefing.user_id, briefing.id, mailed)

@@ -1,0 +1,85 @@
+"""Ask all sources at once; what fails, hangs or lies is named and told as missing."""
+
+import asyncio
+from typing import Protocol
+
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.briefings.briefing_state import BriefingState
+from qwestly_agent.briefings.sources import SOURCES, Source, SourceServices
+from qwestly_agent.domain.briefing import Briefing, Gathered, Item
+from qwestly_agent.services import HasBriefingPlans, HasBriefings, HasClock, HasLogger, HasRuns, HasSignals
+from qwestly_agent.stores.briefing_plans import Plan
+from qwestly_agent.workflow_state import state
+
+SOURCE_SECONDS = 15.0
+FIRST_DAYS_SECONDS = 2 * 86_400.0
+"""So far back the first briefing looks, and a lite one."""
+
+
+class GatherSourcesServices(SourceServices, HasClock, HasLogger, Protocol): ...
+
+
+class GatherServices(GatherSourcesServices, HasBriefingPlans, HasBriefings, HasRuns, HasSignals, Protocol): ...
+
+
+class NewBriefingServices(HasBriefings, HasClock, Protocol): ...
+
+
+@state(BriefingState)
+async def gather(services: GatherServices, given: BriefingState) -> BriefingState:
+    """Keep what the sources tell. Gathered again, it replaces what a lite briefing told."""
+    plan = await services.briefing_plans.get(given.user_id)
+    gathered = await gather_sources(services, plan)
+    briefing = await new_briefing(services, given, gathered)
+    if not await services.briefings.add(briefing):
+        await services.briefings.gather_again(given.user_id, given.briefing_id, gathered)
+    return given.model_copy(update={"new": gathered.new, "tries": given.tries + 1})
+
+
+async def new_briefing(services: NewBriefingServices, given: BriefingState, gathered: Gathered) -> Briefing:
+    before = next(iter(await services.briefings.newest(given.user_id, 1)), None)
+    return Briefing(
+        id=given.briefing_id,
+        user_id=given.user_id,
+        run_id=given.run_id,
+        day=given.day,
+        created_at=services.clock(),
+        since=before.created_at if before else None,
+        before=before.counts if before else {},
+        gathered=gathered,
+    )
+
+
+async def gather_sources(services: GatherSourcesServices, plan: Plan) -> Gathered:
+    """What all sources tell since the marks of this plan, within `SOURCE_SECONDS`."""
+    now = services.clock()
+    since = {name: plan.marks.get(name, now - FIRST_DAYS_SECONDS) for name in SOURCES}
+    told = await asyncio.gather(
+        *(_ask(services, name, source, plan.user_id, since[name]) for name, source in SOURCES.items())
+    )
+    found = {name: items for name, items in zip(SOURCES, told, strict=True) if items is not None}
+    return Gathered(
+        items=tuple(each for items in found.values() for each in items),
+        missing=tuple(name for name in SOURCES if name not in found),
+        marks={name: min(now, max((each.at for each in items), default=since[name])) for name, items in found.items()},
+        as_of=dict.fromkeys(found, now),
+    )
+
+
+async def _ask(
+    services: GatherSourcesServices, name: str, source: Source, user_id: str, since: float
+) -> list[Item] | None:
+    """None if it failed."""
+    try:
+        async with asyncio.timeout(SOURCE_SECONDS):
+            return [_checked(each, name) for each in await source(services, user_id, since)]
+    except Exception as error:
+        services.logger.warning(Event.REQUEST_FAILED, extra={"source": name, **cause_of(error)})
+        return None
+
+
+def _checked(item: Item, source: str) -> Item:
+    """Raises `ValueError` for an item that tells of no record, or in another source's name."""
+    if item.source != source or not item.records or not all(item.records):
+        raise ValueError
+    return item

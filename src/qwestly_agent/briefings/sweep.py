@@ -1,0 +1,128 @@
+"""Every minute: the users whose briefing is due.
+
+The execution and the record are named by user and day, and the plan moves on last: whatever dies in between is done
+again under the same names.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from typing import Protocol
+
+from pydantic import Field
+
+from qwestly_agent.base.observability import Event, cause_of, measure_left
+from qwestly_agent.briefings.briefing_state import BriefingState, run_of
+from qwestly_agent.briefings.gather import GatherSourcesServices, gather_sources, new_briefing
+from qwestly_agent.domain.briefing import Gathered
+from qwestly_agent.services import (
+    HasBriefingPlans,
+    HasBriefings,
+    HasConversations,
+    HasRuns,
+    HasSettings,
+    HasSignals,
+    HasSweeps,
+    HasWorkflows,
+)
+from qwestly_agent.stores.briefing_plans import Plan
+from qwestly_agent.workflow_state import WorkflowState, state
+
+
+class SweepServices(
+    GatherSourcesServices,
+    HasBriefingPlans,
+    HasBriefings,
+    HasConversations,
+    HasRuns,
+    HasSettings,
+    HasSignals,
+    HasSweeps,
+    HasWorkflows,
+    Protocol,
+): ...
+
+
+AT_ONCE = 40
+SWEEP_SECONDS = 40.0
+"""So long users are begun with; the others are due in the next minute."""
+AWAY_SECONDS = 30 * 86_400.0
+LATE_SECONDS = 6 * 3600.0
+"""A briefing that is so late is left out: the next one tells all."""
+
+
+class Swept(WorkflowState):
+    counts: Mapping[str, int] = Field(default_factory=dict)
+
+
+@state(Swept, under_brake=True)
+async def sweep(services: SweepServices, _: Swept) -> Swept:
+    now = services.clock()
+    due = await services.sweeps.due_briefings(now, services.settings.briefings_a_sweep)
+    counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
+    loop = asyncio.get_running_loop()
+    ends_at = loop.time() + SWEEP_SECONDS
+
+    async def look(user_id: str) -> None:
+        async with places:
+            counts[await begin_if_due(services, user_id) if loop.time() < ends_at else "left"] += 1
+
+    ends = await asyncio.gather(*map(look, due), return_exceptions=True)
+    for error in filter(None, ends):
+        counts["failed"] += 1
+        services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+    left = await services.sweeps.briefings_left(now)
+    measure_left("Briefings", left.count, now - (left.due_since or now))
+    return Swept(counts=dict(counts))
+
+
+async def begin_if_due(services: SweepServices, user_id: str) -> str:
+    """Begin the briefing of this user, or say that nothing is new; return what was done, in a word."""
+    plan, now = await services.briefing_plans.get(user_id), services.clock()
+    if plan.next is None:
+        # Erased, or switched off, or unreadable: due no more.
+        await services.briefing_plans.plan(user_id, now)
+        return "off"
+    if plan.next.at > now:
+        return "changed"
+    done = await _begin(services, plan, now)
+    await services.briefing_plans.advance(plan, now)
+    return done
+
+
+async def _begin(services: SweepServices, plan: Plan, now: float) -> str:
+    assert plan.next
+    if now - plan.next.at > LATE_SECONDS:
+        return "late"
+    if await services.signals.is_braked(plan.user_id):
+        await services.runs.note_stopped(plan.user_id, run_of(plan.user_id, plan.next.day), now)
+        return "braked"
+    if await _is_away(services, plan, now):
+        return "away"
+    name = run_of(plan.user_id, plan.next.day)
+    given = BriefingState(user_id=plan.user_id, run_id=name, briefing_id=name, day=plan.next.day)
+    gathered = await gather_sources(services, plan)
+    if not gathered.new and not gathered.missing:
+        return await _say_nothing_new(services, plan, given, gathered)
+    await services.workflows.start(services.settings.brief_machine_arn, name, given.out)
+    return "started"
+
+
+async def _say_nothing_new(services: SweepServices, plan: Plan, given: BriefingState, gathered: Gathered) -> str:
+    if plan.settings.quiet:
+        return "quiet"
+    briefing = await new_briefing(services, given, gathered)
+    told = briefing.model_copy(update={"kind": "nothing", "delivered_at": briefing.created_at})
+    await services.briefings.add(told)
+    return "nothing_new"
+
+
+async def _is_away(services: SweepServices, plan: Plan, now: float) -> bool:
+    """True if the user neither spoke, nor read a briefing, nor changed a setting for so long."""
+    since = now - AWAY_SECONDS
+    if plan.changed_at and plan.changed_at > since:
+        return False
+    used, read = await asyncio.gather(
+        services.conversations.last_used(plan.user_id, 1), services.briefings.last_read(plan.user_id)
+    )
+    return max(read or 0.0, *(each["last_used"] for each in used), 0.0) <= since

@@ -1,0 +1,110 @@
+"""Routes of briefings and of when they come."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.briefings.briefing_state import BriefingState, run_of
+from qwestly_agent.briefings.view import BriefingList, BriefingView, view_of
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.domain.briefing import BriefingSettings, Weekday
+
+router = APIRouter()
+
+
+class BriefingSettingsView(BaseModel):
+    on: bool
+    hour: int
+    minute: int
+    days: tuple[Weekday, ...]
+    """0 is Monday."""
+    mail: bool
+    """Whether it is mailed as well as told in the app."""
+    quiet: bool
+    """Whether nothing is told where nothing is new."""
+    time_zone: str
+    """That of `/api/settings`; UTC if none is set."""
+    next: float | None
+    """When the next one comes, in seconds since the epoch; null while they are off."""
+
+
+class ChosenBriefingSettings(BaseModel):
+    """Fields that are left out, or null, stay as they are."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    on: bool | None = None
+    hour: Annotated[int | None, Field(ge=0, le=23)] = None
+    minute: Annotated[int | None, Field(ge=0, le=59)] = None
+    days: Annotated[set[Weekday] | None, Field(min_length=1)] = None
+    mail: bool | None = None
+    quiet: bool | None = None
+
+
+class BriefingBegun(BaseModel):
+    id: str
+    """Of the briefing: it stands in `GET /api/briefings` within two minutes."""
+
+
+@router.get("/api/briefings/settings")
+async def read_briefing_settings(services: TheServices, user_id: TheUser) -> BriefingSettingsView:
+    """When briefings come, and how."""
+    plan = await services.briefing_plans.get(user_id)
+    at = plan.next.at if plan.next else None
+    return BriefingSettingsView(**plan.settings.model_dump(), time_zone=plan.zone, next=at)
+
+
+@router.put("/api/briefings/settings")
+async def change_briefing_settings(
+    chosen: ChosenBriefingSettings, services: TheServices, user_id: TheUser
+) -> BriefingSettingsView:
+    """Change what is given, and answer with all. The time zone is set by `/api/settings`."""
+    now = services.clock()
+    changes = chosen.model_dump(exclude_none=True)
+    if "days" in changes:
+        changes["days"] = sorted(changes["days"])
+    assert changes.keys() <= BriefingSettings.model_fields.keys()
+    await services.briefing_plans.change(user_id, changes, now)
+    await services.briefing_plans.plan(user_id, now)
+    return await read_briefing_settings(services, user_id)
+
+
+@router.post("/api/briefings/now", status_code=202)
+async def brief_now(services: TheServices, user_id: TheUser) -> BriefingBegun:
+    """Make a briefing now, in the app alone, at most one a minute. 423 `braked`."""
+    await pause.check(services.signals, user_id)
+    name = run_of(user_id, f"now {int(services.clock() // 60)}")
+    given = BriefingState(user_id=user_id, run_id=name, briefing_id=name)
+    await services.workflows.start(services.settings.brief_machine_arn, name, given.out)
+    return BriefingBegun(id=name)
+
+
+@router.get("/api/briefings")
+async def list_briefings(
+    services: TheServices,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=30)] = 7,
+    after: float | None = None,
+) -> BriefingList:
+    """The newest first, for 90 days back."""
+    found = await services.briefings.newest(user_id, limit + 1, after)
+    zone = (await services.user_settings.get(user_id)).zone
+    cursor = found[limit - 1].created_at if len(found) > limit else None
+    return BriefingList(items=[view_of(each, zone) for each in found[:limit]], next=cursor)
+
+
+@router.get("/api/briefings/{briefing_id}")
+async def read_briefing(briefing_id: str, services: TheServices, user_id: TheUser) -> BriefingView:
+    """404 `not_found` until it is told."""
+    briefing = await services.briefings.told(user_id, briefing_id)
+    return view_of(briefing, (await services.user_settings.get(user_id)).zone)
+
+
+@router.post("/api/briefings/{briefing_id}/read")
+async def note_briefing_read(briefing_id: str, services: TheServices, user_id: TheUser) -> BriefingView:
+    """Record that it was read; the first time counts."""
+    await services.briefings.told(user_id, briefing_id)
+    await services.briefings.read(user_id, briefing_id, services.clock())
+    return await read_briefing(briefing_id, services, user_id)

@@ -1,0 +1,138 @@
+"""Briefings: when the next one is due, what is gathered for it, and what it says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Literal, TypeAlias
+from zoneinfo import ZoneInfo
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = 1
+"""Of what a briefing keeps."""
+MOST_LINES = 7
+WORDS_A_LINE = 22
+"""Seven lines and the paragraph stay below 200 words."""
+
+Topic: TypeAlias = Literal["needs_you", "failed", "done", "under_way", "remembered"]
+BriefingKind: TypeAlias = Literal["full", "lite", "nothing"]
+"""Written by a model · from what is known, as no model could write it · nothing is new."""
+Mailed: TypeAlias = Literal["no", "claimed", "sent", "refused", "paced"]
+"""Not to be mailed, or not yet · being sent · SES took it · SES refused it · the day's quota was used up."""
+
+Weekday = Annotated[int, Field(ge=0, le=6)]
+"""0 is Monday."""
+EVERY_DAY: tuple[Weekday, ...] = (0, 1, 2, 3, 4, 5, 6)
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class BriefingSettings(_Frozen):
+    on: bool = False
+    hour: Annotated[int, Field(ge=0, le=23)] = 8
+    minute: Annotated[int, Field(ge=0, le=59)] = 0
+    days: Annotated[tuple[Weekday, ...], Field(min_length=1, max_length=7)] = EVERY_DAY
+    mail: bool = True
+    """Whether it is mailed as well as told in the app."""
+    quiet: bool = False
+    """Whether nothing is told where nothing is new."""
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The next briefing of a user."""
+
+    at: float
+    """Seconds since the epoch."""
+    day: str
+    """The local day that it is for (ISO 8601). A user has one briefing a day."""
+
+
+def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str | None = None) -> Planned:
+    """The first one after this moment that is for a later day than `told`.
+
+    A local time that does not exist is told as much later as the clocks went forward; of one that comes twice, the
+    first counts.
+    """
+    here = ZoneInfo(zone)
+    day = datetime.fromtimestamp(after, here).date()
+    if told:
+        day = max(day, date.fromisoformat(told) + timedelta(days=1))
+    while True:
+        at = datetime.combine(day, time(settings.hour, settings.minute), here).timestamp()
+        if day.weekday() in settings.days and at > after:
+            return Planned(at, day.isoformat())
+        day += timedelta(days=1)
+
+
+# --- what is gathered, and what is said -------------------------------------------------------------------------------
+
+
+class Item(_Frozen):
+    """What a source tells of one or several records. Its title quotes nobody, but for the title of a preview."""
+
+    id: str
+    """`source:record`."""
+    source: str
+    topic: Topic
+    at: float
+    """When it happened, in seconds since the epoch."""
+    title: str
+    records: tuple[str, ...]
+    """Ids of the records that it tells of."""
+    new: bool = True
+    """False for what an earlier briefing told, and holds still."""
+
+
+class Gathered(_Frozen):
+    """What the sources told, by which briefing."""
+
+    items: tuple[Item, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Sources that failed or took too long."""
+    marks: Mapping[str, float] = Field(default_factory=dict)
+    """By source, the moment of the newest item that was read."""
+    as_of: Mapping[str, float] = Field(default_factory=dict)
+    """By source, when it was read."""
+
+    @property
+    def new(self) -> int:
+        return sum(each.new for each in self.items)
+
+
+class Line(_Frozen):
+    text: str
+    topic: Topic
+    source: str
+    records: tuple[str, ...]
+    at: float
+
+
+class Briefing(_Frozen):
+    id: str
+    user_id: str
+    run_id: str
+    day: str
+    """The local day, or empty if its user asked for it."""
+    kind: BriefingKind = "lite"
+    created_at: float
+    since: float | None = None
+    """When the briefing before was made; None if there was none."""
+    gathered: Gathered = Gathered()
+    before: Mapping[Topic, int] = Field(default_factory=dict)
+    """Numbers of the briefing before, by topic."""
+    lines: tuple[Line, ...] = ()
+    delivered_at: float | None = None
+    read_at: float | None = None
+    mailed: Mailed = "no"
+    schema_version: int = SCHEMA_VERSION
+
+    @property
+    def counts(self) -> dict[Topic, int]:
+        """Numbers of items by topic."""
+        counts: dict[Topic, int] = {}
+        for each in self.gathered.items:
+            counts[each.topic] = counts.get(each.topic, 0) + len(each.records)
+        return counts

@@ -1,0 +1,98 @@
+"""When each user's next briefing is due, and what earlier ones read: fields of `agent_settings`, beside the zone."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.briefing import BriefingSettings, Planned, next_briefing
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.user_settings import COLLECTION, UserSettings
+
+_PREFIX = "briefing_"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A user's settings of briefings, and what follows from them."""
+
+    user_id: str
+    settings: BriefingSettings
+    zone: str
+    next: Planned | None
+    """None if briefings are off."""
+    told: str | None
+    """The local day of the last one."""
+    marks: Mapping[str, float]
+    """By source, the moment of the newest item that was told."""
+    changed_at: float | None
+    """When these settings were last changed."""
+
+
+@dataclass(frozen=True)
+class BriefingPlans:
+    database: AsyncDatabase[Document]
+
+    async def get(self, user_id: str) -> Plan:
+        found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
+        return _plan(user_id, found or {})
+
+    async def change(self, user_id: str, chosen: Mapping[str, Any], now: float) -> None:
+        """Set these fields of the settings; the others stay."""
+        changes = {f"{_PREFIX}{name}": list(value) if name == "days" else value for name, value in chosen.items()}
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id},
+            {"$set": {**changes, f"{_PREFIX}changed_at": now, "changed_at": to_datetime(now)}},
+            upsert=True,
+        )
+
+    async def plan(self, user_id: str, now: float) -> Planned | None:
+        """Plan the next briefing anew, after a change of hour or zone; return it."""
+        plan = await self.get(user_id)
+        planned = next_briefing(plan.settings, plan.zone, now, plan.told) if plan.settings.on else None
+        change: Document = (
+            {"$set": _fields(planned)} if planned else {"$unset": {f"{_PREFIX}at": "", f"{_PREFIX}day": ""}}
+        )
+        await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change)
+        return planned
+
+    async def advance(self, plan: Plan, now: float) -> None:
+        """Plan the one after `plan.next`, unless the plan was changed meanwhile."""
+        if plan.next is None:
+            return
+        following = next_briefing(plan.settings, plan.zone, max(now, plan.next.at), plan.next.day)
+        await self.database[COLLECTION].update_one(
+            {"_id": plan.user_id, "user_id": plan.user_id, f"{_PREFIX}at": plan.next.at},
+            {"$set": {**_fields(following), f"{_PREFIX}told": plan.next.day}},
+        )
+
+    async def note_read(self, user_id: str, marks: Mapping[str, float]) -> None:
+        """Record what was read; a mark never goes back."""
+        known = (await self.get(user_id)).marks
+        later = {**known, **{name: max(at, known.get(name, 0.0)) for name, at in marks.items()}}
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id}, {"$set": {f"{_PREFIX}marks": json.dumps(later)}}
+        )
+
+
+def _fields(planned: Planned) -> Document:
+    return {f"{_PREFIX}at": planned.at, f"{_PREFIX}day": planned.day}
+
+
+def _plan(user_id: str, document: Document) -> Plan:
+    own = {name.removeprefix(_PREFIX): value for name, value in document.items() if name.startswith(_PREFIX)}
+    try:
+        settings = BriefingSettings.model_validate(own)
+    except ValidationError:  # what cannot be read is off
+        settings = BriefingSettings()
+    try:
+        zone = UserSettings.model_validate(document).zone
+    except ValidationError:
+        zone = UserSettings().zone
+    planned = Planned(own["at"], own["day"]) if settings.on and "at" in own else None
+    marks = json.loads(own.get("marks", "{}"))
+    return Plan(user_id, settings, zone, planned, own.get("told"), marks, own.get("changed_at"))

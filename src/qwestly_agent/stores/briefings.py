@@ -1,0 +1,131 @@
+"""`agent_briefings`: what each briefing gathered and says. Only a delivered one is shown."""
+
+import json
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.briefing import Briefing, BriefingKind, Gathered, Line, Mailed
+from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
+from qwestly_agent.stores.search import Document
+
+COLLECTION = "agent_briefings"
+RETENTION = timedelta(days=90)
+
+_NESTED = ("gathered", "before", "lines")
+
+
+@dataclass(frozen=True)
+class Briefings:
+    database: AsyncDatabase[Document]
+
+    async def add(self, briefing: Briefing) -> bool:
+        """False if it exists already."""
+        expires_at = to_datetime(briefing.created_at) + RETENTION
+        events = [delivered_event(briefing)] if briefing.delivered_at is not None else []
+        try:
+            await self.database[COLLECTION].insert_one(
+                {**_document(briefing), "expires_at": expires_at, **outbox(*events)}
+            )
+        except DuplicateKeyError:
+            return False
+        if events:
+            await copy_after_write(self.database, COLLECTION, briefing.user_id, briefing.id)
+        return True
+
+    async def get(self, user_id: str, briefing_id: str) -> Briefing:
+        """Raises `NotFound`."""
+        found = await self.database[COLLECTION].find_one({"_id": briefing_id, "user_id": user_id})
+        if found is None:
+            raise NotFound("There is no such briefing.")
+        return _briefing(found)
+
+    async def told(self, user_id: str, briefing_id: str) -> Briefing:
+        """A delivered one. Raises `NotFound`."""
+        found = await self.get(user_id, briefing_id)
+        if found.delivered_at is None:
+            raise NotFound("There is no such briefing.")
+        return found
+
+    async def newest(self, user_id: str, limit: int, after: float | None = None) -> list[Briefing]:
+        """Delivered ones, made before `after`; the newest first."""
+        query: Document = {"user_id": user_id, "delivered_at": {"$gt": 0}}
+        if after is not None:
+            query |= {"created_at": {"$lt": after}}
+        found = self.database[COLLECTION].find(query).sort("created_at", -1).limit(limit)
+        return [_briefing(each) async for each in found]
+
+    async def gather_again(self, user_id: str, briefing_id: str, gathered: Gathered) -> None:
+        """Replace what was gathered, unless a model has written of it."""
+        await self._set(user_id, briefing_id, {"gathered": gathered.model_dump_json()}, kind="lite")
+
+    async def write(self, user_id: str, briefing_id: str, lines: list[Line]) -> None:
+        """Keep the lines that a model wrote, once."""
+        kept = json.dumps([each.model_dump(mode="json") for each in lines], ensure_ascii=False)
+        await self._set(user_id, briefing_id, {"lines": kept, "kind": "full"}, kind="lite")
+
+    async def deliver(self, briefing: Briefing, now: float, kind: BriefingKind) -> bool:
+        """Show it to its user, with an event; False if it was shown before."""
+        told = briefing.model_copy(update={"delivered_at": now, "kind": kind})
+        changed = await self.database[COLLECTION].update_one(
+            {"_id": briefing.id, "user_id": briefing.user_id, "delivered_at": None},
+            with_events({"$set": {"delivered_at": now, "kind": kind}}, delivered_event(told)),
+        )
+        await copy_after_write(self.database, COLLECTION, briefing.user_id, briefing.id)
+        return bool(changed.matched_count)
+
+    async def claim_mail(self, user_id: str, briefing_id: str, unsubscribe: str) -> bool:
+        """True for the one process that may mail it; `unsubscribe` is the hash of the token in that mail."""
+        changes = {"mailed": "claimed", "unsubscribe": unsubscribe}
+        return await self._set(user_id, briefing_id, changes, mailed="no")
+
+    async def note_mail(self, user_id: str, briefing_id: str, mailed: Mailed) -> None:
+        await self._set(user_id, briefing_id, {"mailed": mailed})
+
+    async def read(self, user_id: str, briefing_id: str, now: float) -> None:
+        """Record that its user has read it; the first time counts."""
+        await self._set(user_id, briefing_id, {"read_at": now}, read_at=None)
+
+    async def last_read(self, user_id: str) -> float | None:
+        """When the user last read one."""
+        query = {"user_id": user_id, "read_at": {"$gt": 0}}
+        found = self.database[COLLECTION].find(query, {"read_at": 1}).sort("created_at", -1).limit(1)
+        return next((each["read_at"] for each in await found.to_list()), None)
+
+    async def _set(self, user_id: str, briefing_id: str, changes: Document, **if_still: Any) -> bool:
+        here = {"_id": briefing_id, "user_id": user_id, **if_still}
+        return bool((await self.database[COLLECTION].update_one(here, {"$set": changes})).matched_count)
+
+
+def delivered_event(briefing: Briefing) -> Event:
+    """The event of a briefing that its user can read."""
+    title = "Nothing new" if briefing.kind == "nothing" else "Your briefing is here"
+    return Event(
+        id=f"{briefing.id}:told",
+        user_id=briefing.user_id,
+        at=briefing.delivered_at or briefing.created_at,
+        type="briefing.told",
+        role="briefing",
+        title=title,
+        run_id=briefing.run_id,
+        data={"briefing_id": briefing.id, "kind": briefing.kind},
+    )
+
+
+def _document(briefing: Briefing) -> Document:
+    flat = briefing.model_dump(mode="json", exclude={"id", *_NESTED})
+    # As text, so that MongoDB does not interpret keys.
+    nested = {name: json.dumps(briefing.model_dump(mode="json", include={name})[name]) for name in _NESTED}
+    return {**flat, **nested, "_id": briefing.id}
+
+
+def _briefing(document: Document) -> Briefing:
+    fields = {name: value for name, value in document.items() if name in Briefing.model_fields}
+    nested = {name: json.loads(document[name]) for name in _NESTED}
+    return Briefing.model_validate({**fields, **nested, "id": document["_id"]})
