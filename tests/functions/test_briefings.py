@@ -1,0 +1,147 @@
+"""Briefings at the routes: when they come, what is shown of them, and the one click that ends their mails."""
+
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from pymongo import MongoClient
+
+from infra.local.aws import AwsServer
+from qwestly_agent.briefings.briefing_state import BriefingState
+from qwestly_agent.briefings.deliver import deliver
+from qwestly_agent.briefings.gather import gather
+from qwestly_agent.domain.activity import of_memory
+from tests.functions.approving import APPROVE_URL, World, a_world, local_aws
+from tests.servers import USER, ChatServer, Client
+
+CHOSEN = {"on": True, "hour": 7, "minute": 30, "days": [0, 1, 2, 3, 4], "mail": False, "quiet": True}
+
+
+def put(client: Client, **chosen: Any) -> Any:
+    return client.request("PUT", "/api/briefings/settings", json=chosen)
+
+
+def test_they_are_off_until_the_user_turns_them_on(client: Client) -> None:
+    assert client.get("/api/briefings/settings") == {
+        "on": False,
+        "hour": 8,
+        "minute": 0,
+        "days": [0, 1, 2, 3, 4, 5, 6],
+        "mail": True,
+        "quiet": False,
+        "time_zone": "UTC",
+        "next": None,
+    }
+    assert client.get("/api/briefings") == {"items": [], "next": None}
+
+
+def test_what_is_chosen_stays_and_the_next_one_moves_with_the_hour_and_the_zone(client: Client) -> None:
+    changed = put(client, **CHOSEN).json()
+    assert {name: changed[name] for name in CHOSEN} == CHOSEN
+    client.request("PUT", "/api/settings", json={"time_zone": "Asia/Tokyo"}).raise_for_status()
+    moved = client.get("/api/briefings/settings")
+    assert moved["time_zone"] == "Asia/Tokyo"
+    assert (moved["next"] + 9 * 3600) % 86_400 == 7.5 * 3600
+    put(client, hour=9)
+    assert (client.get("/api/briefings/settings")["next"] + 9 * 3600) % 86_400 == 9.5 * 3600
+    assert put(client, on=False).json()["next"] is None
+
+
+@pytest.mark.parametrize("wrong", [{"hour": 24}, {"minute": -1}, {"days": []}, {"days": [7]}, {"user_id": "x"}])
+def test_what_does_not_exist_is_refused(client: Client, wrong: dict[str, Any]) -> None:
+    assert put(client, **{"on": True, **wrong}).status_code == 422
+    assert client.get("/api/briefings/settings")["on"] is False
+
+
+def test_one_that_is_not_told_yet_or_is_of_somebody_else_is_not_found(client: Client, chat: ChatServer) -> None:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        briefings = mongo[chat.settings.mongodb_database]["agent_briefings"]
+        ids = {told: uuid.uuid4().hex for told in (True, False)}
+        fields = {"run_id": "r", "day": "2026-11-23", "kind": "nothing", "created_at": 5.0, "since": None}
+        rest = {"gathered": "{}", "before": "{}", "lines": "[]", "read_at": None, "mailed": "no", "schema_version": 1}
+        for told, briefing_id in ids.items():
+            at = 5.0 if told else None
+            user = {"user_id": client.user_id, "unsubscribe": "hash-of-a-token"}
+            briefings.insert_one({"_id": briefing_id, **user, **fields, **rest, "delivered_at": at})
+    assert client.get(f"/api/briefings/{ids[True]}")["summary"] == "Nothing new."
+    first = client.request("POST", f"/api/briefings/{ids[True]}/read").json()["read_at"]
+    assert client.request("POST", f"/api/briefings/{ids[True]}/read").json()["read_at"] == first
+    assert [each["id"] for each in client.get("/api/briefings")["items"]] == [ids[True]]
+    assert client.request("GET", f"/api/briefings/{ids[False]}").status_code == 404
+    with Client(chat.url, "auth0|somebody-else") as other:
+        assert other.request("GET", f"/api/briefings/{ids[True]}").status_code == 404
+        assert other.request("POST", f"/api/briefings/{ids[True]}/read").status_code == 404
+    kept = client.get("/api/me/export")["collections"]["agent_briefings"]
+    assert "hash-of-a-token" not in str(kept)
+    client.request("DELETE", "/api/me")
+    assert client.get("/api/briefings")["items"] == []
+
+
+# --- the mail ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[AwsServer]:
+    with local_aws() as server:
+        yield server
+
+
+@pytest.fixture
+def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[World]:
+    with a_world(aws, mongodb_uri, database_name) as world:
+        yield world
+
+
+def is_mailed(world: World, briefing_id: str = "brief-1") -> Any:
+    async def work(services: Any) -> None:
+        await services.briefing_plans.change(USER, {"on": True}, world.clock())
+        await services.activity.add(of_memory("remembered", USER, uuid.uuid4().hex, world.clock()))
+        given = BriefingState(user_id=USER, run_id=briefing_id, briefing_id=briefing_id, day="2026-11-23")
+        given = await gather(services, given)
+        await deliver(services, given)
+        await deliver(services, given)  # a second delivery
+
+    world.run(work)
+
+
+def settings_of(world: World) -> Any:
+    return world.run(lambda services: services.briefing_plans.get(USER)).settings
+
+
+def test_one_click_ends_the_mails_and_nothing_else(world: World) -> None:
+    is_mailed(world)
+    [mail] = world.aws.outbox
+    link = mail.text.rpartition(f"{APPROVE_URL}/unsubscribe/")[2].split()[0]
+    path = f"{urlsplit(APPROVE_URL).path}/unsubscribe/{link}"
+    for method in ("GET", "HEAD", "OPTIONS"):
+        assert world.ask_page(method, path).status in (200, 204)
+        assert settings_of(world).mail, "a scanner follows links"
+    before = settings_of(world)
+    shown = world.ask_page("POST", path, b"List-Unsubscribe=One-Click")
+    assert shown.status == 200
+    assert "no more briefings by mail" in shown.text
+    assert settings_of(world) == before.model_copy(update={"mail": False})
+    world.clock.advance(86_400)
+    is_mailed(world, "brief-2")
+    assert len(world.aws.outbox) == 1
+
+
+def test_a_link_that_is_none_ends_nothing(world: World) -> None:
+    is_mailed(world)
+    assert world.ask_page("POST", f"/approve/unsubscribe/{'x' * 43}").status == 404
+    assert settings_of(world).mail
+
+
+def test_beyond_the_days_mails_it_is_told_in_the_app_alone(world: World) -> None:
+    world.database["agent_sweeps"].insert_one({"_id": f"briefing mails {_today(world)}", "position": 40_000})
+    is_mailed(world)
+    assert world.aws.outbox == []
+    [told] = world.run(lambda services: services.briefings.newest(USER, 5))
+    assert told.mailed == "paced"
+
+
+def _today(world: World) -> str:
+    return datetime.fromtimestamp(world.clock(), UTC).date().isoformat()
