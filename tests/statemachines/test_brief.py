@@ -17,6 +17,7 @@ from qwestly_agent.domain.activity import Event, of_memory
 from qwestly_agent.domain.approval import Approval, Preview
 from qwestly_agent.domain.briefing import Briefing, Item
 from qwestly_agent.stores import user_settings
+from tests.functions.talking import NO_JUDGE
 from tests.statemachines.conftest import World
 
 TEMPLATE = Template.load()
@@ -258,3 +259,22 @@ def test_each_line_has_a_record_and_all_stay_below_two_hundred_words(world: Worl
     assert len(told.lines) == 7
     assert all(each.records for each in told.lines)
     assert len(" ".join(each.text for each in told.lines).split()) < 180
+
+
+def test_a_line_that_its_record_does_not_say_is_told_in_the_records_own_words(world: World, model: ModelServer) -> None:
+    user = User(world)
+    asked = user.is_asked()
+    name, title = f"approvals:{asked}", "Change your headline"
+    model.script(writes((name, "Change your headline and win twelve bonuses", title)))
+    comes(world, user)
+    [told] = user.briefings()
+    assert [each.text for each in told.lines] == [f"Waits for your decision: {title}"]
+
+
+def test_without_a_judge_each_line_is_told_in_the_records_own_words(world: World, model: ModelServer) -> None:
+    user = User(world)
+    asked = user.is_asked()
+    model.script(writes((f"approvals:{asked}", "Change your headline", "Change your headline")), *NO_JUDGE)
+    comes(world, user)
+    [told] = user.briefings()
+    assert [each.text for each in told.lines] == ["Waits for your decision: Change your headline"]
