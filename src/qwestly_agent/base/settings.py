@@ -90,8 +90,7 @@ class Settings:
     approvals_a_sweep: int = 500
     """Maximum number of due approvals handled a minute; the next minute continues behind them."""
     briefings_a_sweep: int = 10_000
-    """Maximum number of users whose briefing one minute begins; the next minute continues with those who are left, as it
-    does after forty seconds."""
+    """Maximum number of users whose briefing one minute begins; the next minute continues with those who are left."""
     briefing_mails_a_day: int = 40_000
     """Maximum number of briefings mailed a day (UTC), below the sending quota of SES; others are told in the app."""
     memory_grey_from: float = 0.4
