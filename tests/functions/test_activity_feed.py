@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import pytest
+from pymongo import MongoClient
 
 from infra.local.model_server import ModelServer, Reply
-from tests.servers import Client
+from tests.servers import ChatServer, Client
 
 LISBON = {"type": "fact", "text": "Lives in Lisbon", "quote": "I live in Lisbon"}
 
@@ -73,6 +75,29 @@ def test_a_deleted_conversation_is_told_once(client: Client, remembered: str) ->
     for status in (200, 404):
         assert client.request("DELETE", f"/api/conversations/{remembered}").status_code == status
     assert types(feed(client)).count("conversation.deleted") == 1
+
+
+def test_events_of_one_moment_are_all_told_whatever_the_page(chat: ChatServer, client: Client) -> None:
+    for level in ("L0", "L2", "L3", "L0", "L2"):
+        client.request("PUT", "/api/autonomy", json={"level": level})
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        events = mongo[chat.settings.mongodb_database]["agent_activity"]
+        events.update_many({"user_id": client.user_id}, {"$set": {"at": 1.5}})
+    everything = feed(client)
+    assert len(everything) == 5
+    paged, after = list[Any](), ""
+    while page := client.get(f"/api/activity?limit=2{after}"):
+        paged += page["items"]
+        if page["next"] is None:
+            break
+        after = f"&after={quote(page['next'])}"
+    assert paged == everything
+
+
+@pytest.mark.parametrize("after", ["nan", "soon", "~", "inf~ap_1"])
+def test_a_cursor_of_another_list_is_refused(client: Client, after: str) -> None:
+    refused = client.request("GET", f"/api/activity?after={after}")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
 
 
 def test_the_feed_is_paged_and_filtered(client: Client) -> None:

@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from math import isfinite, nan
 
 from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.activity import Event, Role, Severity
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.memories import Memories
@@ -33,8 +35,8 @@ class EventView(BaseModel):
 
 class EventList(BaseModel):
     items: list[EventView]
-    next: float | None
-    """Cursor: pass it as `after`; null at the end."""
+    next: str | None
+    """Cursor, opaque text: pass it as `after`; null at the end."""
 
 
 _ANSWERS: Mapping[str, str] = {
@@ -86,7 +88,23 @@ async def list_of(
 ) -> EventList:
     """Make a page of events. `found` was read with `limit` + 1, to tell whether there are more."""
     items = await views_of(approvals, memories, user_id, found[:limit], now)
-    return EventList(items=items, next=items[-1].at if len(found) > limit else None)
+    return EventList(items=items, next=_cursor(items[-1]) if len(found) > limit else None)
+
+
+def _cursor(last: EventView) -> str:
+    return f"{last.at!r}~{last.id}"
+
+
+def position_of(cursor: str) -> tuple[float, str]:
+    """The moment and the id of the event that the page before ended with. Raises `Invalid`."""
+    moment, _, event_id = cursor.partition("~")
+    try:
+        at = float(moment)
+    except ValueError:
+        at = nan
+    if not isfinite(at):
+        raise Invalid("after: That is not a cursor of this list. Leave it out to begin anew.")
+    return at, event_id
 
 
 def undone_memory(event: Event) -> str | None:

@@ -140,18 +140,21 @@ class Activity:
         user_id: str,
         limit: int,
         *,
-        after: float | None = None,
+        after: tuple[float, str] | None = None,
         since: float | None = None,
         types: Collection[str] = (),
         severities: Sequence[str] = (),
     ) -> list[Event]:
-        """Events that happened before `after` and not before `since`, the newest first; `types` and `severities` are
-        those wanted, or all."""
+        """Events that happened before `after` (a moment, and the id of an event of that moment) and not before `since`,
+        the newest first; `types` and `severities` are those wanted, or all."""
         query: dict[str, Any] = _seen_by(user_id)
-        at = {name: moment for name, moment in (("$lt", after), ("$gte", since)) if moment is not None}
+        before, last = after or (None, "")
+        at = {name: moment for name, moment in (("$lte", before), ("$gte", since)) if moment is not None}
         for name, wanted in (("at", at), ("type", _any_of(types)), ("severity", _any_of(severities))):
             query |= {name: wanted} if wanted else {}
-        found = self.database[COLLECTION].find(query).sort("at", -1).limit(limit)
+        if after:
+            query |= {"$or": [{"at": {"$lt": before}}, {"_id": {"$lt": last}}]}
+        found = self.database[COLLECTION].find(query).sort([("at", -1), ("_id", -1)]).limit(limit)
         return [_event(each) async for each in found]
 
     async def get(self, user_id: str, event_id: str) -> Event:

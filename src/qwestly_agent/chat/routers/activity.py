@@ -9,7 +9,7 @@ from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
 from qwestly_agent.approvals.view import ApprovalView
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.errors import ChangedMeanwhile
-from qwestly_agent.chat.activity_view import EventList, list_of, undone_approval, undone_memory
+from qwestly_agent.chat.activity_view import EventList, list_of, position_of, undone_approval, undone_memory
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.domain.activity import Severity
 from qwestly_agent.memory.edit import undo as undo_memory
@@ -29,7 +29,7 @@ async def list_activity(
     services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
-    after: float | None = None,
+    after: Annotated[str | None, Query(max_length=300)] = None,
     since: float | None = None,
     type: Annotated[list[str] | None, Query(max_length=50)] = None,
     severity: Annotated[list[Severity] | None, Query()] = None,
@@ -37,7 +37,12 @@ async def list_activity(
     """What happened, the newest first, for 90 days back; since then (`since`, in seconds since the epoch), or of these
     types and severities alone: each can be given several times."""
     found = await services.activity.newest(
-        user_id, limit + 1, after=after, since=since, types=type or (), severities=severity or ()
+        user_id,
+        limit + 1,
+        after=position_of(after) if after else None,
+        since=since,
+        types=type or (),
+        severities=severity or (),
     )
     return await list_of(services.approvals, services.memories, user_id, found, limit, services.clock())
 
