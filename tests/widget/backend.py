@@ -128,6 +128,9 @@ class ScriptedBackend:
         self.memories: dict[str, list[dict[str, Any]]] = {}
         self.found_by: str | None = None
         self.events: list[dict[str, Any]] = []
+        self.briefings: list[dict[str, Any]] = []
+        self.plan: dict[str, Any] = {"on": False, "hour": 8, "minute": 0, "days": [0, 1, 2, 3, 4, 5, 6], "mail": True}
+        self.plan |= {"quiet": False, "time_zone": "UTC", "next": None}
         self.settings: dict[str, Any] = {"level": "L1", "language": None, "time_zone": None}
         self.replaced: dict[str, list[dict[str, Any]]] = {}
         self.local: dict[str, list[dict[str, Any]]] = {"outbox": [], "workflows": [], "schedules": []}
@@ -287,6 +290,14 @@ class ScriptedBackend:
             case method, ["settings"]:
                 self.settings |= body or {}
                 return JSONResponse(self.settings)
+            case "GET", ["briefings"]:
+                return JSONResponse({"items": self.briefings, "next": None})
+            case method, ["briefings", "settings"]:
+                self.plan |= body or {}
+                return JSONResponse(self.plan)
+            case "POST", ["briefings", _, "read"]:
+                self.briefings[0] |= {"read_at": self.now()}
+                return JSONResponse(self.briefings[0])
             case "GET", ["me", "export"]:
                 return JSONResponse({"everything": []})
             case "DELETE", ["me"]:

@@ -69,6 +69,55 @@ def test_an_empty_feed_says_what_will_be_there(page: Page, backend: ScriptedBack
     expect(view(page, "Activity")).to_contain_text("Nothing happened yet.")
 
 
+# ── the briefing ──
+
+
+def briefing(**more: Any) -> dict[str, Any]:
+    lines = [
+        {
+            "text": f"Publish your card {EVIL}",
+            "topic": "needs_you",
+            "records": ["ap_1"],
+            "at": time.time(),
+            "why": "It waits.",
+        },
+        {"text": "Your headline was changed", "topic": "done", "records": ["ap_2"], "at": time.time(), "why": "Done."},
+    ]
+    told = {"id": "b1", "day": "2026-11-23", "kind": "full", "at": time.time(), "summary": "1 thing needs you."}
+    return told | {"lines": lines, "missing": [], "as_of": {}, "read_at": None, "mailed": "no"} | more
+
+
+def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page: Page, backend: ScriptedBackend):
+    backend.briefings = [briefing()]
+    page.goto("/")
+    ready(page)
+    assert not backend.asked("POST", "/api/briefings/b1/read")  # nobody has seen it yet
+    view(page, "Activity")
+    told = page.get_by_role("article", name="Briefing")
+    expect(told).to_contain_text("1 thing needs you.")
+    expect(told.get_by_role("listitem")).to_have_count(2)
+    expect(told).to_contain_text(f"Publish your card {EVIL}")
+    backend.wait_for(1, "POST", "/api/briefings/b1/read")
+    told.get_by_role("button", name="Decide").click()
+    expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
+    assert page.evaluate("window.hacked") is None
+
+
+def test_briefings_are_turned_on_for_an_hour_and_days(page: Page, backend: ScriptedBackend):
+    view(page, "Activity")
+    card = page.locator("qwestly-briefing")
+    card.get_by_text("Get one every day").click()
+    card.get_by_label("Brief me").check()
+    card.get_by_role("textbox", name="At UTC").fill("07:30")
+    card.get_by_role("textbox", name="At UTC").blur()
+    card.get_by_label("Sun").uncheck()
+    card.get_by_label("By e-mail, too").uncheck()
+    expect(card.get_by_label("Sun")).not_to_be_checked()
+    backend.wait_for(4, "PUT", "/api/briefings/settings")
+    chosen = {name: backend.plan[name] for name in ("on", "hour", "minute", "days", "mail")}
+    assert chosen == {"on": True, "hour": 7, "minute": 30, "days": [0, 1, 2, 3, 4, 5], "mail": False}
+
+
 # ── settings ──
 
 

@@ -164,12 +164,13 @@ const lists = [
 
 const TITLE = document.title;
 const SEEN_MS = 5_000; // how often the view that is seen is read anew
-const elements = [...document.querySelectorAll("main > [data-view]")];
+const views = [...document.querySelectorAll("main > [data-view]")];
+const elements = ["chat", "approvals", "memories", "briefing", "activity", "settings"].map((name) => find(`qwestly-${name}`));
 const buttons = [...document.querySelectorAll(".views button")];
 
-/** The element of a view, which alone is seen. */
+/** A view, which alone is seen. */
 function show(view) {
-  for (const each of elements) each.hidden = each.dataset.view !== view;
+  for (const each of views) each.hidden = each.dataset.view !== view;
   for (const each of buttons) each.dataset.view === view ? each.setAttribute("aria-current", "page") : each.removeAttribute("aria-current");
   if (matchMedia("(max-width: 899.98px)").matches) toggleBackstage(false);
   if (view === "chat") find("qwestly-chat").refresh();
@@ -178,8 +179,7 @@ function show(view) {
 
 /** The chat asks for updates by itself. */
 function readSeen() {
-  const seen = elements.find((each) => !each.hidden);
-  if (!document.hidden && seen !== find("qwestly-chat")) seen.refresh();
+  for (const each of elements) if (!document.hidden && each !== find("qwestly-chat") && each.checkVisibility()) each.refresh();
 }
 
 function showCount({ detail: { count } }) {

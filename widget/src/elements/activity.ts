@@ -15,7 +15,7 @@ const FILTERS: [string, string[]][] = [
   ["Needs you", ["action_required"]],
   ["Problems", ["warning"]],
 ];
-const ROLES: Record<string, string> = { chat: "Your agent", cards: "Your agent, drafting", memory: "Your agent’s memory", user: "You", operators: "Qwestly" };
+const ROLES: Record<string, string> = { chat: "Your agent", cards: "Your agent, drafting", memory: "Your agent’s memory", briefing: "Your briefing", user: "You", operators: "Qwestly" };
 
 export class QwestlyActivity extends AgentElement {
   static override properties = { ...AgentElement.properties, events: { state: true }, next: { state: true }, filter: { state: true }, undone: { state: true }, isLoaded: { state: true } };
@@ -32,7 +32,7 @@ export class QwestlyActivity extends AgentElement {
   `];
 
   declare events: EventView[];
-  declare next: number | null;
+  declare next: string | null;
   declare filter: number;
   declare undone: Set<string>;
   declare isLoaded: boolean;
@@ -58,12 +58,12 @@ export class QwestlyActivity extends AgentElement {
     await this.#read(null);
   }
 
-  async #read(after: number | null) {
+  async #read(after: string | null) {
     const reading = ++this.#reading; // of several responses the last one is shown
     await this.attempt("This could not be loaded.", async () => {
-      const query = new URLSearchParams({ limit: String(PAGE), ...(after !== null && { after: String(after) }) });
+      const query = new URLSearchParams({ limit: String(PAGE), ...(after !== null && { after }) });
       for (const severity of FILTERS[this.filter]![1]) query.append("severity", severity);
-      const { items, next } = await this.backend.json<Page<EventView, number>>("GET", `/api/activity?${query}`);
+      const { items, next } = await this.backend.json<Page<EventView>>("GET", `/api/activity?${query}`);
       if (reading !== this.#reading) return;
       const known = new Set(items.map(({ id }) => id));
       this.events = after === null ? items : [...this.events.filter(({ id }) => !known.has(id)), ...items];

@@ -1,0 +1,132 @@
+/** <qwestly-briefing>: the newest briefing, what it asks of the user, and when the next one comes. */
+
+import { type TemplateResult, css, html, nothing } from "lit";
+
+import type { Page } from "../api.ts";
+import { pointInTime } from "../time.ts";
+import { AgentElement, BASE_STYLES } from "./base.ts";
+
+interface Line { text: string; topic: string; records: string[]; at: number; why: string }
+interface Briefing {
+  id: string;
+  kind: "full" | "lite" | "nothing";
+  at: number;
+  summary: string;
+  lines: Line[];
+  read_at: number | null;
+}
+interface Plan { on: boolean; hour: number; minute: number; days: number[]; mail: boolean; quiet: boolean; time_zone: string; next: number | null }
+
+const WAIT_MS = 2_000;
+const MOST_WAITS = 60; // a briefing is made within two minutes
+const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+const NEEDS_YOU = "needs_you";
+
+export class QwestlyBriefing extends AgentElement {
+  static override properties = { ...AgentElement.properties, briefing: { state: true }, plan: { state: true }, isLoaded: { state: true }, isMaking: { state: true } };
+  static override styles = [BASE_STYLES, css`
+    .summary { font-size: 1.05rem; }
+    ul { display: grid; gap: .5rem; margin-block-start: .75rem; }
+    li { display: flex; gap: .75rem; align-items: baseline; padding-inline-start: .9rem; border-inline-start: 3px solid var(--line); }
+    li.needs_you { border-color: var(--accent); }
+    li.failed { border-color: var(--danger); }
+    li > span { flex: 1; }
+    summary { inline-size: fit-content; color: var(--accent); font-size: .9rem; cursor: pointer; }
+    form { display: grid; gap: .75rem; margin-block-start: .75rem; }
+    label { display: flex; gap: .5rem; align-items: center; font-size: .95rem; }
+    .days { display: flex; flex-wrap: wrap; gap: .3rem .9rem; }
+    input[type=checkbox] { inline-size: 1.1rem; block-size: 1.1rem; accent-color: var(--accent); }
+    .time { inline-size: 8rem; }
+  `];
+
+  declare briefing: Briefing | null;
+  declare plan: Plan | null;
+  declare isLoaded: boolean;
+  declare isMaking: boolean;
+
+  constructor() {
+    super();
+    Object.assign(this, { briefing: null, plan: null, isLoaded: false, isMaking: false });
+  }
+
+  override async refresh() {
+    await this.attempt("Your briefing could not be loaded.", async () => {
+      const [{ items }, plan] = await Promise.all([
+        this.backend.json<Page<Briefing, number>>("GET", "/api/briefings?limit=1"),
+        this.backend.json<Plan>("GET", "/api/briefings/settings"),
+      ]);
+      this.briefing = items[0] ?? null;
+      this.plan = plan;
+      this.isLoaded = true;
+      if (this.briefing?.read_at === null && this.checkVisibility()) await this.#noteRead(this.briefing.id);
+    });
+  }
+
+  async #noteRead(id: string) {
+    this.briefing = await this.backend.json<Briefing>("POST", `/api/briefings/${encodeURIComponent(id)}/read`);
+  }
+
+  async #make() {
+    this.isMaking = true;
+    await this.attempt("It could not be made.", async () => {
+      const { id } = await this.backend.json<{ id: string }>("POST", "/api/briefings/now");
+      for (let waits = 0; waits < MOST_WAITS && this.isConnected; waits++) {
+        await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
+        await this.refresh();
+        if (this.briefing?.id === id) break;
+      }
+    });
+    this.isMaking = false;
+  }
+
+  async #change(what: Partial<Plan>) {
+    await this.attempt("Not saved.", async () => {
+      this.plan = await this.backend.json<Plan>("PUT", "/api/briefings/settings", { body: what });
+    });
+    this.requestUpdate();
+  }
+
+  override render(): TemplateResult {
+    return html`<div class="page">
+      <div class="head"><h2>Your briefing</h2>
+        <button type="button" class="quiet" ?disabled=${this.isMaking} @click=${this.#make}>${this.isMaking ? "Getting it ready…" : "Brief me now"}</button></div>
+      <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+      ${this.briefing ? this.#shown(this.briefing) : this.isLoaded ? html`<p class="soft">What’s new and what needs you, once a day, at your hour.</p>` : nothing}
+      ${this.plan ? this.#planned(this.plan) : nothing}
+    </div>`;
+  }
+
+  #shown({ at, summary, lines }: Briefing) {
+    const approvals = html`<button type="button" class="link" @click=${() => this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true }))}>Decide</button>`;
+    return html`<article class="row" aria-label="Briefing">
+      <p class="soft">${pointInTime(at)}</p>
+      <p class="summary">${summary}</p>
+      ${lines.length ? html`<ul>${lines.map(({ text, topic, why }) => html`<li class=${topic} title=${why}><span>${text}</span>${topic === NEEDS_YOU ? approvals : nothing}</li>`)}</ul>` : nothing}
+    </article>`;
+  }
+
+  #planned(plan: Plan) {
+    const time = `${String(plan.hour).padStart(2, "0")}:${String(plan.minute).padStart(2, "0")}`;
+    const check = (label: string, checked: boolean, change: (checked: boolean) => void) =>
+      html`<label><input type="checkbox" .checked=${checked} @change=${(event: Event) => change((event.target as HTMLInputElement).checked)}>${label}</label>`;
+    return html`<details><summary>${plan.on && plan.next ? `The next one comes ${pointInTime(plan.next)}` : "Get one every day"}</summary>
+      <form @submit=${(event: Event) => event.preventDefault()}>
+        ${check("Brief me", plan.on, (on) => this.#change({ on }))}
+        <label>At <input class="field time" type="time" required .value=${time} @change=${this.#chooseTime}> <span class="soft">${plan.time_zone.replaceAll("_", " ")}</span></label>
+        <div class="days" role="group" aria-label="On">${DAYS.map((name, day) => check(name, plan.days.includes(day), (on) => this.#chooseDay(plan, day, on)))}</div>
+        ${check("By e-mail, too", plan.mail, (mail) => this.#change({ mail }))}
+        ${check("Only when something is new", plan.quiet, (quiet) => this.#change({ quiet }))}
+      </form></details>`;
+  }
+
+  #chooseTime = (event: Event) => {
+    const [hour, minute] = (event.target as HTMLInputElement).value.split(":").map(Number);
+    if (hour !== undefined && minute !== undefined) this.#change({ hour, minute });
+  };
+
+  #chooseDay(plan: Plan, day: number, on: boolean) {
+    const days = on ? [...plan.days, day].sort() : plan.days.filter((each) => each !== day);
+    if (days.length) this.#change({ days });
+    else this.requestUpdate(); // the last day stays: switching off is a choice of its own
+  }
+}
