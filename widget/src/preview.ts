@@ -30,6 +30,8 @@ export const OF_MEMORIES: Record<string, OfMemories> = {
   },
 };
 
+const MOST_DIFFERENCES = 3; // lines that are shown unfolded
+
 const textList = (texts: string[], attributes: Attributes = {}) => element("ul", attributes, ...texts.map((text) => element("li", {}, text)));
 
 const showEvidence = (evidence: string[]) =>
@@ -68,6 +70,13 @@ const showMemory = ({ name, before, after, evidence = [] }: Change) =>
     evidence.length ? showEvidence(evidence) : "",
   );
 
+/** What changed since the user was last asked; a long list is folded. */
+function showDifference(difference: string[]): HTMLElement {
+  const list = textList(difference, { class: "difference" });
+  if (difference.length <= MOST_DIFFERENCES) return list;
+  return element("details", {}, element("summary", {}, `What changed since you were last asked (${difference.length})`), list);
+}
+
 const SURE: Record<string, string> = { low: "Your agent is not sure that you want this.", medium: "Your agent is fairly sure that you want this.", high: "Your agent is sure that you want this." };
 
 const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, "What it thought of as well"), textList(texts));
@@ -78,7 +87,7 @@ export function showPreview({ tool, rationale, wish, alternatives = [], confiden
   const ofMemories = OF_MEMORIES[tool];
   const nodes: HTMLElement[] = [];
   if (wish) nodes.push(element("p", { class: "rationale" }, `You asked: “${wish}”`));
-  if (difference.length) nodes.push(textList(difference, { class: "difference" }));
+  if (difference.length) nodes.push(showDifference(difference));
   if (rationale) nodes.push(element("p", { class: "rationale" }, rationale));
   const sure = SURE[confidence ?? ""];
   if (sure) nodes.push(element("p", { class: "rationale" }, sure));
