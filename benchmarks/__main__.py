@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import doors, growth, latency, prompts, reads, searches, stack, streams, turns
+from benchmarks import doors, growth, latency, prompts, reads, searches, stack, streams, turns, widget
 from benchmarks.figures import Row, table
 
 PARTS = {
@@ -23,6 +23,7 @@ PARTS = {
     "growth": growth,
     "doors": doors,
     "stack": stack,
+    "widget": widget,
 }
 FOLDER = Path(__file__).parent
 

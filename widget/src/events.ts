@@ -3,6 +3,8 @@
 import { ChatError } from "./errors.ts";
 import { CUT, orCut } from "./network.ts";
 
+const TEXT = "text_delta";
+
 export interface StreamEvent { name: string; data: any }
 
 /** Reads server-sent events as {name, data}. Ends with the stream, even if that was incomplete. */
@@ -15,13 +17,28 @@ export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenera
       if (done) return;
       const blocks = (buffer + value).split(/\r\n\r\n|\n\n|\r\r/);
       buffer = blocks.pop() ?? "";
-      for (const block of blocks) {
-        const event = parseEvent(block);
-        if (event) yield event;
-      }
+      yield* joinedEvents(blocks);
     }
   } finally {
     reader.cancel().catch(() => {}); // already failed or finished: ignore
+  }
+}
+
+/** The events of blocks that came together. Text that follows text is one event, because each is rendered. */
+function* joinedEvents(blocks: string[]): Generator<StreamEvent> {
+  let held: StreamEvent | null = null;
+  try {
+    for (const block of blocks) {
+      const event = parseEvent(block);
+      if (!event) continue;
+      if (held?.name === TEXT && event.name === TEXT) held.data.content += event.data.content;
+      else {
+        if (held) yield held;
+        held = event;
+      }
+    }
+  } finally {
+    if (held) yield held; // also before the error of a block that cannot be read
   }
 }
 

@@ -1,0 +1,87 @@
+"""The widget in a browser: how soon a long conversation is there, how long a frame takes, what the bundle weighs.
+
+An answer of 2,000 lines is streamed line by line, 250 a second, which no model does. A frame is the time between two
+callbacks of the browser's animation.
+"""
+
+import gzip
+import shutil
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.figures import Row, Target
+from tests.widget.backend import ROOT, RunningBackend, ScriptedBackend
+from tests.widget.conftest import ARGUMENTS
+from tests.widget.test_widget import Widget, answered, asked, ready
+
+MESSAGES, LINES, LINE_SECONDS = 300, 2_000, 0.004
+OPENING_SECONDS, FRAME_SECONDS, BUNDLE_BYTES = 1.0, 0.1, 120_000
+LINE = "- **Item {n}** of a list, with `code`, a [link](https://example.com/{n}) and some more words to wrap.\n"
+FRAMES = """() => {
+    window.frames_ms = [];
+    let before = performance.now();
+    const note = now => { window.frames_ms.push(now - before); before = now; requestAnimationFrame(note); };
+    requestAnimationFrame(note);
+}"""
+
+
+def measure() -> dict[str, Any]:
+    bundle = (ROOT / "widget/dist/qwestly.js").read_bytes()
+    with RunningBackend() as (address, backend), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        found = {
+            "opening": _opening(browser.new_page(base_url=address), backend),
+            "frame": _longest_frame(browser.new_page(base_url=address), backend),
+        }
+        browser.close()
+    return {**found, "bundle": len(gzip.compress(bundle))}
+
+
+def _opening(page: Page, backend: ScriptedBackend) -> float:
+    """Seconds from the click on a conversation until its last message is drawn."""
+    text = "\n".join(LINE.format(n=n) for n in range(5))
+    pairs = [
+        (asked(f"m{n}", f"Question {n}"), answered(f"{text}\nAnswer {n}.", id=f"a{n}")) for n in range(MESSAGES // 2)
+    ]
+    backend.keep("c1", "Long", *(message for pair in pairs for message in pair))
+    page.goto("/host")
+    widget = ready(page)
+    widget.rows.get_by_role("button", name="Long").first.wait_for()
+    return page.evaluate(
+        """async last => {
+            const root = document.querySelector("qwestly-chat").shadowRoot;
+            const began = performance.now();
+            root.querySelector(".rows .open").click();
+            while (!root.querySelector(".log")?.textContent.includes(last)) await new Promise(requestAnimationFrame);
+            await new Promise(requestAnimationFrame);
+            return (performance.now() - began) / 1000;
+        }""",
+        f"Answer {MESSAGES // 2 - 1}.",
+    )
+
+
+def _longest_frame(page: Page, backend: ScriptedBackend) -> float:
+    """Seconds of the longest frame while the answer streams."""
+    page.goto("/host")
+    widget = ready(page)
+    stream = backend.stream("c2").begin()
+    widget.say("Write a long list")
+    page.evaluate(FRAMES)
+    for n in range(LINES):
+        stream.text(LINE.format(n=n) if n % 50 else f"\n## Part {n // 50}\n\n")
+        time.sleep(LINE_SECONDS)
+    stream.text("\nThe end.").done("")
+    Widget(page).answer.get_by_text("The end.").wait_for(timeout=120_000)
+    return max(page.evaluate("window.frames_ms")) / 1000
+
+
+def rows(found: dict[str, Any]) -> Iterator[Row]:
+    for name, what, unit, bound in (
+        ("opening", f"a conversation of {MESSAGES} messages, opened", "s", OPENING_SECONDS),
+        ("frame", f"longest frame while {LINES:,} lines of Markdown stream", "s", FRAME_SECONDS),
+        ("bundle", "all elements, gzipped", "bytes", BUNDLE_BYTES),
+    ):
+        yield Row(what, unit, found[name], target=Target(unit, found[name], at_most=bound))
