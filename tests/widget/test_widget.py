@@ -133,7 +133,7 @@ EXPLAINED = [
 
 @pytest.mark.thorough
 def test_a_step_says_how_long_it_took_and_why_it_failed(widget: Widget, backend: ScriptedBackend):
-    steps = [{"effect": "read", "arguments": {}, "problem": None} | step for step in STEPS]
+    steps = [{"effect": "read", "arguments": "{}", "problem": None} | step for step in STEPS]
     backend.keep("c1", "Earlier", asked("m1", "Who am I?"), answered("Ada.", steps=steps))
     widget.page.reload()
     widget.rows.get_by_role("button", name="Earlier").first.click()

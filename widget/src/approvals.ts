@@ -40,11 +40,11 @@ export class Approvals {
     return this.#all().filter(({ conversation_id: id }) => id === conversation);
   }
 
-  /** Returns true if it is new; what is frozen or no longer frozen is not, as the brake says that. A response read before a decision and arriving after it does not undo the decision. */
+  /** Returns true if it is new; what is frozen or no longer frozen is not, as the brake says that. A response read before a decision or an undo and arriving after it does not take that back. */
   learn(view: ApprovalView): boolean {
     if (view.undoes) return false; // the card of what it undoes says so
     const known = this.#views.get(view.approval_id);
-    if (known && stage(view) < stage(known)) return false;
+    if (known && (stage(view) < stage(known) || (known.undone_by && !view.undone_by))) return false;
     this.#views.set(view.approval_id, view);
     for (const cards of this.#cards.values()) cards.get(view.approval_id)?.show(view);
     this.#changed();

@@ -1,6 +1,7 @@
 /** <qwestly-briefing>: the newest briefing, what it asks of the user, and when the next one comes. */
 
 import { type TemplateResult, css, html, nothing } from "lit";
+import { live } from "lit/directives/live.js";
 
 import type { Page } from "../api.ts";
 import { pointInTime } from "../time.ts";
@@ -80,10 +81,12 @@ export class QwestlyBriefing extends AgentElement {
   }
 
   async #change(what: Partial<Plan>) {
+    const before = this.plan!;
+    this.plan = { ...before, ...what };
     await this.attempt("Not saved.", async () => {
       this.plan = await this.backend.json<Plan>("PUT", "/api/briefings/settings", { body: what });
     });
-    this.requestUpdate();
+    if (this.problem) this.plan = before;
   }
 
   override render(): TemplateResult {
@@ -108,7 +111,7 @@ export class QwestlyBriefing extends AgentElement {
   #planned(plan: Plan) {
     const time = `${String(plan.hour).padStart(2, "0")}:${String(plan.minute).padStart(2, "0")}`;
     const check = (label: string, checked: boolean, change: (checked: boolean) => void) =>
-      html`<label><input type="checkbox" .checked=${checked} @change=${(event: Event) => change((event.target as HTMLInputElement).checked)}>${label}</label>`;
+      html`<label><input type="checkbox" .checked=${live(checked)} @change=${(event: Event) => change((event.target as HTMLInputElement).checked)}>${label}</label>`;
     return html`<details><summary>${plan.on && plan.next ? `The next one comes ${pointInTime(plan.next)}` : "Get one every day"}</summary>
       <form @submit=${(event: Event) => event.preventDefault()}>
         ${check("Brief me", plan.on, (on) => this.#change({ on }))}

@@ -57,12 +57,14 @@ export class QwestlySettings extends AgentElement {
   }
 
   async #change(what: Partial<Settings>, said: string) {
+    const before = this.settings!;
     this.saved = "";
+    this.settings = { ...before, ...what };
     await this.attempt("Not saved.", async () => {
       this.settings = await this.#put(what);
       this.saved = said;
     });
-    this.requestUpdate(); // a choice that could not be saved goes back
+    if (this.problem) this.settings = before;
   }
 
   async #toggleBrake() {
