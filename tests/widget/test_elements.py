@@ -62,6 +62,8 @@ def test_an_undo_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
     backend.refuse(409, "changed", "Somebody changed this since.", on="POST /api/activity/ap_9:done/undo")
     feed.get_by_role("button", name="Undo").click()
     expect(feed.get_by_role("alert")).to_have_text("Not undone. Somebody changed this since.")
+    feed.evaluate("element => element.refresh()")
+    expect(feed.get_by_role("alert")).to_have_text("Not undone. Somebody changed this since.")
     expect(feed.get_by_role("button", name="Undo")).to_be_visible()
 
 
@@ -184,4 +186,8 @@ def test_what_cannot_be_loaded_says_so(page: Page, backend: ScriptedBackend, nam
     page.goto("/")
     ready(page)
     page.route("**/api/**", lambda route: route.abort())
-    expect(view(page, name).get_by_role("alert")).to_contain_text("Qwestly cannot be reached.")
+    alert = view(page, name).get_by_role("alert").first
+    expect(alert).to_contain_text("Qwestly cannot be reached.")
+    page.unroute("**/api/**")
+    page.locator(f"qwestly-{name.lower()}").evaluate("element => element.refresh()")
+    expect(alert).to_be_hidden()

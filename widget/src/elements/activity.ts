@@ -60,7 +60,7 @@ export class QwestlyActivity extends AgentElement {
 
   async #read(after: string | null) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.attempt("This could not be loaded.", async () => {
+    await this.load("This could not be loaded.", async () => {
       const query = new URLSearchParams({ limit: String(PAGE), ...(after !== null && { after }) });
       for (const severity of FILTERS[this.filter]![1]) query.append("severity", severity);
       const { items, next } = await this.backend.json<Page<EventView>>("GET", `/api/activity?${query}`);

@@ -62,7 +62,7 @@ export class QwestlyApprovals extends AgentElement {
 
   async #read(after: number | null) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.attempt("This could not be loaded.", async () => {
+    await this.load("This could not be loaded.", async () => {
       const query = new URLSearchParams({ state: this.state, limit: String(PAGE), ...(after !== null && { after: String(after) }) });
       const { items, next } = await this.backend.json<Page<ApprovalView, number>>("GET", `/api/approvals?${query}`);
       if (reading !== this.#reading) return;

@@ -18,6 +18,7 @@ export abstract class AgentElement extends LitElement {
   /** Why the last request failed, in a sentence; empty if it did not. */
   declare problem: string;
   #backend: Backend | null = null;
+  #couldNotLoad = false;
 
   constructor() {
     super();
@@ -50,10 +51,23 @@ export abstract class AgentElement extends LitElement {
   /** Runs an action of the user's; if it fails, `problem` says why, behind what could not be done. */
   protected async attempt(what: string, action: () => Promise<void>): Promise<void> {
     this.problem = "";
+    this.#couldNotLoad = false;
     try {
       await action();
     } catch (error) {
-      this.problem = `${what} ${ChatError.from(error).message}`.trim();
+      this.problem = `${what} ${ChatError.from(error).message}`;
+    }
+  }
+
+  /** Reads what the element shows. Why it could not stands until it can; what an action said stands longer. */
+  protected async load(what: string, read: () => Promise<void>): Promise<void> {
+    try {
+      await read();
+      if (this.#couldNotLoad) this.problem = "";
+      this.#couldNotLoad = false;
+    } catch (error) {
+      this.problem = `${what} ${ChatError.from(error).message}`;
+      this.#couldNotLoad = true;
     }
   }
 }

@@ -51,7 +51,7 @@ export class QwestlyBriefing extends AgentElement {
   }
 
   override async refresh() {
-    await this.attempt("Your briefing could not be loaded.", async () => {
+    await this.load("Your briefing could not be loaded.", async () => {
       const [{ items }, plan] = await Promise.all([
         this.backend.json<Page<Briefing, number>>("GET", "/api/briefings?limit=1"),
         this.backend.json<Plan>("GET", "/api/briefings/settings"),

@@ -74,7 +74,7 @@ export class QwestlyMemories extends AgentElement {
 
   async #read(after: string) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.attempt("This could not be loaded.", async () => {
+    await this.load("This could not be loaded.", async () => {
       const get = (more: Record<string, string>) => this.backend.json<List>("GET", `/api/memories?${new URLSearchParams(more)}`);
       const isFirst = after === "0";
       const [{ items, next, found_by: foundBy }, proposed, unchecked] = await Promise.all([
@@ -100,7 +100,7 @@ export class QwestlyMemories extends AgentElement {
 
   async #explain({ id }: Memory, event: Event) {
     if (!(event.target as HTMLDetailsElement).open || this.whys.has(id)) return;
-    await this.attempt("This could not be loaded.", async () => {
+    await this.load("This could not be loaded.", async () => {
       const why = await this.backend.json<Why>("GET", `/api/memories/${encodeURIComponent(id)}`);
       this.whys = new Map([...this.whys, [id, why]]);
     });

@@ -43,7 +43,7 @@ export class QwestlySettings extends AgentElement {
   }
 
   override async refresh() {
-    await this.attempt("Your settings could not be loaded.", async () => {
+    await this.load("Your settings could not be loaded.", async () => {
       const [settings, brake] = await Promise.all([this.backend.json<Settings>("GET", "/api/settings"), this.backend.json<BrakeStatus>("GET", "/api/brake")]);
       this.settings = settings;
       this.brake = brake;
