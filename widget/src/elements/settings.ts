@@ -45,10 +45,9 @@ export class QwestlySettings extends AgentElement {
   override async refresh() {
     await this.load("Your settings could not be loaded.", async () => {
       const [settings, brake] = await Promise.all([this.backend.json<Settings>("GET", "/api/settings"), this.backend.json<BrakeStatus>("GET", "/api/brake")]);
-      this.settings = settings;
-      this.brake = brake;
       const fresh = fromBrowser(settings);
-      if (Object.keys(fresh).length) this.settings = await this.#put(fresh);
+      this.brake = brake;
+      this.settings = Object.keys(fresh).length ? await this.#put(fresh).catch(() => settings) : settings;
     });
   }
 
