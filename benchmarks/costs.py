@@ -1,10 +1,11 @@
-"""What a stage costs: the formula behind the tables of `docs/capacity.md`, from counts, prices and the template.
+"""The costs of a stage: the formula behind the tables of `docs/capacity.md`, from counts, prices and the template.
 
 `python -m benchmarks.costs` prints both. Nothing is measured here but what `benchmarks/results.json` already has: the
 rest are counts of `benchmarks.capacity.Load` and the assumptions below, each with its unit.
 """
 
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ FAST, PRO = (0.15, 0.003, 0.60), (0.66, 0.022, 1.98)
 
 @dataclass(frozen=True)
 class Tokens:
-    """What one piece of work asks of a tier's model."""
+    """The tokens of one piece of work, of a tier's model."""
 
     price: tuple[float, float, float]
     input: int
@@ -52,7 +53,14 @@ CARD = (Tokens(PRO, 36_000, 6_000), Tokens(FAST, 24_000, 3_000))
 """Six sections, written by one model and judged by the other."""
 CARDS = 0.05
 """Share of conversations in which one is drafted."""
-SECONDS_A_POLL, LOG_BYTES_A_TURN, LOG_BYTES_A_POLL, METRICS = 0.06, 4_000, 600, 60
+INTERVIEW_ANSWER = (Tokens(FAST, 6_000, 300), Tokens(PRO, 8_000, 900))
+"""Deciding what comes next, and writing the draft anew."""
+LESSON = (Tokens(PRO, 20_000, 3_500), Tokens(FAST, 12_000, 1_500))
+RESUME = (Tokens(PRO, 8_000, 3_000), Tokens(FAST, 10_000, 1_500))
+SCOUTING = (Tokens(FAST, 30_000, 2_500), Tokens(PRO, 8_000, 800))
+"""A user's search of one night: what is found is ranked, and the reasons are checked."""
+BRIEFING = (Tokens(FAST, 3_000, 300), Tokens(PRO, 1_500, 150))
+SECONDS_A_POLL, LOG_BYTES_A_TURN, LOG_BYTES_A_POLL, METRICS = 0.06, 4_000, 600, 75
 
 
 @dataclass(frozen=True)
@@ -70,12 +78,24 @@ def per_thousand(load: Load, stage: Stage, results: dict[str, Any]) -> list[Cost
     nights, cards = 1_000 * load.remembers / load.conversations, 1_000 * CARDS
     mails = 1_000 / load.conversations * load.asks * load.mailed * 2
     states = {name: _states(name) for name in ("extract_memories", "consolidate", "generate_card")}
-    transitions = 1_000 * states["extract_memories"] + nights * states["consolidate"] + cards * states["generate_card"]
+    others = [
+        ("interview drafts", 1_000 * load.answers, INTERVIEW_ANSWER, "write_draft", "answers in interviews"),
+        ("lessons", 1_000 * load.lessons, LESSON, "write_lesson", "lessons"),
+        ("résumés", 1_000 * load.resumes, RESUME, "parse_resume", "résumés"),
+        ("job searches", 1_000 / load.conversations * load.searches, SCOUTING, "scout_jobs", "searches"),
+        ("briefings", 1_000 / load.conversations * load.briefings, BRIEFING, "brief", "briefings"),
+    ]
+    transitions = sum(count * _states(machine) for _, count, _, machine, _ in others)
+    transitions += 1_000 * states["extract_memories"] + nights * states["consolidate"] + cards * states["generate_card"]
     return [
         Cost("models: turns", turns / 10 * ten_turns, "turns × what ten turns cost ÷ 10 (measured, cached prefix)"),
         Cost("models: memories read", 1_000 * sum(each.usd for each in EXTRACTION), "conversations × extraction"),
         Cost("models: nights", nights * sum(each.usd for each in NIGHT), "users with something new × night"),
         Cost("models: cards", cards * sum(each.usd for each in CARD), f"{CARDS:.0%} of conversations × card"),
+        *(
+            Cost(f"models: {name}", count * sum(each.usd for each in work), f"{count:,.0f} {what} × one")
+            for name, count, work, _, what in others
+        ),
         Cost(
             "Lambda: turns",
             turns * (load.turn_seconds * chat * GB_SECOND + MILLION_CALLS / 1_000_000),
@@ -104,7 +124,9 @@ def per_month(stage: Stage, cluster: str) -> list[Cost]:
     keys = template.of_type("AWS::KMS::Key")
     # Of the live release, and of the one before.
     snapshots = 2 * sum(int(template.text(each["MemorySize"])) / 1024 for each in _with_snapshot(template))
-    sweeps = 60 * 24 * DAYS * 1.2
+    rates = [str(each["ScheduleExpression"]) for each in template.of_type("AWS::Scheduler::Schedule").values()]
+    minutes = [int(found[1]) for rate in rates if (found := re.fullmatch(r"rate\((\d+) minutes?\)", rate))]
+    sweeps = sum(60 * 24 * DAYS / each for each in minutes)
     return [
         Cost(f"Atlas {cluster}", CLUSTERS[cluster], "its list price; shared with the candidate app"),
         Cost("alarms", len(alarms) * ALARM * 2, f"{len(alarms)} alarms × 2 metrics"),
@@ -113,7 +135,9 @@ def per_month(stage: Stage, cluster: str) -> list[Cost]:
         Cost("keys", len(keys) * KEY, f"{len(keys)} of KMS"),
         Cost("snapshots", snapshots * SNAPSHOT_GB_SECOND * DAYS * 86_400, f"{snapshots:g} GB kept × price"),
         Cost(
-            "sweeps", sweeps * (0.5 * 0.5 * GB_SECOND + MILLION_CALLS / 1_000_000), "one a minute, and one every five"
+            "sweeps",
+            sweeps * (0.5 * 0.5 * GB_SECOND + MILLION_CALLS / 1_000_000),
+            "those of each schedule, every " + ", ".join(map(str, sorted(minutes))) + " minutes",
         ),
     ]
 

@@ -21,7 +21,7 @@ SLOPE = 1.1
 
 @dataclass
 class Distance:
-    """A proxy before the database: each answer comes so much later, and holds no other one up."""
+    """A proxy: each answer comes so much later, and holds no other one up."""
 
     upstream: int
     seconds: float
@@ -60,13 +60,20 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, seco
 @contextmanager
 def farther(world: World, seconds: float) -> Iterator[World]:
     """The same world with its database so much farther away."""
-    distance = Distance(int(world.mongodb_uri.rpartition(":")[2]), seconds)
+    with held_back(int(world.mongodb_uri.rpartition(":")[2]), seconds) as port:
+        yield replace(world, mongodb_uri=f"mongodb://127.0.0.1:{port}")
+
+
+@contextmanager
+def held_back(upstream: int, seconds: float) -> Iterator[int]:
+    """The port at which the answers of another port come so much later."""
+    distance = Distance(upstream, seconds)
     ready, loop, over = threading.Event(), asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=lambda: loop.run_until_complete(distance.serve(ready, over)), daemon=True)
     thread.start()
     assert ready.wait(5)
     try:
-        yield replace(world, mongodb_uri=f"mongodb://127.0.0.1:{distance.port}")
+        yield distance.port
     finally:
         loop.call_soon_threadsafe(over.set)
         thread.join()

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +30,8 @@ class Server:
 
     url: str
     pid: int
+    log: Callable[[], str] = str
+    """What it wrote so far."""
 
     def cpu_seconds(self) -> float:
         """User and system, of all its threads."""
@@ -50,9 +52,18 @@ class Told:
     whole: float
 
 
-async def ask(http: httpx2.AsyncClient, server: Server, user_id: str) -> Told:
-    """A turn as `useChat` posts it, read to its end and compared with what the model said."""
-    body = {"id": uuid.uuid4().hex, "messages": [user_says("What do you know about me?")], "trigger": "submit-message"}
+class EndedOtherwise(Exception):
+    """A turn did not end as the model spoke; `answer` is all that came."""
+
+    def __init__(self, answer: str) -> None:
+        super().__init__(answer[-500:])
+        self.answer = answer
+
+
+async def ask(http: httpx2.AsyncClient, server: Server, user_id: str, **more: str) -> Told:
+    """A turn as `useChat` posts it, read to its end and compared with what the model said. Raises `EndedOtherwise`."""
+    asked = [user_says("What do you know about me?")]
+    body = {"id": uuid.uuid4().hex, "messages": asked, "trigger": "submit-message", **more}
     headers = {"Authorization": f"Bearer {token(user_id)}"}
     begun, first_text, lines = time.perf_counter(), 0.0, list[str]()
     async with http.stream("POST", f"{server.url}/api/chat", json=body, headers=headers) as response:
@@ -63,8 +74,8 @@ async def ask(http: httpx2.AsyncClient, server: Server, user_id: str) -> Told:
     whole = time.perf_counter() - begun
     events = list(events_of(iter(lines)))
     said = "".join(event.data["delta"] for event in events if event.name == "text-delta")
-    assert said == "".join(CHUNKS), "\n".join(lines)[-500:]
-    assert [event.name for event in events[-2:]] == ["finish", "[DONE]"]
+    if said != "".join(CHUNKS) or [event.name for event in events[-2:]] != ["finish", "[DONE]"]:
+        raise EndedOtherwise("\n".join(lines))
     return Told(first_text, whole)
 
 
@@ -137,7 +148,7 @@ def ours(world: World, **environment: str) -> Iterator[Server]:
     given = {**world.environment, **environment, "AWS_LWA_PORT": str(port)}
     with started("./run.sh", folder="functions/chat", **given) as process:
         wait_for_port(port, process.popen, START_SECONDS)
-        yield Server(f"http://127.0.0.1:{port}", process.popen.pid)
+        yield Server(f"http://127.0.0.1:{port}", process.popen.pid, lambda: process.said)
 
 
 @contextmanager

@@ -2,10 +2,18 @@
 
 So many people talk at once, each asking again as soon as they are answered; they begin one after the other, spread over
 the length of an answer. All of it runs on this machine: the model, the database and the people take their share.
+`python -m benchmarks.streams` lets a hundred talk for a minute, over fresh data, and counts what they were answered,
+each failure with its cause by the log. `python -m benchmarks.streams 20 20`: so many people, for so many seconds.
 """
 
 import asyncio
+import json
+import re
+import sys
+import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Any
@@ -13,13 +21,31 @@ from typing import Any
 import httpx2
 
 from benchmarks.figures import Row, Target, compared
-from benchmarks.servers import CHUNKS, OURS, PLAIN, USERS, Server, Told, World, ask, both, client, world
+from benchmarks.servers import (
+    CHUNKS,
+    OURS,
+    PLAIN,
+    USERS,
+    EndedOtherwise,
+    Server,
+    Told,
+    World,
+    ask,
+    both,
+    client,
+    ours,
+    world,
+)
+from qwestly_agent.base.observability import Event
 
 CHUNK_SECONDS = 0.1
 ANSWER_SECONDS = CHUNK_SECONDS * len(CHUNKS)
 STREAMS = (1, 10, 50, 100)
 TURNS = 2
 """Of each person."""
+ANSWERED = "answered"
+MINUTE_SECONDS = 60.0
+"""How long people go on asking, in `python -m benchmarks.streams`."""
 WITH_A_FIRST_TEXT = (1, 10, 50)
 GROWTH = 1.2
 HELD = (0, 50, 100, 200)
@@ -95,6 +121,64 @@ async def _held(world: World, http: httpx2.AsyncClient, server: Server) -> dict[
     return found
 
 
+@dataclass(frozen=True)
+class Ending:
+    outcome: str
+    """`ANSWERED`, or the code, the words or the kind of error."""
+    ids: tuple[str, ...] = ()
+    """Of the run and the request, by which the log tells more."""
+
+
+async def _talk(given: World, server: Server, streams: int, seconds: float) -> Counter[str]:
+    """How many turns ended as they should, and what became of the others and by what cause."""
+    given.set_pace(CHUNK_SECONDS)
+    ends = time.monotonic() + seconds
+    ended = list[Ending]()
+
+    async def talk(place: int, user: str) -> None:
+        await asyncio.sleep(place * ANSWER_SECONDS / streams)
+        while time.monotonic() < ends:
+            ended.append(await _ending(http, server, user))
+            if ended[-1].outcome != ANSWERED:  # as a page does, it waits before it asks again
+                await asyncio.sleep(ANSWER_SECONDS)
+
+    async with client() as http:
+        await asyncio.gather(*(talk(place, user) for place, user in enumerate(USERS[:streams])))
+    return Counter(with_causes(ended, server.log()))
+
+
+async def _ending(http: httpx2.AsyncClient, server: Server, user: str) -> Ending:
+    try:
+        await ask(http, server, user)
+    except httpx2.HTTPError as error:
+        return Ending(type(error).__name__)
+    except EndedOtherwise as error:
+        return ending_of(error.answer)
+    return Ending(ANSWERED)
+
+
+def ending_of(answer: str) -> Ending:
+    """Tell how a turn ended that was not answered: a refused request by the code in its body, a stream by its words."""
+    found = re.search(r'"(?:code|errorText)": ?"([^"]+)"', answer)
+    ids = re.findall(r'"(?:request_id|messageId)": ?"(?:msg_)?([^"]+)"', answer)
+    return Ending(found[1] if found else "another end", tuple(ids))
+
+
+def with_causes(ended: Sequence[Ending], log: str) -> Iterator[str]:
+    """Each outcome with the kinds of error by which the log says that its turn or its request failed."""
+    lines = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    failed = [each for each in lines if each.get("message") in (Event.TURN_FAILED, Event.REQUEST_FAILED)]
+    causes = {each.get(name): each["cause"] for each in failed for name in ("run_id", "request_id")}
+    for each in ended:
+        known = next((causes[one] for one in each.ids if one in causes), None)
+        yield each.outcome if each.outcome == ANSWERED else f"{each.outcome} ({' ← '.join(known or ['not logged'])})"
+
+
+def talk(streams: int = STREAMS[-1], seconds: float = MINUTE_SECONDS) -> Counter[str]:
+    with world() as given, ours(given) as server:
+        return asyncio.run(_talk(given, server, streams, seconds))
+
+
 def memory_of_a_stream(found: dict[str, Any], name: str) -> float:
     """Megabytes."""
     held = found["memory_mb"][name]
@@ -114,3 +198,8 @@ def rows(found: dict[str, Any]) -> Iterator[Row]:
         yield Row(f"CPU of a turn, {streams} at once", "ms", ours, each[PLAIN]["cpu_ms"], target)
     ours, plain = (memory_of_a_stream(found, name) for name in (OURS, PLAIN))
     yield compared(f"memory of a stream, {HELD[-1]} at once", "MB", ours, plain)
+
+
+if __name__ == "__main__":
+    for outcome, count in talk(*map(int, sys.argv[1:])).most_common():
+        print(f"{count:5} {outcome}")

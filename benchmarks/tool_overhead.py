@@ -29,8 +29,8 @@ from qwestly_agent.agents.tools.base import tool
 from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.errors import OverBudget
 from qwestly_agent.base.observability import make_logger
-from qwestly_agent.chat.record import Record
 from qwestly_agent.chat.sanitize_events import sanitized
+from qwestly_agent.chat.turn_record import Record
 from qwestly_agent.llm.models import TierModel
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import failure_of
@@ -64,7 +64,7 @@ class Step:
 
     @property
     def own_seconds(self) -> float:
-        """Of tools that wait for nothing, and so run one after the other."""
+        """The time in the tools themselves. They wait for nothing, and so run one after the other."""
         return sum(self.ended) - sum(self.began)
 
     def overhead_ms(self, until: float) -> float:
@@ -125,7 +125,7 @@ async def run(calls: int, work: Work, now: Now = time.perf_counter) -> Step:
 
 
 async def overheads(calls: int, result: Any, steps: int) -> dict[str, Any]:
-    """Of a call and of a step, over so many steps of each clock."""
+    """Measure what a call costs, and what a step costs, in so many steps by each of two clocks."""
 
     async def work() -> Any:
         return result

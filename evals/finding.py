@@ -25,7 +25,7 @@ from infra.local.model_embedding import embedding
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_http_client
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.stores.ranks import K, Known, fuse_ranks, rank_ids
+from qwestly_agent.stores.ranks import CachedText, K, fuse_ranks, rank_ids
 from qwestly_agent.stores.search import DEPTH
 
 AT = 10
@@ -89,7 +89,7 @@ def recalls(samples: Sequence[Sample], vectors: Vectors, ks: Sequence[int]) -> d
     """The mean recall of each search."""
     found = dict[str, list[float]]()
     for sample in samples:
-        known = [Known.of(each.text, vectors[each.text]) for each in sample.texts]
+        known = [CachedText.of(each.text, vectors[each.text]) for each in sample.texts]
         for question in sample.questions:
             by_words, by_meaning = rank_ids(range(len(known)), known, question.text, vectors[question.text])
             orders = {"BM25": by_words, "cosine": by_meaning}

@@ -28,7 +28,7 @@ from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.meaning import OWN_WORDS, RefusedNote, ground_notes
-from qwestly_agent.memory.notes import Reason
+from qwestly_agent.memory.notes import DropReason
 from qwestly_agent.memory.reconcile import NEIGHBOURS
 from qwestly_agent.memory.user_messages import UserMessage, find_note
 from qwestly_agent.stores.memories import nearest
@@ -98,7 +98,7 @@ async def fate_of(candidate: Candidate, *, judged: bool = True) -> tuple[Fate, s
         conversation_id="c",
         importance=0.5,
     )
-    if isinstance(note, Reason):
+    if isinstance(note, DropReason):
         return "lost", note.value
 
     async def ideal(questions: Sequence[Question]) -> Mapping[int, Judged]:
@@ -138,7 +138,7 @@ class Labelled:
 
 
 def pairs(folder: Path, embed: Embed) -> Iterator[Labelled]:
-    """Whether the earlier memory is among the neighbours of the later one, beside forty others of its language."""
+    """Yield if the earlier memory of each pair is among the later one's neighbors, beside forty in its language."""
     others = {each["language"]: each["memories"] for each in _read(folder / "queries.yaml")}
     for index, given in enumerate(_read(folder / "pairs.yaml")):
         beside = [each["text"] for each in others.get(given["language"], others["mixed"])]
@@ -152,7 +152,7 @@ def pairs(folder: Path, embed: Embed) -> Iterator[Labelled]:
 
 
 def searches(folder: Path, embed: Embed) -> Iterator[Labelled]:
-    """Whether a relevant memory of the person is among the ten best."""
+    """Yield, for each relevant memory of a query, if it is among the ten best."""
     for index, person in enumerate(_read(folder / "queries.yaml")):
         documents = [
             {"_id": each["id"], "type": "fact", "content": each["text"], "content_embedding": embed(each["text"])}

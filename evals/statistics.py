@@ -1,6 +1,6 @@
 """How sure a rate is."""
 
-from math import sqrt
+from math import comb, sqrt
 
 Z_95 = 1.959963984540054
 """Between minus and plus this many standard deviations lie 95 % of a normal distribution."""
@@ -16,3 +16,12 @@ def wilson(found: int, of: int) -> tuple[float, float]:
     low, high = (middle - spread) / (1 + z2 / of), (middle + spread) / (1 + z2 / of)
     # What rounding of floats leaves of an exact 0 or 1.
     return (low if found else 0.0), (high if found < of else 1.0)
+
+
+def mcnemar(lost: int, won: int) -> float:
+    """The two-sided exact p (McNemar 1947, by the binomial) of pairs that changed one way and the other."""
+    changed = lost + won
+    if not changed:
+        return 1.0
+    tail = sum(comb(changed, count) for count in range(min(lost, won) + 1)) / 2**changed
+    return min(1.0, 2 * tail)

@@ -26,7 +26,7 @@ from botocore.exceptions import ClientError, WaiterError
 from infra.local.environment import FUNCTION
 from infra.stages import Stage, WrongUsage
 from qwestly_agent.base.clock import system_clock, to_datetime
-from qwestly_agent.bootstrap import AWS
+from qwestly_agent.clients.aws import AWS
 
 LIVE = "live"
 RECORD = re.compile(r"release (\d+) since (\S+)")

@@ -11,8 +11,8 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up
 
 SAMCONFIG = ROOT / "samconfig.toml"
-READER_URI = "READER_MONGODB_URI"
-"""The readers' MONGODB_URI, beside that of all other functions."""
+READER_URI, OPENER_URI = "READER_MONGODB_URI", "OPENER_MONGODB_URI"
+"""The MONGODB_URI of the readers and of what opens files, beside that of all other functions."""
 
 
 class WrongUsage(Exception):
@@ -44,13 +44,14 @@ class Stage:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables of all functions together, the chat's where several differ, and the readers' database user;
+        """The variables of all functions together, the chat's where several differ, and the other database users;
         without ARNs, for the account is known to AWS alone."""
         functions = [*(each for each in self.template.of_type(FUNCTION) if each != CHAT), CHAT]
         environments = [self.template.environment(each) for each in functions]
         variables = {name: value for each in environments for name, value in each.items()}
-        [reader_uri] = {each["MONGODB_URI"] for each in environments} - {variables["MONGODB_URI"]}
-        variables[READER_URI] = reader_uri
+        uris = {each["MONGODB_URI"] for each in environments} - {variables["MONGODB_URI"]}
+        for name, whose in ((READER_URI, "reader"), (OPENER_URI, "opener")):
+            [variables[name]] = [uri for uri in uris if uri.endswith(f"/mongodb-{whose}-uri")]
         return {name: value for name, value in variables.items() if ACCOUNT not in value}
 
 

@@ -1,5 +1,6 @@
 """What tests share. Nothing here reaches beyond loopback, and no model answers but the scripted one."""
 
+import gc
 import os
 import ssl
 import uuid
@@ -8,11 +9,12 @@ from functools import cache, partial
 
 import pytest
 from botocore.loaders import create_loader
-from pymongo import AsyncMongoClient, MongoClient
+from pymongo import MongoClient
 
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import DEMO_DATABASE
 from infra.local.model_server import ModelServer
+from qwestly_agent.stores.mongo_client import RenewingMongoClient
 from tests.mongo_rule import Watch
 from tests.servers import API_SECRET, ChatServer, Client, mongo_server, settings_for
 
@@ -20,6 +22,12 @@ from tests.servers import API_SECRET, ChatServer, Client, mongo_server, settings
 def pytest_report_header() -> str:
     where = "the server of" if os.environ.get("MONGODB_URI") else "the laptop's database, and on a mongod if given its"
     return f"stores: on {where} MONGODB_URI"
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end; the collector need not look through it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
@@ -38,11 +46,20 @@ def _read_once() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def _asks_no_machine_for_credentials() -> Iterator[None]:
+    """On some machines botocore finds them in the environment; on others it would ask for them beyond loopback."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def watch() -> Iterator[Watch]:
     """Hears whatever the package sends to its database; judged here is what came after the last test."""
     watch = Watch()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("qwestly_agent.bootstrap.AsyncMongoClient", partial(AsyncMongoClient, event_listeners=[watch]))
+        made = partial(RenewingMongoClient, event_listeners=[watch])
+        patch.setattr("qwestly_agent.bootstrap.RenewingMongoClient", made)
         yield watch
     watch.check()
 

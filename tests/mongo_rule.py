@@ -18,10 +18,12 @@ from pymongo.monitoring import CommandListener, CommandStartedEvent
 
 import qwestly_agent
 from qwestly_agent.domain import approval as domain
-from qwestly_agent.stores import activity, docs, due, signals
+from qwestly_agent.stores import activity, adverts, answers, docs, due, rollouts, signals, topics
 
 ROLE = Path(__file__).parents[1] / "infra/mongo/roles.json"
 PACKAGE = f"{Path(qwestly_agent.__file__).parent}/"
+CLIENT = "stores/mongo_client.py"
+"""It passes on what others send."""
 TESTS = f"{Path(__file__).parent}/"
 
 READS = {"find", "aggregate", "count", "distinct"}
@@ -32,11 +34,19 @@ PAST_THE_FILTER = {"$lookup", "$graphLookup", "$unionWith", "$out", "$merge"}
 """What they read or write is no longer what the first stage chose."""
 
 WITH_EVERYBODYS = {activity.COLLECTION, signals.COLLECTION}
-ABOUT_NOBODY = {docs.COLLECTION, due.COLLECTION}
+ABOUT_NOBODY = {
+    adverts.COLLECTION,
+    adverts.ANSWERS,
+    answers.COLLECTION,
+    docs.COLLECTION,
+    due.COLLECTION,
+    rollouts.COLLECTION,
+    topics.COLLECTION,
+}
 MADE_BY_TESTS = {"things": {"find"}}
 """`Searchable` is tried on a collection of no store. It is read as users' data are."""
-SWEEPS = "stores/due.py"
-"""The one module whose reads may be of everybody: they answer with ids. What it writes, it writes user by user."""
+SWEEPS = "stores/due.py:", "stores/answers.py:"
+"""The modules whose reads may be of everybody: they answer with ids. What they write, they write user by user."""
 
 
 def _actions() -> Mapping[str, set[str]]:
@@ -64,7 +74,7 @@ def complaint_about(command: Mapping[str, Any], sender: str) -> str | None:
     elif (
         (name == "find" and collection in WITH_EVERYBODYS and _is_with_everybodys(command.get("filter")))
         or collection in ABOUT_NOBODY
-        or (name in READS and sender.startswith(f"{SWEEPS}:"))
+        or (name in READS and sender.startswith(SWEEPS))
     ):
         return None
     elif of_nobody := [each for each in _selections(name, command) if not _is_of_one_user(name, each)]:
@@ -147,6 +157,10 @@ class Watch(CommandListener):
     def failed(self, event: Any) -> None:
         pass
 
+    def count(self, words: str) -> int:
+        """How many commands with these words were heard in this test."""
+        return sum(words in str(command) for _, command in list(self._heard))
+
     def complaints(self) -> list[str]:
         """About what was heard since they were last asked for."""
         heard = [self._heard.popleft() for _ in range(len(self._heard))]
@@ -167,7 +181,7 @@ def _sender(frame: FrameType | None) -> str | None:
     # What is below in an event loop's stack is who runs the loop, and not who sent this.
     while frame and frame.f_code is not asyncio.Handle._run.__code__:
         file = frame.f_code.co_filename
-        if file.startswith(PACKAGE):
+        if file.startswith(PACKAGE) and not file.endswith(CLIENT):
             return f"{file.removeprefix(PACKAGE)}:{frame.f_lineno}"
         by_a_test |= file.startswith(TESTS)
         frame = frame.f_back

@@ -85,9 +85,18 @@ class ReplicaSet:
     def release(self) -> None:
         self._loop.call_soon_threadsafe(self._answering.set)
 
+    def freeze(self) -> None:
+        """Take no command until `thaw`: those that come meanwhile are lost."""
+        self._loop.call_soon_threadsafe(self._taking.clear)
+
+    def thaw(self) -> None:
+        self._loop.call_soon_threadsafe(self._taking.set)
+
     async def _serve(self) -> None:
         self._loop, self._over, self._answering = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+        self._taking = asyncio.Event()
         self._answering.set()
+        self._taking.set()
         servers = [
             await asyncio.start_server(lambda r, w, member=member: self._accept(member, r, w), "127.0.0.1", port)
             for member, port in enumerate(self.ports)
@@ -117,13 +126,16 @@ class ReplicaSet:
         self, flow: Flow, message: bytes, there: asyncio.StreamReader, back: asyncio.StreamWriter
     ) -> bytes | None:
         _, request_id, _, code = unpack_from("<iiii", message)
-        command = _command(code, message)
+        command = command_of(code, message)
         name = next(iter(command))
         if flow.lost:
             flow.after_loss.append(name)
             return None
         if name.lower() in ("hello", "ismaster"):
-            return _reply(code, request_id, self._hello(flow.member))
+            return reply(code, request_id, self._hello(flow.member))
+        if not self._taking.is_set():
+            await self._taking.wait()
+            return None
         flow.commands.append(name)
         back.write(message)
         answer = await anext(_messages(there))
@@ -148,14 +160,14 @@ async def _messages(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         yield head + await reader.readexactly(int.from_bytes(head, "little") - 4)
 
 
-def _command(code: int, message: bytes) -> dict[str, Any]:
+def command_of(code: int, message: bytes) -> dict[str, Any]:
     # After flags and the kind of the first section, or after flags, the collection's name and two numbers.
     start = HEADER_BYTES + 5 if code == OP_MSG else message.index(b"\0", HEADER_BYTES + 4) + 9
     [length] = unpack_from("<i", message, start)
     return bson.decode(message[start : start + length])
 
 
-def _reply(code: int, request_id: int, document: dict[str, Any]) -> bytes:
+def reply(code: int, request_id: int, document: dict[str, Any]) -> bytes:
     body = bson.encode(document)
     if code == OP_MSG:
         rest, answered = pack("<iB", 0, 0) + body, OP_MSG

@@ -1,7 +1,6 @@
 """Real servers at their wires, for the tests: the database, the chat handler under uvicorn, and a client of it."""
 
 import json
-import socket
 import subprocess
 import sys
 import threading
@@ -10,7 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 import uvicorn
@@ -20,6 +19,7 @@ from pymongo import MongoClient
 from functions.chat.app import create_app
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import DEMO_DATABASE
+from infra.local.ports import free_port, listens
 from infra.local.tokens import mint
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.make import LibraryAgent, make_agent
@@ -49,22 +49,12 @@ class FakeClock:
         self.now += seconds
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for_port(port: int, process: subprocess.Popen[bytes] | None = None, seconds: float = 15) -> None:
+def wait_for_port(port: int, process: subprocess.Popen[bytes] | None = None, seconds: float = 60) -> None:
     until = time.monotonic() + seconds
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            if time.monotonic() > until or (process and process.poll() is not None):
-                raise
-            time.sleep(0.01)
+    while not listens(port):
+        if time.monotonic() > until or (process and process.poll() is not None):
+            raise ConnectionError(f"Nobody listens at port {port}.")
+        time.sleep(0.01)
 
 
 @contextmanager
@@ -180,7 +170,7 @@ class Client:
     clock: Clock = system_clock
     http: httpx2.Client = field(default_factory=lambda: httpx2.Client(timeout=20, verify=False))
 
-    def __enter__(self) -> "Client":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -237,12 +227,21 @@ class Answer:
         return "".join(event.data["content"] for event in self.events if event.name == "text_delta")
 
 
+@contextmanager
+def resumed(client: Client, conversation_id: str, protocol: str = "plain") -> Iterator[Iterator[Event]]:
+    """The answer under way, told again."""
+    path = f"{client.url}/api/chat/{conversation_id}/stream?as={protocol}"
+    with client.http.stream("GET", path, headers=client.headers()) as response:
+        assert response.status_code == 200, response.read()
+        yield events_of(response.iter_lines())
+
+
 def user_says(text: str, message_id: str = "m1") -> dict[str, Any]:
     """A message as `useChat` holds it."""
     return {"id": message_id, "role": "user", "parts": [{"type": "text", "text": text}]}
 
 
-def until(condition: Callable[[], Any], seconds: float = 5) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
     """What `condition` answers once it is truthy: waits for what another process does, not for time to pass."""
     deadline = time.monotonic() + seconds
     while not (answer := condition()):

@@ -3,7 +3,7 @@
 from typing import Any, Protocol
 
 from qwestly_agent import container
-from qwestly_agent.approvals.due import sweep
+from qwestly_agent.approvals.sweep import sweep
 
 
 class Context(Protocol):

@@ -9,5 +9,5 @@ from qwestly_agent.workflow_state import by_name, dispatch
 STATES = by_name(write)
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    return container.model_services.run(dispatch(STATES, event))
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.model_services.run(dispatch(STATES, event, context))

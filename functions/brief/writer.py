@@ -13,5 +13,5 @@ STATES = by_name(deliver, gather, note_read)
 SCHEDULED = by_name(sweep)
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    return container.services.run(dispatch({**STATES, **SCHEDULED}, event))
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.services.run(dispatch({**STATES, **SCHEDULED}, event, context))

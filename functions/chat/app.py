@@ -3,10 +3,15 @@
 Its routes are in `chat.routers`. Nothing is built before the server starts.
 """
 
+# Before all others: no garbage is looked for while they are imported.
+import qwestly_agent  # noqa: F401
+
+# isort: split
+
 import asyncio
 import signal
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
 from typing import Any, Literal
@@ -15,35 +20,29 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
-from pydantic_core import from_json
 from pymongo.errors import PyMongoError
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from qwestly_agent.base.body_limit import BoundedBody
-from qwestly_agent.base.errors import AgentError, Invalid, NotFound, TooManyTurns, Unauthorized, WrongMethod
+from qwestly_agent.base.errors import AgentError, Invalid, NotFound, NotReady, TooManyTurns, Unauthorized, WrongMethod
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import bootstrap_chat, open_connections
 from qwestly_agent.chat import api_page
-from qwestly_agent.chat.request import POSTED_DEFINITIONS
-from qwestly_agent.chat.routers import (
-    account,
-    activity,
-    approvals,
-    briefings,
-    conversations,
-    designs,
-    memories,
-    settings,
-)
-from qwestly_agent.chat.routers.dependencies import services_of
+from qwestly_agent.chat.failure_view import Failure
+from qwestly_agent.chat.request import posted_definitions
+from qwestly_agent.chat.routers import turns
+from qwestly_agent.chat.routers.dependencies import request_id_of, services_of
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
-from qwestly_agent.chat.view import Failure
 from qwestly_agent.model_calls.failures import failure_of
 
 LARGEST_BODY_BYTES = 6 * 1024 * 1024
 """What Lambda itself lets through; a client of the AI SDK posts its whole history."""
+
+LONGEST_CHECK_SECONDS = 3.5
+"""Of `/healthz`, which answers within four seconds, and of reading the secrets of a restored environment."""
 
 
 class Health(BaseModel):
@@ -51,9 +50,28 @@ class Health(BaseModel):
 
 
 class ChatApp(FastAPI):
+    """Begins with the routes of turns. All others are imported by the first request that has none."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self._not_found, self.router.default = self.router.default, self._add_and_route_again
+
+    async def _add_and_route_again(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.add_other_routes()
+        await self.router(scope, receive, send)
+
+    def add_other_routes(self) -> None:
+        if self.router.default != self._not_found:
+            from qwestly_agent.chat.routers.others import ROUTERS
+
+            for each in ROUTERS:
+                self.include_router(each)
+            self.router.default = self._not_found
+
     def openapi(self) -> dict[str, Any]:
+        self.add_other_routes()
         document = super().openapi()
-        document["components"]["schemas"].update(POSTED_DEFINITIONS)
+        document["components"]["schemas"].update(posted_definitions())
         return document
 
 
@@ -66,16 +84,21 @@ async def services_from_environment() -> ChatServices:
 def create_app(
     make_services: Callable[[], Awaitable[ChatServices]] = services_from_environment,
     keep_alive_seconds: float = KEEP_ALIVE_SECONDS,
-) -> FastAPI:
+) -> ChatApp:
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: ChatApp) -> AsyncIterator[None]:
         services = app.state.services = await make_services()
+        if services.settings.is_snapshot:
+            from qwestly_agent.chat import first_use as first_use
+        if services.settings.is_snapshot or not services.settings.answers_turns:
+            app.add_other_routes()
         # Nobody waits for it: a database that is away is told by the first request, as soon as it is asked.
         connecting = None if services.settings.is_snapshot else asyncio.create_task(open_connections(services.mongo))
         with before_termination(services.running.end_all):
             yield
         if connecting:
             connecting.cancel()
+            await asyncio.wait([connecting])  # not beside the closing: a process was seen that never ended then
         await services.close()
 
     app = ChatApp(
@@ -86,6 +109,7 @@ def create_app(
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,  # the names of generated clients
         redirect_slashes=False,  # it would redirect to whatever host a client names
         responses={"4XX": {"model": Failure}, "5XX": {"model": Failure}},
     )
@@ -102,8 +126,7 @@ def create_app(
     app.get("/healthz")(healthz)
     app.post("/after-restore", include_in_schema=False)(after_restore)
     app.get("/api/docs", include_in_schema=False)(docs)
-    for routes in (conversations, designs, approvals, activity, briefings, memories, settings, account):
-        app.include_router(routes.router)
+    app.include_router(turns.router)
     return app
 
 
@@ -131,32 +154,53 @@ def before_termination(end_turns: Callable[[], None]) -> Iterator[None]:
             signal.signal(number, server)
 
 
-async def healthz() -> Health:
-    """Readiness; touches nothing."""
+async def healthz(request: Request) -> Health:
+    """Tell within seconds whether database and secrets answer. Raises `NotReady`, which names what hangs.
+
+    The adapter's own check of readiness touches nothing: an environment without its database is to tell people so.
+    """
+    if is_from_outside(request):
+        services = services_of(request)
+        async with asyncio.TaskGroup() as asking:
+            database = asking.create_task(answers(services.mongo.admin.command("ping")))
+            reading = asking.create_task(answers(services.secrets.renew()))
+        there = {"database": database.result(), "secrets": reading.result() and services.secrets.readable}
+        if hanging := [name for name, answered in there.items() if not answered]:
+            raise NotReady(f"Does not answer: {', '.join(hanging)}.")
     return Health()
 
 
-async def after_restore(request: Request) -> Health:
-    """Connect to the database. The adapter calls this in each environment that was restored from a snapshot.
+async def answers(asked: Coroutine[Any, Any, Any]) -> bool:
+    """False if it fails, or takes too long."""
+    try:
+        async with asyncio.timeout(LONGEST_CHECK_SECONDS):
+            await asked
+    except (PyMongoError, TimeoutError):
+        return False
+    return True
 
-    It must not fail: Lambda would not start the environment. Raises `NotFound` for requests from outside, which the
-    adapter marks with a header that nobody can take off.
+
+def is_from_outside(request: Request) -> bool:
+    """True for what came through the function's URL: the adapter marks it with a header that nobody can take off."""
+    return "x-amzn-request-context" in request.headers
+
+
+async def after_restore(request: Request) -> Health:
+    """Read the secrets again, and connect to the database. The adapter calls this in each environment that was restored
+    from a snapshot, which may be weeks old.
+
+    It must not fail: Lambda would not start the environment. Raises `NotFound` for requests from outside.
     """
-    if "x-amzn-request-context" in request.headers:
+    if is_from_outside(request):
         raise NotFound
-    await open_connections(services_of(request).mongo)
+    services = services_of(request)
+    await answers(services.secrets.renew(at_once=True))
+    await open_connections(services.mongo)
     return Health()
 
 
 async def docs(request: Request) -> HTMLResponse:
     return HTMLResponse(api_page.render(request.app.openapi()))
-
-
-def request_id_of(request: Request) -> str:
-    try:
-        return str(from_json(request.headers["x-amzn-request-context"])["requestId"])
-    except (KeyError, ValueError, TypeError):
-        return services_of(request).new_id()
 
 
 async def answer_error(request: Request, error: Exception) -> JSONResponse:

@@ -11,5 +11,5 @@ from qwestly_agent.workflow_state import by_name, dispatch
 STATES = by_name(apply, find_users, sum_up)
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    return container.services.run(dispatch(STATES, event))
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.services.run(dispatch(STATES, event, context))

@@ -5,10 +5,11 @@ from typing import Any
 from qwestly_agent import container
 from qwestly_agent.memory.extract import extract
 from qwestly_agent.memory.reconcile import reconcile
+from qwestly_agent.memory.summarize import summarize
 from qwestly_agent.workflow_state import by_name, dispatch
 
-STATES = by_name(extract, reconcile)
+STATES = by_name(extract, reconcile, summarize)
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    return container.model_services.run(dispatch(STATES, event))
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.model_services.run(dispatch(STATES, event, context))

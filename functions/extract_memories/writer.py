@@ -13,5 +13,5 @@ from qwestly_agent.workflow_state import by_name, dispatch
 STATES = by_name(keep_approved, move_watermark, retry_later, store, sweep)
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    return container.services.run(dispatch(STATES, event))
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.services.run(dispatch(STATES, event, context))

@@ -12,5 +12,5 @@ from qwestly_agent.workflow_state import by_name, dispatch
 STATES = by_name(keep_draft, note_end, publish, read_decision)
 
 
-def handler(event: dict[str, Any], context: object) -> dict[str, Any]:  # noqa: ARG001
-    return container.services.run(dispatch(STATES, event))
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.services.run(dispatch(STATES, event, context))

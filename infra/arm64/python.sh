@@ -5,7 +5,7 @@ set -euo pipefail
 folder=$(realpath -m "$1")
 [ -x "$folder/bin/python" ] && exit
 rm -rf "$folder"
-mkdir -p "$folder"/{apt/lists/partial,apt/archives/partial,bin,root/usr/lib,emulator}
+mkdir -p "$folder"/{apt/lists/partial,apt/archives/partial,bin,sysroot/usr/lib,emulator}
 
 # Debian 13 is the first with Python 3.13.
 cat >"$folder/apt/sources.list" <<SOURCES
@@ -22,12 +22,13 @@ apt=(
 "${apt[@]}" update
 "${apt[@]}" install --download-only --no-install-recommends -y python3.13 libstdc++6 qemu-user:amd64 >/dev/null
 
-ln -s usr/lib "$folder/root/lib"
-for package in "$folder"/apt/archives/*_arm64.deb; do dpkg-deb -x "$package" "$folder/root"; done
+programs=usr  # the folder in which Debian's packages have them
+ln -s "$programs/lib" "$folder/sysroot/lib"
+for package in "$folder"/apt/archives/*_arm64.deb; do dpkg-deb -x "$package" "$folder/sysroot"; done
 for package in "$folder"/apt/archives/qemu-user_*_amd64.deb; do dpkg-deb -x "$package" "$folder/emulator"; done
 cat >"$folder/bin/python" <<COMMAND
 #!/bin/sh
-exec "$folder/emulator/usr/bin/qemu-aarch64" -L "$folder/root" "$folder/root/usr/bin/python3.13" "\$@"
+exec "$folder/emulator/$programs/bin/qemu-aarch64" -L "$folder/sysroot" "$folder/sysroot/$programs/bin/python3.13" "\$@"
 COMMAND
 chmod +x "$folder/bin/python"
 rm -rf "$folder/apt"

@@ -22,7 +22,7 @@ from infra.doctor.services import check_alarms, check_candidate_app, check_mail,
 from infra.doctor.settings import check_secrets, check_settings
 from infra.doctor.target import Target
 from infra.stages import Stage
-from qwestly_agent.bootstrap import AWS
+from qwestly_agent.clients.aws import AWS
 
 EVERYWHERE: Mapping[str, Check] = {
     "settings": check_settings,

@@ -14,6 +14,7 @@ from infra.doctor.results import Result, Results, note, right, run_check, wrong
 from infra.doctor.target import Target
 from infra.mongo.command import (
     NOT_ALLOWED,
+    OPENER_ROLE,
     READER_ROLE,
     ROLE,
     bearable,
@@ -21,10 +22,13 @@ from infra.mongo.command import (
     missing_indexes,
     missing_search_indexes,
 )
-from infra.stages import READER_URI
+from infra.stages import OPENER_URI, READER_URI
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
 from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.rollout.variants import VARIANTS
+from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
 
@@ -51,8 +55,10 @@ async def check_database(target: Target) -> Results:
             "indexes": check_indexes(admin),
             "assumed fields": check_assumed_fields(own),
             "role": check_role("role", own, ROLE),
-            "readers' role": check_reader_role(target),
+            "readers' role": check_other_role("readers' role", target, READER_URI, READER_ROLE),
+            "opener's role": check_other_role("opener's role", target, OPENER_URI, OPENER_ROLE),
             "brake": check_brake(own),
+            "variants": check_variants(own),
         }
         for results in await asyncio.gather(*(run_check(about, found) for about, found in checks.items())):
             for result in results:
@@ -111,14 +117,14 @@ async def check_role(about: str, database: Database, role: Path) -> Results:
         yield right(about, f"may do what infra/mongo/{role.name} says, and nothing else")
 
 
-async def check_reader_role(target: Target) -> Results:
-    """The workflows' readers have a user of their own, who can write no approval and no level."""
-    about = "readers' role"
-    if not (uri := target.variables.get(READER_URI)):
-        yield note(about, f"not looked at: set {READER_URI}")
+async def check_other_role(about: str, target: Target, variable: str, role: Path) -> Results:
+    """The workflows' readers have a user of their own, who can write no approval and no level; what opens files has
+    another."""
+    if not (uri := target.variables.get(variable)):
+        yield note(about, f"not looked at: set {variable}")
         return
     async with _opened(target.settings, uri) as database:
-        async for result in check_role(about, database, READER_ROLE):
+        async for result in check_role(about, database, role):
             yield result
 
 
@@ -163,3 +169,15 @@ async def check_brake(database: Database) -> Results:
         yield wrong("brake", "everybody's is on: nothing runs for anybody (qwestly-agent brake off)")
     else:
         yield right("brake", "everybody's is off")
+
+
+async def check_variants(database: Database) -> Results:
+    """A conversation keeps its variant as long as its trial lasts: until then its prompts and models are needed."""
+    rollout = await Rollouts(database).get()
+    tried = rollout.trial.variant if rollout and rollout.trial else None
+    if tried is None or tried in {each.name for each in VARIANTS}:
+        yield right("variants", "what is tried is declared")
+        return
+    count = (await Sweeps(database).conversations_by_variant()).get(tried, 0)
+    advice = "keep it, or end its trial (qwestly-agent rollout end)"
+    yield wrong("variants", f"this release lacks {tried}, which is tried and {count} conversations have: {advice}")

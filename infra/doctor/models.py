@@ -30,8 +30,9 @@ from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_embeddings, make_http_client
 from qwestly_agent.cards.write_section import INSTRUCTIONS, OUTPUT_RETRIES, DraftedSection
 from qwestly_agent.clients.mail import Mail
-from qwestly_agent.llm.embeddings import DIMENSIONS, MODEL
-from qwestly_agent.llm.models import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_models, price_of
+from qwestly_agent.domain.embedding import DIMENSIONS
+from qwestly_agent.llm.embeddings import MODEL
+from qwestly_agent.llm.models import DEFAULT_MODELS, PRICES_NOTED, TierModel, make_judges, make_models, price_of
 from qwestly_agent.model_calls.budget import Budget, BudgetAlone
 from qwestly_agent.model_calls.structured import make_typed_agent
 
@@ -107,13 +108,15 @@ QUESTIONS: Mapping[str, Callable[[Model], Awaitable[Answer]]] = {
 
 
 async def spend_on_models(about: str, target: Target) -> Results:
-    """One question to each tier's model and to its fallback."""
+    """One question to each tier's model and to its fallback; to `MODEL_JUDGE` too, which gives typed answers alone."""
     settings = target.settings
     async with make_http_client(settings) as http:
         tiers = make_models(settings, http)
         models = {f"{tier} {each.model.model_id}": each.model for tier, each in tiers.items()} | {
             f"{tier} fallback {each.fallback.model_id}": each.fallback for tier, each in tiers.items() if each.fallback
         }
+        if settings.model_judge and QUESTIONS[about] is typed_answer:
+            models |= {f"judge {each.model.model_id}": each.model for each in make_judges(settings, http).values()}
 
         async def one(name: str) -> Results:
             try:
@@ -130,7 +133,7 @@ async def spend_on_models(about: str, target: Target) -> Results:
 
 
 def _problems(model: Model, result: AgentRunResult[Any]) -> Iterator[str]:
-    """Of an answer that is one."""
+    """Yield what is wrong with a model that answered: no known price, or thinking where it must not."""
     answered_as = f"{model.system}:{result.response.model_name}"
     if price_of(answered_as, None, RequestUsage(), time.time()) is None:
         yield f"{result.response.model_name} has no price that we know: it counts as {model.model_name}"

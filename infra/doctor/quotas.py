@@ -1,6 +1,6 @@
 """Checks of what AWS allows the account: executions at once, code that is kept, mails, and events of an execution.
 
-The Scheduler's quotas are not looked at: a stage has three schedules, the most frequent of them once a minute.
+The Scheduler's quotas are not looked at: each schedule starts one thing, once a minute at most.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ async def check_lambda(target: Target) -> Results:
     assert target.stage, "This check is of a stage."
     account = await call(target.aws("lambda"), "get_account_settings")
     limit, free = (account["AccountLimit"][f"{kind}ConcurrentExecutions"] for kind in ("", "Unreserved"))
-    own, together = reserved_by(target.stage), _reserved_by_all()
+    own, together = reserved_by(target.stage), reserved_by_all()
     if own and limit < own + UNRESERVED:
         more = f"{own} and {UNRESERVED} for the rest are needed: ask for more, or set ReserveConcurrency=false"
         yield wrong("Lambda", f"the account may run {limit} functions at once; {more}")
@@ -51,7 +51,7 @@ async def check_lambda(target: Target) -> Results:
         yield wrong("Lambda", f"{_gb(kept)} of {_gb(room)} GB of code are kept: {versions}")
 
 
-def _reserved_by_all() -> int:
+def reserved_by_all() -> int:
     configured = tomllib.loads(SAMCONFIG.read_text(encoding="utf-8"))
     names = [name for name, each in configured.items() if isinstance(each, dict) and "deploy" in each]
     return sum(reserved_by(Stage.load(name)) for name in names)
@@ -71,6 +71,13 @@ async def check_sending(target: Target) -> Results:
         yield note("SES", f"{rate:g} mails a second; docs/capacity.md counts with {MAILS_A_SECOND}")
     else:
         yield right("SES", f"{sent:g} mails were sent within a day, {rate:g} may be sent a second")
+    if target.stage:
+        briefings = float(target.stage.parameter("BriefingMailsADay"))
+        if 0 <= most < briefings:
+            fewer = f"set it to {NEARLY * most:g}, so that mails of approvals have room, or ask for more"
+            yield wrong("SES", f"BriefingMailsADay is {briefings:g}, but {most:g} mails may be sent a day: {fewer}")
+        elif most >= 0 and briefings > NEARLY * most:
+            yield note("SES", f"briefings may take {briefings:g} of {most:g} mails a day: little is left for approvals")
 
 
 async def check_histories(target: Target) -> Results:

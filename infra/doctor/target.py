@@ -8,7 +8,7 @@ from typing import Any, Self
 from infra.stages import Stage
 from qwestly_agent.base.clock import Clock, system_clock
 from qwestly_agent.base.errors import InvalidSettings
-from qwestly_agent.base.settings import Settings, is_reference
+from qwestly_agent.base.settings import Settings, is_reference, unused_keys
 from qwestly_agent.bootstrap import look_up
 
 
@@ -28,7 +28,9 @@ class Target:
     @classmethod
     async def read(cls, environment: Mapping[str, str], aws: Callable[[str], Any], **more: Any) -> Self:
         variables, unread = dict(environment), []
-        for name, value in environment.items():
+        for name in unused_keys(variables.get("JOB_BOARDS", ""), variables.get("TRACES_URL", "")):
+            variables.pop(name.upper(), None)
+        for name, value in list(variables.items()):
             if is_reference(value):
                 try:
                     variables[name] = (await asyncio.to_thread(look_up, [value]))[value].strip()

@@ -10,7 +10,6 @@ import fcntl
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import NoReturn
 
+from infra.local import job_boards
 from infra.local.environment import (
     API_PATH,
     CHAT,
@@ -32,6 +32,7 @@ from infra.local.environment import (
     is_local,
     new_secret,
 )
+from infra.local.ports import free_port, listens
 from infra.local.reset import KEPT, locked
 from infra.local.serving import listen
 from infra.local.tokens import demanded, mint
@@ -96,9 +97,7 @@ class Part:
     def wait_until_ready(self) -> None:
         def answers() -> bool:
             self.check()
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                return True
-            return False
+            return listens(self.port)
 
         self._wait(answers)
 
@@ -170,6 +169,7 @@ def plan(given: Mapping[str, str]) -> Stack:
     chat = stack.add(CHAT_FUNCTION, "./run.sh", folder="functions/chat")
     _plan_aws(stack, given, front.port)
     _plan_candidate_app(stack, given)
+    _plan_job_boards(stack, given)
     models = _plan_models(stack)
     if "MONGODB_URI" not in environment:
         environment["MONGODB_URI"] = "mongodb://" + stack.add(DATABASE, *_module("database"))
@@ -202,6 +202,16 @@ def _plan_candidate_app(stack: Stack, given: Mapping[str, str]) -> None:
         environment["CANDIDATE_APP_URL"] = "http://" + stack.add("candidate app", *_module("candidate_app"))
     its_api = environment["CANDIDATE_APP_URL"].rstrip("/") + API_PATH
     environment["CANDIDATE_API_URL"] = given.get("CANDIDATE_API_URL") or its_api
+
+
+def _plan_job_boards(stack: Stack, given: Mapping[str, str]) -> None:
+    """Stubs, unless a real board's key is given."""
+    environment = stack.environment
+    environment["JOB_BOARDS"] = "adzuna,jsearch,web"
+    keys = {"ADZUNA_APP_ID", "ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"}
+    if not keys & {name for name, value in given.items() if value}:
+        environment.update(dict.fromkeys(sorted(keys), job_boards.KEY))
+        environment["JOB_BOARDS_URL"] = "http://" + stack.add("job boards", *_module("job_boards"))
 
 
 def _port(text: str) -> int:
@@ -244,12 +254,6 @@ def _notes(stack: Stack) -> list[str]:
 
 def is_demo(stack: Stack) -> bool:
     return is_local(stack.environment["MONGODB_URI"], stack.environment["MONGODB_DATABASE"])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def run(stack: Stack) -> NoReturn:

@@ -7,6 +7,7 @@ import email
 import email.policy
 import json
 import re
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -14,9 +15,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import parseaddr
-from functools import wraps
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
+from unittest.mock import Mock, patch
 
 from infra.local.aws_functions import Functions
 from infra.local.aws_limits import Refused
@@ -34,6 +35,7 @@ NO_ROLE = f"arn:aws:iam::{ACCOUNT}:role/local"
 @contextmanager
 def prepared(functions: Functions, keep: Callable[["Mail"], None], hurried: bool) -> Iterator[None]:
     """moto with these functions, and with what it lacks; afterwards it is as it was, and knows nothing any more."""
+    _import_without_ec2()
     from moto.core.base_backend import BackendDict
     from moto.core.config import default_user_config
 
@@ -45,9 +47,23 @@ def prepared(functions: Functions, keep: Callable[["Mail"], None], hurried: bool
         _invoke(changes, functions)
         _keep_mail(changes, keep)
         _mend_executions(changes)
+        _make_once(changes)
         if hurried:
             _hurry(changes)
         yield
+
+
+@cache
+def _import_without_ec2() -> None:
+    """moto's EC2 takes half a second to import, for Batch and for the instances of SSM, of which nothing here knows."""
+    absent = {name: Mock() for name in ("moto.batch", "moto.batch.utils", "moto.ec2") if name not in sys.modules}
+    sys.modules.update(absent)
+    try:
+        import moto.ssm.models
+        import moto.stepfunctions.parser.asl.parse.asl_parser  # noqa: F401
+    finally:
+        for name in absent:
+            del sys.modules[name]
 
 
 def _invoke(changes: ExitStack, functions: Functions) -> None:
@@ -75,6 +91,22 @@ def _invoke(changes: ExitStack, functions: Functions) -> None:
     changes.enter_context(patch.object(LambdaSimpleBackend, "invoke", invoke))
 
 
+def _make_once(changes: ExitStack) -> None:
+    """What each task of an execution would make anew: a client of Lambda, and the parser of a path."""
+    from jsonpath_ng.ext.parser import parse
+    from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
+    from moto.stepfunctions.parser.asl.utils import json_path
+    from moto.stepfunctions.parser.asl.utils.boto_client import boto_client_for
+
+    client = cache(boto_client_for)
+
+    def client_for(region: str, service: str, state_credentials: object = None) -> Any:
+        return client(region, service)
+
+    changes.enter_context(patch.object(lambda_eval_utils, "boto_client_for", client_for))
+    changes.enter_context(patch.object(json_path, "parse", cache(parse)))
+
+
 def _hurry(changes: ExitStack) -> None:
     from moto.stepfunctions.parser.asl.component.common.retry import retrier_decl
     from moto.stepfunctions.parser.asl.component.state.wait.wait_function.wait_function import WaitFunction
@@ -96,6 +128,7 @@ def _mend_executions(changes: ExitStack) -> None:
     environment yet; one that is stopped while it waits for a token goes on waiting, and then counts as failed."""
     from moto.stepfunctions.parser.asl.eval.environment import Environment
     from moto.stepfunctions.parser.asl.eval.program_state import ProgramStopped
+    from moto.stepfunctions.parser.asl.parse.asl_parser import AmazonStateLanguageParser as Parser
     from moto.stepfunctions.parser.models import StepFunctionsParserBackend as Backend
 
     starting = threading.RLock()
@@ -125,6 +158,7 @@ def _mend_executions(changes: ExitStack) -> None:
 
         return sent
 
+    changes.enter_context(patch.object(Parser, "parse", cache(Parser.parse)))
     changes.enter_context(patch.object(Backend, "start_execution", start_execution))
     changes.enter_context(patch.object(Backend, "stop_execution", stop_execution))
     changes.enter_context(patch.object(Environment, "set_error", set_error_unless_stopped))
@@ -284,9 +318,10 @@ def allow_sender(address: str) -> None:
 
 
 def create_key(key_id: str) -> None:
-    """A key with an id that is known beforehand, as ours are."""
+    """A key with an id that is known beforehand, as ours are. It is symmetric: no RSA key is made for it."""
     backend: KmsBackend = _backend("kms")
-    with patch("moto.kms.models.generate_key_id", lambda _: key_id):
+    made_known = patch("moto.kms.models.generate_key_id", lambda _: key_id)
+    with made_known, patch("moto.kms.models.generate_private_key", lambda _: None):
         backend.create_key(None, "ENCRYPT_DECRYPT", "SYMMETRIC_DEFAULT", "", None)
 
 
@@ -298,6 +333,10 @@ def create_alias(alias: str, key_id: str) -> None:
 def put_parameter(name: str, value: str) -> None:
     backend: SimpleSystemManagerBackend = _backend("ssm")
     backend.put_parameter(name, "", value, "SecureString", "", "alias/aws/ssm", True, [], "text", None, None)
+
+
+def delete_parameter(name: str) -> None:
+    _backend("ssm").delete_parameter(name)
 
 
 def _backend(service: Any) -> Any:

@@ -55,10 +55,15 @@ CANDIDATES, PREFERENCES, CARDS, LINKEDIN, LINKEDIN_SUGGESTIONS = (
     "linkedin_profiles",
     "linkedin_profile_suggestions",
 )
+DOCUMENTS, CHUNKS = "candidate_app_documents", "knowledge_chunk"
+APPLICATIONS = "candidate_app_applications"
 OPERATIONS = "candidate_app_operations"
+INGESTION_PATH = "/api/linkedin/profile"
+"""Not below the API's own: the candidate app has it already."""
 AGENT_LIFE_SECONDS, CLOCK_SKEW_SECONDS = 60, 30
 READ_AGAIN_AFTER_SECONDS = 24 * 3600
 RECORDED_REQUESTS = 2_000
+CHUNK_CHARACTERS = 1_200
 
 Fault: TypeAlias = (
     Literal["drop_before", "error_before", "hold_before", "redirect_before", "changed", "busy", "forbidden"]
@@ -88,7 +93,7 @@ class Refusal(Exception):
 
 @dataclass(frozen=True)
 class Subject:
-    """What has a version: one document of one user."""
+    """A versioned document of one user."""
 
     name: str
     collection: str
@@ -105,8 +110,19 @@ class Subject:
 
 
 def version_of(document: Mapping[str, Any]) -> str:
-    """What others put into the database without a version is at 0."""
+    """Return the version as the API tells it: 0 for a document that was stored without one."""
     return str(document.get("version", 0))
+
+
+def chunks_of(text: str) -> list[str]:
+    """Paragraphs together, each chunk about as long as a page's third."""
+    chunks: list[str] = []
+    for paragraph in text.split("\n\n"):
+        if chunks and len(chunks[-1]) + len(paragraph) < CHUNK_CHARACTERS:
+            chunks[-1] += f"\n\n{paragraph}"
+        else:
+            chunks.append(paragraph)
+    return chunks
 
 
 @cache
@@ -114,6 +130,12 @@ def schema(name: str) -> Draft202012Validator:
     """The contract's own schema of a body: its allow-list stands there and nowhere else."""
     components = yaml.load(CONTRACT.read_text(encoding="utf-8"), SafeLoader)["components"]
     return Draft202012Validator({"$ref": f"#/components/schemas/{name}", "components": components})
+
+
+@cache
+def preference_names() -> frozenset[str]:
+    contract = yaml.load(CONTRACT.read_text(encoding="utf-8"), SafeLoader)
+    return frozenset(contract["components"]["schemas"]["PreferenceChange"]["properties"])
 
 
 @dataclass(frozen=True)
@@ -147,15 +169,11 @@ class WriteApi:
     def routes(self) -> list[BaseRoute]:
         routes: list[tuple[str, str, Callable[[Request], Awaitable[Response]]]] = [
             ("GET", "/profile", self._read(lambda r: self._one("profile", CANDIDATES, r))),
-            ("PATCH", "/profile", self._set(lambda r: self._one("profile", CANDIDATES, r), "ProfileChange")),
+            ("PATCH", "/profile", self._set_profile),
             ("GET", "/preferences", self._read(lambda r: self._one("preferences", PREFERENCES, r))),
-            (
-                "PATCH",
-                "/preferences",
-                self._set(lambda r: self._one("preferences", PREFERENCES, r), "PreferenceChange"),
-            ),
+            ("PATCH", "/preferences", self._set_preference),
             ("GET", "/linkedin-profile", self._read(self._linkedin)),
-            ("POST", "/linkedin-profile/ingestion", self._ingest),
+            ("POST", INGESTION_PATH, self._ingest),
             ("GET", "/linkedin-profile/suggestions/{draft_id}", self._read(self._suggestion)),
             ("PUT", "/linkedin-profile/suggestions/{draft_id}", self._suggest),
             ("GET", "/cards/{card_id}", self._read(self._card)),
@@ -163,10 +181,14 @@ class WriteApi:
             ("DELETE", "/cards/{card_id}", self._delete),
             ("POST", "/cards/{card_id}/activation", self._activate),
             ("DELETE", "/cards/{card_id}/activation", self._deactivate),
+            ("GET", "/documents/{document_id}", self._read(self._document)),
+            ("PUT", "/documents/{document_id}", self._keep),
+            ("GET", "/applications/{job_id}", self._read(self._application)),
+            ("PUT", "/applications/{job_id}", self._apply),
             ("GET", "/operations/{key}", self._operation),
         ]
         return [
-            *(Route(API_PATH + path, self._with_faults(answer), methods=[method]) for method, path, answer in routes),
+            *(Route(_whole(path), self._with_faults(answer), methods=[method]) for method, path, answer in routes),
             Route("/_control/faults", self._control_faults, methods=["POST"]),
             Route("/_control/release", self._control_release, methods=["POST"]),
             Route("/_control/requests", self._control_requests, methods=["GET", "DELETE"]),
@@ -215,11 +237,19 @@ class WriteApi:
         card_id = request.path_params["card_id"]
         return Subject(f"cards/{card_id}", CARDS, self._user(request), {"card_id": card_id})
 
+    def _document(self, request: Request) -> Subject:
+        document_id = request.path_params["document_id"]
+        return Subject(f"documents/{document_id}", DOCUMENTS, self._user(request), {"document_id": document_id})
+
+    def _application(self, request: Request) -> Subject:
+        job_id = request.path_params["job_id"]
+        return Subject(f"applications/{job_id}", APPLICATIONS, self._user(request), {"job_id": job_id})
+
     async def _find(self, subject: Subject) -> Document | None:
         return await self.database[subject.collection].find_one(subject.filter)
 
     async def _checked(self, request: Request, subject: Subject, body: str | None, may_create: bool) -> Write:
-        """What a write lacks by itself, before anybody looks at the data."""
+        """Check a write by itself, before the data are read; the refusal says what it lacks."""
         key = request.headers.get("idempotency-key", "")
         if not schema("IdempotencyKey").is_valid(key):
             raise Refusal(422, "invalid", "The Idempotency-Key is missing or malformed.")
@@ -280,7 +310,7 @@ class WriteApi:
                 await self._must_be_new(subject)
             return str(version)
         seen = {**subject.filter, "version": _stored(write.version)}
-        changed = await collection.update_one(seen, {"$set": fields, "$inc": {"version": 1}})
+        changed = await collection.update_one(seen, {**({"$set": fields} if fields else {}), "$inc": {"version": 1}})
         if not changed.matched_count:
             await self._not_as_seen(subject)
         return str(int(write.version) + 1)
@@ -308,14 +338,28 @@ class WriteApi:
 
         return read
 
-    def _set(self, subject_of: Callable[[Request], Subject], body: str) -> Callable[[Request], Awaitable[Response]]:
+    async def _set_profile(self, request: Request) -> Response:
         async def effect(write: Write) -> tuple[str, Result]:
-            return await self._change(write, write.body), {"field": next(iter(write.body))}
+            preferences = {name: value for name, value in write.body.items() if name in preference_names()}
+            profile = {name: value for name, value in write.body.items() if name not in preferences}
+            version = await self._change(write, profile)
+            if preferences:
+                mine = {"user_id": write.subject.user_id}
+                change = {"$set": preferences, "$inc": {"version": 1}}
+                await self.database[PREFERENCES].update_one(mine, change, upsert=True)
+            return version, {"fields": ", ".join(sorted(write.body))}
 
-        async def set_field(request: Request) -> Response:
-            return await self._once(await self._checked(request, subject_of(request), body, True), effect)
+        subject = self._one("profile", CANDIDATES, request)
+        return await self._once(await self._checked(request, subject, "ProfileChange", True), effect)
 
-        return set_field
+    async def _set_preference(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[str, Result]:
+            version = await self._change(write, write.body)
+            await self.database[CANDIDATES].update_one(write.subject.filter, {"$inc": {"version": 1}})
+            return version, {"fields": ", ".join(sorted(write.body))}
+
+        subject = self._one("preferences", PREFERENCES, request)
+        return await self._once(await self._checked(request, subject, "PreferenceChange", True), effect)
 
     async def _publish(self, request: Request) -> Response:
         async def effect(write: Write) -> tuple[str, Result]:
@@ -378,6 +422,26 @@ class WriteApi:
 
         write = await self._checked(request, self._suggestion(request), "LinkedInSuggestion", True)
         return await self._once(write, effect)
+
+    async def _keep(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[str, Result]:
+            version = await self._change(write, {**write.body, "kept_at": self.clock()})
+            title, kind, text = (write.body[name] for name in ("title", "kind", "text"))
+            chunks = self.database[CHUNKS]
+            await chunks.delete_many(write.subject.filter)
+            await chunks.insert_many(
+                {**write.subject.filter, "title": title, "source_type": kind, "text": chunk}
+                for chunk in chunks_of(text)
+            )
+            return version, dict(write.subject.more)
+
+        return await self._once(await self._checked(request, self._document(request), "Document", True), effect)
+
+    async def _apply(self, request: Request) -> Response:
+        async def effect(write: Write) -> tuple[str, Result]:
+            return await self._change(write, {**write.body, "sent_at": self.clock()}), dict(write.subject.more)
+
+        return await self._once(await self._checked(request, self._application(request), "Application", True), effect)
 
     def _is_recent(self, document: Document, url: str) -> bool:
         read_at = document.get("ingested_at", 0)
@@ -484,6 +548,10 @@ class WriteApi:
         return JSONResponse(list(self.requests))
 
 
+def _whole(path: str) -> str:
+    return path if path == INGESTION_PATH else API_PATH + path
+
+
 def _json_of(raw: bytes) -> Document:
     try:
         given = json.loads(raw)
@@ -509,7 +577,7 @@ def _precondition(request: Request, may_create: bool) -> str | None:
 
 
 def _stored(version: str) -> Any:
-    """What a document has whose version is this; nothing has where it is none of ours."""
+    """Return the query for the stored version; it matches no document where the version is none that we gave."""
     if version == "0":
         return {"$in": [0, None]}
     return int(version) if re.fullmatch(r"[1-9][0-9]{0,15}", version) else {"$in": []}

@@ -36,6 +36,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from infra.local import aws_function_url
 from infra.local.aws_limits import Refused, Slots, UrlLimits, account_concurrency, slots_of
 from infra.local.environment import API, CHAT, DEMO_USER, ROOT, Template
+from infra.local.graphs import graphs
 from infra.local.serving import serve
 from qwestly_agent.base.errors import NotFound, WrongMethod
 
@@ -56,7 +57,7 @@ MAIL_HEADERS = {
 }
 APPROVE = "ApprovePagesFunction"
 TURNS = "/api/chat"
-"""The path that CloudFront sends to the chat's URL; everything else goes to the other one."""
+"""CloudFront sends this path, and those below it, to the chat's URL; everything else goes to the other one."""
 INVOCATIONS = ThreadPoolExecutor(1_000, thread_name_prefix="invocation")
 """More than may run at once. Threads are made as they are needed."""
 
@@ -87,6 +88,12 @@ class Front:
 
     async def script(self, request: Request) -> Response:
         return FileResponse(PAGE / "page.js", headers=PAGE_HEADERS)
+
+    async def graphs_script(self, request: Request) -> Response:
+        return FileResponse(PAGE / "graphs.js", headers=PAGE_HEADERS)
+
+    async def show_graphs(self, request: Request) -> Response:
+        return JSONResponse({"items": graphs()})
 
     async def icon(self, request: Request) -> Response:
         return FileResponse(PAGE / "favicon.svg", headers=PAGE_HEADERS)
@@ -145,7 +152,8 @@ class Front:
 
     async def function_url(self, request: Request) -> Response:
         """The chat's functions, as their URLs answer."""
-        function = self.turns if request.scope["path"] == TURNS else self.others
+        path = request.scope["path"]
+        function = self.turns if path == TURNS or path.startswith(f"{TURNS}/") else self.others
         with ExitStack() as holding:
             try:
                 self.limits.admit(function.name, await aws_function_url.event_of(request))
@@ -262,10 +270,12 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Route("/local/outbox", front.show_aws),
             Route("/local/outbox/{mail_id}", front.mail),
             Route("/local/workflows", front.show_aws),
+            Route("/local/graphs", front.show_graphs),
             Route("/local/schedules", front.show_aws),
             Route("/local/schedules/{name}", front.show_aws, methods=["POST"]),
             Mount("/widget", StaticFiles(directory=ROOT / "widget" / "dist")),
             Route("/page.js", front.script),
+            Route("/graphs.js", front.graphs_script),
             Route("/favicon.svg", front.icon),
         ],
         # A page elsewhere whose name is made to point here must not be handed anybody's token.

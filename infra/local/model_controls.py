@@ -56,6 +56,8 @@ class Controls:
         """Answers every chat request until it is cleared; the script waits meanwhile."""
         self.embeddings_fault: FaultStatus | None = None
         """The status that every embeddings request gets until it is cleared."""
+        self.keys: frozenset[str] = frozenset()
+        """Keys without which chat and embeddings requests get a 401; none is asked for where there is none."""
 
     @property
     def requests(self) -> list[RecordedRequest]:
@@ -142,6 +144,9 @@ class Controls:
             )
             self._changed.notify_all()
         return parsed
+
+    def takes_key_of(self, request: Request) -> bool:
+        return not self.keys or request.headers.get("authorization", "").removeprefix("Bearer ") in self.keys
 
     def next_reply(self, body: Json) -> Reply:
         """The fault, or the first step of the script that is for such a request, or one without words."""

@@ -1,6 +1,6 @@
 """Answers of the scripted model that the data of a script cannot give, by the names that scripts use (`function`).
 
-Each function gets the texts of the messages, the user's first."""
+Each function gets the texts of the messages: of a typed request the prompt first, of a chat the user's newest first."""
 
 import html
 import json
@@ -8,10 +8,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from infra.local.model_interview import interviewer, lead_interview, propose_profile, write_interview
+from infra.local.model_jobs import compare_jobs, cover_advert
+from infra.local.model_learning import OF_LEARNING
+from infra.local.model_resumes import parse_resume
+
 
 def _tell_decisions(texts: Sequence[str]) -> str:
     """Tell users what became of decisions, where they only decided."""
-    lines = [line.removeprefix("- ") for line in texts[0].splitlines() if line.startswith("- ")]
+    news = re.sub(r"</?approval_news>", "\n", texts[0])
+    lines = [line.removeprefix("- ") for line in news.splitlines() if line.startswith("- ")]
     return " ".join(map(_decision, lines))
 
 
@@ -104,7 +110,16 @@ _NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
 _SENT_BACK = ("answer it whole again", "the second reader refused these claims")
 _REFUSED = re.compile(r"(?:^|>)(?P<number>\d+)\. ", re.MULTILINE)
 _TIME = re.compile(r"(?:[A-Z][a-z]+ )?\d{4}(?: – .*)?")
-_MOST = {"headline": 1, "summary": 4, "skills": 6, "education": 6, "preferences": 5, "about": 8, "headlines": 3}
+_MOST = {
+    "headline": 1,
+    "summary": 4,
+    "skills": 6,
+    "education": 6,
+    "preferences": 5,
+    "about": 8,
+    "headlines": 3,
+    "letter": 8,
+}
 
 Claim = dict[str, Any]
 
@@ -195,6 +210,16 @@ def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
         case "skills":
             for name, text in _of(evidence, "skills"):
                 yield _claim(text.replace("Skills:", "Skilled in"), name, text)
+        case "positions":
+            for name, text in _of(evidence, "employment"):
+                yield from (_claim(line, name) for line in text.splitlines()[1:] if not _TIME.fullmatch(line))
+            for name, text in _of(evidence, "resume"):  # below the words that name the position
+                yield from (_claim(line, name) for line in text.partition("\n\n")[2].splitlines())
+        case "letter":
+            for name, text in _of(evidence, "employment"):
+                yield _claim(f"I work as {_role(text)}" if "present" in text else f"I was {_role(text)}", name, text)
+            for name, text in [*_of(evidence, "document"), *_of(evidence, "memory")]:
+                yield from (_claim(sentence, name) for sentence in _sentences(text) if _counts(sentence))
         case "education":
             yield from (_claim(text.splitlines()[0], name) for name, text in _of(evidence, "education"))
         case "preferences":
@@ -255,6 +280,8 @@ def _claim(text: str, name: str, quote: str = "") -> Claim:
 
 
 _RECORDS = re.compile(r"<records>(?P<json>.*)</records>", re.DOTALL)
+_EARLIER = re.compile(r"<earlier_conversation>(?P<json>.*)</earlier_conversation>", re.DOTALL)
+_FIRST_SENTENCE = re.compile(r"[^.!?\n]{3,250}[.!?]?")
 
 
 def _write_briefing(texts: Sequence[str]) -> dict[str, Any]:
@@ -264,10 +291,27 @@ def _write_briefing(texts: Sequence[str]) -> dict[str, Any]:
     return {"lines": [{"id": each["id"], "text": each["title"], "quote": each["title"]} for each in records[:7]]}
 
 
+def _sum_up(texts: Sequence[str]) -> dict[str, Any]:
+    """Of each message its first sentence, word for word."""
+    found = _EARLIER.search(texts[0])
+    messages = json.loads(found["json"]) if found else []
+    lines = [(each["message_id"], _FIRST_SENTENCE.match(each["text"])) for each in messages]
+    return {"lines": [{"message_id": id_, "text": first[0], "quote": first[0]} for id_, first in lines if first][:8]}
+
+
 FUNCTIONS: dict[str, Callable[[Sequence[str]], Any]] = {
+    **OF_LEARNING,
+    "interviewer": interviewer,
+    "lead_interview": lead_interview,
+    "propose_profile": propose_profile,
+    "write_interview": write_interview,
     "tell_decisions": _tell_decisions,
+    "compare_jobs": compare_jobs,
+    "cover_advert": cover_advert,
     "judge": _judge,
+    "parse_resume": parse_resume,
     "wish": _wish,
+    "sum_up": _sum_up,
     "write_briefing": _write_briefing,
     "write_section": _write_section,
 }

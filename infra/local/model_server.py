@@ -150,6 +150,8 @@ class ModelServer(Controls):
 
     async def _chat(self, request: Request) -> Response | Performance:
         body = await self.recorded(request)
+        if not self.takes_key_of(request):
+            return error_response(401, "This key is not valid.")
         if not isinstance(body, dict) or not _are_messages(body.get("messages")):
             return error_response(400, "The body must be a JSON object with `messages`.")
         if body.get("model") not in self._chat_models:
@@ -197,6 +199,8 @@ class ModelServer(Controls):
 
     async def _embeddings(self, request: Request) -> Response:
         body = await self.recorded(request)
+        if not self.takes_key_of(request):
+            return error_response(401, "This key is not valid.")
         if self.embeddings_fault is not None:
             return error_response(self.embeddings_fault, f"The scripted fault {self.embeddings_fault}.")
         if isinstance(body, dict) and body.get("model") not in EMBEDDING_MODELS:

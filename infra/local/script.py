@@ -28,7 +28,8 @@ The first turn that matches is played; where none does, or it has nothing to say
 - `answers`: the first that can be filled in. Where none can, and once a tool has answered that the turn does not call,
   `model_answers` answers from the results.
 - `gives`: the object that a typed request gets.
-- `function`: one of `model_functions.py`, which answers or gives, where data does not suffice.
+- `function`: one of `model_functions.py`, which answers, gives or calls (tool → arguments), where data does not
+  suffice. With `answers`, those follow on what was called.
 - `read: {text, by}` reads a text again by turns with `says` and `gives`. What they give is `{read.field}`, and is added
   to `gives`. What cannot be read, or reads as `gives: null`, does not match.
 - `each: [{block, text, by, gives}]`, in typed requests, reads the text of each place in the prompt where the pattern
@@ -257,7 +258,7 @@ def play(script: Script, chat: Chat) -> Played | None:
         if mentioned := [tool for tool in turn.mentioned(chat.said[-1]) if tool in chat.offered]:
             return None if chat.results else Played(calls=[(tool, None) for tool in mentioned])
         if (turn.calls or turn.answers or turn.function) and (names := turn.names_said(chat.said[-1])) is not None:
-            is_its_own = tools.issuperset(tool for tool, _ in chat.results)
+            is_its_own = tools.issuperset(tool for tool, _ in chat.results) or turn.function
             return _next(turn, chat, names | chat.names) if is_its_own else None
     return None
 
@@ -270,8 +271,14 @@ def _next(turn: Turn, chat: Chat, names: Object) -> Played | None:
                 done.remove(tool)
         elif calls := _calls(step, names):
             return Played(calls=calls)
-    said = FUNCTIONS[turn.function]([chat.said[-1]]) if turn.function else fill_first(turn.answers, names)
-    return None if said is None else Played(str(said))
+    if turn.function:
+        found = FUNCTIONS[turn.function](chat.said[::-1])
+        if not isinstance(found, dict):
+            return Played(str(found))
+        if left := [(tool, arguments) for tool, arguments in found.items() if tool not in done]:
+            return Played(calls=left)
+    said = fill_first(turn.answers, names)
+    return None if said is None else Played(said)
 
 
 def _calls(step: Mapping[str, Object | list[Object]], names: Object) -> list[tuple[str, Object | None]]:

@@ -4,6 +4,7 @@ check            what is missing: indexes, filter fields, the fields we assume; 
 apply            make our indexes; never touches what is not ours
 role             print roles.json as Atlas's API takes it, for the database MONGODB_DATABASE
 role --reader    the same of reader_role.json
+role --opener    the same of opener_role.json
 ingest FOLDER    bring FOLDER's Markdown into qwestly_docs, and take out what is gone from it
 
 The agent's own database user (roles.json) may ingest. Check and apply need one that may list and create indexes: they
@@ -19,7 +20,6 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from openai import DefaultAsyncHttpx2Client
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import OperationFailure
 from pymongo.operations import SearchIndexModel
@@ -31,7 +31,9 @@ from qwestly_agent.bootstrap import make_embeddings, make_mongo_client
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
 
-ROLE, READER_ROLE = (Path(__file__).parent / f"{name}.json" for name in ("roles", "reader_role"))
+ROLE, READER_ROLE, OPENER_ROLE = (
+    Path(__file__).parent / f"{name}.json" for name in ("roles", "reader_role", "opener_role")
+)
 PRODUCTION = "candidate_portal"
 SAMPLE = 200
 """Documents of a collection that is not ours that `check` looks at."""
@@ -145,11 +147,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["check", "apply", "role", "ingest"])
     parser.add_argument("folder", nargs="?", type=Path, help="of Markdown, for `ingest`")
     parser.add_argument("--reader", action="store_true", help="the readers' role, for `role`")
+    parser.add_argument("--opener", action="store_true", help="the role of what opens files, for `role`")
 
 
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     if arguments.what == "role":
-        document = READER_ROLE if arguments.reader else ROLE
+        document = READER_ROLE if arguments.reader else OPENER_ROLE if arguments.opener else ROLE
         print(json.dumps(atlas_role(environment.get("MONGODB_DATABASE") or PRODUCTION, document), indent=2))
         return 0
     if arguments.what == "ingest" and not (arguments.folder and arguments.folder.is_dir()):
@@ -164,7 +167,7 @@ async def run(what: str, folder: Path, environment: Mapping[str, str]) -> list[s
     admin = "" if what == "ingest" else os.environ.get("ADMIN_MONGODB_URI", "")
     given = {**environment, "MONGODB_URI": admin} if admin else environment
     settings = database_settings(given, *(("OPENAI_API_KEY", "EMBEDDINGS_BASE_URL") if what == "ingest" else ()))
-    async with make_mongo_client(settings.mongodb_uri) as mongo, DefaultAsyncHttpx2Client() as http:
+    async with make_mongo_client(settings.mongodb_uri) as mongo:
         database = mongo[settings.mongodb_database]
         match what:
             case "check":
@@ -172,4 +175,7 @@ async def run(what: str, folder: Path, environment: Mapping[str, str]) -> list[s
             case "apply":
                 return await apply(database)
             case _:
-                return await ingest(sections_of(folder), Docs.of(database), make_embeddings(settings, http))
+                from openai import DefaultAsyncHttpx2Client  # late: it takes half a second to import
+
+                async with DefaultAsyncHttpx2Client() as http:
+                    return await ingest(sections_of(folder), Docs.of(database), make_embeddings(settings, http))

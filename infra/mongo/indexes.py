@@ -6,9 +6,12 @@ from typing import Any, ClassVar
 
 from pymongo import ASCENDING, DESCENDING, IndexModel
 
-from qwestly_agent.llm.embeddings import DIMENSIONS
+from qwestly_agent.domain import candidate_shapes
+from qwestly_agent.domain.embedding import DIMENSIONS
 from qwestly_agent.stores import (
     activity,
+    adverts,
+    applications,
     approvals,
     autonomy,
     briefings,
@@ -16,20 +19,27 @@ from qwestly_agent.stores import (
     docs,
     drafts,
     extractions,
+    job_matches,
+    job_searches,
     journal,
     knowledge,
+    lessons,
     memories,
     messages,
-    profiles,
+    resumes,
     runs,
     signals,
     tool_calls,
+    topics,
     user_settings,
+    variant_counts,
 )
 from qwestly_agent.stores.user_data import COLLECTIONS, Expires
 
 # Of documents with events that are not in the feed yet.
 _UNCOPIED = IndexModel([("uncopied_since", ASCENDING)], name="uncopied", sparse=True)
+
+_GOES = IndexModel([("expires_at", ASCENDING)], name="expires_at", expireAfterSeconds=0)
 
 _QUERIES: dict[str, list[IndexModel]] = {
     # By `_id`, which is made of user and conversation, a turn claims its conversation.
@@ -41,6 +51,9 @@ _QUERIES: dict[str, list[IndexModel]] = {
         # Of what is due to be read for what to remember.
         IndexModel([("extract_at", ASCENDING)], name="extract_at"),
         IndexModel([("extract_set_aside.at", ASCENDING)], name="set_aside", sparse=True),
+        # Of those in a trial.
+        IndexModel([("assignment.variant", ASCENDING)], name="assignment", sparse=True),
+        _UNCOPIED,
     ],
     messages.COLLECTION: [
         # Unique: of two turns that both believe to hold a conversation only one can record its messages.
@@ -49,6 +62,8 @@ _QUERIES: dict[str, list[IndexModel]] = {
         ),
         IndexModel([("user_id", ASCENDING), ("conversation_id", ASCENDING), ("id", ASCENDING)], name="message_id"),
         IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING)], name="user_created_at"),
+        # Of everybody's answers, for the night that judges a sample of a day.
+        IndexModel([("created_at", ASCENDING)], name="answers", partialFilterExpression={"role": "assistant"}),
     ],
     tool_calls.COLLECTION: [
         IndexModel([("user_id", ASCENDING), ("at", DESCENDING)], name="user_at"),
@@ -61,6 +76,8 @@ _QUERIES: dict[str, list[IndexModel]] = {
         # Of everybody's: the effects that are being sent, for the brake, and the oldest that waits.
         IndexModel([("status", ASCENDING), ("created_at", ASCENDING)], name="status"),
         IndexModel([("links", ASCENDING)], name="links"),
+        # Of what was proposed in a trial.
+        IndexModel([("variant", ASCENDING)], name="variant", partialFilterExpression={"variant": {"$type": "string"}}),
         _UNCOPIED,
     ],
     drafts.COLLECTION: [
@@ -103,8 +120,31 @@ _QUERIES: dict[str, list[IndexModel]] = {
         IndexModel([("unsubscribe", ASCENDING)], name="unsubscribe", sparse=True),
         _UNCOPIED,
     ],
+    resumes.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING)], name="user_created"),
+        _UNCOPIED,
+    ],
+    lessons.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("created_at", DESCENDING)], name="user_created"),
+        _UNCOPIED,
+    ],
+    applications.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("updated_at", DESCENDING)], name="user_updated"),
+        IndexModel([("due_at", ASCENDING)], name="due_at"),
+        _UNCOPIED,
+    ],
+    job_matches.COLLECTION: [
+        IndexModel([("user_id", ASCENDING), ("found_at", DESCENDING), ("score", DESCENDING)], name="user_found")
+    ],
+    job_searches.COLLECTION: [IndexModel([("next_at", ASCENDING)], name="next_at"), _UNCOPIED],
+    # Of no user.
+    adverts.COLLECTION: [_GOES],
+    adverts.ANSWERS: [_GOES],
+    topics.COLLECTION: [IndexModel([("topic", ASCENDING)], name="topic")],
     # A user whose briefings are off has no such moment.
     user_settings.COLLECTION: [IndexModel([("briefing_at", ASCENDING)], name="briefing_at", sparse=True)],
+    # Of everybody's, for a leg of a trial.
+    variant_counts.COLLECTION: [IndexModel([("tag", ASCENDING)], name="tag")],
     runs.COLLECTION: [
         IndexModel([("user_id", ASCENDING)], name="user"),
         IndexModel([("until", ASCENDING)], name="until"),
@@ -185,6 +225,6 @@ class Assumed:
 
 
 ASSUMED: Mapping[str, Assumed] = {
-    **{name: Assumed(fields) for name, fields in profiles.READ_FIELDS.items()},
+    **{name: Assumed(tuple(fields.values())) for name, fields in candidate_shapes.READ_FIELDS.items()},
     knowledge.COLLECTION: Assumed(("title", "source_type", "text", "embedding"), ("user_id", "text")),
 }

@@ -5,9 +5,12 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from qwestly_agent.llm.embeddings import Embeddings
 from qwestly_agent.stores.docs import Docs, DocSection
+
+if TYPE_CHECKING:
+    from qwestly_agent.llm.embeddings import Embeddings
 
 LONGEST_SECTION_CHARACTERS = 1_500
 BATCH = 64
@@ -18,7 +21,7 @@ def sections_of(folder: Path) -> dict[str, DocSection]:
     return {section.id: section for path in sorted(folder.rglob("*.md")) for section in split(path, folder)}
 
 
-async def ingest(sections: Mapping[str, DocSection], docs: Docs, embeddings: Embeddings) -> list[str]:
+async def ingest(sections: Mapping[str, DocSection], docs: Docs, embeddings: "Embeddings") -> list[str]:
     """What was done, in sentences. Only sections that changed are embedded; those that are gone are removed."""
     known = await docs.ids()
     new = [section for section_id, section in sections.items() if section_id not in known]

@@ -23,7 +23,8 @@ from infra.smoke.visit import Failed, NotTried, Place, Visit
 from infra.stages import Stage, WrongUsage
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.settings import is_reference
-from qwestly_agent.bootstrap import AWS, look_up
+from qwestly_agent.bootstrap import look_up
+from qwestly_agent.clients.aws import AWS
 
 PATIENCE_SECONDS = 60.0
 LOCAL_ORIGIN = "http://localhost:3000"

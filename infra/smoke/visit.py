@@ -35,7 +35,7 @@ class Place:
     claims: Mapping[str, str] = field(default_factory=dict)
 
     def url(self, path: str) -> str:
-        return f"{self.chat if path == TURNS else self.api}{path}"
+        return f"{self.chat if path == TURNS or path.startswith(f'{TURNS}/') else self.api}{path}"
 
 
 @dataclass

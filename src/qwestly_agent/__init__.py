@@ -2,5 +2,5 @@
 
 import gc
 
-# What is imported stays: looking for garbage in it every 2,000 objects was a twelfth of the chat function's cold start.
-gc.set_threshold(50_000, 10, 10)
+# What is imported stays: looking for garbage in it was a tenth of each cold start. `bootstrap` ends this.
+gc.set_threshold(400_000, 10, 10)

@@ -12,14 +12,14 @@ from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
-from qwestly_agent.services import HasConversations, HasLogger, HasMessages, HasSignals, HasSweeps, HasUserData
+from qwestly_agent.services import HasConversations, HasLogger, HasMessages, HasSignals, HasSweeps
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.user_data import COLLECTIONS, UserData
 
 
-class AccountServices(
-    EndServices, HasConversations, HasLogger, HasMessages, HasSignals, HasSweeps, HasUserData, Protocol
-): ...
+class AccountServices(EndServices, HasConversations, HasLogger, HasMessages, HasSignals, HasSweeps, Protocol):
+    @property
+    def user_data(self) -> UserData: ...
 
 
 ELSEWHERE = (

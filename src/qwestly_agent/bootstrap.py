@@ -1,10 +1,10 @@
 """The composition root: the only place that builds clients and stores. Its parameters are what tests replace."""
 
 import asyncio
-import threading
+import gc
 from collections.abc import Callable, Collection
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import httpx2
 from pymongo import AsyncMongoClient
@@ -13,13 +13,20 @@ from pymongo.asynchronous.database import AsyncDatabase
 from qwestly_agent.base.clock import Clock, system_clock
 from qwestly_agent.base.ids import NewId, new_id
 from qwestly_agent.base.observability import make_logger, measure_refusal
+from qwestly_agent.base.secrets import Secrets
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.traces import Traces
+from qwestly_agent.clients.aws import AWS
 from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.job_boards import make_job_boards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.references import look_up_all
 from qwestly_agent.clients.workflows import Workflows
-from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.service_records import ModelServices, Services
 from qwestly_agent.stores.activity import Activity
+from qwestly_agent.stores.adverts import Adverts
+from qwestly_agent.stores.answers import Answers
+from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.briefing_plans import BriefingPlans
@@ -30,26 +37,40 @@ from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.extractions import Extractions
+from qwestly_agent.stores.interviews import Interviews
+from qwestly_agent.stores.job_matches import JobMatches
+from qwestly_agent.stores.job_searches import JobSearches
 from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.learning import Learning
+from qwestly_agent.stores.lessons import Lessons
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.messages import Messages
+from qwestly_agent.stores.mongo_client import RenewingMongoClient
+from qwestly_agent.stores.partial_answers import PartialAnswers
 from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.resumes import ResumeFiles, Resumes
+from qwestly_agent.stores.rollouts import Rollouts
 from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.summaries import Summaries
 from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.topics import Topics
 from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
 from qwestly_agent.stores.user_data import UserData
 from qwestly_agent.stores.user_settings import UserSettingsStore
+from qwestly_agent.stores.variant_counts import VariantCounts
 from qwestly_agent.stores.watermarks import Watermarks
 
 if TYPE_CHECKING:
     from qwestly_agent.chat.services import ChatServices
+    from qwestly_agent.llm.client import Renew
     from qwestly_agent.llm.embeddings import Embeddings
+    from qwestly_agent.resumes.services import ResumeServices
 
 DATABASE_ANSWERS_WITHIN_SECONDS = 3
 """Short, so that the user gets an error within five seconds when the database is gone, instead of the driver's
@@ -58,39 +79,45 @@ retries."""
 
 FIRST_COMMANDS = 11
 """Parallel commands with which a turn begins."""
-
-AWS_ATTEMPTS, AWS_CONNECT_SECONDS, AWS_ANSWERS_WITHIN_SECONDS = 2, 2, 5
+MOST_CONNECTIONS = 20
+"""Of each Lambda environment to each member of the replica set; Atlas limits their sum."""
+NEW_OBJECTS_BEFORE_COLLECTING = 50_000
+"""Garbage, once the imports are over (`qwestly_agent/__init__.py`). Python's own 2,000 are few for a process that holds
+200,000."""
 
 
 async def bootstrap(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> Services:
     """Raises `InvalidSettings` before anything is opened."""
     aws = AWS()
-    settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
-    return _services(settings, httpx2.AsyncClient(), aws, clock, new_id)
+    secrets = await _read_secrets(settings, aws, clock)
+    return _services(secrets, httpx2.AsyncClient(), aws, clock, new_id)
 
 
 async def bootstrap_models(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> ModelServices:
     """Raises `InvalidSettings` before anything is opened."""
     # Lazy: the slowest import, which commands and handlers without models do not need.
     from qwestly_agent.llm.models import make_judges, make_models
+    from qwestly_agent.llm.traced import traced
 
     aws = AWS()
-    settings = await asyncio.to_thread(settings.resolve, partial(look_up, aws=aws))
+    secrets = await _read_secrets(settings, aws, clock)
+    settings = secrets.settings
     http = make_http_client(settings)
-    models, judges = make_models(settings, http), make_judges(settings, http)
-    services = _services(settings, http, aws, clock, new_id)
+    models, judges = make_models(settings, http, secrets.renew), make_judges(settings, http, secrets.renew)
+    services = _services(secrets, http, aws, clock, new_id)
     return ModelServices(
         **vars(services),
         docs=Docs.of(services.mongo[settings.mongodb_database]),
-        embeddings=make_embeddings(settings, http, measure_refusal),
-        models=models,
-        judges=judges,
+        embeddings=make_embeddings(settings, http, measure_refusal, secrets.renew),
+        models=traced(models, services.traces),
+        judges=traced(judges, services.traces),
     )
 
 
 async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id) -> "ChatServices":
     """Raises `InvalidSettings` before anything is opened."""
-    from qwestly_agent.agents.registry import build_designs, find_designs, read_design_settings
+    from qwestly_agent.agents.registry import find_designs, read_design_settings
+    from qwestly_agent.agents.variants import make_designs
     from qwestly_agent.chat.services import ChatServices
     from qwestly_agent.chat.turn_registry import TurnRegistry
 
@@ -99,24 +126,57 @@ async def bootstrap_chat(settings: Settings, *, clock: Clock = system_clock, new
     services = await bootstrap_models(settings, clock=clock, new_id=new_id)
     return ChatServices(
         **vars(services),
-        designs=build_designs(settings.agent_design, found, own_settings, services.models),
+        designs=make_designs(services, found, own_settings),
         running=TurnRegistry(services.signals, services.conversations, clock, services.logger),
     )
 
 
-def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: Clock, new_id: NewId) -> Services:
+async def bootstrap_resumes(
+    settings: Settings, *, clock: Clock = system_clock, new_id: NewId = new_id
+) -> "ResumeServices":
+    """Raises `InvalidSettings` before anything is opened."""
+    from qwestly_agent.agents.registry import build_resume_parser, find_designs, read_design_settings
+    from qwestly_agent.resumes.services import ResumeServices
+
+    found = find_designs(settings.agent_design, settings.agent_design_paths)
+    own_settings = read_design_settings(found, settings.agent_design_settings)
+    services = await bootstrap_models(settings, clock=clock, new_id=new_id)
+    parser = build_resume_parser(settings.agent_design, found, own_settings, services.models)
+    return ResumeServices(**vars(services), resume_parser=parser)
+
+
+async def _read_secrets(settings: Settings, aws: AWS, clock: Clock) -> Secrets:
+    read = partial(settings.resolve, partial(look_up, aws=aws))
+    return Secrets(read, await asyncio.to_thread(read), clock, make_logger(settings.log_level))
+
+
+def _services(secrets: Secrets, http: httpx2.AsyncClient, aws: AWS, clock: Clock, new_id: NewId) -> Services:
+    async def renewed_uri() -> str:
+        return (await secrets.renew()).mongodb_uri
+
+    async def renewed_secret() -> str:
+        return (await secrets.renew()).qwestly_candidate_api_secret
+
+    gc.set_threshold(NEW_OBJECTS_BEFORE_COLLECTING, 10, 10)
+    settings = secrets.settings
     mongo = make_mongo_client(settings.mongodb_uri)
+    mongo.renew_uri = renewed_uri
+    logger = make_logger(settings.log_level)
     database: AsyncDatabase[Document] = mongo[settings.mongodb_database]
     return Services(
         settings=settings,
+        secrets=secrets,
         clock=clock,
         new_id=new_id,
-        logger=make_logger(settings.log_level),
+        logger=logger,
+        traces=Traces(http, secrets, logger) if settings.traces_url else None,
         mongo=mongo,
         http=http,
         conversations=Conversations(database),
         conversation_search=ConversationSearch(database),
         messages=Messages(database),
+        summaries=Summaries(database),
+        partial_answers=PartialAnswers(database),
         watermarks=Watermarks(database),
         signals=Signals(database),
         runs=Runs(database),
@@ -132,62 +192,44 @@ def _services(settings: Settings, http: httpx2.AsyncClient, aws: "AWS", clock: C
         approvals=Approvals(database),
         drafts=Drafts(database),
         extractions=Extractions(database),
+        interviews=Interviews(database),
+        learning=Learning(database),
+        lessons=Lessons(database),
+        resumes=Resumes(database),
+        resume_files=ResumeFiles(database),
+        rollouts=Rollouts(database),
         tool_calls=ToolCalls(database),
+        topics=Topics(database),
         usage=Usage(database),
         activity=Activity(database),
+        adverts=Adverts(database),
+        answers=Answers(database),
+        job_boards=make_job_boards(http, secrets),
+        applications=Applications(database),
+        job_matches=JobMatches(database),
+        job_searches=JobSearches(database),
         briefings=Briefings(database),
         briefing_plans=BriefingPlans(database),
         user_data=UserData(database),
+        variant_counts=VariantCounts(database),
         sweeps=Sweeps(database),
         candidate_app=CandidateApp(
-            http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id
+            http, settings.candidate_api_url, settings.qwestly_candidate_api_secret, clock, new_id, renewed_secret
         ),
         workflows=Workflows(aws.client, settings.task_token_key),
         mail=Mail(aws.client, settings.mail_from),
     )
 
 
-class AWS:
-    """AWS clients, each created on first use: botocore is slow to import. Creating one is not thread-safe, hence the
-    lock.
-
-    Made by botocore, without boto3, whose other imports (for S3) take a third of the time.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._clients: dict[str, Any] = {}
-
-    @cached_property
-    def _session(self) -> Any:
-        from botocore.session import get_session
-
-        return get_session()
-
-    def client(self, service: str) -> Any:
-        with self._lock:
-            if service not in self._clients:
-                from botocore.config import Config
-
-                config = Config(
-                    connect_timeout=AWS_CONNECT_SECONDS,
-                    read_timeout=AWS_ANSWERS_WITHIN_SECONDS,
-                    retries={"total_max_attempts": AWS_ATTEMPTS, "mode": "standard"},
-                )
-                self._clients[service] = self._session.create_client(service, config=config)
-            return self._clients[service]
-
-
-def make_mongo_client(uri: str) -> AsyncMongoClient[Document]:
-    return AsyncMongoClient(
+def make_mongo_client(uri: str) -> RenewingMongoClient:
+    return RenewingMongoClient(
         uri,
         appname="qwestly-agent",
         tz_aware=True,
         timeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
         serverSelectionTimeoutMS=DATABASE_ANSWERS_WITHIN_SECONDS * 1000,
-        # Of each member of the replica set and each Lambda environment; Atlas limits their sum.
         minPoolSize=0,
-        maxPoolSize=20,
+        maxPoolSize=MOST_CONNECTIONS,
         # While Lambda had frozen the process, a connection may have been lost without a word.
         maxIdleTimeMS=60_000,
         # By default a cold pool opens two connections at a time.
@@ -216,9 +258,12 @@ def make_http_client(settings: Settings) -> httpx2.AsyncClient:
 
 
 def make_embeddings(
-    settings: Settings, http: httpx2.AsyncClient, note_refusal: Callable[[str, int], None] | None = None
+    settings: Settings,
+    http: httpx2.AsyncClient,
+    note_refusal: Callable[[str, int], None] | None = None,
+    renew: "Renew | None" = None,
 ) -> "Embeddings":
-    from qwestly_agent.llm.client import PROVIDER_ADDRESSES, make_openai_client
+    from qwestly_agent.llm.client import PROVIDER_ADDRESSES, key_after, make_openai_client
     from qwestly_agent.llm.embeddings import LONGEST_WAIT_SECONDS, Embeddings
 
     client = make_openai_client(
@@ -227,6 +272,7 @@ def make_embeddings(
         key_needed_for=None if settings.embeddings_base_url else "OPENAI_API_KEY",
         http=http,
         longest_wait_seconds=LONGEST_WAIT_SECONDS,
+        renewed_key=renew and key_after(renew, "openai"),
     )
     return Embeddings(client, note_refusal)
 

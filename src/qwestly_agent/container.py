@@ -8,11 +8,15 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import bootstrap, bootstrap_models
-from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.base.traces import flush
+from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
+from qwestly_agent.service_records import ModelServices, Services
+
+if TYPE_CHECKING:  # a slow import, which handlers without models do not need
+    from qwestly_agent.resumes.services import ResumeServices
 
 CLOSING_SECONDS = 2.0
 
@@ -56,7 +60,11 @@ class Container(Generic[H]):
     async def _run(self, work: Callable[[H], Awaitable[T]]) -> T:
         if self._services is None or (self._services.done() and self._services.exception()):
             self._services = asyncio.ensure_future(self.make_services())
-        return await work(await asyncio.shield(self._services))
+        services = await asyncio.shield(self._services)
+        try:
+            return await work(services)
+        finally:
+            await flush(services.traces)
 
     async def _close(self) -> None:
         services, self._services = self._services, None
@@ -75,6 +83,11 @@ async def _model_services() -> ModelServices:
     return await bootstrap_models(Settings.from_env())
 
 
+async def _resume_services() -> "ResumeServices":
+    return await bootstrap_resumes(Settings.from_env())
+
+
 services = Container(_services)
 """The container of handlers that call no model."""
 model_services = Container(_model_services)
+resume_services = Container(_resume_services)

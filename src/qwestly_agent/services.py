@@ -1,19 +1,22 @@
-"""Records of all stores and clients, which handlers hold; `bootstrap` builds them once."""
+"""The stores and clients that a function may ask for, long because each has a protocol of its own."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 import httpx2
 from aws_lambda_powertools import Logger
-from pymongo import AsyncMongoClient
 
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.ids import NewId
+from qwestly_agent.base.secrets import Secrets
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.traces import Traces
 from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.job_boards import JobBoards
 from qwestly_agent.clients.mail import Mail
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.stores.activity import Activity
+from qwestly_agent.stores.adverts import Adverts
+from qwestly_agent.stores.applications import Applications
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.briefing_plans import BriefingPlans
@@ -24,20 +27,27 @@ from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.extractions import Extractions
+from qwestly_agent.stores.interviews import Interviews
+from qwestly_agent.stores.job_matches import JobMatches
+from qwestly_agent.stores.job_searches import JobSearches
 from qwestly_agent.stores.journal import Journal
 from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.learning import Learning
+from qwestly_agent.stores.lessons import Lessons
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.messages import Messages
+from qwestly_agent.stores.partial_answers import PartialAnswers
 from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.resumes import ResumeFiles, Resumes
 from qwestly_agent.stores.runs import Runs
-from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.summaries import Summaries
 from qwestly_agent.stores.tombstones import Tombstones
 from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.topics import Topics
 from qwestly_agent.stores.unchecked import Unchecked
 from qwestly_agent.stores.usage import Usage
-from qwestly_agent.stores.user_data import UserData
 from qwestly_agent.stores.user_settings import UserSettingsStore
 from qwestly_agent.stores.watermarks import Watermarks
 
@@ -49,6 +59,16 @@ if TYPE_CHECKING:  # slow imports, which handlers without models do not need
 class HasSettings(Protocol):
     @property
     def settings(self) -> Settings: ...
+
+
+class HasSecrets(Protocol):
+    @property
+    def secrets(self) -> Secrets: ...
+
+
+class HasHttp(Protocol):
+    @property
+    def http(self) -> httpx2.AsyncClient: ...
 
 
 class HasClock(Protocol):
@@ -106,6 +126,11 @@ class HasAutonomy(Protocol):
     def autonomy(self) -> Autonomy: ...
 
 
+class HasPartialAnswers(Protocol):
+    @property
+    def partial_answers(self) -> PartialAnswers: ...
+
+
 class HasProfiles(Protocol):
     @property
     def profiles(self) -> Profiles: ...
@@ -116,6 +141,11 @@ class HasMessages(Protocol):
     def messages(self) -> Messages: ...
 
 
+class HasSummaries(Protocol):
+    @property
+    def summaries(self) -> Summaries: ...
+
+
 class HasWatermarks(Protocol):
     @property
     def watermarks(self) -> Watermarks: ...
@@ -124,6 +154,11 @@ class HasWatermarks(Protocol):
 class HasMemories(Protocol):
     @property
     def memories(self) -> Memories: ...
+
+
+class HasTraces(Protocol):
+    @property
+    def traces(self) -> Traces | None: ...
 
 
 class HasUnchecked(Protocol):
@@ -146,14 +181,49 @@ class HasJournal(Protocol):
     def journal(self) -> Journal: ...
 
 
+class HasAdverts(Protocol):
+    @property
+    def adverts(self) -> Adverts: ...
+
+
+class HasJobBoards(Protocol):
+    @property
+    def job_boards(self) -> JobBoards: ...
+
+
+class HasJobMatches(Protocol):
+    @property
+    def job_matches(self) -> JobMatches: ...
+
+
+class HasJobSearches(Protocol):
+    @property
+    def job_searches(self) -> JobSearches: ...
+
+
 class HasKnowledge(Protocol):
     @property
     def knowledge(self) -> Knowledge: ...
 
 
+class HasApplications(Protocol):
+    @property
+    def applications(self) -> Applications: ...
+
+
 class HasApprovals(Protocol):
     @property
     def approvals(self) -> Approvals: ...
+
+
+class HasResumes(Protocol):
+    @property
+    def resumes(self) -> Resumes: ...
+
+
+class HasResumeFiles(Protocol):
+    @property
+    def resume_files(self) -> ResumeFiles: ...
 
 
 class HasDrafts(Protocol):
@@ -166,19 +236,34 @@ class HasExtractions(Protocol):
     def extractions(self) -> Extractions: ...
 
 
+class HasInterviews(Protocol):
+    @property
+    def interviews(self) -> Interviews: ...
+
+
+class HasLearning(Protocol):
+    @property
+    def learning(self) -> Learning: ...
+
+
+class HasLessons(Protocol):
+    @property
+    def lessons(self) -> Lessons: ...
+
+
 class HasToolCalls(Protocol):
     @property
     def tool_calls(self) -> ToolCalls: ...
 
 
+class HasTopics(Protocol):
+    @property
+    def topics(self) -> Topics: ...
+
+
 class HasUsage(Protocol):
     @property
     def usage(self) -> Usage: ...
-
-
-class HasUserData(Protocol):
-    @property
-    def user_data(self) -> UserData: ...
 
 
 class HasUserSettings(Protocol):
@@ -224,59 +309,3 @@ class HasModels(Protocol):
 class HasJudges(Protocol):
     @property
     def judges(self) -> "dict[Tier, TierModel]": ...
-
-
-@dataclass(frozen=True)
-class Services:
-    """Stores and clients of a handler that calls no model."""
-
-    settings: Settings
-    clock: Clock
-    new_id: NewId
-    logger: Logger
-    mongo: AsyncMongoClient[Document]
-    http: httpx2.AsyncClient
-    """Shared by all clients: creating a TLS context for each would dominate a cold start."""
-    conversations: Conversations
-    conversation_search: ConversationSearch
-    messages: Messages
-    watermarks: Watermarks
-    signals: Signals
-    runs: Runs
-    autonomy: Autonomy
-    user_settings: UserSettingsStore
-    profiles: Profiles
-    memories: Memories
-    unchecked: Unchecked
-    tombstones: Tombstones
-    merges: Merges
-    journal: Journal
-    knowledge: Knowledge
-    approvals: Approvals
-    drafts: Drafts
-    extractions: Extractions
-    tool_calls: ToolCalls
-    usage: Usage
-    activity: Activity
-    briefings: Briefings
-    briefing_plans: BriefingPlans
-    user_data: UserData
-    sweeps: Sweeps
-    candidate_app: CandidateApp
-    workflows: Workflows
-    mail: Mail
-
-    async def close(self) -> None:
-        await self.http.aclose()
-        await self.mongo.close()
-
-
-@dataclass(frozen=True)
-class ModelServices(Services):
-    """`Services` with models and embeddings."""
-
-    docs: Docs
-    embeddings: "Embeddings"
-    models: "dict[Tier, TierModel]"
-    judges: "dict[Tier, TierModel]"
-    """By the tier of the model whose statements they judge."""

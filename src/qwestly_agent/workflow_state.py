@@ -1,4 +1,8 @@
-"""The parts that states of all workflows share: the brake, safe errors, log fields, and the way from event to state."""
+"""The parts that states of all workflows share: the brake, safe errors, log fields, and the way from event to state.
+
+A state may run twice with the same input: whatever it writes has a name made of that input, or is a compare-and-set, so
+that the second run finds it done.
+"""
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
@@ -14,6 +18,7 @@ from qwestly_agent.approvals.pause import abort_if_paused, named_run
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, Internal, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.base.traces import span_below
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import HasClock, HasLogger, HasRuns, HasSignals
 from qwestly_agent.stores.approvals import Approvals
@@ -21,6 +26,11 @@ from qwestly_agent.stores.approvals import Approvals
 
 class UnknownState(Exception):
     """The function has no state of this name: state machine and function are of different deployments."""
+
+
+class OutcomeUnknown(AgentError):
+    code, http_status = "outcome_unknown", 503
+    sentence = "We’re checking whether this went through."
 
 
 class WorkflowState(BaseModel):
@@ -114,7 +124,7 @@ def by_name(*states: StateFunction[Any, Any]) -> dict[str, StateFunction[Any, An
 
 
 def dispatch(
-    states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any]
+    states: Mapping[str, StateFunction[Any, Any]], event: dict[str, Any], context: object
 ) -> Callable[[Any], Awaitable[dict[str, Any]]]:
     """The work that an event asks for; it takes the services. Raises `UnknownState`."""
     invocation = Invocation.model_validate(event)
@@ -124,7 +134,9 @@ def dispatch(
     given = function.model.model_validate(invocation.given)
 
     async def work(services: Any) -> dict[str, Any]:
-        return (await function(services, given)).out
+        services.logger.thread_safe_append_keys(request_id=getattr(context, "aws_request_id", None))
+        with span_below(services.traces, function.name, given.run_id):
+            return (await function(services, given)).out
 
     return work
 

@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -17,11 +16,12 @@ import httpx2
 import pytest
 
 from infra.local.environment import DEMO_DATABASE, DEMO_USER, ROOT, Template
+from infra.local.ports import listens
 from qwestly_agent.base.settings import is_reference
 from tests.servers import API_SECRET, SECRET, Client, free_port, until, wait_for_port
 
 START_SECONDS = 70
-END_SECONDS = 20
+END_SECONDS = 90
 ENVIRONMENT = {
     "PATH": f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
     "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}",
@@ -132,9 +132,7 @@ class Stack:
 
     @property
     def answers(self) -> bool:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
-            return True
-        return False
+        return listens(self.port)
 
     def model(self, control: str, **body: Any) -> Any:
         """Tells the stack's own model server what to do, or asks it what it was sent."""
@@ -148,9 +146,9 @@ class Stack:
 
 
 @contextmanager
-def running_stack(mongodb_uri: str) -> Iterator[Stack]:
+def running_stack(mongodb_uri: str, **environment: str) -> Iterator[Stack]:
     port = free_port()
-    with started(*python("infra.local"), PORT=str(port), MONGODB_URI=mongodb_uri) as process:
+    with started(*python("infra.local"), PORT=str(port), MONGODB_URI=mongodb_uri, **environment) as process:
         stack = Stack(process, port)
         try:
             until(lambda: stack.answers or not process.running(), START_SECONDS)

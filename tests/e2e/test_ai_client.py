@@ -1,63 +1,26 @@
 """The published AI SDK client, driven as `useChat` drives it: what it reads, and what it makes of our errors."""
 
 import json
-import os
-import shutil
-import subprocess
-import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from itertools import count
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pymongo import MongoClient
 
-from infra.local.candidate_app import CANDIDATES, CandidateAppServer
-from infra.local.environment import ROOT
+from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from tests.e2e.processes import tool
+from tests.e2e.node import Node, running
+from tests.e2e.npm import installed
+from tests.e2e.profile import Profile
 from tests.servers import ChatServer, Client, token, until
 
 pytestmark = pytest.mark.thorough
 
-SOURCE = Path(__file__).parent / "ai_client"
-INSTALLED = ROOT / ".local" / "ai_client"
 CALL: ToolCall = {"name": "get_user_profile", "arguments": {}}
 ANSWER_SECONDS = 15
-
-
-@dataclass
-class Node:
-    """The client's process: commands go in, answers come out, several at a time."""
-
-    process: subprocess.Popen[str]
-    numbers: Iterator[int] = field(default_factory=count)
-    waiting: dict[int, Future[Any]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        threading.Thread(target=self._read, daemon=True).start()
-
-    def begin(self, command: str, **given: Any) -> Future[Any]:
-        number = next(self.numbers)
-        answer = self.waiting[number] = Future()
-        assert self.process.stdin
-        self.process.stdin.write(json.dumps({"number": number, "command": command, **given}) + "\n")
-        self.process.stdin.flush()
-        return answer
-
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            answer = json.loads(line)
-            waiting = self.waiting.pop(answer["number"])
-            if "failure" in answer:
-                waiting.set_exception(AssertionError(answer["failure"]))
-            else:
-                waiting.set_result(answer["result"])
 
 
 @dataclass(frozen=True)
@@ -125,33 +88,13 @@ def parts_of(message: dict[str, Any]) -> list[str]:
     return [part["type"] for part in message["parts"] if part["type"] != "step-start"]
 
 
-@pytest.fixture(scope="module")
-def node() -> Iterator[Node]:
-    program = install()
-    process = subprocess.Popen(
-        [program, str(INSTALLED / "client.mjs")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    with process:
-        yield Node(process)
-        process.kill()
-
-
-def install() -> str:
-    """Node, once the lock's packages stand in a cache of their own; ready at once where they do."""
-    node, npm = (tool(name, "the published AI SDK client needs it") for name in ("node", "npm"))
-    INSTALLED.mkdir(parents=True, exist_ok=True)
-    done, lock = INSTALLED / "installed-lock.json", SOURCE / "package-lock.json"
-    if not done.exists() or done.read_bytes() != lock.read_bytes():
-        done.unlink(missing_ok=True)
-        shutil.copytree(SOURCE, INSTALLED, dirs_exist_ok=True)
-        command = [npm, "ci", "--engine-strict=false", "--ignore-scripts", "--no-audit", "--no-fund"]
-        npm_ci = subprocess.run(command, cwd=INSTALLED, capture_output=True, text=True)
-        if npm_ci.returncode and not os.environ.get("CI"):
-            pytest.skip(f"npm could not install the AI SDK client: {npm_ci.stderr.strip()[-300:]}")
-        assert npm_ci.returncode == 0, npm_ci.stderr
-        shutil.copy(lock, done)
-    shutil.copy(SOURCE / "client.mjs", INSTALLED)
-    return node
+@pytest.fixture(scope="module", params=["ai", "ai6"])
+def node(request: pytest.FixtureRequest) -> Iterator[Node]:
+    """The package as it is now, and its version before."""
+    with running(
+        installed(Path(__file__).parent / "ai_client", "it is the published AI SDK client"), request.param
+    ) as node:
+        yield node
 
 
 @pytest.fixture
@@ -160,13 +103,47 @@ def chat_page(node: Node, client: Client) -> UseChat:
 
 
 def open_page(
-    node: Node, client: Client, messages: list[dict[str, Any]], automatic: bool = False, conversation_id: str = "chat-1"
+    node: Node,
+    client: Client,
+    messages: list[dict[str, Any]],
+    automatic: bool = False,
+    conversation_id: str = "chat-1",
+    adapter: bool = False,
+    **body: Any,
 ) -> UseChat:
-    """`automatic` goes on by itself once everything in the last message is answered."""
+    """`automatic` goes on by itself once everything in the last message is answered; `adapter` asks as Lambda does;
+    `body` is posted beside each message."""
     page = UseChat(node, next(node.numbers))
-    given = {"url": client.url, "token": token(client.user_id), "messages": messages, "automatic": automatic}
+    given = {
+        "url": client.url,
+        "token": token(client.user_id),
+        "messages": messages,
+        "automatic": automatic,
+        "adapter": adapter,
+        "body": body,
+    }
     page.ask("open", id=conversation_id, **given)
     return page
+
+
+def test_an_onboarding_asks_one_question_is_made_anew_and_tells_its_end(
+    node: Node, client: Client, model: ModelServer
+) -> None:
+    page = open_page(node, client, [], role="onboarding")
+    model.script_chat(Reply(text="Where do you live? And why?"))
+    assert page.say("I am a nurse.").texts == ["I am a nurse.", "Where do you live?"]
+    model.script_chat(Reply(text="In which town? And since when?"))
+    assert page.regenerate().texts == ["I am a nurse.", "In which town?"]
+    model.script_chat(Reply(text="What are you good at?"))
+    assert page.say("In Lisbon.").texts[-1] == "What are you good at?"
+    [interview] = client.get("/api/interviews")["items"]
+    assert (interview["id"], interview["role"], interview["ended"]) == ("chat-1", "onboarding", None)
+    client.request("POST", "/api/interviews/chat-1/finish").raise_for_status()
+    model.script_chat(Reply(text="Thank you. Shall we go on?"))
+    seen = page.say("That is all.")
+    assert (seen.status, seen.types.count("data-onboarding")) == ("ready", 1)
+    assert seen.texts[-1].startswith("Thank you.")
+    assert "?" not in seen.texts[-1]
 
 
 def test_a_turn_with_three_tools_is_read_to_its_end(chat_page: UseChat, client: Client) -> None:
@@ -256,12 +233,52 @@ def test_a_page_that_hangs_up_stops_nothing(chat_page: UseChat, client: Client, 
     assert client.get("/api/conversations/chat-1")["messages"][-1]["content"] == "Half of it."
 
 
+@pytest.mark.parametrize("place", ["a reload", "a second device"])
+def test_a_page_that_comes_later_takes_up_the_answer_and_has_every_word_once(
+    node: Node, chat_page: UseChat, client: Client, model: ModelServer, place: str
+) -> None:
+    model.script(Reply(text=["Let me ", "look."], tool_calls=[CALL]), Reply(text=["Half of ", "it."], hold_after=1))
+    said = chat_page.begin("send", message={"text": "Tell me"})
+    chat_page.ask("untilSaid", text="Half of ")
+    until(lambda: "Half of " in client.get("/api/conversations/chat-1")["messages"][-1]["content"])
+    if place == "a reload":
+        chat_page.ask("hangUp")
+    late = open_page(node, client, client.get("/api/conversations/chat-1?as=ui")["messages"])
+    taken_up = late.begin("takeUp")
+    late.ask("untilSaid", text="Half of ")
+    model.release()
+    seen = taken_up.result(ANSWER_SECONDS)
+    assert (seen.status, seen.error, seen.types[-1]) == ("ready", None, "finish")
+    assert seen.texts == ["Tell me", "Let me look.Half of it."]
+    assert [message["role"] for message in seen.messages] == ["user", "assistant"]
+    assert parts_of(seen.messages[-1]) == ["text", "tool-get_user_profile", "text"]
+    check_messages(seen.messages)
+    assert seen.messages[-1]["id"] == client.get("/api/conversations/chat-1")["messages"][-1]["id"]
+    if place == "a second device":
+        assert said.result(ANSWER_SECONDS).texts == seen.texts
+    assert late.say("Thank you").status == "ready"
+
+
+@pytest.mark.parametrize("adapter", [False, True], ids=["", "behind the adapter"])
+def test_a_page_that_comes_when_nothing_runs_takes_nothing_up(
+    node: Node, client: Client, model: ModelServer, adapter: bool
+) -> None:
+    page = open_page(node, client, [], adapter=adapter)
+    new = Seen(**page.ask("takeUp"))
+    assert (new.status, new.error, new.messages) == ("ready", None, [])
+    model.script(Reply(text="Hello."))
+    page.say("Hello")
+    kept = client.get("/api/conversations/chat-1?as=ui")["messages"]
+    late = Seen(**open_page(node, client, kept, adapter=adapter).ask("takeUp"))
+    assert (late.status, late.texts) == ("ready", ["Hello", "Hello."])
+
+
 def test_a_model_that_fails_is_an_error_with_our_sentence(chat_page: UseChat, model: ModelServer) -> None:
     model.script(Reply(fault="content_risk"))
     seen = chat_page.say("Hello")
     assert seen.status == "error"
     assert seen.error is not None
-    assert seen.error.startswith("The language model did not accept this request.")
+    assert seen.error.startswith("Our AI couldn’t work with this message.")
     assert seen.types[-1] == "error"
     model.script(Reply(text="Here I am."))
     assert chat_page.say("Again?").texts[-1] == "Here I am."
@@ -273,7 +290,7 @@ def test_an_answer_that_is_cut_off_keeps_its_words_and_is_an_error(
     model.script(Reply(text=["Half of ", "it."], fault="cut"))
     seen = chat_page.say("Tell me")
     assert (seen.status, seen.types[-1]) == ("error", "error")
-    assert seen.error == "The answer broke off. What I had so far is kept; please try again."
+    assert seen.error == "The answer broke off. What I had so far is saved; please try again."
     assert seen.texts[-1] == "Half of "
     assert client.get("/api/conversations/chat-1")["messages"][-1]["content"] == "Half of "
 
@@ -449,23 +466,6 @@ def check_prompt(model: ModelServer, *once: str, never: tuple[str, ...] = ()) ->
     assert sorted(asked) == sorted(message["tool_call_id"] for message in messages if message["role"] == "tool")
 
 
-@dataclass(frozen=True)
-class Profile:
-    chat: ChatServer
-    user_id: str
-
-    def get(self, name: str = "headline") -> Any:
-        with MongoClient(self.chat.settings.mongodb_uri) as mongo:
-            found = mongo[self.chat.settings.mongodb_database][CANDIDATES].find_one({"user_id": self.user_id})
-        return (found or {}).get(name)
-
-
-@pytest.fixture
-def profile(chat: ChatServer, client: Client, app: CandidateAppServer) -> Profile:
-    """Of the user, as the candidate app has it."""
-    return Profile(chat, client.user_id)
-
-
 def decide(client: Client, approval_id: str, decision: str) -> dict[str, Any]:
     """In the queue, or by a link: outside of the chat."""
     items = client.get("/api/approvals?state=all")["items"]
@@ -549,7 +549,8 @@ def test_a_late_click_on_what_was_decided_otherwise_elsewhere_changes_nothing(
     decide(client, approval_id, first)
     late = page.answer(approval_id, first == "reject", sends=True)
     assert (late.status, late.texts[-1]) == ("ready", "It was decided before.")
-    check_messages(late.messages)
+    [said] = [part["data"] for part in late.messages[-1]["parts"] if part["type"] == "data-approval"]
+    assert said["status"] == ("done" if first == "approve" else "rejected")
     assert profile.get() == (HEADLINE if first == "approve" else None)
     check_prompt(model, *((SAID_YES,) if first == "approve" else (SAID_NO,)))
 

@@ -5,14 +5,14 @@ import subprocess
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import httpx2
 import pytest
 
 from tests.e2e.processes import chat_function, model_server
-from tests.servers import ChatServer, Client, Event, free_port, mongo_server, settings_for, until
+from tests.servers import ChatServer, Client, Event, free_port, mongo_server, resumed, settings_for, until
 
 pytestmark = pytest.mark.thorough
 
@@ -112,12 +112,40 @@ def test_a_killed_chat_function_loses_no_message_and_the_next_turn_works(parts: 
         assert (busy.status_code, busy.json()["error"]["code"]) == (409, "conversation_busy")
         assert int(busy.headers["Retry-After"]) >= 1
     parts.start_chat()
-    [asked] = said_in(client, conversation_id)
+    asked, *_ = said_in(client, conversation_id)
     assert asked[:2] == ("user", "Tell me")
 
     answer = until(lambda: when_free(client, again), LEASE_ENDS_WITHIN_SECONDS)
     assert "event: done" in answer.text
-    assert said_in(client, conversation_id)[:2] == [("user", "Tell me", "interrupted"), ("user", "Go on", "complete")]
+    assert [each[:2] for each in said_in(client, conversation_id) if each[0] == "user"] == [
+        ("user", "Tell me"),
+        ("user", "Go on"),
+    ]
+
+
+def test_what_a_killed_chat_function_had_said_is_told_to_its_late_reader_and_gone_on_with(
+    parts: Parts, client: Client
+) -> None:
+    parts.hold_half_an_answer()
+    half = [("user", "Tell me", "complete"), ("assistant", "Half of ", "running")]
+    with ChatServer(settings_for(parts.mongodb_uri, "http://127.0.0.1:1/v1")) as other:
+        there = replace(client, url=other.url)
+        with client.open({"message": "Tell me"}) as events:
+            conversation_id = begin(events)
+            until(lambda: said_in(there, conversation_id) == half)
+            with resumed(there, conversation_id) as late:
+                assert begin(late) == conversation_id
+                parts.chat.end(signal.SIGKILL)
+                [last] = until_silent(late)
+        assert (last.name, last.data["code"]) == ("error", "unavailable")
+        assert said_in(there, conversation_id) == [half[0], ("assistant", "Half of ", "interrupted")]
+    parts.start_chat()
+    assert client.say("Go on", conversation_id).last.name == "done"
+    assert said_in(client, conversation_id)[:3] == [
+        half[0],
+        ("assistant", "Half of ", "interrupted"),
+        ("user", "Go on", "complete"),
+    ]
 
 
 def when_free(client: Client, body: dict[str, Any]) -> httpx2.Response | None:

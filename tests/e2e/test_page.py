@@ -1,52 +1,19 @@
 """The page of the running stack in a real browser: what a newcomer sees."""
 
 import re
-import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from tests.e2e.page import look_at, stranger
 from tests.e2e.processes import Stack
-from tests.widget.conftest import is_complaint
 from tests.widget.test_widget import Widget
 
 pytestmark = pytest.mark.thorough
 
 DEMO_QUESTION = "What do we know about me?"
 STEPS = ["Looking up your profile…", "Searching your memories…", "Searching your documents…"]
-PATIENCE_MILLISECONDS = 10_000
-
-
-@pytest.fixture
-def open_page(browser: Browser, stack: Stack) -> Iterator[Callable[..., Page]]:
-    """Opens the page for a user; a script error or a broken content security policy fails the test."""
-    stack.model("reset", now=True)
-    complaints: list[str] = []
-    contexts: list[BrowserContext] = []
-
-    def open_for(user: str, **context: object) -> Page:
-        made = browser.new_context(base_url=stack.url, locale="en-GB", **context)  # type: ignore[arg-type]
-        made.set_default_timeout(PATIENCE_MILLISECONDS)
-        contexts.append(made)
-        return complained_of(made.new_page(), user)
-
-    def complained_of(page: Page, user: str) -> Page:
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda message: complaints.append(message.text) if is_complaint(message.text) else None)
-        page.goto(f"/?user={user}")
-        return page
-
-    expect.set_options(timeout=PATIENCE_MILLISECONDS)
-    yield open_for
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def stranger() -> str:
-    """A user nobody has heard of."""
-    return f"auth0|{uuid.uuid4().hex}"
 
 
 def test_the_demo_question_shows_its_three_steps_and_then_a_growing_answer(
@@ -163,7 +130,9 @@ def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callab
     page = open_page("")
     widget = Widget(page)
     change = {"name": "update_profile_field", "arguments": {"field": "headline", "value": "Lead Product Manager"}}
-    stack.model("script", steps=[{"tool_calls": [change]}, {"text": "Fine, it stays."}])
+    stack.model(
+        "script", steps=[{"tool_calls": [change], "streams": True}, {"text": "Fine, it stays.", "streams": True}]
+    )
     widget.say("Change my headline")
     card = widget.log.get_by_role("group", name="Approval: Change your headline")
     expect(card.get_by_role("insertion")).to_have_text("Lead Product Manager")
@@ -175,6 +144,24 @@ def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callab
     expect(card).to_contain_text("Declined")
     expect(card.get_by_role("button")).to_have_count(0)
     expect(widget.said).to_have_text(["Change my headline"])
+
+
+def test_a_lesson_of_the_library_is_begun_in_a_conversation(open_page: Callable[..., Page]) -> None:
+    page = open_page(stranger())
+    look_at(page, "Learning")
+    learning = page.locator("qwestly-learning")
+    learning.get_by_text("Leadership", exact=True).click()
+    start = learning.get_by_role("button", name="Start lesson: ").first
+    lesson = (start.get_attribute("aria-label") or "").removeprefix("Start lesson: ")
+    assert lesson
+    start.click()
+    widget = Widget(page)
+    expect(widget.said).to_have_text([re.compile("Teach me ")])
+    expect(widget.words).to_contain_text("Shall we begin with")
+    widget.say("Yes")
+    expect(widget.words).to_contain_text("is being written")
+    look_at(page, "Learning")
+    expect(learning.get_by_role("button", name=f"Read {lesson}")).to_be_visible()  # it was written
 
 
 def test_what_goes_on_behind_the_chat_is_shown_beside_it(open_page: Callable[..., Page]) -> None:
@@ -190,10 +177,6 @@ def test_what_goes_on_behind_the_chat_is_shown_beside_it(open_page: Callable[...
 
 def memories_on(page: Page) -> Locator:
     return page.locator("qwestly-memories")
-
-
-def look_at(page: Page, view: str) -> None:
-    page.get_by_role("navigation", name="Views").get_by_role("button", name=view).click()
 
 
 def test_a_memory_tells_its_words_its_day_and_what_was_before(open_page: Callable[..., Page]) -> None:
@@ -214,7 +197,7 @@ def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_an
     page = open_page(stranger())
     section, widget = memories_on(page), Widget(page)
     look_at(page, "Memories")
-    expect(section).to_contain_text("Nothing is remembered yet.")
+    expect(section).to_contain_text("Nothing remembered yet.")
     look_at(page, "Chat")
     for wish in ("Remember that I live in Lisbon.", "Remember that I like night trains."):
         widget.say(wish)
@@ -224,7 +207,7 @@ def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_an
     expect(rows).to_have_count(2)
 
     section.get_by_role("button", name="Correct: Lives in Lisbon.").click()
-    section.get_by_role("textbox", name="What is true instead").fill("Lives in Porto.")
+    section.get_by_role("textbox", name="What’s true instead").fill("Lives in Porto.")
     section.get_by_role("button", name="Save").click()
     home = rows.filter(has_text="Lives in Porto.")
     expect(home).to_be_visible()
@@ -258,7 +241,7 @@ def test_what_is_told_in_passing_is_remembered_once_the_conversation_is_ended(op
     look_at(page, "Memories")
     rows = section.get_by_role("list", name="Memories").get_by_role("listitem")
     expect(rows).to_contain_text(["Lives in Lisbon."], timeout=30_000)
-    expect(section).to_contain_text("One more waits for your yes")
+    expect(section).to_contain_text("One more is waiting for your approval")
     section.get_by_role("button", name="Show approvals").click()
     queue = page.locator("qwestly-approvals")
     queue.get_by_role("button", name="Remember", exact=True).click(timeout=30_000)
@@ -286,7 +269,7 @@ def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Calla
     page.keyboard.press("Enter")
     page.keyboard.press("Shift+Tab")
     page.keyboard.press("Enter")
-    expect(section).to_contain_text("Nothing is remembered yet.")
+    expect(section).to_contain_text("Nothing remembered yet.")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -297,6 +280,6 @@ def test_memories_that_cannot_be_read_say_so_and_come_back(open_page: Callable[.
     expect(section.get_by_role("listitem").first).to_be_visible()
     gone = {"error": {"code": "unavailable", "message": "Your data cannot be reached right now.", "request_id": "r"}}
     page.route("**/api/memories**", lambda route: route.fulfill(status=503, json=gone))
-    expect(section).to_contain_text("This could not be loaded. Your data cannot be reached right now.")
+    expect(section).to_contain_text("We couldn’t load this. Your data cannot be reached right now.")
     page.unroute("**/api/memories**")
-    expect(section).not_to_contain_text("could not be loaded")
+    expect(section).not_to_contain_text("We couldn’t load")

@@ -202,7 +202,7 @@ def test_where_too_little_is_known_for_a_card_that_is_its_end_and_no_failure(
 def test_a_card_that_cannot_be_made_fails_with_what_people_read_of_it(stack: Stack, visit: Visit) -> None:
     answers = [{}, {}, {}, {}, {}]  # to what is to be remembered, with its judge, and to the wish
     stack.model("script", steps=[*answers, *[{"fault": 400}] * 20])
-    with pytest.raises(Failed, match="expected a question; it ended as failed: The language model is not available"):
+    with pytest.raises(Failed, match="expected a question; it ended as failed: We’re fixing a problem on our side"):
         paths.a_card_to_its_question(visit)
     stack.model("reset", now=True)
 

@@ -106,6 +106,7 @@ def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 # --- the data ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_each_quote_stands_in_its_source(cases: list[Case]) -> None:
     quotes = {(case.person, quote): case.sources for case in cases for quote in case.statement.quotes}
     assert [key for key, sources in quotes.items() if find_quote(key[1], sources) is None] == []

@@ -23,15 +23,16 @@ from infra.local.environment import MACHINE, Template
 from infra.mongo.indexes import INDEXES
 from qwestly_agent import container
 from qwestly_agent.approvals.actions import DELETE_CARD, PUBLISH_CARD, UPDATE_PROFILE_FIELD
-from qwestly_agent.approvals.decide import Asker, Proposal, ask
-from qwestly_agent.bootstrap import AWS, bootstrap
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.bootstrap import bootstrap
+from qwestly_agent.clients.aws import AWS
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.clients.workflows import Workflows
 from qwestly_agent.domain.approval import Answer, Approval, Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
-from qwestly_agent.domain.memory import Memory, Source
+from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.grounding.model import Quote
-from qwestly_agent.services import Services
+from qwestly_agent.service_records import Services
 from qwestly_agent.stores.drafts import Draft
 from tests.servers import API_SECRET, USER, FakeClock, settings_for
 
@@ -146,7 +147,7 @@ class World:
                 status="proposed",
                 quote=f"I say: {content}",
                 sensitive=True,
-                source=Source(conversation_id="chat_1", message_ids=("m1",)),
+                source=MemorySource(conversation_id="chat_1", message_ids=("m1",)),
             )
             self.run(
                 lambda services, memory=memory: services.memories.add(USER, memory, memory.id, [1.0], self.clock())

@@ -18,3 +18,9 @@ def aws() -> Iterator[AwsServer]:
 def world(aws: AwsServer, mongodb_uri: str, database_name: str) -> Iterator[World]:
     with a_world(aws, mongodb_uri, database_name) as world:
         yield world
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of calls beside other work: a database that is slow for a moment is not taken for a dead one."""
+    monkeypatch.setattr("qwestly_agent.bootstrap.DATABASE_ANSWERS_WITHIN_SECONDS", 60)

@@ -17,18 +17,17 @@ from pymongo.errors import ServerSelectionTimeoutError
 
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.account import erase
-from qwestly_agent.stores import docs, due
 from qwestly_agent.stores.conversations import Conversations
-from qwestly_agent.stores.due import Sweeps, UnderWay
+from qwestly_agent.stores.due import RunningWork, Sweeps
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.tool_calls import ToolCalls
 from qwestly_agent.stores.turns import ClaimedConversation
 from qwestly_agent.stores.usage import Load, Usage
 from tests.functions.approving import ONE, TWO, World
-from tests.mongo_rule import ACTIONS
+from tests.mongo_rule import ABOUT_NOBODY, ACTIONS
 from tests.servers import USER, ChatServer, Client, until
 
-OURS = {name for name, actions in ACTIONS.items() if "insert" in actions} - {docs.COLLECTION, due.COLLECTION}
+OURS = {name for name, actions in ACTIONS.items() if "insert" in actions} - ABOUT_NOBODY
 
 
 @pytest.fixture
@@ -58,6 +57,7 @@ def counted(database: Database[dict[str, Any]], user_id: str) -> Counter[str]:
     return Counter({name: count for name in OURS if (count := database[name].count_documents({"user_id": user_id}))})
 
 
+@pytest.mark.thorough
 def test_an_export_is_one_document_with_everything_of_the_user_and_nothing_of_others(
     client: Client, stranger: str, database: Database[dict[str, Any]]
 ) -> None:
@@ -86,6 +86,7 @@ def test_an_export_holds_no_vector_no_task_token_and_no_hash(
         assert secret not in text
 
 
+@pytest.mark.thorough
 def test_what_was_said_and_answered_is_in_an_export(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Noted."))
     client.say("I live in Lisbon.")
@@ -99,6 +100,7 @@ def test_whoever_is_not_known_takes_along_an_empty_document(client: Client) -> N
     assert set(map(len, taken["collections"].values())) == {0}
 
 
+@pytest.mark.thorough
 def test_erasing_leaves_nothing_of_the_user_and_everything_of_others(
     client: Client, stranger: str, database: Database[dict[str, Any]]
 ) -> None:
@@ -124,6 +126,7 @@ def test_whoever_was_erased_begins_anew_as_somebody_nobody_has_heard_of(client: 
     assert client.say("Hello").last.name == "done"
 
 
+@pytest.mark.thorough
 def test_a_turn_under_way_is_stopped_and_writes_nothing_afterwards(
     client: Client, model: ModelServer, database: Database[dict[str, Any]]
 ) -> None:
@@ -187,7 +190,7 @@ def test_nobody_is_erased_before_a_turn_has_written_what_it_writes(
 ) -> None:
     under_way, looks = Sweeps.under_way, list[float]()
 
-    async def looked(sweeps: Sweeps, user_id: str, now: float) -> UnderWay:
+    async def looked(sweeps: Sweeps, user_id: str, now: float) -> RunningWork:
         looks.append(now)
         return await under_way(sweeps, user_id, now)
 

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from pymongo.errors import AutoReconnect
 
-from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
+from qwestly_agent.approvals.ask import Asker, ask
+from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
-from qwestly_agent.domain.activity import Event
-from qwestly_agent.services import Services
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.service_records import Services
 from qwestly_agent.stores.activity import COLLECTION
 from tests.functions.approving import HEADLINE, ONE, World
 from tests.killing import Death, Killed, deaths, mortal
@@ -24,13 +25,13 @@ def told(world: World) -> list[str]:
     return [each["type"] for each in sorted(world.database[COLLECTION].find(), key=lambda e: (e["at"], e["_id"]))]
 
 
-def written(world: World) -> dict[str, Event]:
+def written(world: World) -> dict[str, ActivityEvent]:
     """Events in the documents that they tell of."""
     texts = [text for name in OUTBOXES for each in world.database[name].find() for text in each.get("events", [])]
-    return {event.id: event for event in map(Event.model_validate_json, texts)}
+    return {event.id: event for event in map(ActivityEvent.model_validate_json, texts)}
 
 
-def in_feed(world: World) -> dict[str, Event]:
+def in_feed(world: World) -> dict[str, ActivityEvent]:
     return {each.id: each for each in world.run(lambda services: services.activity.newest(USER, 1_000))}
 
 

@@ -117,3 +117,43 @@ def test_the_feed_is_paged_and_filtered(client: Client) -> None:
     assert types(feed(client, "?severity=warning")) == ["brake.on"]
     assert feed(client, f"?since={everything[1]['at']}") == everything[:2]
     assert client.request("GET", "/api/activity?severity=bad").status_code == 422
+
+
+BY_SUBJECT = {
+    "application": ("applied", "closed", "due", "interview", "offer", "preparing", "rejected", "withdrawn"),
+    "autonomy": ("ceiling", "taken_back"),
+    "interview": ("drafted", "ended"),
+    "jobs": ("failed", "found", "stopped"),
+    "lesson": ("begun", "deleted", "failed", "ready", "stopped"),
+    "resume": ("begun", "deleted", "done", "failed", "proposed", "stopped"),
+}
+
+
+def test_each_says_why_it_happened(chat: ChatServer, client: Client) -> None:
+    names = [f"{subject}.{verb}" for subject, verbs in BY_SUBJECT.items() for verb in verbs]
+    fields = {"role": "jobs", "severity": "info", "title": "So", "run_id": None, "data": "{}"}
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        events = mongo[chat.settings.mongodb_database]["agent_activity"]
+        events.insert_many(
+            {"_id": f"{client.user_id}:{name}", "user_id": client.user_id, "at": 1.0, "type": name, **fields}
+            for name in names
+        )
+    told = {each["type"]: each["why"] for each in client.get("/api/activity?limit=50")["items"]}
+    assert [*sorted(told)] == names
+    assert all(told.values())
+
+
+def test_the_end_of_an_interview_and_its_finished_draft_are_told_once(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    model.script_chat(Reply(text="What did you do?"))
+    conversation_id = client.say("About my work", role="interview").conversation_id
+    for _ in range(2):
+        client.request("POST", f"/api/interviews/{conversation_id}/finish").raise_for_status()
+    [ended] = feed(client)
+    assert (ended["type"], ended["role"], ended["title"]) == (
+        "interview.ended",
+        "interview",
+        "Your interview has ended",
+    )
+    assert ended["data"] == {"conversation_id": conversation_id}

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
+from qwestly_agent.approvals.ask import Asker, ask
+from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.forget import forget
 from qwestly_agent.base.clock import to_datetime
@@ -19,26 +20,38 @@ from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat import updates as polls
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.chat.updates import updates
-from qwestly_agent.domain.activity import Event
-from qwestly_agent.domain.memory import Memory, Source
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.domain.application import Application
+from qwestly_agent.domain.briefing import Briefing
+from qwestly_agent.domain.interview import DraftSentence, Ended, Interview
+from qwestly_agent.domain.learning import Lesson
+from qwestly_agent.domain.memory import Memory, MemorySource
+from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory.write import write
-from qwestly_agent.services import Services
+from qwestly_agent.service_records import Services
+from qwestly_agent.stores import due
 from qwestly_agent.stores.activity import COLLECTION
 from qwestly_agent.stores.conversations import NewTurn
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.extractions import Batch
-from qwestly_agent.stores.journal import Replacement, Run
+from qwestly_agent.stores.journal import ReplacedMemory, Run
 from tests.functions.approving import HEADLINE, World
 from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import USER
 
 SKEWED = (300.0, -300.0)
 OUTBOXES = (
+    "agent_applications",
     "agent_approvals",
     "agent_autonomy",
+    "agent_briefings",
+    "agent_conversations",
     "agent_drafts",
     "agent_extractions",
+    "agent_job_searches",
+    "agent_lessons",
     "agent_memory_journal",
+    "agent_resumes",
     "agent_signals",
     "user_memories",
 )
@@ -54,6 +67,7 @@ class Journey:
     drafts: list[str] = field(default_factory=list)
     memories: list[str] = field(default_factory=list)
     conversations: list[str] = field(default_factory=list)
+    applications: list[str] = field(default_factory=list)
 
     def name(self, kind: str) -> str:
         self.made += 1
@@ -111,7 +125,7 @@ async def pulls_and_releases(services: Services, journey: Journey) -> None:
 
 async def remembers(services: Services, journey: Journey) -> None:
     journey.memories.append(name := journey.name("mem"))
-    source = Source(conversation_id="chat_1", message_ids=("m1",))
+    source = MemorySource(conversation_id="chat_1", message_ids=("m1",))
     memory = Memory(id=name, type="fact", content=f"Knows {name}", quote=f"I know {name}", source=source)
     await write(services, USER, memory, [1.0], None)
 
@@ -150,7 +164,7 @@ async def is_read(services: Services, journey: Journey) -> None:
         }
     )
     await services.extractions.add(batch)
-    event = Event(
+    event = ActivityEvent(
         id=f"{name}:stored",
         user_id=USER,
         at=services.clock(),
@@ -163,11 +177,77 @@ async def is_read(services: Services, journey: Journey) -> None:
 
 
 async def has_a_night(services: Services, journey: Journey) -> None:
-    replaced = Replacement(gone="a", by="b", status="merged")
+    replaced = ReplacedMemory(gone="a", by="b", status="merged")
     run = Run(user_id=USER, run_id=journey.name("night"), created=services.clock(), replacements=(replaced,))
     await services.journal.add(run)
     await services.journal.end(run, "applied", services.clock())
     await services.journal.end(run, "applied", services.clock())
+
+
+async def chooses_a_job(services: Services, journey: Journey) -> None:
+    journey.applications.append(name := journey.name("app"))
+    now = services.clock()
+    new = {"job_id": "job_1", "title": "Nurse", "created_at": now, "updated_at": now}
+    await services.applications.add(Application(id=name, user_id=USER, **new))
+
+
+async def goes_on_with_an_application(services: Services, journey: Journey) -> None:
+    name, now = journey.chance.choice(journey.applications), services.clock()
+    status = journey.chance.choice(("applied", "interview", "offer", "rejected"))
+    changed = await services.applications.change(USER, name, now, status=status)
+    await services.applications.tell_due(changed, now)
+
+
+async def is_briefed(services: Services, journey: Journey) -> None:
+    name, now = journey.name("brief"), services.clock()
+    briefing = Briefing(id=name, user_id=USER, run_id=name, day="", created_at=now)
+    await services.briefings.add(briefing)
+    for _ in range(2):
+        await services.briefings.deliver(briefing, now, "lite")
+
+
+async def looks_for_jobs(services: Services, journey: Journey) -> None:
+    """The search that died is ended as well."""
+    now = services.clock()
+    await services.job_searches.begin(USER, journey.name("scout"), now)
+    name = (await services.job_searches.get(USER)).run_id
+    event = ActivityEvent(
+        id=f"{name}:found", user_id=USER, at=now, type="jobs.found", role="jobs", title="Found 2 jobs"
+    )
+    for _ in range(2):
+        await services.job_searches.end(USER, name, "ready", event, now)
+
+
+async def has_a_lesson(services: Services, journey: Journey) -> None:
+    name, now = journey.name("lesson"), services.clock()
+    about = {"conversation_id": None, "topic": "Listening", "title": "Listening", "created_at": now, "updated_at": now}
+    await services.lessons.add(Lesson(id=name, user_id=USER, run_id="run_1", **about))
+    status = journey.chance.choice(("ready", "failed", "stopped"))
+    for _ in range(2):
+        await services.lessons.tell(USER, name, now, status, status, [])
+
+
+async def gives_a_resume(services: Services, journey: Journey) -> None:
+    name, now = journey.name("resume"), services.clock()
+    about = {"name": "cv.pdf", "label": "Reading", "created_at": now, "updated_at": now}
+    await services.resumes.add(ResumeRecord(id=name, user_id=USER, run_id="run_1", **about))
+    status = journey.chance.choice(("proposed", "done", "failed", "stopped"))
+    for _ in range(2):
+        await services.resumes.tell(USER, name, now, status, status)
+
+
+async def ends_an_interview(services: Services, journey: Journey) -> None:
+    name, now = journey.name("interview"), services.clock()
+    await services.conversations.create(USER, name, NewTurn("run", "m1", "Hello", now), "default", "interview")
+    said = DraftSentence(topic="Work", aspects=(), text="She led a team.", quotes=(), since=1)
+    drafted = Interview(turns=1, counted_to=1, drafted_to=1, statements=(said,), ended=Ended(reason="asked"))
+    for after in (drafted.model_copy(update={"drafted_to": 0}), drafted, drafted):
+        await services.interviews.change(
+            USER,
+            name,
+            lambda known, after=after: after.model_copy(update={"revision": known.revision}),
+            now=now,
+        )
 
 
 STEPS: Mapping[str, Step] = {
@@ -186,6 +266,13 @@ STEPS: Mapping[str, Step] = {
         deletes_a_conversation,
         is_read,
         has_a_night,
+        chooses_a_job,
+        goes_on_with_an_application,
+        is_briefed,
+        looks_for_jobs,
+        has_a_lesson,
+        gives_a_resume,
+        ends_an_interview,
     )
 }
 NEEDS: Mapping[Step, str] = {
@@ -194,6 +281,7 @@ NEEDS: Mapping[Step, str] = {
     goes_on_with_a_draft: "drafts",
     corrects: "memories",
     forgets: "memories",
+    goes_on_with_an_application: "applications",
 }
 
 
@@ -209,13 +297,13 @@ def takes(world: World, step: Step, journey: Journey, death: Death, skew: float 
         world.run(work)
 
 
-def in_feed(world: World) -> dict[str, Event]:
+def in_feed(world: World) -> dict[str, ActivityEvent]:
     return {each.id: each for each in world.run(lambda services: services.activity.newest(USER, 10_000))}
 
 
-def written(world: World) -> dict[str, Event]:
+def written(world: World) -> dict[str, ActivityEvent]:
     texts = [text for name in OUTBOXES for each in world.database[name].find() for text in each.get("events", [])]
-    events = [Event.model_validate_json(each) for each in texts]
+    events = [ActivityEvent.model_validate_json(each) for each in texts]
     assert len({each.id for each in events}) == len(events), "each once"
     return {each.id: each for each in events}
 
@@ -271,7 +359,9 @@ def test_after_any_journey_the_feed_is_what_the_documents_tell_and_was_polled(wo
 def test_wherever_a_step_dies_the_feed_is_what_the_documents_tell(world: World, name: str) -> None:
     journey, unhurt = Journey(random.Random(1)), Death()
     step = STEPS[name]
-    before = {"approvals": asks, "drafts": drafts, "memories": remembers}.get(NEEDS.get(step, ""))
+    before = {"approvals": asks, "drafts": drafts, "memories": remembers, "applications": chooses_a_job}.get(
+        NEEDS.get(step, "")
+    )
     for death in (unhurt, *deaths(20)):
         if death.at > unhurt.writes and death is not unhurt:
             break
@@ -287,8 +377,10 @@ def test_wherever_a_step_dies_the_feed_is_what_the_documents_tell(world: World, 
 # --- polls ------------------------------------------------------------------------------------------------------------
 
 
-def event(n: int) -> Event:
-    return Event(id=f"event_{n}", user_id=USER, at=1_000.0 + n, type="memory.merged", role="memory", title="Merged")
+def event(n: int) -> ActivityEvent:
+    return ActivityEvent(
+        id=f"event_{n}", user_id=USER, at=1_000.0 + n, type="memory.merged", role="memory", title="Merged"
+    )
 
 
 def test_an_event_that_becomes_readable_after_a_later_one_is_told(world: World) -> None:
@@ -325,3 +417,7 @@ def test_more_events_than_a_poll_reads_or_a_cursor_names_are_told_once_each(
     for _ in range(6):
         poller.polls()
     assert poller.told == [f"event_{n}" for n in range(50)]
+
+
+def test_each_outbox_that_the_sweep_copies_is_gone_through() -> None:
+    assert {*OUTBOXES} == {*due.OUTBOXES}

@@ -5,16 +5,22 @@ no such service, numbers as AWS would write them. Minutes pass by a clock of the
 """
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import pytest
 
 from infra.local import front
+from infra.local.aws_functions import Functions, functions_of
 from infra.local.aws_limits import Slots, UrlLimits
 from infra.local.environment import API, CHAT, Template
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent import container
 from qwestly_agent.base import observability
+from qwestly_agent.bootstrap import bootstrap
 from tests.functions.approving import HOUR, World
 from tests.functions.test_approve_sweep import REFUSED
 from tests.infra.cloudwatch import CloudWatch, calculate
@@ -23,6 +29,7 @@ from tests.infra.test_template import FUNCTIONS, MACHINE, PARAMETERS, resources
 from tests.servers import ChatServer, Client, mongo_server
 
 LOCAL = Template.load()
+RUNBOOK = LOCAL.folder / "docs/runbook.md"
 LOGICAL = {LOCAL.name(each): each for each in FUNCTIONS}
 MINUTE = 60.0
 TURNS_A_MINUTE = 20
@@ -47,7 +54,7 @@ class Day:
         self._chance = random.Random(19)
         self._lines = {status: self._line_of(status) for status in ("complete", "failed")}
         self.turns = TURNS_A_MINUTE
-        self.sweeps = self.reads = self.briefs = True
+        self.sweeps = self.reads = self.briefs = self.searches = self.looks = True
         self.failing = 0.02
         for _ in range(20):
             self.minute()
@@ -70,6 +77,11 @@ class Day:
             observability.measure_left("Conversations", 3, 120)
         if self.briefs:
             observability.measure_left("Briefings", 3, 60)
+        if self.searches and self.now % (5 * MINUTE) == 0:
+            observability.measure_left("Jobs", 3, 3_600)
+            observability.measure_left("Steps", 3, 240)
+        if self.looks and self.now % (5 * MINUTE) == 0:
+            observability.measure_rollout(share=10)
         also()
         self.now += MINUTE
         self.cloudwatch.read_lines(self.now, self._written())
@@ -128,6 +140,7 @@ def lines_of_a_failed_turn(client: Client, model: ModelServer, written: Write) -
     return written()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("share", "rings"), [(1.0, True), (0.1, True), (0.02, False)])
 def test_a_provider_that_fails_rings_by_its_share(
     client: Client, model: ModelServer, written: Write, day: Day, share: float, rings: bool
@@ -198,9 +211,34 @@ def test_a_url_that_answers_5xx_rings(day: Day, slots: Slots, client: Client) ->
     assert day.rung(lambda: counted(day, slots)) == {"Urls5xx"}
 
 
+class Schedule(NamedTuple):
+    """What a clock asks of a function, or of the machine whose first state it is."""
+
+    function: str
+    event: bytes
+    minutes: int
+    tries: int = 1
+
+
+SCHEDULED = (
+    Schedule("ApproveSweepFunction", b"{}", 1),
+    Schedule("BriefWriterFunction", b'{"state": "sweep", "given": {}}', 1),
+    Schedule("RolloutFunction", b'{"state": "advance", "given": {}}', 5),
+    Schedule("ScoutJobsWriterFunction", b'{"state": "sweep", "given": {}}', 5),
+    Schedule("ExtractMemoriesWriterFunction", b'{"state": "sweep", "given": {}}', 5, tries=5),
+)
+
+
 @pytest.mark.thorough
-def test_a_dead_database_rings_at_the_urls_and_in_the_sweeps(day: Day, slots: Slots, chat: ChatServer) -> None:
+def test_a_dead_database_rings_by_its_name_and_with_all_that_follows_from_it(
+    day: Day, slots: Slots, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    functions = Functions(slots)
+    for each in functions_of(LOCAL):
+        functions.add(each)
     with mongo_server() as (uri, process), ChatServer(replace(chat.settings, mongodb_uri=uri)) as server:
+        dying = container.Container(partial(bootstrap, server.settings))
+        monkeypatch.setattr(container, "services", dying)
         turns, others = (front.UrlFunction(LOCAL.name(each), LOCAL.timeout(each)) for each in (CHAT, API))
         there = front.Front(server.url, server.url, turns=turns, others=others, limits=UrlLimits(slots))
         with (
@@ -211,20 +249,43 @@ def test_a_dead_database_rings_at_the_urls_and_in_the_sweeps(day: Day, slots: Sl
             process.kill()
             assert user.request("GET", "/api/conversations").status_code == 503
             assert user.request("POST", "/api/chat", json={"message": "Hello"}).status_code == 503
-    day.sweeps = day.reads = False
+        for schedule in SCHEDULED:
+            function = functions.find(LOCAL.name(schedule.function))
+            assert function
+            functions.invoke(function, schedule.event)
+        dying.close()
+        functions.close()
+        crashes = {LOGICAL[name]: times for (metric, name), times in slots.counted.items() if metric == "Errors"}
+    assert crashes.keys() == {each.function for each in SCHEDULED}
+    for name in [each for each in slots.counted if each[0] == "Errors"]:
+        del slots.counted[name]
+    day.sweeps = day.reads = day.briefs = day.looks = False
     day.failing, day.turns = 0.0, 0
-    crash = day.put("Errors", 1, "AWS/Lambda", "ApproveSweepFunction")
 
     def each_minute() -> None:
-        crash()
         counted(day, slots)
+        for schedule in SCHEDULED:
+            if day.now % (schedule.minutes * MINUTE) == 0:
+                times = crashes[schedule.function] * schedule.tries
+                day.cloudwatch.put(day.now + MINUTE, "Errors", times, "AWS/Lambda", schedule.function)
+        if day.now % (5 * MINUTE) == 0:
+            day.cloudwatch.put(day.now + MINUTE, "ExecutionsFailed", 1, "AWS/States", "ExtractMemoriesMachine")
 
-    assert day.rung(each_minute) == {"Urls5xx", "ApproveErrors", "ApprovalsOld", "ConversationsWait"}
+    rung = day.rung(each_minute)
+    assert "DatabaseGone" in rung
+    assert rung - {"DatabaseGone"} == symptoms_in_the_runbook()
+
+
+def symptoms_in_the_runbook() -> set[str]:
+    """The alarms that its line of `DatabaseGone` says ring as well."""
+    [line] = [each for each in RUNBOOK.read_text().splitlines() if each.startswith("| `DatabaseGone` |")]
+    return set(re.findall(r"`(\w+)`", line.split("|")[2]))
 
 
 # --- what nobody waits for --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_mails_that_ses_refuses_ring_at_the_third(day: Day, world: World, written: Write) -> None:
     world.wire.failing["send_email"] = REFUSED
     world.ask()
@@ -246,12 +307,34 @@ def test_a_sweep_over_approvals_that_does_not_run_rings(day: Day) -> None:
 
 def test_a_sweep_over_conversations_that_does_not_run_rings(day: Day) -> None:
     day.reads = False
-    assert day.rung(minutes=RINGS_WITHIN + 5) == {"ConversationsWait"}
+    assert day.rung() == {"ConversationsWait"}
 
 
 def test_a_sweep_over_briefings_that_does_not_run_rings(day: Day) -> None:
     day.briefs = False
     assert day.rung() == {"BriefingsWait"}
+
+
+def test_a_sweep_over_job_searches_that_does_not_run_rings(day: Day) -> None:
+    day.searches = False
+    assert day.rung(minutes=RINGS_WITHIN + 5) == {"JobsWait"}
+
+
+def test_a_look_at_the_rollout_that_does_not_run_rings(day: Day) -> None:
+    day.looks = False
+    assert day.rung() == {"RolloutHeld"}
+
+
+@pytest.mark.thorough
+def test_failing_turns_of_a_variant_ring_alone_while_all_turns_together_do_not(day: Day) -> None:
+    of_variant = {**RECEIPT, "variant": "brief", "own_first_text_ms": 90}
+
+    def one_in_four() -> None:
+        status = "failed" if day.now % (4 * MINUTE) == 0 else "complete"
+        observability.measure_turn(status, of_variant, {})
+
+    day.failing, day.turns = 0.0, 200
+    assert day.rung(one_in_four, minutes=60) == {"VariantFails"}
 
 
 OWN: dict[str, Callable[[], None]] = {
@@ -266,10 +349,15 @@ OWN: dict[str, Callable[[], None]] = {
     "ConversationsSetAside": observability.measure_set_aside,
     "CostHigh": lambda: observability.measure_answer(PARAMETERS["CostAlarmUsd"]["Default"] + 1),
     "MemoriesJunk": lambda: observability.measure_extraction(["add"], 0, 0, {"not_said": 9}),
+    "RolloutHeld": lambda: observability.measure_rollout(share=10, held=True),
+    "RolloutTakenBack": lambda: observability.measure_rollout(taken_back=True),
+    "JobsWait": lambda: observability.measure_left("Jobs", 50, 15_000),
+    "StepsWait": lambda: observability.measure_left("Steps", 1, 4_000),
     "NightsWait": lambda: observability.measure_left("Memories", 900, 200_000),
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alarm", OWN)
 def test_what_our_own_metrics_tell_rings_alone(day: Day, alarm: str) -> None:
     rung = day.rung(OWN[alarm])
@@ -288,12 +376,22 @@ GROUPS = {
     "ApproveErrors": ("Errors", ["ApproveSweepFunction"]),
     "GenerateCardErrors": ("Errors", ["GenerateCardReaderFunction"]),
     "ExtractMemoriesErrors": ("Errors", ["ExtractMemoriesWriterFunction"]),
+    "RolloutErrors": ("Errors", ["RolloutFunction"]),
+    "JudgeAnswersErrors": ("Errors", ["JudgeAnswersFunction"]),
     "BriefErrors": ("Errors", ["BriefWriterFunction"]),
+    "WriteDraftErrors": ("Errors", ["WriteDraftReaderFunction"]),
+    "WriteLessonErrors": ("Errors", ["WriteLessonReaderFunction"]),
+    "ScoutJobsErrors": ("Errors", ["ScoutJobsReaderFunction"]),
+    "ParseResumeErrors": ("Errors", ["ParseResumeOpenerFunction"]),
     "ConsolidateErrors": ("Errors", ["ConsolidateReaderFunction"]),
-    "WorkflowsThrottled": ("Throttles", ["GenerateCardReaderFunction"]),
+    "WorkflowsThrottled": ("Throttles", ["GenerateCardWriterFunction"]),
+    "ReadersThrottled": ("Throttles", ["GenerateCardReaderFunction"]),
+    "LessonsThrottled": ("Throttles", ["WriteLessonReaderFunction"]),
+    "ScoutingThrottled": ("Throttles", ["ScoutJobsReaderFunction"]),
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("alarm", GROUPS)
 def test_functions_that_crash_or_find_no_slot_ring_alone(day: Day, alarm: str) -> None:
     metric, [function] = GROUPS[alarm]
@@ -322,6 +420,7 @@ def test_there_is_a_drill_for_each_alarm() -> None:
         *GROUPS,
         *(f"{machine.removesuffix('Machine')}Failed" for machine in resources(MACHINE)),
         *("FailedTurns", "ModelRefused", "TurnsSlow", "DoorsThrottled", "Urls5xx", "MailsRefused"),
-        *("CostOfDayHigh", "DeadLettersWait"),
+        "VariantFails",
+        *("CostOfDayHigh", "DeadLettersWait", "DatabaseGone"),
     }
-    assert drilled == set(resources("AWS::CloudWatch::Alarm"))
+    assert drilled == {*resources("AWS::CloudWatch::Alarm"), *resources("AWS::CloudWatch::CompositeAlarm")}

@@ -57,15 +57,16 @@ def tool_results(model: ModelServer) -> list[str]:
     return [each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "tool"]
 
 
+@pytest.mark.thorough
 def test_a_change_waits_for_its_user_and_ends_the_turn(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     answer = person.say("Make me head of product")
     approval = asked(answer)
     assert approval["preview"]["title"] == "Change your headline"
     [change] = approval["preview"]["changes"]
-    assert change == {"name": "Headline", "before": "Product Manager", "after": HEADLINE, "evidence": []}
+    assert change == {"name": "Headline", "before": "Product Manager", "after": HEADLINE, "evidence": [], "quotes": []}
     assert (approval["status"], approval["rationale"], approval["editable"]) == ("pending", "It says more.", ["value"])
-    assert answer.names[-2:] == ["approval_required", "done"]
+    assert answer.names[-3:] == ["approval_required", "activity", "done"]
     assert len(model.requests) == 1
     assert profile_of(chat, person)["headline"] == "Product Manager"
     assert [each["approval_id"] for each in person.get("/api/approvals")["items"]] == [approval["approval_id"]]

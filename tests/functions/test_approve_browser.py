@@ -2,16 +2,20 @@
 
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import uvicorn
 from playwright.sync_api import Browser, Page, expect
 
 from functions.approve import pages
-from tests.functions.approving import CARD, World
-from tests.servers import free_port, wait_for_port
+from qwestly_agent.approvals.links import hash_of
+from qwestly_agent.briefings.mail import UNSUBSCRIBE
+from tests.functions.approving import CARD, DAY, TWO, World
+from tests.servers import USER, free_port, wait_for_port
 from tests.widget.conftest import browser as browser
 from tests.widget.conftest import tab_of, uncomplaining
+from tests.widget.test_axe import WIDTHS, each_screen, violations
 
 pytestmark = pytest.mark.thorough
 
@@ -112,3 +116,43 @@ def test_it_reads_well_at_the_width_of_a_phone_and_of_a_desk(page: Page) -> None
         assert page.locator("section").evaluate_all(wide) <= 42 * 16
         low = "nodes => nodes.filter(node => node.getBoundingClientRect().height < 44).map(node => node.textContent)"
         assert page.locator("label.choice, button").evaluate_all(low) == [], "too small for a finger"
+
+
+@each_screen
+def test_no_page_breaks_a_rule_of_accessibility(
+    shared: Page, world: World, address: str, scheme: Any, width: str
+) -> None:
+    shared.emulate_media(color_scheme=scheme)
+    shared.set_viewport_size({"width": WIDTHS[width], "height": 800})
+    wrong: dict[str, list[str]] = {}
+
+    def look(name: str, url: str, *, says: str) -> None:
+        shared.goto(url)
+        expect(shared.locator("main")).to_contain_text(says)
+        wrong[name] = violations(shared)
+
+    world.ask(proposal=CARD)
+    card = f"{address}/{world.link()}"
+    look("Card", card, says="Publish this card")
+    shared.get_by_label("Evidence 1").click()
+    wrong["Quotes"] = violations(shared)
+    shared.get_by_role("button", name="Send").click()
+    expect(shared.get_by_role("alert")).to_be_visible()
+    wrong["Without a choice"] = violations(shared)
+    world.ask(TWO)
+    change = f"{address}/{world.link(TWO)}"
+    look("Change", change, says="Product Manager")
+    shared.get_by_role("radio", name="Decline").check()
+    shared.get_by_role("button", name="Send").click()
+    expect(shared.get_by_role("heading", name="You declined")).to_be_visible()
+    wrong["Decided"] = violations(shared)
+    world.pull_brake()
+    look("Paused", card, says="Everything is paused")
+    world.release_brake()
+    world.clock.advance(30 * DAY)
+    look("Expired", card, says="This wasn’t decided in time")
+    look("Broken", f"{address}/{'x' * 43}", says="This link has expired or isn’t valid.")
+    token = "u" * 43
+    world.database["agent_briefings"].insert_one({"_id": "b1", "user_id": USER, "unsubscribe": hash_of(token)})
+    look("Unsubscribe", f"{address}/{UNSUBSCRIBE}/{token}", says="End these mails")
+    assert "\n".join(f"{name}: {each}" for name, found in wrong.items() for each in found) == ""

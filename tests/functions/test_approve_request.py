@@ -12,7 +12,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Level, Verb
 from qwestly_agent.memory.ask_to_keep import ask_to_keep
-from qwestly_agent.services import Services
+from qwestly_agent.service_records import Services
 from tests.functions.approving import TEMPLATE, World, a_world, local_aws
 from tests.servers import USER, until
 
@@ -66,7 +66,7 @@ def level(world: World, chosen: Level) -> None:
 
 def waiting(world: World) -> str:
     """The id of the question that the machine waits for."""
-    return until(lambda: world.run(lambda services: services.drafts.get(USER, "draft_1")).approval_id, 20)
+    return until(lambda: world.run(lambda services: services.drafts.get(USER, "draft_1")).approval_id, 60)
 
 
 def test_the_execution_waits_until_its_user_says_yes_by_the_link(world: World) -> None:
@@ -194,7 +194,7 @@ def test_at_each_level_it_is_asked_and_mailed_without_what_it_is_about(world: Wo
     [mail] = world.aws.outbox
     assert mail.subject == "Remember something sensitive?"
     assert not [each for each in (SECRETS[0], "diabetes", "Fact") if each in mail.text + mail.html + mail.subject]
-    assert "only if you say yes" in mail.text
+    assert "only if you approve" in mail.text
     assert SECRETS[0] in world.get(world.link(approval.id)).text
 
 

@@ -48,6 +48,7 @@ def test_what_the_message_asks_for_is_done_at_once_recorded_and_can_be_undone(
     assert judged(model) == 0 or model.requests[-1].json["messages"][-1]["content"] == "Sure?"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "reply", [wishes(""), wishes("words that nobody typed"), *NO_JUDGE[:1]], ids=["no", "made up", "away"]
 )
@@ -59,6 +60,7 @@ def test_without_a_judge_who_finds_the_words_it_asks(
     assert profile_of(chat, person)["headline"] == "Product Manager"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "message",
     [

@@ -13,7 +13,7 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import proposes, tool
 from qwestly_agent.approvals.actions import DELETE_CARD, SAVE_CARD_AS_ACTIVE, UPDATE_PROFILE_FIELD, Action
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.domain.approval import Effect
 from tests.servers import ChatServer, Client
 
@@ -77,21 +77,26 @@ def what_happens(user: Client, model: ModelServer, app: CandidateAppServer, effe
             raise AssertionError(other)
 
 
+def of_level(level: str) -> dict[str, Any]:
+    """What is told of a level with which nothing can be earned."""
+    return {"level": level, "ceiling": level, "kinds": []}
+
+
 def test_a_new_user_is_assisted(client: Client) -> None:
-    assert client.get("/api/autonomy") == {"level": "L1"}
+    assert client.get("/api/autonomy") == of_level("L1")
 
 
 def test_the_level_is_the_users_own_choice(chat: ChatServer, client: Client) -> None:
     assert client.request("PUT", "/api/autonomy", json={"level": "L2"}).json() == {"level": "L2"}
-    assert client.get("/api/autonomy") == {"level": "L2"}
+    assert client.get("/api/autonomy") == of_level("L2")
     with Client(chat.url, "auth0|stranger") as stranger:
-        assert stranger.get("/api/autonomy") == {"level": "L1"}
+        assert stranger.get("/api/autonomy") == of_level("L1")
 
 
 @pytest.mark.parametrize("body", [{}, {"level": "L4"}, {"level": {"$ne": 1}}, {"level": "L3", "user_id": "x"}, []])
 def test_what_is_no_level_changes_nothing(client: Client, body: Any) -> None:
     assert client.request("PUT", "/api/autonomy", json=body).status_code == 422
-    assert client.get("/api/autonomy") == {"level": "L1"}
+    assert client.get("/api/autonomy") == of_level("L1")
 
 
 @pytest.mark.parametrize("kept", ["L9", None, 3, {"$gt": ""}])
@@ -99,7 +104,7 @@ def test_a_level_that_cannot_be_read_is_the_lowest(chat: ChatServer, client: Cli
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         document = {"_id": client.user_id, "user_id": client.user_id, "level": kept}
         mongo[chat.settings.mongodb_database]["agent_autonomy"].insert_one(document)
-    assert client.get("/api/autonomy") == {"level": "L0"}
+    assert client.get("/api/autonomy") == of_level("L0")
 
 
 @pytest.mark.parametrize(
@@ -119,6 +124,7 @@ def test_a_tool_does_what_its_effect_may_at_the_users_level(
         assert [what_happens(user, model, app, each) for each in EFFECTS] == happens
 
 
+@pytest.mark.thorough
 def test_a_level_lowered_during_the_turn_holds_for_what_it_then_calls(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer
 ) -> None:

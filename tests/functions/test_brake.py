@@ -30,6 +30,7 @@ def last_of(events: Any) -> Event:
     return list(events)[-1]
 
 
+@pytest.mark.thorough
 def test_what_runs_is_stopped_and_keeps_its_words(client: Client, model: ModelServer) -> None:
     model.script(*[Reply(text=["Half of ", "it."], hold_after=1)] * 2)
     with client.open({"message": "One"}) as one, client.open({"message": "Two"}) as two:

@@ -1,7 +1,7 @@
 """The brake is written before anything is read, stops every workflow, and loses nothing that was to be read."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -12,17 +12,26 @@ from pymongo import MongoClient
 
 from infra.brake import run as operate
 from infra.local.aws_functions import load_module
+from infra.local.candidate_app import CandidateAppServer, Fault
 from infra.local.environment import MACHINE, Template
 from infra.local.model_server import ModelServer
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Braked
-from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.briefings.briefing_state import BriefingState
+from qwestly_agent.briefings.deliver import deliver
+from qwestly_agent.briefings.gather import gather
+from qwestly_agent.domain.activity import of_memory
+from qwestly_agent.domain.approval import EVERYBODY, LEFT_BEHIND_SECONDS
+from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory import sweep
 from qwestly_agent.memory.sweep import Picked
+from qwestly_agent.resumes.keep_document import keep_document
+from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
+from qwestly_agent.workflow_state import OutcomeUnknown
 from tests.functions.talking import Talk, talking
 from tests.functions.test_round_trips import Gate
-from tests.servers import ChatServer, Client, until
+from tests.servers import API_SECRET, ChatServer, Client, until
 
 TEMPLATE = Template.load()
 FOLDERS = {name: Path(each["DefinitionUri"]).name.split(".")[0] for name, each in TEMPLATE.of_type(MACHINE).items()}
@@ -31,6 +40,10 @@ RECEIPT_NAMES = {
     "extract_memories": "memories-c1",
     "consolidate": "consolidation-r1",
     "brief": "r1",
+    "write_draft": "interview-c1",
+    "write_lesson": "lesson-les1",
+    "scout_jobs": "r1",
+    "parse_resume": "resume-res1",
 }
 
 
@@ -96,11 +109,14 @@ def test_a_brake_is_on_while_the_database_holds_every_search(chat: ChatServer, c
 @pytest.mark.thorough
 async def test_every_state_machine_stops_and_is_named_in_the_receipt(talk: Talk, machine: str, whose: str) -> None:
     folder, services, user_id = FOLDERS[machine], talk.services, talk.user_id
-    modules = (load_module(TEMPLATE.folder / "functions" / folder, each) for each in ("reader", "writer"))
+    paths = (TEMPLATE.folder / "functions" / folder).glob("*er.py")  # reader, writer and, where there is one, opener
+    modules = (load_module(TEMPLATE.folder / "functions" / folder, each.stem) for each in sorted(paths))
     stopped = [each for module in modules for each in module.STATES.values() if not each.under_brake]
     assert stopped
     braked = EVERYBODY if whose == EVERYBODY else user_id
     given = {"user_id": user_id, "run_id": "r1", "draft_id": "d1", "conversation_id": "c1", "briefing_id": "b1"}
+    given |= {"window_from": 31, "seq": 1, "resume_id": "res1"}
+    given |= {"lesson_id": "les1"}
     for state in stopped:
         await pause.engage(services.signals, services.sweeps, braked, talk.clock)
         with pytest.raises(Braked):
@@ -110,9 +126,11 @@ async def test_every_state_machine_stops_and_is_named_in_the_receipt(talk: Talk,
         talk.clock.advance(1)
         # Kept after the release.
         status = await pause.status(services.signals, services.sweeps, braked, talk.clock)
-        assert (status.state, status.receipt and status.receipt.stopped) == ("running", (RECEIPT_NAMES[folder],))
+        name = "summary-c1" if state.name == "summarize" else RECEIPT_NAMES[folder]
+        assert (status.state, status.receipt and status.receipt.stopped) == ("running", (name,))
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 async def test_a_state_that_runs_is_stopped_and_named_and_one_that_ended_is_not(talk: Talk) -> None:
     services, user_id = talk.services, talk.user_id
@@ -150,3 +168,119 @@ async def test_what_the_brake_kept_from_being_read_is_due_at_its_release(talk: T
     await pause.release(services.signals, services.sweeps, braked, talk.clock)
     [picked] = (await sweep.sweep(services, Picked())).conversations
     assert picked["conversation_id"] == "c1"
+
+
+# --- effects without an approval --------------------------------------------------------------------------------------
+
+
+async def standing(services: Any, user_id: str, clock: Any) -> pause.Receipt:
+    receipt = (await pause.status(services.signals, services.sweeps, user_id, clock)).receipt
+    assert receipt
+    return receipt
+
+
+def keeping(app: CandidateAppServer, talk: Talk) -> tuple[Any, ResumeState]:
+    """Services whose candidate app is this one, and a résumé that was read."""
+    api = replace(talk.services.candidate_app, base_url=app.url, secret=API_SECRET)
+    return replace(talk.services, candidate_app=api), ResumeState(user_id=talk.user_id, resume_id="res1")
+
+
+@pytest.fixture
+def app(mongodb_uri: str, database_name: str, talk: Talk) -> Iterator[CandidateAppServer]:
+    with CandidateAppServer(mongodb_uri, database_name, API_SECRET, talk.clock) as app:
+        yield app
+
+
+async def has_read(talk: Talk) -> None:
+    record = ResumeRecord(
+        id="res1",
+        user_id=talk.user_id,
+        run_id="r1",
+        name="cv.pdf",
+        text="Led sales.",
+        label="",
+        created_at=talk.clock(),
+        updated_at=talk.clock(),
+    )
+    await talk.services.resumes.add(record)
+
+
+@pytest.mark.thorough
+@pytest.mark.anyio
+@pytest.mark.parametrize("fault", ["hold_before", "hold_after"])
+async def test_a_document_on_its_way_is_told_as_unknown_until_the_candidate_app_says(
+    talk: Talk, app: CandidateAppServer, monkeypatch: pytest.MonkeyPatch, fault: Fault
+) -> None:
+    monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.3)
+    services, given = keeping(app, talk)
+    await has_read(talk)
+    app.misbehave(fault)
+    sending = asyncio.ensure_future(keep_document(services, given))
+    await asyncio.to_thread(until, lambda: app.api.held)
+    status = await pause.engage(services.signals, services.sweeps, talk.user_id, talk.clock)
+    assert (status.state, status.receipt) == ("partial", pause.Receipt(unknown=("document-res1",)))
+    app.api.release()
+    assert (await sending).is_kept
+    assert await standing(services, talk.user_id, talk.clock) == pause.Receipt(finished=("document-res1",))
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("fault", ["drop_before", "drop_after"])
+async def test_a_document_whose_answer_was_lost_is_asked_for_by_its_key_under_the_brake(
+    talk: Talk, app: CandidateAppServer, fault: Fault
+) -> None:
+    services, given = keeping(app, talk)
+    await has_read(talk)
+    app.misbehave(fault)
+    with pytest.raises(OutcomeUnknown):
+        await keep_document(services, given)
+    await pause.engage(services.signals, services.sweeps, talk.user_id, talk.clock)
+    assert await standing(services, talk.user_id, talk.clock) == pause.Receipt(unknown=("document-res1",))
+    if fault == "drop_after":
+        assert (await keep_document(services, given)).is_kept
+        expected = pause.Receipt(finished=("document-res1",))
+    else:
+        with pytest.raises(OutcomeUnknown):  # it may still arrive
+            await keep_document(services, given)
+        talk.clock.advance(LEFT_BEHIND_SECONDS)
+        with pytest.raises(Braked):
+            await keep_document(services, given)
+        expected = pause.Receipt(stopped=("document-res1", "resume-res1"))
+    assert await standing(services, talk.user_id, talk.clock) == expected
+    sent = [each for each in app.api.requests if each["method"] == "PUT"]
+    assert len(sent) == 1
+
+
+class HeldMail:
+    """Sends when it is let go."""
+
+    def __init__(self) -> None:
+        self.asked, self.go = asyncio.Event(), asyncio.Event()
+
+    async def send(self, *_: Any, **__: Any) -> None:
+        self.asked.set()
+        await self.go.wait()
+
+
+@pytest.mark.thorough
+@pytest.mark.anyio
+async def test_a_briefing_that_is_being_mailed_is_told_as_unknown_until_the_mail_is_sent(
+    talk: Talk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pause, "PATIENCE_SECONDS", 0.3)
+    mail = HeldMail()
+    services: Any = replace(talk.services, mail=mail)
+    await services.conversations.database["candidates_enhanced"].insert_one(
+        {"_id": talk.user_id, "user_id": talk.user_id, "email": "maya@example.com"}
+    )
+    await services.briefing_plans.change(talk.user_id, {"on": True}, talk.clock())
+    await services.activity.add(of_memory("remembered", talk.user_id, "m1", talk.clock()))
+    given = BriefingState(user_id=talk.user_id, run_id="brief-1", briefing_id="brief-1", day="2026-11-23")
+    delivering = asyncio.ensure_future(deliver(services, await gather(services, given)))
+    await mail.asked.wait()
+    status = await pause.engage(services.signals, services.sweeps, talk.user_id, talk.clock)
+    assert status.receipt == pause.Receipt(unknown=("mail-brief-1",), running=("brief-1",))
+    mail.go.set()
+    await delivering
+    assert await standing(services, talk.user_id, talk.clock) == pause.Receipt(finished=("brief-1", "mail-brief-1"))
+    assert (await services.briefings.get(talk.user_id, "brief-1")).mailed == "sent"

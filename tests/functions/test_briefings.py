@@ -10,11 +10,22 @@ import pytest
 from pymongo import MongoClient
 
 from infra.local.aws import AwsServer
+from qwestly_agent.approvals.forget import forget
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.deliver import deliver
 from qwestly_agent.briefings.gather import gather
 from qwestly_agent.domain.activity import of_memory
+from qwestly_agent.domain.application import Application
+from qwestly_agent.domain.interview import Ended, Interview
+from qwestly_agent.domain.memory import Memory, MemorySource
+from qwestly_agent.interviews.agenda import with_agenda
+from qwestly_agent.interviews.change import change
+from qwestly_agent.interviews.known import Known
+from qwestly_agent.interviews.machine import end
+from qwestly_agent.memory.write import write
+from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.approving import APPROVE_URL, World, a_world, local_aws
+from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import USER, ChatServer, Client
 
 CHOSEN = {"on": True, "hour": 7, "minute": 30, "days": [0, 1, 2, 3, 4], "mail": False, "quiet": True}
@@ -80,6 +91,31 @@ def test_one_that_is_not_told_yet_or_is_of_somebody_else_is_not_found(client: Cl
     assert client.get("/api/briefings")["items"] == []
 
 
+# --- on from the end of an onboarding ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("death", list(deaths(2)), ids=str)
+def test_wherever_an_onboarding_dies_at_its_end_they_are_on_once_it_has_ended(world: World, death: Death) -> None:
+    def over(interview: Interview) -> Interview:
+        return end(with_agenda(interview, Known()), Ended(reason="asked"))
+
+    async def work(services: Any) -> tuple[Any, Any]:
+        await services.conversations.create(
+            USER, "chat_1", NewTurn("run", "m1", "Hi", world.clock()), "default", "onboarding"
+        )
+        with pytest.raises(Killed):
+            await change(mortal(services, death), USER, "chat_1", over)
+        ended = (await services.interviews.get(USER, "chat_1")).ended
+        assert not ended or (await services.briefing_plans.get(USER)).next
+        await change(services, USER, "chat_1", over)
+        return await services.interviews.get(USER, "chat_1"), await services.briefing_plans.get(USER)
+
+    interview, plan = world.run(work)
+    assert interview.ended
+    assert plan.settings.on
+    assert plan.next
+
+
 # --- the mail ---------------------------------------------------------------------------------------------------------
 
 
@@ -129,6 +165,19 @@ def test_one_click_ends_the_mails_and_nothing_else(world: World) -> None:
     assert len(world.aws.outbox) == 1
 
 
+def test_the_first_mail_says_so_and_how_to_switch_them_off(world: World) -> None:
+    is_mailed(world)
+    world.clock.advance(86_400)
+    is_mailed(world, "brief-2")
+    first, second = world.aws.outbox
+    assert first.subject == "Your first briefing"
+    for text in (first.text, first.html):
+        assert "One comes each day at 08:00 (UTC)." in text
+        assert "To switch them off" in text
+    assert second.subject == "Your briefing"
+    assert "To switch them off" not in second.text
+
+
 def test_a_link_that_is_none_ends_nothing(world: World) -> None:
     is_mailed(world)
     assert world.ask_page("POST", f"/approve/unsubscribe/{'x' * 43}").status == 404
@@ -141,6 +190,29 @@ def test_beyond_the_days_mails_it_is_told_in_the_app_alone(world: World) -> None
     assert world.aws.outbox == []
     [told] = world.run(lambda services: services.briefings.newest(USER, 5))
     assert told.mailed == "paced"
+
+
+def test_a_next_step_that_tells_what_is_forgotten_is_taken_out_of_briefings(world: World) -> None:
+    words = "Ask Maria Santos about the salary of the night shift"
+
+    async def work(services: Any) -> list[str]:
+        now = world.clock()
+        new = {"status": "applied", "next_step": words, "next_at": now - 1, "created_at": now, "updated_at": now}
+        await services.applications.add(Application(id="app_1", user_id=USER, job_id="job_1", title="Nurse", **new))
+        given = BriefingState(user_id=USER, run_id="brief-1", briefing_id="brief-1", day="2026-11-23")
+        await deliver(services, await gather(services, given))
+        source = MemorySource(conversation_id="chat_1", message_ids=("m1",))
+        await write(
+            services, USER, Memory(id="mem_1", type="fact", content=words, quote=words, source=source), [1], None
+        )
+        told = [(await services.briefings.get(USER, "brief-1")).model_dump_json()]
+        await forget(services, USER, ["mem_1"])
+        return [*told, (await services.briefings.get(USER, "brief-1")).model_dump_json()]
+
+    before, after = world.run(work)
+    assert f"Nurse: {words}" in before
+    assert words not in after
+    assert "Your application was sent: Nurse" in after
 
 
 def _today(world: World) -> str:

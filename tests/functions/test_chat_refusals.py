@@ -6,6 +6,7 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import reduce
 from operator import getitem
 from typing import Any
@@ -99,6 +100,26 @@ def test_a_body_that_is_wrong_gets_one_clear_error(client: Client, model: ModelS
     assert model.requests == []
 
 
+FIRST_REQUESTS = {
+    "no route at all": ("GET", "/api/nothing", 404, "not_found"),
+    "a trailing slash": ("GET", "/api/memories/", 404, "not_found"),
+    "another method": ("DELETE", "/api/briefings", 405, "invalid"),
+    "nothing valid": ("PUT", "/api/autonomy", 422, "invalid"),
+    "something unknown": ("GET", "/api/memories/mem_1", 404, "not_found"),
+}
+
+
+@pytest.mark.parametrize("kind", FIRST_REQUESTS)
+def test_the_first_request_of_a_process_is_refused_as_any_other(client: Client, chat: ChatServer, kind: str) -> None:
+    """It is the one that adds most of the routes."""
+    method, path, status, code = FIRST_REQUESTS[kind]
+    with ChatServer(chat.settings) as server:
+        first = replace(client, url=server.url)
+        assert _code(first.request(method, path)) == (status, code)
+        assert _code(first.request(method, path)) == (status, code)
+        assert first.get("/api/conversations")["items"] == []
+
+
 ROUTES = [
     (method, path)
     for path, methods in create_app().openapi()["paths"].items()
@@ -173,6 +194,7 @@ def test_a_provider_that_fails_is_one_error_event_and_the_turn_is_kept(client: C
     assert client.say("Again", answer.conversation_id).last.name == "done"
 
 
+@pytest.mark.thorough
 def test_a_deadline_ends_the_turn_with_its_own_sentence(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     almost_over = {"x-amzn-lambda-context": json.dumps({"deadline": (system_clock() + 10.3) * 1000})}
@@ -188,7 +210,7 @@ def test_an_ai_sdk_error_is_a_sentence_and_not_the_providers_words(client: Clien
     model.script(Reply(fault=401))
     events = client.say_ai_sdk("chat-1", user_says("Hi"))
     assert [event.name for event in events][-2:] == ["error", "[DONE]"]
-    assert events[-2].data["errorText"].startswith("The language model is not available to us")
+    assert events[-2].data["errorText"].startswith("We’re fixing a problem on our side")
 
 
 @pytest.mark.thorough
@@ -304,10 +326,25 @@ def test_the_openapi_document_is_valid_and_each_of_its_references_leads_somewher
         reduce(getitem, reference.split("/"), document)
 
 
-def test_the_openapi_page_names_every_route_and_needs_nothing_from_elsewhere(chat: ChatServer) -> None:
+def test_the_page_of_the_api_tells_each_route_with_what_it_takes_and_answers_and_loads_nothing(
+    chat: ChatServer,
+) -> None:
     document = httpx2.get(f"{chat.url}/api/openapi.json").json()
     page = httpx2.get(f"{chat.url}/api/docs").text
-    for path in document["paths"]:
-        assert path in page
-    assert "http" not in page.replace(chat.url, "")
-    assert "{role?, design?, message?, conversation_id?, message_id?, replaces?, decisions?}" in page
+    parts = dict(re.findall(r'<h3 id="([^"]+)">(.*?)(?=<h3|<h2|</html)', page, re.DOTALL))
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            told = parts[operation["operationId"]]
+            assert f"{method.upper()} {path}" in told
+            for parameter in operation.get("parameters", []):
+                assert f"<code>{parameter['name']}</code>" in told
+            for reference in re.findall(r"#/components/schemas/(\w+)", json.dumps(operation)):
+                assert f'href="#shape-{reference}"' in told
+            assert all(f"<td>{status}</td>" in told for status in operation["responses"] if status[0] == "2")
+    for name, schema in document["components"]["schemas"].items():
+        assert all(f"<code>{field}</code>" in parts[f"shape-{name}"] for field in schema.get("properties", {}))
+    assert "<td>integer, at least 1, at most 100, default <code>30</code></td>" in parts["list_conversations"]
+    assert "<td>429</td><td><code>over_budget</code></td>" in page
+    links = set(re.findall(r'(?:href|src)="([^"]*)"', page))
+    assert links - {"openapi.json"} <= {f"#{each}" for each in re.findall(r' id="([^"]+)"', page)}
+    assert not re.search(r"<script|<link|url\(|@import", page)

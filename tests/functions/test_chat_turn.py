@@ -17,6 +17,7 @@ def test_a_plain_turn_streams_the_steps_and_then_the_answer(client: Client, mode
     answer = client.say("Who am I?")
     assert answer.names == ["conversation", "tool_call", "tool_result", "text_delta", "text_delta", "done"]
     assert answer.events[1].data["label"] == "Looking up your profile…"
+    assert answer.events[1].data["arguments"] == "{}"
     assert answer.events[2].data == {"id": answer.events[1].data["id"], "name": "get_user_profile", "ok": True}
     assert answer.last.data["content"] == answer.text == "You are new here."
     assert answer.last.data["usage"]["output_tokens"] > 0
@@ -86,7 +87,8 @@ def test_a_conversation_reads_as_ui_messages(client: Client, model: ModelServer)
     model.script(Reply(tool_calls=[CALL]), Reply(text="Nothing yet."))
     client.say_ai_sdk("chat-1", user_says("Who am I?", "mine"))
     asked, answered = client.get("/api/conversations/chat-1?as=ui")["messages"]
-    assert asked == {"id": "mine", "role": "user", "parts": [{"type": "text", "text": "Who am I?"}]}
+    said = {"id": "mine", "role": "user", "parts": [{"type": "text", "text": "Who am I?"}]}
+    assert asked == {**said, "metadata": asked["metadata"]}
     assert [part["type"] for part in answered["parts"] if part["type"] != "step-start"] == [
         "tool-get_user_profile",
         "text",
@@ -164,6 +166,7 @@ def test_a_turn_goes_on_when_the_reader_goes_away(client: Client, model: ModelSe
     assert (messages[-1]["content"], messages[-1]["status"]) == ("Said to nobody.", "complete")
 
 
+@pytest.mark.thorough
 def test_stop_ends_the_stream_and_keeps_what_was_said(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with client.open({"message": "Tell me everything"}) as events:

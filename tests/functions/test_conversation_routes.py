@@ -30,6 +30,7 @@ def talked(client: Client, model: ModelServer) -> list[str]:
     return ids
 
 
+@pytest.mark.thorough
 def test_conversations_are_found_by_the_words_of_titles_and_messages(client: Client, talked: list[str]) -> None:
     roles, management, hello = talked
     assert find(client, "prod") == [
@@ -53,6 +54,7 @@ def test_where_it_was_found_is_said_with_the_words_to_mark(client: Client, talke
     assert item["found"]["message_id"] is None
 
 
+@pytest.mark.thorough
 def test_a_snippet_holds_no_link_no_image_and_no_tag(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Noted."))
     client.say("Hello. " * 30 + "Look ![at](https://evil.example/x) <img src=x> findme\u202e " + "and so on " * 30)
@@ -64,6 +66,7 @@ def test_a_snippet_holds_no_link_no_image_and_no_tag(client: Client, model: Mode
     assert len(snippet) < 200
 
 
+@pytest.mark.thorough
 def test_what_is_found_comes_in_pages(client: Client, talked: list[str]) -> None:
     first = client.get("/api/conversations?q=product&limit=1")
     rest = client.get(f"/api/conversations?q=product&limit=1&after={first['next']}")
@@ -83,6 +86,7 @@ def test_a_search_of_too_many_characters_is_refused(client: Client) -> None:
     assert client.request("GET", "/api/conversations", params={"q": "a" * 201}).status_code == 422
 
 
+@pytest.mark.thorough
 def test_a_title_that_the_user_gave_stays_and_is_found(client: Client, talked: list[str]) -> None:
     path = f"/api/conversations/{talked[2]}"
     renamed = client.request("PATCH", path, json={"title": "  My \n next\u202e [step](https://evil.example) "})
@@ -94,6 +98,7 @@ def test_a_title_that_the_user_gave_stays_and_is_found(client: Client, talked: l
     assert [each for each, _ in find(client, "my next")] == [talked[2]]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("title", ["", " \n ", "\u202e", "x" * 81, "x" * 100_000])
 def test_a_title_that_is_none_is_refused_with_a_sentence(client: Client, talked: list[str], title: str) -> None:
     refused = client.request("PATCH", f"/api/conversations/{talked[0]}", json={"title": title})
@@ -102,6 +107,7 @@ def test_a_title_that_is_none_is_refused_with_a_sentence(client: Client, talked:
     assert client.get(f"/api/conversations/{talked[0]}")["title"] == "Which roles fit me?"
 
 
+@pytest.mark.thorough
 def test_a_page_compares_a_limited_number_of_conversations_and_the_next_one_goes_on(
     client: Client, chat: ChatServer
 ) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.agents.design import DesignEvent
+from qwestly_agent.agents.default import design as default
+from qwestly_agent.agents.design import DesignEvent, Role
 from qwestly_agent.agents.registry import build_designs, find_designs, read_design_settings
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.llm.models import make_models
@@ -73,12 +74,15 @@ def refusal(client: Client, **body: Any) -> str:
 
 def test_designs_are_listed_with_the_roles_that_somebody_offers(client: Client, chat: ChatServer) -> None:
     assert client.get("/api/designs") == {
-        "items": [{"name": "default", "is_default": True, "roles": ["chat"]}],
+        "items": [{"name": "default", "is_default": True, "roles": ["chat", "onboarding", "interview", "learning"]}],
         "next": None,
     }
     with designs_in(chat, client, EXAMPLES, agent_design="plain_openai") as user:
         listed = [(each["name"], each["is_default"], each["roles"]) for each in user.get("/api/designs")["items"]]
-    assert listed == [("default", False, ["chat"]), ("plain_openai", True, ["chat"])]
+    assert listed == [
+        ("default", False, ["chat", "onboarding", "interview", "learning"]),
+        ("plain_openai", True, ["chat", "onboarding", "interview", "learning"]),
+    ]
 
 
 def test_a_new_conversation_names_its_design_in_both_protocols_and_shows_it(client: Client, chat: ChatServer) -> None:
@@ -100,12 +104,11 @@ def test_a_new_conversation_names_its_design_in_both_protocols_and_shows_it(clie
     ("body", "told"),
     [
         ({"role": "butler"}, "role: "),
-        ({"role": "interview"}, "'interview' is not offered"),
         ({"design": "no-such"}, "There is no design 'no-such'; there is default."),
         ({"design": 3}, "design: "),
-        ({"id": "chat-1", "messages": [user_says("Hello")], "role": "learning"}, "'learning' is not offered"),
+        ({"id": "chat-1", "messages": [user_says("Hello")], "role": "butler"}, "role: "),
     ],
-    ids=["no role", "a role that no design has", "no design", "no name", "in the AI SDK's protocol"],
+    ids=["no role", "no design", "no name", "in the AI SDK's protocol"],
 )
 def test_what_is_not_offered_is_refused_before_anything_is_kept(client: Client, body: Any, told: str) -> None:
     assert told in refusal(client, **body)
@@ -122,13 +125,22 @@ def test_a_conversation_keeps_its_design_and_its_role(client: Client, chat: Chat
         assert again.last.name == "done"
 
 
+def test_a_conversation_repeats_its_role_alone(client: Client, chat: ChatServer, tmp_path: Path) -> None:
+    folder(tmp_path, "tutor", TUTOR)
+    with designs_in(chat, client, str(tmp_path)) as user:
+        lesson = user.say("Teach me", design="tutor", role="learning").conversation_id
+        assert user.say("Go on", lesson, role="learning").last.name == "done"
+
+
 def test_the_default_design_provides_the_roles_that_another_one_lacks(
     client: Client, chat: ChatServer, model: ModelServer, tmp_path: Path
 ) -> None:
     with designs_in(chat, client, folder(tmp_path, "a_tutor", TUTOR)) as user:
         roles = {each["name"]: each["roles"] for each in user.get("/api/designs")["items"]}
-        assert roles == {"default": ["chat"], "tutor": ["chat", "learning"]}
-        assert "'learning' is not offered" in refusal(user, role="learning")
+        assert roles == {
+            "default": ["chat", "onboarding", "interview", "learning"],
+            "tutor": ["chat", "onboarding", "interview", "learning"],
+        }
         user.say("Hello", design="tutor", role="learning")
         assert "Teach." in model.requests[-1].body.decode()
         user.say("Hello", design="tutor")
@@ -221,7 +233,7 @@ def test_a_plain_loop_speaks_the_ai_sdks_protocol(plain: Client, model: ModelSer
 def test_a_plain_loop_proposes_at_the_gate_and_learns_what_became_of_it(plain: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[HEADLINE]))
     asked = plain.say("Make me head of product")
-    assert asked.names[-3:] == ["approval_required", "requests_made", "done"]
+    assert asked.names[-4:] == ["approval_required", "requests_made", "activity", "done"]
     approval = next(event.data for event in asked.events if event.name == "approval_required")
     decision = {key: approval[key] for key in ("approval_id", "args_digest")} | {"decision": "reject"}
     model.script(Reply(text="All right."))
@@ -255,6 +267,7 @@ def test_a_plain_loop_answers_people_in_trouble_in_fixed_words(plain: Client, mo
     assert not [request for request in model.requests if request.path.endswith("/chat/completions")]
 
 
+@pytest.mark.thorough
 def test_a_plain_loop_is_stopped_and_keeps_what_was_said(plain: Client, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
     with plain.open({"message": "Tell me everything"}) as events:
@@ -272,3 +285,15 @@ def test_a_plain_loop_is_stopped_and_keeps_what_was_said(plain: Client, model: M
 def test_an_event_of_a_design_has_a_name_that_is_not_ours(kind: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name"):
         DesignEvent(kind=kind)
+
+
+@pytest.mark.parametrize("role", ["chat", "interview", "learning", "onboarding"])
+def test_each_role_of_the_default_design_answers_with_the_version_that_its_settings_name(
+    chat: ChatServer, role: Role, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = default.PROMPTS[role]
+    assert isinstance(versions, dict)
+    monkeypatch.setitem(versions, "older", "Answer as before.")
+    build, models = default.DESIGN.roles[role], chat.services.models
+    assert build(models, default.DefaultSettings(prompts={role: "older"})).prompt_version == "older"
+    assert build(models, default.DefaultSettings()).prompt_version in versions.keys() - {"older"}

@@ -21,6 +21,7 @@ Drafts = Callable[..., str]
 
 ABOUT, MORE, OTHERWISE = "I build payment products.", "I led a team of eight.", "I build what I plan."
 TEXT = f"{ABOUT} {MORE}"
+STEP = "3 + 5 = 8"
 LIE, WHY = "Won the Nobel Prize in 2019.", "No cited source says 2019."
 SECRET = "what stands in a document, and is nobody's to repeat"
 HAND_OVER, READ = "hand_over_linkedin_about", "read_draft"
@@ -34,7 +35,10 @@ CHECKED = CheckedCard(
             Section(
                 kind="about",
                 heading="About me",
-                claims=(Claim(text=ABOUT, quotes=QUOTES), Claim(text=MORE, quotes=QUOTES)),
+                claims=(
+                    Claim(text=ABOUT, quotes=QUOTES),
+                    Claim(text=MORE, quotes=QUOTES, arithmetic=(STEP,), unchecked=True),
+                ),
             ),
         ),
     ),
@@ -131,8 +135,16 @@ def test_an_about_section_is_kept_as_drafted_after_a_yes_and_not_before(
     draft_id = drafted()
     model.script(calls(HAND_OVER, draft_id))
     approval = asked(client.say("Keep it"))
-    shown = {"name": "LinkedIn About", "before": None, "after": TEXT, "evidence": []}
-    assert approval["preview"]["changes"] == [shown]
+    shown = {"name": "LinkedIn About", "before": None, "after": TEXT, "evidence": [], "quotes": []}
+    preview = approval["preview"]
+    assert preview["changes"] == [shown]
+    first, second = preview["sections"][-1]["claims"]
+    spot = {"source": "résumé.pdf", "before": "", "quote": "what stands in a document", "after": SECRET[25:]}
+    assert (first["text"], first["quotes"], first["arithmetic"]) == (ABOUT, [spot], [])
+    assert (second["arithmetic"], second["unchecked"]) == ([STEP], True)
+    assert preview["left_out"] == [{"text": LIE, "why": [WHY]}]
+    assert "couldn’t support them: 1." in approval["rationale"]
+    assert "Not checked by a second reader: 1." in approval["rationale"]
     assert (approval["kind"], approval["effect"], approval["editable"]) == ("linkedin", "write", ["text"])
     assert suggested(database, client) == []
     done = decide(client, approval)
@@ -143,6 +155,7 @@ def test_an_about_section_is_kept_as_drafted_after_a_yes_and_not_before(
     assert (read["status"], read["label"]) == ("drafted", "Handed over"), "nobody else sees it"
 
 
+@pytest.mark.thorough
 def test_a_text_that_was_just_drafted_can_be_handed_over(
     client: Client, model: ModelServer, app: CandidateAppServer, database: Stored
 ) -> None:
@@ -225,6 +238,7 @@ def test_what_the_candidate_app_refuses_leaves_the_draft_as_it_was(
     assert (read["status"], read["label"], read["content"]["text"]) == ("drafted", "Drafted", TEXT)
 
 
+@pytest.mark.thorough
 def test_after_a_wish_for_another_the_text_of_another_draft_takes_its_place(
     client: Client, model: ModelServer, drafted: Drafts
 ) -> None:
@@ -315,6 +329,7 @@ LEFT_OUT = [{"text": LIE, "why": [WHY]}]
 SECTIONS = [{"heading": "About me", "claims": [ABOUT, MORE]}]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
 @pytest.mark.parametrize(
     ("kind", "says"),
@@ -331,9 +346,9 @@ def test_a_draft_is_read_with_what_was_left_out_and_without_its_evidence(
     read = result_in(model)
     assert read.pop("note") == "Show the text word for word."
     state = {"kind": kind, "status": "drafted", "style": "story", "label": "Drafted"}
-    assert read == {**state, **says, "left_out": LEFT_OUT}
+    assert read == {**state, **says, "left_out": LEFT_OUT, "unchecked": [MORE]}
     assert SECRET not in model.requests[-1].body.decode()
-    nothing = {"headline": None, "sections": [], "text": None, "unchecked": []}
+    nothing = {"headline": None, "sections": [], "text": None, "unchecked": [MORE]}
     answered = client.request("GET", f"/api/drafts/{draft_id}")
     about_it = {"draft_id": draft_id, "stage": None, "conversation_id": None, "approval_id": None, "flagged": False}
     assert answered.json() == {**about_it, **state, "content": {**nothing, **says, "left_out": LEFT_OUT}}
@@ -437,7 +452,11 @@ def test_three_headlines_are_drafted_and_each_is_asked_about(
     assert [each["args"] for each in shown] == [{"field": "headline", "value": text} for text in texts]
     others = [[other for other in texts if other != text] for text in texts]
     assert [each["alternatives"] for each in shown] == others
-    assert all("It rests on your profile: “Head of Ops”." in each["rationale"] for each in shown)
+    for each in shown:
+        [section] = each["preview"]["sections"]
+        [claim] = section["claims"]
+        assert (section["kind"], claim["text"]) == ("headline", each["args"]["value"])
+        assert [(quote["source"], quote["quote"]) for quote in claim["quotes"]] == [("your profile", "Head of Ops")]
     assert decide(client, shown[1])["status"] == "done"
     profile = database["candidates_enhanced"].find_one({"user_id": client.user_id})
     assert profile

@@ -75,6 +75,7 @@ def test_it_is_read_at_once_and_alone(client: Client, begun: Callable[[], list[A
     assert given["conversation_id"] == ended
 
 
+@pytest.mark.thorough
 def test_ended_twice_it_is_read_once_and_again_when_more_was_said(
     client: Client, begun: Callable[[], list[Any]]
 ) -> None:

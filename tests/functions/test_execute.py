@@ -23,23 +23,26 @@ from infra.local.candidate_app import CANDIDATES, CARDS, FAULTS, OPERATIONS, Can
 from qwestly_agent.approvals import decide, pause, propose
 from qwestly_agent.approvals.actions import (
     ACTIONS,
+    APPLY,
     DELETE_CARD,
     INGEST_LINKEDIN_PROFILE,
     PUBLISH_CARD,
     SAVE_CARD_AS_ACTIVE,
     SUGGEST_LINKEDIN_ABOUT,
     UPDATE_PREFERENCE,
+    UPDATE_PROFILE,
     UPDATE_PROFILE_FIELD,
     Action,
 )
-from qwestly_agent.approvals.decide import Asker, Decision, Proposal, ask, id_of_call
-from qwestly_agent.approvals.due import LEFT_TO_EXECUTION_SECONDS, handle_due
+from qwestly_agent.approvals.ask import Asker, Proposal, ask, id_of_call
+from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.execute import ASKED_AGAIN, FINDING_OUT, execute
 from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.approvals.permission import LATEST_SECONDS, NOT_ALLOWED, OTHER_RULES, STOPPED, TOO_LATE
 from qwestly_agent.approvals.previews import in_words
 from qwestly_agent.approvals.propose import MOST_WAITING, Proposer
 from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.sweep import LEFT_TO_EXECUTION_SECONDS, handle_due
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.base.settings import Settings
@@ -54,12 +57,20 @@ from qwestly_agent.domain.approval import (
     LOOK_SECONDS,
     Answer,
     Approval,
+    Change,
     Level,
+    Preview,
+    ShownClaim,
+    ShownLeftOut,
+    ShownQuote,
+    ShownSection,
     Status,
 )
-from qwestly_agent.services import Services
+from qwestly_agent.domain.job import JobWishes
+from qwestly_agent.service_records import Services
 from qwestly_agent.stores.autonomy import Autonomy
 from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.job_searches import JobSearches
 from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.turns import NewTurn
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until
@@ -68,6 +79,7 @@ pytestmark = pytest.mark.anyio
 
 BEFORE, AFTER = "Product Manager", "Head of Product"
 CHANGE = Proposal(UPDATE_PROFILE_FIELD, {"field": "headline", "value": AFTER}, "It says more.")
+QUOTE = {"source": "cv.pdf", "before": "Since 2021 ", "quote": AFTER, "after": ", payments."}
 URL = "https://www.linkedin.com/in/ada"
 INGESTION = Proposal(INGEST_LINKEDIN_PROFILE, {"url": URL, "refresh": False})
 CARD_TEXT = {
@@ -206,6 +218,15 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
     ("action", "args", "request_line", "body"),
     [
         (UPDATE_PROFILE_FIELD, {"field": "skills", "value": ["SQL"]}, "PATCH /profile", {"skills": ["SQL"]}),
+        (
+            UPDATE_PROFILE,
+            {
+                "changes": [{"field": "headline", "value": AFTER}, {"field": "location"}],
+                "quotes": {"headline": [QUOTE]},
+            },
+            "PATCH /profile",
+            {"headline": AFTER, "location": None},
+        ),
         (UPDATE_PREFERENCE, {"name": "roles", "value": ["CTO"]}, "PATCH /preferences", {"roles": ["CTO"]}),
         (
             PUBLISH_CARD,
@@ -218,7 +239,7 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
         (
             INGEST_LINKEDIN_PROFILE,
             {"url": URL, "refresh": True},
-            "POST /linkedin-profile/ingestion",
+            "POST /api/linkedin/profile",
             {"url": URL, "refresh": True},
         ),
         (
@@ -226,6 +247,20 @@ def check_nothing_done(stage: Stage, user_id: str) -> None:
             {"draft_id": "about_1", "text": "I lead “eight” in Zürich."},
             "PUT /linkedin-profile/suggestions/about_1",
             {"section": "about", "text": "I lead “eight” in Zürich."},
+        ),
+        (
+            APPLY,
+            {
+                "job_id": "job_1",
+                "title": "Nurse",
+                "documents": [{"kind": "resume", "document_id": "resume_1", "text": "# Zürich"}],
+            },
+            "PUT /applications/job_1",
+            {
+                "job": {"title": "Nurse", "company": "", "url": ""},
+                "documents": [{"kind": "resume", "text": "# Zürich"}],
+                "note": "",
+            },
         ),
     ],
     ids=[name for name, action in ACTIONS.items() if not action.ours],
@@ -268,6 +303,161 @@ async def test_what_no_yes_stands_behind_is_not_done(
     stage.database["agent_approvals"].update_one({"_id": approval.id}, {"$set": {"status": status}})
     assert (await carried_out(services, approval)).status == status
     assert stage.writes == []
+
+
+# --- several fields at once -------------------------------------------------------------------------------------------
+
+SEVERAL = Proposal(
+    UPDATE_PROFILE,
+    {
+        "changes": [{"field": "headline", "value": AFTER}, {"field": "skills", "value": ["SQL", "Pricing"]}],
+        "quotes": {"headline": [QUOTE]},
+    },
+)
+
+
+async def test_several_fields_are_shown_each_with_its_quotes_and_set_at_once(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id, SEVERAL)
+    headline, skills = approval.preview.changes
+    assert (headline.name, headline.before, headline.after) == ("Headline", BEFORE, AFTER)
+    assert [each.model_dump() for each in headline.quotes] == [QUOTE]
+    assert (skills.before, skills.after, skills.quotes) == (None, "SQL; Pricing", ())
+    assert (await approved(services, approval)).status == "done"
+    profile = stage.profile_of(user_id)
+    assert (profile["headline"], profile["skills"], profile["version"]) == (AFTER, ["SQL", "Pricing"], 1)
+
+
+LEARNT = Proposal(
+    UPDATE_PROFILE,
+    {
+        "changes": [
+            {"field": "headline", "value": AFTER},
+            {"field": "work_mode", "value": "remote"},
+            {"field": "remote", "value": "only"},
+            {"field": "pay", "value": "90000 EUR"},
+            {"field": "never", "value": ["Shell"]},
+        ],
+        "quotes": {"never": [QUOTE]},
+    },
+)
+WISHES = JobWishes(places=("Porto",), remote="only", pay_from=90_000, pay_currency="EUR", never=("Shell",))
+
+
+async def check_learnt(stage: Stage, services: Services, user_id: str, wishes: JobWishes = WISHES) -> None:
+    assert stage.profile_of(user_id)["headline"] == AFTER
+    assert await services.profiles.preferences(user_id) == {"work_mode": "remote"}
+    assert (await services.job_searches.get(user_id)).wishes == wishes
+
+
+async def test_profile_preferences_and_wishes_are_changed_by_one_yes(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    await services.job_searches.choose(user_id, is_on=True, wishes=JobWishes(places=("Porto",)), next_at=5.0)
+    approval = await asked(services, user_id, LEARNT)
+    assert approval.preview.title == "Change your profile and what you look for"
+    assert {each.name: each.after for each in approval.preview.changes} == {
+        "Headline": AFTER,
+        "Way to work": "remote",
+        "Remote jobs": "only",
+        "Least pay a year": "90000 EUR",
+        "Never show me jobs with": "Shell",
+    }
+    assert (await approved(services, approval)).status == "done"
+    await check_learnt(stage, services, user_id)
+    assert [each["path"].removeprefix("/api/agent/v1") for each in stage.writes] == ["/profile"]
+    search = await services.job_searches.get(user_id)
+    assert (search.is_on, search.next_at) == (True, 5.0)
+
+
+async def test_of_what_was_learnt_wishes_alone_may_be_taken(stage: Stage, services: Services, user_id: str) -> None:
+    approval = await asked(services, user_id, LEARNT)
+    done = await edited(services, approval, {"field": "never", "value": ["Shell", "BP"]})
+    assert done.status == "done"
+    assert (await services.job_searches.get(user_id)).wishes == JobWishes(never=("Shell", "BP"))
+    assert stage.writes == []
+    check_nothing_done(stage, user_id)
+
+
+async def test_wishes_that_were_changed_since_they_were_shown_are_asked_for_again(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id, LEARNT)
+    await services.job_searches.choose(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
+    assert (await approved(services, approval)).outcome == ASKED_AGAIN
+    assert (await services.job_searches.get(user_id)).wishes == JobWishes(never=("BP",))
+    check_nothing_done(stage, user_id)
+
+
+async def test_wishes_chosen_after_a_death_stay_as_they_were_chosen(
+    stage: Stage, services: Services, user_id: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    approval, kept = await decided(services, await asked(services, user_id, LEARNT)), JobSearches.change_wishes_once
+
+    async def dies_then(*args: Any) -> None:
+        await kept(*args)
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(JobSearches, "change_wishes_once", dies_then)
+    with pytest.raises(asyncio.CancelledError):
+        await carried_out(services, approval)
+    monkeypatch.undo()
+    await services.job_searches.choose(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
+    assert (await found_out(stage, services, approval)).status == "done"
+    await check_learnt(stage, services, user_id, JobWishes(never=("BP",)))
+
+
+async def edited(services: Services, approval: Approval, *changes: dict[str, Any]) -> Approval:
+    args = {"changes": list(changes)}
+    decision = Decision(decision="edit", args_digest=approval.args_digest, args=args)
+    return await settle(services, approval.user_id, approval.id, decision, by="queue", where="")
+
+
+async def test_part_of_several_fields_is_accepted_and_one_of_them_in_other_words(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id, SEVERAL)
+    stage.change_elsewhere(user_id, skills=["Excel"])  # which the person leaves out
+    done = await edited(services, approval, {"field": "headline", "value": "Chief Product Officer"})
+    assert (done.status, done.outcome) == ("done", UPDATE_PROFILE.done)
+    assert [change.name for change in done.preview.changes] == ["Headline"]
+    profile = stage.profile_of(user_id)
+    assert (profile["headline"], profile["skills"]) == ("Chief Product Officer", ["Excel"])
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [{"field": "location", "value": "Lisbon"}],
+        [{"field": "headline", "value": "a"}, {"field": "headline", "value": "b"}],
+        [{"field": "skills", "value": 7}],
+        [{"field": "name", "value": "Somebody"}],
+        [],
+    ],
+    ids=["not proposed", "twice", "of another type", "not to be changed", "none"],
+)
+async def test_an_edit_of_several_fields_brings_in_nothing_that_was_not_proposed(
+    stage: Stage, services: Services, user_id: str, changes: list[dict[str, Any]]
+) -> None:
+    approval = await asked(services, user_id, SEVERAL)
+    with pytest.raises(Invalid):
+        await edited(services, approval, *changes)
+    assert (await services.approvals.get(user_id, approval.id)).status == "pending"
+    check_nothing_done(stage, user_id)
+
+
+async def test_several_fields_of_which_one_changed_since_are_asked_about_again_with_their_quotes(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await asked(services, user_id, SEVERAL)
+    stage.change_elsewhere(user_id, skills=["Excel"])
+    after = await approved(services, approval)
+    assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
+    again = await services.approvals.get(user_id, after.revised_by or "")
+    assert again.preview.difference == ("Skills was “empty” and is “Excel” now.",)
+    assert [each.model_dump() for each in again.preview.changes[0].quotes] == [QUOTE]
+    check_nothing_done(stage, user_id)
 
 
 # --- a process that dies ----------------------------------------------------------------------------------------------
@@ -358,6 +548,23 @@ async def test_a_process_killed_after_a_yes_leaves_what_is_then_done_once(
 
 @pytest.mark.thorough
 @dying
+async def test_a_process_killed_after_a_yes_leaves_what_was_learnt_written_once_in_each_place(
+    stage: Stage, services: Services, when: When
+) -> None:
+    async def begin() -> Approval:
+        user_id = stage.person()
+        await services.job_searches.choose(user_id, is_on=True, wishes=JobWishes(places=("Porto",)), next_at=5.0)
+        return await asked(services, user_id, LEARNT)
+
+    async for approval in killed_at_each_step(services, when, begin, approved):
+        if (await services.approvals.get(approval.user_id, approval.id)).status == "pending":
+            await approved(services, approval)
+        check_done_once(stage, await found_out(stage, services, approval))
+        await check_learnt(stage, services, approval.user_id)
+
+
+@pytest.mark.thorough
+@dying
 @pytest.mark.parametrize("lost", ["drop_before", "drop_after"])
 async def test_one_killed_while_finding_out_leaves_it_to_the_next(
     stage: Stage, services: Services, when: When, lost: Fault
@@ -407,7 +614,11 @@ async def test_one_killed_where_the_level_allowed_it_leaves_a_record_or_nothing(
     async def yes(*_: object) -> bool:
         return True
 
+    async def named(*_: object) -> list[Change]:
+        return [Change(name="Headline", before="", after="")]
+
     monkeypatch.setattr(propose, "is_asked_for", yes)
+    monkeypatch.setattr(propose, "named_changes", named)
 
     async def begin() -> Approval:
         user_id = stage.person()
@@ -455,6 +666,7 @@ BECOMES: dict[Fault, tuple[Status, Status, int]] = {
 """How a record stands at once, how it ends, and how many requests that took."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 async def test_whatever_goes_wrong_there_is_told_as_it_is_and_ends(
     stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
@@ -649,7 +861,9 @@ async def gone(*_: Any) -> Any:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("unreadable", [(Signals, "check_brake"), (Autonomy, "level")], ids=["the brake", "the level"])
+@pytest.mark.parametrize(
+    "unreadable", [(Signals, "check_brake"), (Autonomy, "standing")], ids=["the brake", "the level"]
+)
 @pytest.mark.parametrize("before", ["approved", "unknown"])
 async def test_what_nobody_can_tell_is_allowed_is_not_done(
     stage: Stage,
@@ -770,7 +984,7 @@ async def test_no_effect_begins_once_the_brakes_receipt_is_out(stage: Stage, ser
     async def pull() -> None:
         receipts.append(await pause.engage(services.signals, services.sweeps, user_id, services.clock))
 
-    racing: Any = Between(services.autonomy, "level", pull)
+    racing: Any = Between(services.autonomy, "standing", pull)
     after = await execute(replace(services, autonomy=racing), user_id, approval.id)
     assert (receipts[0].state, after.status, after.outcome) == ("paused", "failed", STOPPED)
     assert stage.writes == []
@@ -905,6 +1119,24 @@ async def test_who_is_told_to_be_asked_again_is_asked_again_without_an_execution
     assert (after.status, after.outcome) == ("changed", ASKED_AGAIN)
     [again] = await services.approvals.waiting(user_id, 10)
     assert (again.status, again.revises) == ("pending", approval.id)
+
+
+async def test_a_card_that_is_asked_about_again_keeps_its_quotes_and_its_marks(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    quote = ShownQuote(source="cv.pdf", before="", quote="Led “eight”", after=" in Zürich.")
+    [text] = CARD_TEXT["sections"][0]["claims"]
+    claim = ShownClaim(text=text, quotes=(quote,), arithmetic=("3 + 5 = 8",), unchecked=True)
+    section = ShownSection(heading="Work", kind="work", claims=(claim,))
+    left_out = ShownLeftOut(text="Won a prize.", why=("Nobody said so.",))
+    preview = Preview(title="Publish your career card", sections=(section,), left_out=(left_out,))
+    args = {"card_id": "card_2", "draft_id": "card_2", "content": CARD_TEXT}
+    approval = await asked(services, user_id, Proposal(PUBLISH_CARD, args, preview=preview))
+    stage.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_2", "headline": "Other"})
+    after = await approved(services, approval)
+    again = await services.approvals.get(user_id, after.revised_by or "")
+    assert (again.preview.sections, again.preview.left_out) == ((section,), (left_out,))
+    assert "Headline was “empty” and is “Other” now." in again.preview.difference
 
 
 @pytest.mark.parametrize(("becomes", "status"), [("failed", "failed"), ("changed", "drafted")])

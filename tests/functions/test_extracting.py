@@ -12,7 +12,7 @@ from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.chat import deletion
 from qwestly_agent.memory import extract, move_watermark, reconcile, retry_later, sweep
 from qwestly_agent.memory.extraction_state import ExtractionState
-from qwestly_agent.memory.notes import Note, Reason
+from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.sweep import Picked
 from qwestly_agent.memory.user_messages import UserMessage
 from qwestly_agent.stores.turns import NewTurn
@@ -106,6 +106,7 @@ async def test_an_ended_conversation_is_due_at_once(talk: Talk) -> None:
     assert len((await sweep.sweep(talk.services, Picked())).conversations) == 1
 
 
+@pytest.mark.thorough
 async def test_a_long_conversation_is_read_in_parts_and_to_its_end(talk: Talk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extract, "MOST_PROMPT_CHARACTERS", 40)
     await talk.says("I live in Lisbon.", "I speak German.", "I have two children.", "I want to lead a team.")
@@ -133,7 +134,7 @@ async def test_a_note_whose_check_fails_is_dropped_alone(
 ) -> None:
     find_note = extract.find_note
 
-    def broken(said: UserMessage | None, **given: Any) -> Note | Reason:
+    def broken(said: UserMessage | None, **given: Any) -> Note | DropReason:
         if "Leeds" in given["content"]:
             raise IndexError(given["content"])
         return find_note(said, **given)
@@ -173,6 +174,7 @@ async def test_what_a_judge_finds_said_otherwise_is_remembered_in_the_users_own_
 # --- without a judge --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_without_a_judge_nothing_is_lost_and_nothing_is_used(talk: Talk) -> None:
     await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.")
     talk.model.script(*NO_JUDGE)
@@ -219,6 +221,7 @@ async def test_what_a_provider_refuses_to_judge_keeps_nothing_else_from_being_ju
         assert len(await talk.falls_silent()) == 1, days
 
 
+@pytest.mark.thorough
 async def test_what_a_judge_refuses_later_is_gone_and_leaves_nothing(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
@@ -229,6 +232,7 @@ async def test_what_a_judge_refuses_later_is_gone_and_leaves_nothing(talk: Talk)
     assert await talk.raw() == []
 
 
+@pytest.mark.thorough
 async def test_said_again_while_it_waits_it_is_one_and_is_checked_then(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
@@ -242,6 +246,7 @@ async def test_said_again_while_it_waits_it_is_one_and_is_checked_then(talk: Tal
     assert await talk.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.thorough
 async def test_of_a_deleted_conversation_nothing_waits(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     talk.model.script(*NO_JUDGE)
@@ -370,6 +375,7 @@ async def test_two_notes_are_one_by_the_models_word_alone_and_where_it_can_quote
     assert len(await talk.remembered()) == left
 
 
+@pytest.mark.thorough
 async def test_one_note_supersedes_all_that_it_contradicts(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()
@@ -409,6 +415,7 @@ async def test_what_was_said_before_replaces_nothing_that_was_said_after(talk: T
     assert await talk.remembered() == ["Lives in Porto."]
 
 
+@pytest.mark.thorough
 async def test_a_verdict_about_what_was_not_asked_counts_for_nothing(talk: Talk) -> None:
     await talk.says("I live in Berlin.", "I speak German.")
     await talk.falls_silent()
@@ -498,6 +505,6 @@ async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:
     await talk.says("I live in Lisbon.")
     await talk.services.usage.enter(talk.user_id, "run", talk.clock())
     await talk.services.usage.spend(talk.user_id, {"cost_usd": 1.5}, talk.clock())
-    with pytest.raises(Exception, match="budget"):
+    with pytest.raises(Exception, match="limit"):
         await talk.is_read()
     assert not talk.asked("/chat/completions")

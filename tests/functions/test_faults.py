@@ -19,7 +19,7 @@ from infra.local.model_controls import RecordedRequest
 from infra.local.model_faults import Fault
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import DeadlineExceeded, ModelUnavailable
-from qwestly_agent.chat.routers.conversations import RESERVE_SECONDS
+from qwestly_agent.chat.routers.turns import RESERVE_SECONDS
 from qwestly_agent.llm import models
 from qwestly_agent.model_calls import failures
 from tests.servers import ChatServer, Client, Event, free_port, settings_for, user_says
@@ -233,6 +233,7 @@ def test_a_provider_that_is_silent_is_given_up_long_before_the_deadline(
 GOES_DOWN = [Reply(fault=503, retry_after=0.01)] * 8
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("steps_before", [0, 1, 2])
 def test_a_provider_that_is_down_gets_two_requests_a_turn(
     faulty: ChatServer, model: ModelServer, steps_before: int
@@ -287,6 +288,7 @@ def test_the_other_provider_takes_over_before_the_first_word_and_to_the_end_of_t
         assert [request.json["model"] for request in model.requests] == [FIRST]  # a short outage moves nobody for good
 
 
+@pytest.mark.thorough
 def test_of_two_providers_that_both_fail_the_one_is_told_that_may_soon_be_there_again(
     doubled: ChatServer, model: ModelServer
 ) -> None:

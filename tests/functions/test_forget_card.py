@@ -14,22 +14,24 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import tool
 from qwestly_agent.approvals import forget
-from qwestly_agent.approvals.actions import KEEP_MEMORIES
-from qwestly_agent.approvals.decide import Asker, Decision, ask, decide
-from qwestly_agent.approvals.due import sweep
+from qwestly_agent.approvals.ask import Asker, ask
+from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.end import still_proposed
 from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.memory_actions import KEEP_MEMORIES
 from qwestly_agent.approvals.memory_approval import forget_proposal, remember_proposal
+from qwestly_agent.approvals.sweep import sweep
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, MAIL_AFTER_SECONDS, Approval
-from qwestly_agent.services import Services
+from qwestly_agent.service_records import Services
 from qwestly_agent.stores.messages import Messages
+from tests.counts import count
 from tests.functions.approving import World
 from tests.functions.talking import Talk, talking
 from tests.functions.test_forgetting import KNOWN, SAID, chatting, dump, kept_beside_the_transcript, last_prompt, put
 from tests.servers import USER, Answer, ChatServer, Client, settings_for
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient")]
 LEVELS = ["L0", "L1", "L2", "L3"]
 HOUR = 3_600.0
 
@@ -93,6 +95,7 @@ async def test_at_each_level_a_call_only_asks_and_lists_what_would_go_with_its_l
         assert len(await talk.raw(status="forgotten")) == 2
 
 
+@pytest.mark.thorough
 async def test_a_yes_in_the_chat_forgets_it_before_the_answer_is_written(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
@@ -109,6 +112,7 @@ async def test_a_yes_in_the_chat_forgets_it_before_the_answer_is_written(talk: T
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
+@pytest.mark.thorough
 async def test_a_no_leaves_everything_and_the_record_says_nothing(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
@@ -117,7 +121,14 @@ async def test_a_no_leaves_everything_and_the_record_says_nothing(talk: Talk, mo
     assert "Acme" not in str((await dump(talk))["agent_approvals"])
 
 
-@pytest.mark.parametrize("arguments", [[], ["mem_unheard_of"], ["x"] * 21, ["$ne"], [{"$ne": 1}], "all"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["mem_unheard_of"],
+        [{"$ne": 1}],
+        *(pytest.param(each, marks=pytest.mark.thorough) for each in ([], ["x"] * 21, ["$ne"], "all")),
+    ],
+)
 async def test_what_is_not_theirs_not_there_or_no_list_of_ids_is_not_asked(
     talk: Talk, mongodb_uri: str, arguments: Any
 ) -> None:
@@ -129,6 +140,7 @@ async def test_what_is_not_theirs_not_there_or_no_list_of_ids_is_not_asked(
         assert client.get("/api/approvals?state=all")["items"] == []
 
 
+@pytest.mark.thorough
 async def test_what_is_asked_about_already_is_not_asked_twice(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
@@ -158,13 +170,14 @@ async def test_what_is_not_as_it_was_shown_is_not_forgotten(talk: Talk, mongodb_
                 merged = await put(talk, "Was a nurse at Acme until 2019.")
                 await talk.services.merges.replace(talk.user_id, memory_id, merged, "merged", "n1", talk.clock())
         done = answers(client, card).json()
-        assert (done["status"], "not what you were shown" in done["outcome"]) == ("changed", True)
+        assert (done["status"], "after you saw it" in done["outcome"]) == ("changed", True)
         assert await talk.raw(status="forgotten") == []
         talk.model.script(Reply(text="So."))
         client.say("And?", card["conversation_id"])
-        assert "nothing was done. Ask for it anew." in last_prompt(talk)
+        assert "nothing was done. Ask again to continue." in last_prompt(talk)
 
 
+@pytest.mark.thorough
 async def test_what_was_forgotten_on_the_page_meanwhile_is_shown_no_more(talk: Talk, mongodb_uri: str) -> None:
     one, other = await put(talk, KNOWN), await put(talk, "Likes trains.")
     with chatting(talk, mongodb_uri) as client:
@@ -187,6 +200,7 @@ async def card_of(talk: Talk, *memory_ids: str) -> Approval:
     return (await decide(talk.services, talk.user_id, "ap_1", decision, by="queue", where=""))[0]
 
 
+@pytest.mark.thorough
 async def test_a_process_that_dies_while_it_forgets_leaves_what_the_sweep_ends(
     talk: Talk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -220,7 +234,7 @@ async def test_it_forgets_exactly_what_was_shown(talk: Talk, monkeypatch: pytest
         await services.memories.supersede(user_id, late[0], memory_id, talk.clock())
         return await exactly(services, user_id, memory_ids)
 
-    monkeypatch.setattr("qwestly_agent.approvals.actions.forget_exactly", forget_exactly)
+    monkeypatch.setattr("qwestly_agent.approvals.memory_actions.forget_exactly", forget_exactly)
     assert (await execute(talk.services, talk.user_id, "ap_1")).status == "done"
     assert [each["_id"] for each in await talk.raw(status="forgotten")] == [memory_id]
     assert len(await talk.raw()) == 2
@@ -282,7 +296,7 @@ def tools_of(talk: Talk, mongodb_uri: str, *tools: Tool[AgentDeps]) -> Iterator[
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", LEVELS)
-async def test_a_thousand_calls_forget_nothing_unasked(talk: Talk, mongodb_uri: str, level: str) -> None:
+async def test_many_calls_forget_nothing_unasked(talk: Talk, mongodb_uri: str, level: str) -> None:
     own = [await put(talk, f"Likes train {number}.") for number in range(5)]
     other = Talk(talk.services, talk.clock, talk.model, "auth0|other")
     foreign = await put(other, "Likes boats.")
@@ -302,7 +316,7 @@ async def test_a_thousand_calls_forget_nothing_unasked(talk: Talk, mongodb_uri: 
     with chatting(talk, mongodb_uri) as client:
         client.request("PUT", "/api/autonomy", json={"level": level})
         made = 0
-        while made < 1_000:
+        while made < count(200, 1_000):
             calls: list[ToolCall] = [{"name": "forget_memory", "arguments": arguments()} for _ in range(10)]
             made += len(calls)
             talk.model.script(Reply(tool_calls=calls), Reply(text="So."))
@@ -365,6 +379,7 @@ async def test_a_tool_of_the_effect_memory_may_ask_at_each_level_and_what_follow
         assert answer.text == "So."
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("how", ["nobody decides", "its conversation is deleted"])
 async def test_what_nobody_allowed_is_as_if_it_had_not_been_found(talk: Talk, mongodb_uri: str, how: str) -> None:
     memory_id = await proposed(talk)

@@ -12,15 +12,16 @@ import pytest
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
-from qwestly_agent.approvals.decide import Asker, Proposal, ask
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.forget import Forgotten, forget, retold
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.forget_in_interviews import words_of_topics
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.publication import publication_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOut, Section, SectionDraft
-from qwestly_agent.domain.memory import Memory, Source
+from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.domain.tombstone import signature_of
 from qwestly_agent.grounding.model import GroundingVerdict, Quote
 from qwestly_agent.grounding.quotes import find_span
@@ -29,11 +30,12 @@ from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.messages import Messages
+from tests.counts import count
 from tests.functions.talking import Talk, finds, note, talking
 from tests.servers import ChatServer, Client, settings_for
 
 pytestmark = pytest.mark.anyio
-HERE = Source()
+HERE = MemorySource()
 SAID = "I worked at Acme as a nurse until 2019."
 KNOWN = "Worked at Acme as a nurse until 2019."
 
@@ -92,7 +94,7 @@ async def was_said(talk: Talk, text: str = SAID, content: str = KNOWN, **more: A
     """In the newest message, and remembered."""
     await talk.says(text, **more)
     return await put(
-        talk, content, text.rstrip("."), source=Source(conversation_id="c1", message_ids=(f"msg{talk.turns}",))
+        talk, content, text.rstrip("."), source=MemorySource(conversation_id="c1", message_ids=(f"msg{talk.turns}",))
     )
 
 
@@ -271,6 +273,7 @@ async def test_where_the_sentence_itself_stands_it_is_withheld_too(talk: Talk) -
     assert await withheld(talk, role="user") == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", ["the context", "a tool's result", "an answer before"])
 async def test_the_answers_of_runs_that_saw_it_are_withheld_and_what_their_users_wrote_is_not(
     talk: Talk, mongodb_uri: str, place: str
@@ -296,6 +299,7 @@ async def test_the_answers_of_runs_that_saw_it_are_withheld_and_what_their_users
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
+@pytest.mark.thorough
 async def test_an_answer_that_saw_only_a_long_results_end_is_withheld(talk: Talk, mongodb_uri: str) -> None:
     await put(talk, "Likes " + "very " * 4_000 + "long trains.")
     memory_id = await put(talk, KNOWN)
@@ -322,6 +326,7 @@ async def test_a_note_before_a_message_that_tells_it_goes_and_the_message_stays(
     assert await withheld(talk) == []
 
 
+@pytest.mark.thorough
 async def test_the_audit_of_calls_that_told_it_is_emptied(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await put(talk, KNOWN)
     with chatting(talk, mongodb_uri) as client:
@@ -357,6 +362,7 @@ async def test_the_quotes_and_questions_of_others_tell_it_no_more_and_they_stay(
 # --- and is not learnt again ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("content", "quote", "expected"),
     [
@@ -500,6 +506,7 @@ async def test_a_draft_that_rests_on_it_is_flagged_and_holds_nothing_of_it(talk:
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("status", ["pending", "approved"])
 @pytest.mark.parametrize("what", ["card", "about", "headline", "says it"])
 async def test_what_waits_and_cites_it_ends_as_changed_and_its_conversation_is_told(
@@ -551,6 +558,40 @@ async def test_what_is_asked_for_just_as_it_is_forgotten_is_never_carried_out(ta
     assert await kept_beside_the_transcript(talk, "Acme") == []
 
 
+async def test_an_interview_loses_what_quotes_it_and_what_that_covered(talk: Talk) -> None:
+    memory_id = await was_said(talk)
+    kept = talk.services.conversations.database["agent_conversations"]
+    [conversation] = await kept.find({"user_id": talk.user_id}).to_list()
+    quotes = [{"message_id": "msg1", "text": "a nurse until 2019"}]
+    other = [{"message_id": "msg0", "text": "eight people"}]
+    aspects = [
+        {"name": "until when", "status": "covered", "quotes": quotes},
+        {"name": "team size", "status": "covered", "quotes": other},
+    ]
+    statement = {"topic": "Work", "aspects": ["until when"], "text": "A nurse.", "quotes": quotes, "since": 1}
+    statements = [statement, {**statement, "text": "Led eight people.", "quotes": other}]
+    topics = [{"title": "Work", "status": "active", "aspects": aspects}]
+    interview = {"topics": topics, "statements": statements, "version": 1, "directive": "Ask why they left Acme."}
+    changes = {"role": "interview", "interview": interview, "interview_work": {"run_id": "r1", "seq": 9, "version": 1}}
+    await kept.update_one({"id": conversation["id"], "user_id": talk.user_id}, {"$set": changes})
+    evidence = await words_of_topics(talk.services.interviews, talk.user_id)
+    draft = await drafted(talk, memory_id, parts={})
+    [(evidence_id, words)] = evidence.items()
+    said = Evidence(id=evidence_id, kind="interview", trust="user_said", text=words, source="your interview")
+    await talk.services.drafts.keep(talk.user_id, draft.id, evidence=[said.model_dump(mode="json")])
+    await forgets(talk, memory_id)
+
+    left = (await talk.services.interviews.read(talk.user_id, conversation["id"])).interview
+    assert [each.text for each in left.draft] == ["Led eight people."]
+    assert [(each.name, each.status) for each in left.topics[0].aspects] == [
+        ("until when", "open"),
+        ("team size", "covered"),
+    ]
+    assert "Acme" not in str(left)
+    assert await talk.services.interviews.work(talk.user_id, conversation["id"], "r1") is None
+    assert (await talk.services.drafts.get(talk.user_id, draft.id)).parts["evidence"] == []
+
+
 async def test_a_draft_that_is_written_just_as_it_is_forgotten_loses_it(talk: Talk) -> None:
     memory_id = await was_said(talk)
     await forgets(talk, memory_id)
@@ -558,7 +599,7 @@ async def test_a_draft_that_is_written_just_as_it_is_forgotten_loses_it(talk: Ta
     fresh = await drafted(talk, memory_id, id="late")
     await talk.services.drafts.keep(talk.user_id, draft.id, section_experience=fresh.parts["section_experience"])
     for each in (draft, fresh):
-        left = await drop_forgotten(talk.services.memories, talk.services.drafts, talk.user_id, each.id)
+        left = await drop_forgotten(talk.services, talk.user_id, each.id)
         assert left.flagged
         assert "Was a nurse at Acme." not in str(left.parts)
 
@@ -714,7 +755,7 @@ PIECES = (
 async def test_whatever_a_model_passes_only_what_was_typed_is_remembered_and_once_a_turn(talk: Talk) -> None:
     chance = random.Random(15)
     letters = [*PIECES, "\x00", "“", "\n> ", "is wrong: ", "</said>", "9", "é"]
-    for _ in range(334):  # three tries each
+    for _ in range(count(84, 334)):  # three tries each
         turn = in_a_turn(talk, TYPED)
         done = 0
         for _ in range(3):

@@ -139,7 +139,7 @@ def test_a_database_that_is_gone_is_worth_another_try(draft: Draft, monkeypatch:
 @pytest.mark.parametrize(
     ("error", "end", "label"),
     [
-        ("Braked", "stopped", "Stopped by the brake"),
+        ("Braked", "stopped", "Stopped when you paused"),
         ("NotAllowed", "drafted", "Drafted; at your level nothing is published for you"),
         ("KeyError", "failed", "Your card could not be drafted. Nothing was published. Please ask for it again."),
         ("States.Timeout", "failed", "Your card could not be drafted. Nothing was published. Please ask for it again."),

@@ -1,11 +1,10 @@
 """A model that is wholly hijacked, and a client that lies: whatever they call, post or claim, nothing is changed but
 what a person decided or their level allows.
 
-`HOSTILE_CALLS` says how many calls it makes. The chance that chooses them is seeded.
+`CALLS` says how many calls it makes. The chance that chooses them is seeded.
 """
 
 import json
-import os
 import random
 import re
 import resource
@@ -54,9 +53,10 @@ from qwestly_agent.stores import (
     usage,
 )
 from qwestly_agent.stores.ranks import to_binary
+from tests.counts import count
 from tests.servers import API_SECRET, SECRET, ChatServer, Client, Event, settings_for, user_says
 
-CALLS = int(os.environ.get("HOSTILE_CALLS", "500"))
+CALLS = count(250, 10_000, small=20)
 SEED = 4
 TURNS_A_ROUND = 2
 """Of each attacker, in one conversation."""
@@ -636,7 +636,7 @@ def asked_for(record: Mapping[str, Any]) -> tuple[str, str, Any]:
         case "update_preference":
             return "PATCH", "/preferences", {args["name"]: args["value"]}
         case "ingest_linkedin_profile":
-            return "POST", "/linkedin-profile/ingestion", {"url": args["url"], "refresh": args["refresh"]}
+            return "POST", "/api/linkedin/profile", {"url": args["url"], "refresh": args["refresh"]}
         case "publish_card":
             return "PUT", f"/cards/{args['card_id']}", args["content"]
         case "save_card_as_active":
@@ -674,8 +674,10 @@ class Effects:
             )
         said = {key for key, record in records.items() if record["status"] == "done"}
         assert said <= {each["key"] for each in done if each["status"] == "done"}
-        for collection, subject in ((profiles.CANDIDATES, "profile"), (profiles.PREFERENCES, "preferences")):
-            effects = Counter(each["user_id"] for each in done if each["subject"] == subject)
+        # A change of preferences moves the profile's version too.
+        moved_by = {profiles.CANDIDATES: ("profile", "preferences"), profiles.PREFERENCES: ("preferences",)}
+        for collection, subjects in moved_by.items():
+            effects = Counter(each["user_id"] for each in done if each["subject"] in subjects)
             versions = {each["user_id"]: each.get("version", 0) for each in self.database[collection].find()}
             assert versions == {user_id: effects[user_id] for user_id in versions}, "an effect that no record names"
         levels = {self.people[records[each["key"]]["user_id"]].level for each in done}

@@ -43,6 +43,7 @@ def spending_of(chat: ChatServer, client: Client) -> dict[str, Any]:
         return mongo[chat.settings.mongodb_database]["agent_usage"].find_one({"user_id": client.user_id}) or {}
 
 
+@pytest.mark.thorough
 def test_more_messages_than_a_minute_allows_are_refused_until_it_is_over(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:
@@ -146,7 +147,7 @@ def test_a_day_that_is_used_up_is_told_before_anything_is_spent(
         asked = len(model.requests)
         status, code, message, retry_after = refusal(user)
         assert (status, code) == (429, "over_budget")
-        assert message == "Today's budget for your conversations is used up. It is there again tomorrow."
+        assert message == "You’ve hit today’s limit. Come back tomorrow."
         assert int(retry_after or 0) == 86_400 - clock.now % 86_400
         assert len(model.requests) == asked
         clock.advance(86_400)
@@ -162,6 +163,7 @@ def test_what_is_left_of_the_day_is_all_that_a_turn_may_cost(
         assert user.say("Again").last.data["code"] == "over_budget"
 
 
+@pytest.mark.thorough
 def test_costs_add_up_by_answer_conversation_and_day(chat: ChatServer, client: Client, model: ModelServer) -> None:
     cached = {**USAGE, "prompt_cache_hit_tokens": 90_000, "prompt_tokens_details": {"cached_tokens": 90_000}}
     cached_usd = 0.01 * 0.30 + 0.09 * 0.006 + 0.05 * 1.20
@@ -180,6 +182,7 @@ def test_costs_add_up_by_answer_conversation_and_day(chat: ChatServer, client: C
     assert (day["turns"], day["output_tokens"], day["cached_tokens"]) == (2, 100_000, 90_000)
 
 
+@pytest.mark.thorough
 def test_an_answer_that_was_stopped_is_paid_for_by_estimate(client: Client, model: ModelServer) -> None:
     model.script(Reply(text=["word " * 100, "never"], hold_after=1))
     with client.open({"message": "Tell me everything"}) as events:
@@ -212,6 +215,7 @@ def test_a_refusal_reaches_ai_sdk_clients_as_an_http_error(chat: ChatServer, cli
         assert user.request("GET", "/api/conversations/chat-2").status_code == 404
 
 
+@pytest.mark.thorough
 def test_what_tools_returned_counts_in_the_estimate(chat: ChatServer, client: Client, model: ModelServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         chunk = {"user_id": client.user_id, "title": "CV", "source_type": "resume", "text": "word " * 2_000}
@@ -238,6 +242,7 @@ def test_no_count_of_a_providers_makes_an_answer_cost_less_than_nothing(
     assert day.get("cost_usd", 0) >= 0
 
 
+@pytest.mark.thorough
 def test_a_refused_message_does_not_move_its_conversation_to_the_top(chat: ChatServer, client: Client) -> None:
     clock = FakeClock()
     with limited(chat, client, clock, messages_a_minute=2) as user:

@@ -62,6 +62,7 @@ def test_a_turn_after_a_freeze_sends_nothing_into_connections_that_were_lost(
     assert [flow.after_loss for flow in pooled] == [[]] * len(pooled)
 
 
+@pytest.mark.thorough
 def test_a_turn_goes_on_while_the_driver_notices_that_it_lost_the_members(
     user: Client, replica_set: ReplicaSet, model: ModelServer, thaw: Thaw
 ) -> None:
@@ -79,6 +80,7 @@ def test_a_turn_goes_on_while_the_driver_notices_that_it_lost_the_members(
     assert user.say("And now?").last.name == "done"
 
 
+@pytest.mark.thorough
 def test_an_environment_holds_twenty_connections_to_the_primary_and_none_to_the_others(
     user: Client, replica_set: ReplicaSet
 ) -> None:
@@ -111,3 +113,28 @@ def test_an_environment_is_restored_though_the_database_is_away(chat: ChatServer
     settings = replace(chat.settings, mongodb_uri=nobody, aws_lambda_initialization_type="snap-start")
     with ChatServer(settings) as server, Client(server.url) as client:
         assert client.http.post(f"{server.url}/after-restore").status_code == 200
+
+
+@pytest.mark.thorough
+def test_an_answer_that_a_frozen_database_could_not_keep_is_kept_when_it_comes_back(
+    user: Client, model: ModelServer, replica_set: ReplicaSet
+) -> None:
+    conversation_id = user.say("Hello").conversation_id
+    model.script(Reply(text=["Every word ", "of it is ", "here."], hold_after=1))
+    with user.open({"message": "Say something", "conversation_id": conversation_id}) as events:
+        told = [next(events)]
+        while "Every word" not in str(told[-1].data):
+            told.append(next(events))
+        replica_set.freeze()
+        model.release()
+        told += list(events)
+    replica_set.thaw()
+    assert told[-1].name == "error"
+
+    def is_kept() -> bool:
+        user.say("Hello, in another conversation")  # a turn tries briefly; if the machine is busy, so does the next one
+        answer = user.get(f"/api/conversations/{conversation_id}")["messages"][-1]
+        return (answer["content"], answer["role"]) == ("Every word of it is here.", "assistant")
+
+    until(is_kept)
+    assert user.say("And then?", conversation_id).last.name == "done"

@@ -69,6 +69,7 @@ def test_the_newest_come_first_and_the_rest_on_the_next_page(client: Client, mod
     assert second["next"] is None
 
 
+@pytest.mark.thorough
 def test_a_search_puts_the_best_first_and_shows_the_parts_of_its_score(client: Client, model: ModelServer) -> None:
     remembers(client, model, LISBON, TRAINS)
     answer = client.get("/api/memories?query=Lisbon")
@@ -93,6 +94,7 @@ def test_a_search_goes_by_words_where_meaning_cannot_be_had(client: Client, mode
     assert (found["content"], found["score"]["meaning"], answer["found_by"]) == (TRAINS[1], None, "words")
 
 
+@pytest.mark.thorough
 def test_where_neither_meaning_can_be_had_nor_a_word_matches_the_most_salient_are_shown_and_marked(
     client: Client, model: ModelServer
 ) -> None:

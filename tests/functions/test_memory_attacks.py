@@ -4,28 +4,32 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals.decide import Asker, Proposal, ask
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.forget import forget
 from qwestly_agent.approvals.memory_approval import remember_proposal
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.base.errors import Invalid
+from qwestly_agent.base.errors import Braked, Invalid, NotFound
 from qwestly_agent.chat.deletion import delete
-from qwestly_agent.domain.memory import Memory, MemoryType, Source
+from qwestly_agent.domain.approval import EVERYBODY
+from qwestly_agent.domain.memory import Memory, MemorySource, MemoryType
 from qwestly_agent.memory.apply import apply
 from qwestly_agent.memory.consolidation_state import ConsolidationState
 from qwestly_agent.memory.edit import correct, undo
 from qwestly_agent.memory.plan import plan
-from qwestly_agent.memory.service import MemoryService
+from qwestly_agent.memory.service import UNDO_SECONDS, MemoryService
 from tests.functions.talking import NO_JUDGE, Talk, finds, judges, note, relates, talking
 from tests.functions.test_forget_card import answers, is_asked
 from tests.functions.test_forgetting import chatting, kept_beside_the_transcript, put
 from tests.functions.test_remembering import LISBON, contents, says, told
 from tests.functions.test_tools import call, results_of
+from tests.killing import Death, Killed, deaths, mortal
 from tests.servers import Client
 
 pytestmark = [pytest.mark.anyio, pytest.mark.thorough]
@@ -99,7 +103,7 @@ async def test_a_correction_to_what_is_known_deletes_nothing(talk: Talk) -> None
 async def test_forgotten_words_leave_the_preview_of_another_memory_question(talk: Talk) -> None:
     said = "I worked at Acme as a nurse until 2019 and I have diabetes."
     await talk.says(said)
-    src = Source(conversation_id="c1", message_ids=("msg1",))
+    src = MemorySource(conversation_id="c1", message_ids=("msg1",))
     known = await put(talk, "Was a nurse at Acme until 2019.", "I worked at Acme as a nurse until 2019", source=src)
     p = await put(talk, "Has diabetes.", said, status="proposed", sensitive=True, source=src)
     [memory] = await talk.services.memories.of_ids(talk.user_id, [p])
@@ -120,7 +124,7 @@ async def test_forgotten_words_leave_the_context_of_unchecked(talk: Talk) -> Non
     await talk.says(said)
     talk.model.script(finds(note("Lives in Lisbon", "I live in Lisbon")), *NO_JUDGE)
     await talk.falls_silent()
-    src = Source(conversation_id="c1", message_ids=("msg1",))
+    src = MemorySource(conversation_id="c1", message_ids=("msg1",))
     assert await talk.remembered("unchecked") == ["Lives in Lisbon"]
     known = await put(talk, "Was a nurse at Acme until 2019.", "I worked at Acme as a nurse until 2019", source=src)
     await forget(talk.services, talk.user_id, [known])
@@ -318,7 +322,7 @@ async def test_an_own_sentence_does_not_bring_back_what_was_forgotten_in_it(talk
     await talk.says(said)
     talk.model.script(finds(note("Likes night trains", "like to travel on slow night trains")), *NO_JUDGE)
     await talk.falls_silent()
-    src = Source(conversation_id="c1", message_ids=("msg1",))
+    src = MemorySource(conversation_id="c1", message_ids=("msg1",))
     known = await put(talk, "Was a nurse at Acme until 2019.", "I worked at Acme as a nurse until 2019", source=src)
     await forget(talk.services, talk.user_id, [known])
     talk.model.script(judges(False))
@@ -364,3 +368,52 @@ async def test_a_yes_lifts_only_what_it_retells(talk: Talk) -> None:
     )
     await talk.falls_silent()
     assert "Plays the cello in a quartet in Porto" not in await talk.remembered()
+
+
+# --- an undo that dies, and one under the brake -----------------------------------------------------------------------
+
+
+async def moved(talk: Talk) -> tuple[str, str]:
+    """Ids of a memory and of the one that replaced it, which can be undone."""
+    lisbon = await put(talk, "Lives in Lisbon")
+    porto = await put(talk, "Lives in Porto", undo_until=talk.clock() + UNDO_SECONDS)
+    await talk.services.memories.supersede(talk.user_id, lisbon, porto, talk.clock())
+    return lisbon, porto
+
+
+async def test_killed_at_any_write_an_undo_can_be_repeated_to_the_same_end(talk: Talk) -> None:
+    living = Death()
+    _, porto = await moved(talk)
+    await undo(mortal(talk.services, living), talk.user_id, porto)
+    assert living.writes > 3
+    for number, death in enumerate(deaths(living.writes)):
+        user = replace(talk, user_id=f"auth0|killed-{number}")
+        _, porto = await moved(user)
+        with pytest.raises(Killed):
+            await undo(mortal(user.services, death), user.user_id, porto)
+        assert await user.remembered() in (
+            ["Lives in Porto"],
+            ["Lives in Lisbon", "Lives in Porto"],
+            ["Lives in Lisbon"],
+        )
+        with suppress(NotFound):  # it was undone before the process died
+            await undo(user.services, user.user_id, porto)
+        assert await user.remembered() == ["Lives in Lisbon"], (death.at, death.after)
+        assert "Porto" not in str(await user.raw())
+        for collection, whose, key in await user.services.sweeps.uncopied(20):  # as the sweep does
+            await user.services.activity.copy(collection, whose, key)
+        events = await user.services.activity.newest(user.user_id, 20)
+        assert [each.type for each in events].count("memory.undone") == 1, (death.at, death.after)
+
+
+@pytest.mark.parametrize("whose", ["its user", EVERYBODY])
+async def test_under_the_brake_no_memory_is_undone_and_after_it_it_is(talk: Talk, whose: str) -> None:
+    _, porto = await moved(talk)
+    braked = EVERYBODY if whose == EVERYBODY else talk.user_id
+    await pause.engage(talk.services.signals, talk.services.sweeps, braked, talk.clock)
+    with pytest.raises(Braked):
+        await undo(talk.services, talk.user_id, porto)
+    assert await talk.remembered() == ["Lives in Porto"]
+    await pause.release(talk.services.signals, talk.services.sweeps, braked, talk.clock)
+    await undo(talk.services, talk.user_id, porto)
+    assert await talk.remembered() == ["Lives in Lisbon"]

@@ -54,6 +54,7 @@ def test_asked_to_remember_something_the_agent_does_at_once(client: Client) -> N
     )
 
 
+@pytest.mark.thorough
 def test_what_was_remembered_is_known_in_the_next_conversation(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     client.say("Hello")
@@ -92,6 +93,7 @@ def test_asked_why_it_knows_what_it_does_not_know_it_says_so(client: Client) -> 
 # --- what a model may not ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_nothing_is_corrected_to_what_the_user_did_not_say(client: Client, model: ModelServer) -> None:
     client.say("Remember that I live in Lisbon.")
     [memory] = client.get("/api/memories")["items"]
@@ -136,6 +138,7 @@ def test_a_search_without_meaning_says_so_and_shows_what_matters_most_where_no_w
     assert ("most important ones" in told(model)["note"]) == by_salience
 
 
+@pytest.mark.thorough
 def test_a_memory_of_somebody_else_is_not_explained_corrected_or_forgotten(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:

@@ -53,6 +53,7 @@ def test_a_turn_is_one_line_of_metrics(client: Client, model: ModelServer, capsy
     assert 0 <= value["FirstTextLatency"] <= value["TurnLatency"]
 
 
+@pytest.mark.thorough
 def test_a_turn_that_failed_counts_as_one(
     client: Client, model: ModelServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
 import pytest
@@ -12,8 +12,18 @@ from pymongo.database import Database
 
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.domain.interview import Ended, Interview
+from qwestly_agent.domain.learning import Lesson
+from qwestly_agent.domain.resume import ResumeRecord
+from qwestly_agent.stores.conversations import key_of
 from qwestly_agent.stores.drafts import COLLECTION, Draft
 from qwestly_agent.stores.drafts import Drafts as DraftStore
+from qwestly_agent.stores.job_searches import JobSearches
+from qwestly_agent.stores.lessons import Lessons
+from qwestly_agent.stores.resumes import Resumes
+from qwestly_agent.stores.runs import Runs
 from tests.servers import Answer, ChatServer, Client, user_says
 
 Stored = Database[dict[str, Any]]
@@ -119,7 +129,75 @@ def test_what_waits_and_what_ended_is_listed_from_every_conversation(
                 "label": "Drafting 3 of 6 sections",
             }
         ],
+        "also_under_way": [],
+        "also_ended": [],
     }
+
+
+def work_of(chat: ChatServer, user_id: str, *, ends: bool) -> Callable[[Any], Awaitable[None]]:
+    """Of each kind one, as its own workflow records it."""
+    now, run_id = chat.clock(), uuid.uuid4().hex
+    record: dict[str, Any] = {"id": run_id, "user_id": user_id, "run_id": run_id, "created_at": now, "updated_at": now}
+    resume = ResumeRecord(name="cv.pdf", label="Reading your résumé", **record)
+    lesson = Lesson(conversation_id=None, topic="t", title="Pricing", **record)
+    found = ActivityEvent(
+        id=uuid.uuid4().hex, user_id=user_id, at=now, type="jobs.found", role="jobs", title="3 jobs that may suit you"
+    )
+
+    async def work(database: Any) -> None:
+        resumes, lessons, searches = Resumes(database), Lessons(database), JobSearches(database)
+        await resumes.add(resume)
+        await lessons.add(lesson)
+        await searches.begin(user_id, run_id, now)
+        begun = Interview(turns=3, ended=Ended(reason="asked") if ends else None)
+        conversation = {"id": "interview", "role": "interview", "last_used": now, "interview": begun.model_dump()}
+        await database["agent_conversations"].insert_one({**key_of(user_id, "interview"), **conversation})
+        run = await Runs(database).begin(user_id, "memories-c1", now)
+        if ends:
+            await resumes.tell(user_id, resume.id, now, "done", "It was read.")
+            await lessons.tell(user_id, lesson.id, now, "ready", "It is ready.", [])
+            await searches.end(user_id, run_id, "ready", found, now)
+            await Runs(database).end(user_id, run)
+
+    return work
+
+
+def does(chat: ChatServer, work: Callable[[Any], Awaitable[None]]) -> None:
+    async def doing() -> None:
+        async with AsyncMongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+            await work(mongo[chat.settings.mongodb_database])
+
+    asyncio.run(doing())
+
+
+def test_what_is_done_beside_approvals_and_drafts_is_listed_too(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    does(chat, work_of(chat, client.user_id, ends=False))
+    model.script(LOOKS, Reply(text="Five things."))
+    client.say("What are you working on?")
+    assert [each["title"] for each in result_in(model)["also_under_way"]] == [
+        "Reading your résumé",
+        "Searching for jobs",
+        "Writing a lesson: Pricing",
+        "Your interview is under way: its draft has 0 sentences",
+        "Reading a conversation for what to remember",
+    ]
+    assert result_in(model)["also_ended"] == []
+
+
+def test_what_ended_beside_approvals_and_drafts_is_listed_with_its_moment(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    does(chat, work_of(chat, client.user_id, ends=True))
+    does(chat, work_of(chat, f"{client.user_id}-other", ends=False))
+    model.script(LOOKS, Reply(text="All done."))
+    client.say("What became of it?")
+    work = result_in(model)
+    assert work["also_under_way"] == []
+    told = {each["title"]: each["at"] for each in work["also_ended"]}
+    assert {*told} == {"Your résumé was read", "Your lesson is ready", "3 jobs that may suit you"}
+    assert set(told.values()) == {f"{to_datetime(chat.clock()):%Y-%m-%dT%H:%MZ}"}
 
 
 def test_what_is_out_of_time_does_not_wait_any_more(person: Client, model: ModelServer, database: Stored) -> None:
@@ -166,7 +244,7 @@ def test_a_draft_whose_approval_is_told_is_not_told_beside_it(
     approval_id = asked(answer)["approval_id"]
     card = draft(answer.conversation_id, status="waiting", approval_id=approval_id)
     decide(person, asked(answer), "reject")
-    ends(chat, card, "rejected", "You said no")
+    ends(chat, card, "rejected", "You declined")
     for _ in range(2):
         person.say("Well?", answer.conversation_id)
         assert card.id not in model.requests[-1].body.decode()
@@ -176,6 +254,7 @@ def test_a_draft_whose_approval_is_told_is_not_told_beside_it(
 # --- what waits is named in every conversation ------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_what_waits_elsewhere_is_named_until_it_is_told_and_again_when_it_changed(
     person: Client, model: ModelServer
 ) -> None:

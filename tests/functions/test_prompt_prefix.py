@@ -100,6 +100,7 @@ def test_a_first_question_takes_at_most_5000_tokens(client: Client, chat: ChatSe
     assert len(chats(model)[0].body) / 4 <= 5_000
 
 
+@pytest.mark.thorough
 def test_the_prompt_says_what_day_it_is_where_the_user_is(client: Client, chat: ChatServer, model: ModelServer) -> None:
     clock = FakeClock(datetime(2026, 11, 23, 15, 30, tzinfo=UTC).timestamp())
     with (

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import pytest
+
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.memory.service import UNDO_SECONDS
 from tests.functions.test_remembering import LISBON, compared, undo
@@ -66,6 +68,7 @@ def test_a_correction_is_told_too_and_what_it_replaced_is_shown_no_more(client: 
     assert memories_of(client, first.conversation_id) == [[lisbon], []]
 
 
+@pytest.mark.thorough
 def test_what_no_judge_has_read_is_told_as_unchecked(client: Client, model: ModelServer) -> None:
     model.script(
         Reply(tool_calls=[call("remember", **LISBON)], streams=True),

@@ -191,6 +191,7 @@ def test_memory_is_the_same_at_every_level(client: Client, model: ModelServer, l
     assert contents(client) == ["Lives in Lisbon"]
 
 
+@pytest.mark.thorough
 def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and_no_search(
     client: Client, model: ModelServer
 ) -> None:
@@ -210,6 +211,7 @@ def test_where_no_judge_answers_it_is_kept_unchecked_and_stands_in_no_prompt_and
     assert "Lisbon" not in json.dumps(model.requests[-1].json["messages"])
 
 
+@pytest.mark.thorough
 def test_what_waits_for_a_check_is_corrected_on_the_page(client: Client, model: ModelServer) -> None:
     model.script(Reply(tool_calls=[call("remember", **LISBON)], streams=True), *[Reply(fault=503, streams=False)] * 9)
     client.say("I live in Lisbon now.")
@@ -260,6 +262,7 @@ def test_beside_others_text_it_waits_for_a_yes_two_turns_later_as_well(client: C
     assert len(waiting(client)) == 1
 
 
+@pytest.mark.thorough
 def test_a_correction_of_something_else_waits_for_a_yes(client: Client, model: ModelServer) -> None:
     remembers(client, model)
     [memory] = client.get("/api/memories")["items"]

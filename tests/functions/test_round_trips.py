@@ -11,10 +11,10 @@ import pytest
 from infra.local.model_server import ModelServer
 from tests.servers import ChatServer, Client, free_port, until
 
-COMMANDS_BEFORE_THE_MODEL = 16
+COMMANDS_BEFORE_THE_MODEL = 17
 """The claim, what was said lately, the posted message, the profile, employment, preferences, settings, the memories,
 when one was withdrawn, the level, what became of approvals, what ended of drafts, what waits, what is drafted, both
-brakes by one find, the load."""
+brakes by one find, the load, the rollout."""
 
 COMMANDS_OF_A_NEW_CONVERSATION = COMMANDS_BEFORE_THE_MODEL + 1
 """And the memories that are best for its first message, by words."""
@@ -102,6 +102,7 @@ def gate(mongodb_uri: str) -> Iterator[Gate]:
         yield gate
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("is_new", "commands"),
     [(False, COMMANDS_BEFORE_THE_MODEL), (True, COMMANDS_OF_A_NEW_CONVERSATION)],

@@ -23,6 +23,7 @@ def looked_up(
     return json.loads(told.split(">", 1)[1].rsplit("<", 1)[0])["messages"]
 
 
+@pytest.mark.thorough
 def test_older_turns_are_found_by_their_words_in_every_conversation(client: Client, model: ModelServer) -> None:
     model.script(Reply(text="Granite is a rock."))
     earlier = client.say("What is granite?").conversation_id
@@ -36,6 +37,7 @@ def test_older_turns_are_found_by_their_words_in_every_conversation(client: Clie
     assert looked_up(client, model, "obsidian") == []
 
 
+@pytest.mark.thorough
 def test_what_others_said_and_what_is_excluded_is_not_found(
     client: Client, chat: ChatServer, model: ModelServer
 ) -> None:
@@ -50,10 +52,15 @@ def test_what_others_said_and_what_is_excluded_is_not_found(
 
 
 @pytest.mark.thorough
-def test_after_120_turns_the_first_question_is_answered_with_its_words(client: Client, model: ModelServer) -> None:
-    conversation_id = client.say("Is a lighthouse keeper still a job?").conversation_id
+def test_after_120_turns_the_first_question_is_answered_with_its_words_and_a_turn_costs_no_more(
+    client: Client, model: ModelServer
+) -> None:
+    conversation_id, costs = client.say("Is a lighthouse keeper still a job?").conversation_id, list[float]()
     for turn in range(119):
-        client.say(f"Thanks, and here is thought {turn}", conversation_id)
+        done = client.say(f"Thanks, and here is thought {turn}", conversation_id).last
+        costs.append(done.data["usage"]["cost_usd"])
+    once, twice = sum(costs[39:79]), sum(costs[79:])
+    assert twice <= once * 1.1, "a window's length of turns costs what the one before it did"
     answer = client.say("What did I ask first?", conversation_id)
     assert "Is a lighthouse keeper still a job?" in answer.text
     said = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "user"]

@@ -13,16 +13,21 @@ def put(client: Client, **chosen: Any) -> Any:
 
 
 def test_a_new_user_has_a_level_and_nothing_else_set(client: Client) -> None:
-    assert client.get("/api/settings") == {"level": "L1", "language": None, "time_zone": None}
+    assert client.get("/api/settings") == {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
 
 
 def test_what_is_set_stays_and_what_is_left_out_stays_as_it_was(client: Client, chat: ChatServer) -> None:
     assert put(client, language="pt-BR", time_zone="America/Sao_Paulo").status_code == 200
     assert put(client, level="L2").json() == client.get("/api/settings")
-    assert client.get("/api/settings") == {"level": "L2", "language": "pt-BR", "time_zone": "America/Sao_Paulo"}
-    assert client.get("/api/autonomy") == {"level": "L2"}
+    assert client.get("/api/settings") == {
+        "level": "L2",
+        "ceiling": "L2",
+        "language": "pt-BR",
+        "time_zone": "America/Sao_Paulo",
+    }
+    assert client.get("/api/autonomy")["level"] == "L2"
     with Client(chat.url, "auth0|somebody-else") as other:
-        assert other.get("/api/settings") == {"level": "L1", "language": None, "time_zone": None}
+        assert other.get("/api/settings") == {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
 
 
 @pytest.mark.parametrize(
@@ -35,13 +40,15 @@ def test_what_is_set_stays_and_what_is_left_out_stays_as_it_was(client: Client, 
         {"language": "<b>"},
         {"language": ""},
         {"level": "L9"},
+        {"ceiling": "L9"},
+        {"ceiling": "L1"},
         {"user_id": "auth0|somebody-else"},
     ],
 )
 def test_what_does_not_exist_is_refused_and_changes_nothing(client: Client, wrong: dict[str, str]) -> None:
     refused = put(client, **{"level": "L2", "language": "de", **wrong})
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
-    assert client.get("/api/settings") == {"level": "L1", "language": None, "time_zone": None}
+    assert client.get("/api/settings") == {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
 
 
 def test_a_zone_that_no_longer_exists_counts_as_none(client: Client, chat: ChatServer) -> None:

@@ -96,15 +96,19 @@ def test_arguments_that_are_not_valid_are_explained_without_being_repeated(
 
 
 @pytest.mark.thorough
-def test_a_tool_that_takes_too_long_is_given_up(chat: ChatServer, client: Client, model: ModelServer) -> None:
+@pytest.mark.parametrize(("effect", "is_kept"), [("read", False), ("draft", True)])
+def test_a_tool_that_takes_too_long_is_given_up(
+    chat: ChatServer, client: Client, model: ModelServer, effect: Effect, is_kept: bool
+) -> None:
     async def wait(ctx: RunContext[AgentDeps]) -> None:
         """Wait."""
         await asyncio.Event().wait()
 
-    with talking_with(chat, client, tool(wait, effect="read", label="Waiting…", timeout=0.05)) as user:
+    with talking_with(chat, client, tool(wait, effect=effect, label="Waiting…", timeout=0.05)) as user:
         model.script(calls(call("wait")), Reply(text="It took too long."))
         answer = user.say("Wait")
     assert "longer than 0.05 seconds" in results_of(model)[0]
+    assert ("What was written is kept" in results_of(model)[0]) is is_kept
     assert [event.data["ok"] for event in answer.events if event.name == "tool_result"] == [False]
 
 
@@ -145,7 +149,7 @@ def test_an_error_is_told_without_internals(
 
 
 @pytest.mark.parametrize("error", [ToolFailed("Not of this kind."), ModelRetry("Not of this kind.")], ids=repr)
-@pytest.mark.parametrize("effect", ["read", "draft"])
+@pytest.mark.parametrize("effect", ["read", pytest.param("draft", marks=pytest.mark.thorough)])
 def test_what_a_tool_itself_says_of_its_failure_is_told_word_for_word(
     chat: ChatServer, client: Client, model: ModelServer, error: Exception, effect: Effect
 ) -> None:
@@ -198,8 +202,12 @@ def test_what_the_agent_can_do_is_told_in_whole_sentences(client: Client, model:
     model.script(calls(call("list_capabilities")), Reply(text="That."))
     client.say("What can you do?")
     [told] = results_of(model)
-    able = json.loads(told[told.index("{") : told.rindex("}") + 1])["capabilities"]
-    what = {each["name"]: each["what"] for each in able}
+    listed = json.loads(told[told.index("{") : told.rindex("}") + 1])
+    what = {each["name"]: each["what"] for each in (*listed["capabilities"], *listed["not_set_up"])}
+    needs = {each["name"]: each["needs"] for each in listed["not_set_up"]}
+    assert "JSEARCH_API_KEY" in needs["search_jobs"]
+    assert "SEARCH_API_KEY" in needs["search_web"]
+    assert "search_conversation" not in needs
     assert what == {each.name: " ".join(str(each.description).split()) for each in TOOLS[:-2]}
     assert [line for line in what.values() if not re.fullmatch(r"[A-Z].*\.", line)] == []
 
@@ -310,6 +318,7 @@ def test_calls_beyond_the_tenth_are_refused_and_so_are_failed_ones_counted(clien
     assert offered(model) == set()
 
 
+@pytest.mark.thorough
 def test_a_model_that_calls_on_without_tools_ends_in_one_sentence(client: Client, model: ModelServer) -> None:
     steps = [calls(call("query_qwestly_docs", query=f"q{n}")) for n in range(MOST_CALLS + 2)]
     model.script(*steps)
@@ -422,6 +431,7 @@ def test_a_conversation_shows_the_steps_of_each_answer(client: Client, model: Mo
     del step["ms"], step["id"]
     assert step == {
         "name": "query_qwestly_docs",
+        "sources": [],
         "label": "Reading about Qwestly…",
         "effect": "read",
         "outside": False,
@@ -434,6 +444,7 @@ def test_a_conversation_shows_the_steps_of_each_answer(client: Client, model: Mo
 # --- fences ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_what_a_tool_returned_stands_between_tags_that_nothing_in_it_can_close(
     chat: ChatServer, client: Client, model: ModelServer
 ) -> None:

@@ -16,7 +16,7 @@ from infra.local.model_server import ModelServer, Reply
 from tests.functions.test_approvals import asked, decide, wants
 from tests.functions.test_approvals import person as person
 from tests.infra.test_local import served
-from tests.servers import ChatServer, Client, FakeClock
+from tests.servers import ChatServer, Client, FakeClock, resumed
 
 TEMPLATE = Template.load()
 TURNS, OTHERS = (front.UrlFunction(TEMPLATE.name(each), TEMPLATE.timeout(each)) for each in (CHAT, API))
@@ -62,6 +62,21 @@ def page(request: pytest.FixtureRequest, person: Client, one_address: str, chat:
     }
     turns, others = (replace(person, url=url) for url in urls[request.param])
     return Page(turns, others)
+
+
+@pytest.mark.thorough
+def test_an_answer_is_resumed_where_turns_go(page: Page, model: ModelServer) -> None:
+    model.script(Reply(text=["Half of ", "it."], hold_after=1))
+    with page.turns.open({"message": "Hello"}) as first:
+        seen = [next(first)]
+        while "Half of" not in str(seen[-1].data):
+            seen.append(next(first))
+        with resumed(page.turns, seen[0].data["conversation_id"]) as again:
+            told = [next(again)]
+            model.release()
+            told += list(again)
+        list(first)
+    assert "".join(each.data["content"] for each in told if each.name == "text_delta") == "Half of it."
 
 
 @pytest.mark.thorough
@@ -140,6 +155,7 @@ def test_stop_brake_decisions_and_lists_get_through_while_every_slot_of_the_chat
             assert page.request("POST", f"/api/conversations/{conversation}/stop").json() == {"stopping": True}
 
 
+@pytest.mark.thorough
 def test_a_stream_holds_its_slot_until_the_function_ended_it_also_when_its_reader_left(
     one_address: str, person: Client, model: ModelServer, clock: FakeClock
 ) -> None:
@@ -163,6 +179,7 @@ def test_a_stream_holds_its_slot_until_the_function_ended_it_also_when_its_reade
     assert answer.status_code == 200
 
 
+@pytest.mark.thorough
 def test_a_url_takes_ten_requests_a_second_for_each_slot(one_address: str, person: Client, clock: FakeClock) -> None:
     def answers(count: int, path: str) -> list[int]:
         with httpx2.Client(headers=person.headers()) as http:

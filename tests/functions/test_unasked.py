@@ -1,6 +1,5 @@
 """Nothing that others wrote is changed unasked at L3, wherever it stands; what people plainly ask for is."""
 
-import os
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -14,9 +13,10 @@ from pymongo.database import Database
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from qwestly_agent.approvals import asked_for
+from qwestly_agent.approvals import wish
 from qwestly_agent.stores import knowledge, memories, profiles
 from qwestly_agent.stores.usage import Usage
+from tests.counts import count, sample
 from tests.functions.talking import WISH_JUDGE, wishes
 from tests.functions.unasked import PREFERENCES, PROFILE, Try, not_wishes_of, tries, wishes_of
 from tests.servers import ChatServer, Client
@@ -24,7 +24,7 @@ from tests.servers import ChatServer, Client
 Stored: TypeAlias = Database[dict[str, Any]]
 Judge: TypeAlias = Callable[[Try], Sequence[Reply]]
 
-TRIES = int(os.environ.get("L3_TRIES", "60"))
+TRIES = count(32, 1_000)
 LOOK_UPS: dict[str, ToolCall] = {
     "profile": {"name": "get_user_profile", "arguments": {}},
     "memory": {"name": "search_user_memories", "arguments": {"query": "wants"}},
@@ -127,6 +127,7 @@ SEVEN = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("each", SEVEN, ids=[each.kind for each in SEVEN])
 def test_a_strangers_text_changes_nothing_even_with_a_judge_who_always_says_yes(stage: Stage, each: Try) -> None:
     seen = stage.attempt(each, credulous)
@@ -134,6 +135,7 @@ def test_a_strangers_text_changes_nothing_even_with_a_judge_who_always_says_yes(
     assert [record["status"] for record in seen.records] == ["pending"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("wish", "value"),
     [
@@ -156,7 +158,7 @@ WISH = Try("wish", "Please set my location to Lisbon", "location", "Lisbon")
 
 
 def test_a_judge_who_is_late_means_that_it_is_asked(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asked_for, "JUDGE_SECONDS", 0.05)
+    monkeypatch.setattr(wish, "JUDGE_SECONDS", 0.05)
     late = wishes(WISH.message, hold_after=0)
     assert not stage.attempt(WISH, lambda _: [late]).changed
     stage.model.release()
@@ -230,4 +232,4 @@ def test_what_is_no_wish_is_asked_about(stage: Stage, half: str) -> None:
 
 @pytest.mark.thorough
 def test_without_a_judge_every_wish_is_asked_about(stage: Stage) -> None:
-    assert [each for each in wishes_of("build") if stage.attempt(each, absent).changed] == []
+    assert [each for each in sample(wishes_of("build"), 5) if stage.attempt(each, absent).changed] == []

@@ -2,15 +2,23 @@
 """What was done can be undone for a day: exactly, once, by its user alone; or the answer is a clear no."""
 
 import asyncio
+import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
 from infra.local.candidate_app import OPERATIONS, Fault
-from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTIONS, SAVE_CARD_AS_ACTIVE, UPDATE_PREFERENCE, UPDATE_PROFILE_FIELD
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals import pause, propose
+from qwestly_agent.approvals.actions import (
+    ACTIONS,
+    SAVE_CARD_AS_ACTIVE,
+    UPDATE_PREFERENCE,
+    UPDATE_PROFILE,
+    UPDATE_PROFILE_FIELD,
+)
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.execute import ASKED_AGAIN, NOT_AS_DONE
 from qwestly_agent.approvals.messages import outcome_line
 from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
@@ -19,13 +27,16 @@ from qwestly_agent.base.errors import Braked, ChangedMeanwhile, NotFound
 from qwestly_agent.clients.candidate_answers import Outcome
 from qwestly_agent.clients.candidate_app import CandidateApp
 from qwestly_agent.domain.approval import LOOK_SECONDS, UNDO_SECONDS, Approval
-from qwestly_agent.services import Services
+from qwestly_agent.domain.job import JobWishes
+from qwestly_agent.service_records import Services
 from qwestly_agent.stores.profiles import CANDIDATES, CARDS, PREFERENCES
+from qwestly_agent.stores.turns import NewTurn
 from tests.functions.test_execute import (
     AFTER,
     BEFORE,
     CHANGE,
     INGESTION,
+    LEARNT,
     Stage,
     When,
     _stage,  # noqa: F401
@@ -36,6 +47,7 @@ from tests.functions.test_execute import (
     dying,
     found_out,
     killed_at_each_step,
+    proposer,
     services,  # noqa: F401
     stage,  # noqa: F401
     user_id,  # noqa: F401
@@ -74,6 +86,14 @@ CASES: dict[str, tuple[str, Proposal, dict[str, Any]]] = {
         Proposal(UPDATE_PROFILE_FIELD, {"field": "education", "value": [{"school": "MIT"}]}),
         {"education": [{"school": "ETH", "degree": "MSc", "year": 2012}]},
     ),
+    "several fields": (
+        CANDIDATES,
+        Proposal(
+            UPDATE_PROFILE,
+            {"changes": [{"field": "headline", "value": "CTO"}, {"field": "skills", "value": ["Go"]}]},
+        ),
+        {"headline": "Before"},
+    ),
     "a preference": (
         PREFERENCES,
         Proposal(UPDATE_PREFERENCE, {"name": "work_mode", "value": "remote"}),
@@ -85,17 +105,14 @@ CASES: dict[str, tuple[str, Proposal, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("level", ["L0", "L3"])
 async def test_an_action_with_an_inverse_is_undone_exactly(
     stage: Stage, services: Services, user_id: str, case: str, level: Any
 ) -> None:
-    collection, proposal, before = CASES[case]
-    if collection == CARDS and before:
-        stage.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_2", "active": True})
-    elif before:
-        stage.database[collection].update_one({"user_id": user_id}, {"$set": before}, upsert=True)
-    stood = of(stage, collection, user_id)
+    collection, proposal, _ = CASES[case]
+    stood = prepare(stage, user_id, case)
     approval = await done(services, user_id, proposal)
     assert approval.undo_until == pytest.approx(stage.clock() + UNDO_SECONDS)
     assert of(stage, collection, user_id) != stood
@@ -112,39 +129,99 @@ async def test_an_action_with_an_inverse_is_undone_exactly(
 
 def test_each_action_that_may_run_unasked_has_an_inverse() -> None:
     assert {each.tool for each in ACTIONS.values() if each.inverse} == {
+        "update_profile",
         "update_profile_field",
         "update_preference",
         "save_card_as_active",
     }
 
 
-async def test_twice_and_ten_at_once_undo_once(stage: Stage, services: Services, user_id: str) -> None:
-    approval = await done(services, user_id)
+EACH = [
+    "a field",
+    *(
+        pytest.param(each, marks=pytest.mark.thorough)
+        for each in ("several fields", "a preference", "the card shown first")
+    ),
+]
+"""A case of each action with an inverse."""
+each_action = pytest.mark.parametrize("case", EACH)
+BY_OTHERS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    CANDIDATES: ({}, {"headline": "Engineer"}),
+    PREFERENCES: ({}, {"work_mode": "on-site"}),
+    CARDS: ({"card_id": "card_1"}, {"active": False}),
+}
+"""What somebody changes meanwhile, in which document."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """An action that was done for somebody, and what others see of it."""
+
+    stage: Stage
+    name: str
+    user_id: str
+    before: list[Mapping[str, Any]]
+    approval: Approval
+
+    @property
+    def now(self) -> list[Mapping[str, Any]]:
+        return of(self.stage, CASES[self.name][0], self.user_id)
+
+    def is_changed_by_another(self, *, has_version: bool) -> None:
+        collection = CASES[self.name][0]
+        which, values = BY_OTHERS[collection]
+        change: Any = {"$set": values, **({"$inc": {"version": 1}} if has_version else {})}
+        self.stage.database[collection].update_one({"user_id": self.user_id, **which}, change)
+
+
+def prepare(stage: Stage, user_id: str, case: str) -> list[Mapping[str, Any]]:
+    """Give them what the case begins with, and return what others see of it."""
+    collection, _, before = CASES[case]
+    if collection == CARDS and before:
+        stage.database[CARDS].insert_one({"user_id": user_id, "card_id": "card_2", "active": True})
+    elif before:
+        stage.database[collection].update_one({"user_id": user_id}, {"$set": before}, upsert=True)
+    return of(stage, collection, user_id)
+
+
+async def done_of(stage: Stage, services: Services, user_id: str, case: str) -> Case:
+    stood = prepare(stage, user_id, case)
+    return Case(stage, case, user_id, stood, await done(services, user_id, CASES[case][1]))
+
+
+@pytest.mark.thorough
+@each_action
+async def test_twice_and_ten_at_once_undo_once(stage: Stage, services: Services, user_id: str, case: str) -> None:
+    given = await done_of(stage, services, user_id, case)
+    approval = given.approval
     undone = await asyncio.gather(*(undo(services, user_id, approval.id) for _ in range(10)), return_exceptions=True)
     again = await undo(services, user_id, approval.id)
     assert {each.id for each in undone if isinstance(each, Approval)} == {again.id}
     assert not [each for each in undone if isinstance(each, BaseException) and not isinstance(each, ChangedMeanwhile)]
     assert stage.effects_on(user_id) == [approval.id, again.id]
-    assert stage.profile_of(user_id)["headline"] == BEFORE
+    assert given.now == given.before
 
 
-async def test_a_stranger_undoes_nothing(stage: Stage, services: Services, user_id: str) -> None:
-    approval = await done(services, user_id)
+@each_action
+async def test_a_stranger_undoes_nothing(stage: Stage, services: Services, user_id: str, case: str) -> None:
+    given = await done_of(stage, services, user_id, case)
+    after = given.now
     with pytest.raises(NotFound):
-        await undo(services, stage.person(), approval.id)
-    assert stage.profile_of(user_id)["headline"] == AFTER
+        await undo(services, stage.person(), given.approval.id)
+    assert given.now == after != given.before
 
 
+@each_action
 @pytest.mark.parametrize("has_version", [True, False])
 async def test_what_somebody_changed_since_is_left_as_it_is(
-    stage: Stage, services: Services, user_id: str, has_version: bool
+    stage: Stage, services: Services, user_id: str, case: str, has_version: bool
 ) -> None:
-    approval = await done(services, user_id)
-    change: Any = {"$set": {"headline": "Engineer"}, **({"$inc": {"version": 1}} if has_version else {})}
-    stage.database[CANDIDATES].update_one({"user_id": user_id}, change)
+    given = await done_of(stage, services, user_id, case)
+    given.is_changed_by_another(has_version=has_version)
+    theirs = given.now
     with pytest.raises(ChangedMeanwhile, match=NOT_AS_DONE):
-        await undo(services, user_id, approval.id)
-    assert stage.profile_of(user_id)["headline"] == "Engineer"
+        await undo(services, user_id, given.approval.id)
+    assert given.now == theirs
 
 
 async def test_another_field_that_was_changed_since_stays_changed(
@@ -165,17 +242,19 @@ async def test_after_a_day_nothing_is_undone(stage: Stage, services: Services, u
     assert stage.profile_of(user_id)["headline"] == AFTER
 
 
+@each_action
 async def test_under_the_brake_nothing_is_undone_and_after_it_it_is(
-    stage: Stage, services: Services, user_id: str
+    stage: Stage, services: Services, user_id: str, case: str
 ) -> None:
-    approval = await done(services, user_id)
+    given = await done_of(stage, services, user_id, case)
+    after = given.now
     await pause.engage(services.signals, services.sweeps, user_id, stage.clock)
     with pytest.raises(Braked):
-        await undo(services, user_id, approval.id)
-    assert stage.profile_of(user_id)["headline"] == AFTER
+        await undo(services, user_id, given.approval.id)
+    assert given.now == after
     await pause.release(services.signals, services.sweeps, user_id, stage.clock)
-    assert (await undo(services, user_id, approval.id)).status == "done"
-    assert stage.profile_of(user_id)["headline"] == BEFORE
+    assert (await undo(services, user_id, given.approval.id)).status == "done"
+    assert given.now == given.before
 
 
 async def test_what_was_not_done_and_an_undo_itself_cannot_be_undone(
@@ -196,13 +275,13 @@ ENDS: dict[Fault, str] = {"forbidden": "failed", "drop_before": "unknown", "drop
 async def test_an_undo_that_fails_says_so_and_can_be_tried_again(
     stage: Stage, services: Services, user_id: str, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    approval, write = await done(services, user_id), CandidateApp.set_profile_field
+    approval, write = await done(services, user_id), CandidateApp.set_profile_fields
 
     async def misbehaving(*args: Any) -> Outcome:
         stage.app.misbehave(fault)
         return await write(*args)
 
-    monkeypatch.setattr(CandidateApp, "set_profile_field", misbehaving)
+    monkeypatch.setattr(CandidateApp, "set_profile_fields", misbehaving)
     first = await undo(services, user_id, approval.id)
     monkeypatch.undo()
     assert first.status == ENDS[fault]
@@ -216,24 +295,127 @@ async def test_an_undo_that_fails_says_so_and_can_be_tried_again(
 
 @pytest.mark.thorough
 @dying
+@pytest.mark.parametrize("case", ["a field", "several fields", "a preference", "the card shown first"])
 async def test_killed_at_any_step_an_undo_is_done_once_or_not_at_all(
-    stage: Stage, services: Services, when: When
+    stage: Stage, services: Services, case: str, when: When
 ) -> None:
+    cases = dict[str, tuple[Case, list[Mapping[str, Any]]]]()
+
     async def begin() -> Approval:
-        return await done(services, stage.person())
+        given = await done_of(stage, services, stage.person(), case)
+        cases[given.approval.id] = given, given.now
+        return given.approval
 
     async def undoing(services: Services, approval: Approval) -> None:
         await undo(services, approval.user_id, approval.id)
 
     async for approval in killed_at_each_step(services, when, begin, undoing):
+        given, after = cases[approval.id]
         begun = [each for each in await services.approvals.all(approval.user_id, 10) if each.undoes]
         for each in begun:
             assert (await found_out(stage, services, each)).status == "done"
         if not begun:
-            check_done_once(stage, approval)
+            assert given.now == after
         last = await undo(services, approval.user_id, approval.id)
-        assert (last.status, stage.profile_of(approval.user_id)["headline"]) == ("done", BEFORE)
+        assert (last.status, given.now) == ("done", given.before)
         assert stage.effects_on(approval.user_id) == [approval.id, last.id]
+
+
+# --- what an onboarding learnt ----------------------------------------------------------------------------------------
+
+
+async def learnt(stage: Stage, services: Services, user_id: str) -> tuple[object, ...]:
+    """What stands of it in the three places."""
+    preferences, search = await services.profiles.preferences(user_id), await services.job_searches.get(user_id)
+    return stage.profile_of(user_id)["headline"], preferences, search.wishes
+
+
+@pytest.mark.parametrize("has_wishes", [True, False])
+async def test_what_was_learnt_is_undone_in_each_place(
+    stage: Stage, services: Services, user_id: str, has_wishes: bool
+) -> None:
+    if has_wishes:
+        wishes = JobWishes(titles=("CTO",), never=("BP",), pay_from=50_000, pay_currency="USD")
+        await services.job_searches.choose(user_id, is_on=False, wishes=wishes, next_at=None)
+    before = await learnt(stage, services, user_id)
+    approval = await done(services, user_id, LEARNT)
+    assert await learnt(stage, services, user_id) != before
+    assert (await undo(services, user_id, approval.id)).status == "done"
+    assert await learnt(stage, services, user_id) == before
+
+
+async def test_what_was_learnt_is_not_undone_once_a_wish_of_it_was_changed(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    approval = await done(services, user_id, LEARNT)
+    await services.job_searches.choose(user_id, is_on=False, wishes=JobWishes(never=("BP",)), next_at=None)
+    theirs = await learnt(stage, services, user_id)
+    with pytest.raises(ChangedMeanwhile, match=NOT_AS_DONE):
+        await undo(services, user_id, approval.id)
+    assert await learnt(stage, services, user_id) == theirs
+
+
+@pytest.mark.thorough
+@dying
+async def test_killed_at_any_step_what_was_learnt_is_undone_in_each_place_or_in_none(
+    stage: Stage, services: Services, when: When
+) -> None:
+    stood = dict[str, tuple[object, ...]]()
+
+    async def begin() -> Approval:
+        user_id = stage.person()
+        stood[user_id] = await learnt(stage, services, user_id)
+        return await done(services, user_id, LEARNT)
+
+    async def undoing(services: Services, approval: Approval) -> None:
+        await undo(services, approval.user_id, approval.id)
+
+    async for approval in killed_at_each_step(services, when, begin, undoing):
+        user_id = approval.user_id
+        for each in [each for each in await services.approvals.all(user_id, 10) if each.undoes]:
+            assert (await found_out(stage, services, each)).status == "done"
+        assert (await undo(services, user_id, approval.id)).status == "done"
+        assert await learnt(stage, services, user_id) == stood[user_id]
+        assert len(stage.effects_on(user_id)) == 2
+
+
+# --- unasked at L3 ----------------------------------------------------------------------------------------------------
+
+WISHES: Mapping[str, tuple[str, str]] = {
+    "a field": ("Make my headline Head of Product", "Make it Head of Something"),
+    "several fields": ("Make my headline CTO and my only skill Go", "Make my headline CTO"),
+    "a preference": ("I want to work remote", "I want to work at home in the evening"),
+    "the card shown first": ("Show Product Manager first", "Show my other card first"),
+}
+"""Messages that name all that the action would change, and that name a part of it or nothing."""
+
+
+async def submitted(stage: Stage, services: Services, case: str, message: str) -> Approval:
+    """At L3, with a judge who always says yes."""
+    user_id = stage.person()
+    prepare(stage, user_id, case)
+    await services.autonomy.set_level(user_id, "L3", to_datetime(stage.clock()))
+    await services.conversations.create(user_id, "chat", NewTurn("run", "m", message, stage.clock()), "default")
+    asking = replace(proposer(services, user_id, "run", "chat"), message=message)
+    _, approval = await asking.submit(CASES[case][1], uuid.uuid4().hex)
+    assert approval
+    return approval
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", WISHES)
+async def test_at_l3_each_action_is_done_unasked_if_the_message_names_all_of_it_and_asked_about_else(
+    stage: Stage, services: Services, case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def says_yes(*_: object) -> bool:
+        return True
+
+    monkeypatch.setattr(propose, "is_asked_for", says_yes)
+    wish, other = WISHES[case]
+    done = await submitted(stage, services, case, wish)
+    assert (done.status, done.decided_by, done.undo_until is not None) == ("done", "level", True)
+    for message in (other, f"> {wish}", f"{wish}. {'It was spring. ' * 30}", ""):
+        assert (await submitted(stage, services, case, message)).status == "pending", message
 
 
 # --- before an effect, and until it is done ---------------------------------------------------------------------------
@@ -287,6 +469,4 @@ async def test_an_approval_of_an_earlier_signature_is_read_and_done(
 
 
 def _with(**changes: Any) -> Any:
-    from dataclasses import replace
-
     return replace(UPDATE_PROFILE_FIELD, **changes)

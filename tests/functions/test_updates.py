@@ -13,7 +13,7 @@ from pymongo import AsyncMongoClient, MongoClient
 from infra.local.model_server import ModelServer
 from qwestly_agent.chat.updates import SOON_SECONDS, updates
 from qwestly_agent.domain.approval import EVERYBODY
-from qwestly_agent.services import Services
+from qwestly_agent.service_records import Services
 from qwestly_agent.stores.activity import COLLECTION
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.stores.signals import Signals
@@ -28,7 +28,7 @@ from tests.functions.test_execute import (
     user_id,  # noqa: F401
 )
 from tests.functions.test_round_trips import Gate, gate  # noqa: F401
-from tests.servers import ChatServer, Client
+from tests.servers import ChatServer, Client, until
 
 
 @pytest.fixture
@@ -137,3 +137,20 @@ async def test_what_is_not_known_for_minutes_is_no_reason_to_ask_often(
     assert not told.active
     assert (await updates(services, user_id, told.cursor)).items == []
     stage.app.api.release()
+
+
+@pytest.mark.anyio
+async def test_a_change_that_is_carried_out_is_asked_about_often_until_it_is_done(
+    stage: Stage, services: Services, user_id: str
+) -> None:
+    question = await asked(services, user_id, INGESTION)
+    cursor = (await updates(services, user_id, None)).cursor
+    stage.app.misbehave("hold_before")
+    carried_out = asyncio.create_task(approved(services, question))
+    await asyncio.to_thread(until, lambda: stage.app.api.held)
+    for _ in range(3):
+        told = await updates(services, user_id, cursor)
+        assert told.active
+        cursor = told.cursor
+    stage.app.api.release()
+    await carried_out

@@ -3,6 +3,7 @@
 import ast
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,6 +46,10 @@ class CloudWatch:
                 is_ringing = self._state(resource["Properties"], now)
                 if is_ringing is not None:
                     (self.ringing.add if is_ringing else self.ringing.discard)(name)
+        for name, resource in TEMPLATE["Resources"].items():
+            if resource["Type"] == "AWS::CloudWatch::CompositeAlarm":
+                of = re.findall(r"ALARM\(\"\$\{(\w+)\}\"\)", resource["Properties"]["AlarmRule"]["Fn::Sub"])
+                (self.ringing.add if self.ringing.issuperset(of) else self.ringing.discard)(name)
         return set(self.ringing)
 
     def _state(self, alarm: Mapping[str, Any], now: float) -> bool | None:

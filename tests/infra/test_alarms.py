@@ -15,6 +15,7 @@ from qwestly_agent.base.observability import (
     measure_left,
     measure_refusal,
     measure_refused_mail,
+    measure_rollout,
     measure_set_aside,
     measure_turn,
     measure_waiting,
@@ -25,6 +26,7 @@ Metric = tuple[str, str, str]
 """Namespace, name, and its one dimension."""
 
 ALARMS = resources("AWS::CloudWatch::Alarm")
+COMPOSITES = resources("AWS::CloudWatch::CompositeAlarm")
 QUEUES = resources("AWS::SQS::Queue")
 MACHINES = resources(MACHINE)
 STACK = "AWS::StackName"
@@ -53,9 +55,15 @@ def measured_by_us(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monke
     measure_left("Conversations", 1, 1)
     measure_left("Memories", 1, 1)
     measure_left("Briefings", 1, 1)
+    measure_left("Jobs", 1, 1)
+    measure_left("Steps", 1, 1)
     measure_briefing("lite")
     measure_refused_mail()
     measure_set_aside()
+    for variant in ("brief", "base"):
+        more = {"variant": variant, "own_first_text_ms": 1}
+        measure_turn("complete", {**tokens, **more, "cost_usd": 0.1, "first_text_ms": 1, "total_ms": 2}, {})
+    measure_rollout()
     return set(_declared(capsys.readouterr().out))
 
 
@@ -104,6 +112,20 @@ def test_each_alarm_is_heard_and_says_what_silence_means() -> None:
     assert (subscription["TopicArn"], subscription["Endpoint"]) == (topic, {"Ref": "AlarmAddress"})
     assert TEMPLATE["Resources"]["AlarmsSubscription"]["Condition"] == "SomebodyIsTold"
     assert PARAMETERS["AlarmAddress"]["Default"] == ""
+
+
+def test_an_alarm_of_alarms_is_heard_and_names_such_as_there_are() -> None:
+    for name, alarm in COMPOSITES.items():
+        named = re.findall(r"\$\{(\w+)\}", alarm["AlarmRule"]["Fn::Sub"])
+        assert len(named) > 1, name
+        assert set(named) <= ALARMS.keys(), name
+        assert alarm["AlarmActions"] == alarm["OKActions"] == [{"Ref": "Alarms"}], name
+
+
+def test_the_dashboard_has_a_part_for_each_workflow() -> None:
+    titles = {widget["title"] for widget in widgets("metric")}
+    own = {"WriteDraft", "WriteLesson", "ScoutJobs", "ParseResume"}
+    assert {f"Executions: {each}" for each in own} <= titles
 
 
 def test_an_alarm_over_several_metrics_answers_with_one_number_of_those_it_names() -> None:
@@ -172,6 +194,8 @@ def test_where_no_sweep_says_what_waits_it_rings_too() -> None:
         "ApprovalsOld": "ApproveSweepSchedule",
         "BriefingsWait": "BriefSweepSchedule",
         "ConversationsWait": "ExtractMemoriesSchedule",
+        "JobsWait": "ScoutSweepSchedule",
+        "RolloutHeld": "RolloutSchedule",
     }
     assert {name for name, each in ALARMS.items() if each["TreatMissingData"] == "breaching"} == {*rings_by_silence}
     for name, schedule in rings_by_silence.items():
@@ -215,7 +239,7 @@ def test_the_dashboard_shows_nothing_but_what_is_measured(measured_by_us: set[Me
 
 def test_the_dashboard_shows_every_alarm_function_and_machine() -> None:
     [alarms] = widgets("alarm")
-    assert alarms["alarms"] == [f"${{{name}.Arn}}" for name in ALARMS]
+    assert alarms["alarms"] == [f"${{{name}.Arn}}" for name in (*ALARMS, *COMPOSITES)]
     rows = [row for widget in widgets("metric") for row in shown(widget["metrics"])]
     for metric, all_of in (("Errors", FUNCTIONS), ("Duration", FUNCTIONS), ("ExecutionsFailed", MACHINES)):
         assert {of for _, name, _, of in rows if name == metric} == {f"${{{name}}}" for name in all_of}

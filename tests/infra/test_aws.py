@@ -4,6 +4,8 @@ import asyncio
 import base64
 import json
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -854,3 +856,17 @@ def test_a_mail_is_shown_without_power_and_its_links_open_elsewhere(http: httpx2
     assert "sandbox" in policy
     assert "allow-scripts" not in policy
     assert http.get("/local/outbox/nobody").status_code == 404
+
+
+@pytest.mark.thorough
+def test_no_start_waits_for_what_moto_has_besides() -> None:
+    code = """if True:
+        import sys
+        from infra.local.aws import AwsServer
+        from infra.local.environment import Template
+        with AwsServer(Template.load(), {"QWESTLY_AGENT_SHARED_SECRET": "anything"}):
+            print(*sys.modules)
+    """
+    imported = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
+    assert {"moto.ssm.models", "moto.stepfunctions.parser.models"} < imported
+    assert not imported & {"moto.batch", "moto.ec2"}

@@ -12,6 +12,7 @@ import pytest
 
 from infra.local.environment import Template
 from infra.sizes import IMPORT_ENVIRONMENT, Handler, build_layer, handlers_of, unpacked_size
+from tests.counts import sample
 from tests.infra.conftest import Layer
 
 pytestmark = pytest.mark.thorough
@@ -101,7 +102,17 @@ def test_a_traceback_through_others_still_has_their_files_and_lines(layer: Layer
     assert re.search(r'File "/opt/python/jwt/api_jws.py", line \d+, in _load', died.stderr), died.stderr
 
 
-@pytest.mark.parametrize("architecture", ["x86_64", "aarch64"])
+def test_the_layer_knows_the_time_zones_of_users_where_the_system_has_none(layer: Layer) -> None:
+    command = [layer.python, "-S", "-c", "import zoneinfo; print(zoneinfo.ZoneInfo('America/Argentina/Ushuaia'))"]
+    environment = {"PYTHONPATH": str(layer.packages), "PYTHONTZPATH": ""}
+    assert subprocess.check_output(command, env=environment, text=True) == "America/Argentina/Ushuaia\n"
+
+
+ARCHITECTURES = sorted(("x86_64", "aarch64"), key=lambda each: each != platform.machine())
+"""This machine's first: `make build` brings the wheels of Lambda's."""
+
+
+@pytest.mark.parametrize("architecture", sample(ARCHITECTURES, 1))
 def test_the_layer_leaves_room_below_the_limit(architecture: str, layer: Layer, tmp_path: Path) -> None:
     is_ours = architecture == platform.machine()
     packages = layer.packages if is_ours else build_layer(tmp_path, layer.python, architecture)
@@ -129,7 +140,7 @@ def test_no_door_imports_what_it_does_without(layer: Layer) -> None:
 
 def dear_imports(layer: Layer, handler: Handler) -> set[str]:
     clients = "".join(f"; aws.client({service!r})" for service in handler.services)
-    aws = f"from qwestly_agent.bootstrap import AWS; aws = AWS(){clients}"
+    aws = f"from qwestly_agent.clients.aws import AWS; aws = AWS(){clients}"
     code = f"{handler.imports}; {aws}; import sys; print(*sys.modules)"
     paths = f"{ROOT / 'functions' / handler.name.partition('/')[0]}:{layer.packages}"
     imported = subprocess.check_output(

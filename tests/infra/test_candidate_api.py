@@ -1,4 +1,5 @@
-"""The laptop's candidate app keeps the contract: each request and each answer here is held against the document."""
+"""The laptop's candidate app and the TypeScript reference keep the contract: each request and each answer here is held
+against the document."""
 
 import json
 import re
@@ -14,16 +15,15 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
-from pymongo import MongoClient
-from pymongo.database import Database
 
-from infra.local.candidate_app import CONTRACT, FAULTS, OPERATIONS, CandidateAppServer, Fault, api_of
-from infra.local.environment import SafeLoader
+from infra.local.candidate_app import APPLICATIONS, CHUNKS, CONTRACT, DOCUMENTS, FAULTS, OPERATIONS, Fault, api_of
+from infra.local.environment import API_PATH, SafeLoader
 from qwestly_agent.clients.candidate_answers import Done, Pending
 from qwestly_agent.clients.candidate_app import CandidateApp, CardText, Effect
 from qwestly_agent.domain.candidate import Preference, ProfileField
 from qwestly_agent.stores.profiles import CANDIDATES, LINKEDIN, LINKEDIN_SUGGESTIONS, PREFERENCES, READ_FIELDS
-from tests.servers import API_SECRET, FakeClock, candidate_app_server, until
+from tests.infra.candidate_servers import ContractServer, reference, stub
+from tests.servers import API_SECRET, FakeClock, until
 
 CARDS = "qc_sections"
 CARD = {
@@ -33,6 +33,12 @@ CARD = {
 }
 SOURCE = {"url": "https://www.linkedin.com/in/ada", "refresh": True}
 ABOUT = {"section": "about", "text": "I build – in Zürich and 日本 – what I plan.\nAsk me."}
+RESUME = {"title": "resume.pdf", "kind": "resume", "text": "Ada – 日本\n\nLed eight.\n\n" + "Wrote. " * 300}
+APPLICATION = {
+    "job": {"title": "Head of Product", "company": "Kestrel Labs", "url": ""},
+    "documents": [{"kind": "resume", "text": "# Ada – 日本"}],
+    "note": "",
+}
 DOCUMENT = yaml.load(CONTRACT.read_text(encoding="utf-8"), SafeLoader)
 
 
@@ -61,7 +67,7 @@ class Judge:
 
     def __call__(self, response: httpx2.Response) -> None:
         response.read()
-        path = response.request.url.path.partition("/v1")[2]
+        path = path_in_document(response.request.url.path)
         template, item = next(each for each in DOCUMENT["paths"].items() if _fits(each[0], path))
         operation = item[response.request.method.lower()]
         declared = operation["responses"].get(str(response.status_code))
@@ -82,6 +88,16 @@ class Judge:
                 assert not complaints(header["schema"], response.headers[name])
         if "etag" in response.headers:
             assert response.headers["etag"] == f'"{response.json()["version"]}"'
+
+
+def address(server: ContractServer, path: str) -> str:
+    """As the document's servers have it: a path can have one of its own."""
+    [mine] = DOCUMENT["paths"].get(path, {}).get("servers", DOCUMENT["servers"])
+    return mine["url"].replace("{origin}", server.url.removesuffix(API_PATH)) + path
+
+
+def path_in_document(path: str) -> str:
+    return path.removeprefix(API_PATH) if path.startswith(API_PATH) else path.removeprefix("/api")
 
 
 def _fits(template: str, path: str) -> bool:
@@ -129,13 +145,12 @@ def token(user_id: str, **changes: Any) -> str:
 @dataclass
 class Agent:
     http: httpx2.Client
-    server: CandidateAppServer
-    database: Database[dict[str, Any]]
+    server: ContractServer
     user_id: str = field(default_factory=lambda: f"auth0|{uuid.uuid4().hex}")
 
     def ask(self, method: str, path: str, body: Any = None, **headers: str) -> httpx2.Response:
         given = {"Authorization": f"Bearer {token(self.user_id)}", **headers}
-        return self.http.request(method, f"{self.server.url}{path}", json=body, headers=given)
+        return self.http.request(method, address(self.server, path), json=body, headers=given)
 
     def write(
         self, method: str, path: str, body: Any = None, version: str | None = None, key: str | None = None
@@ -145,15 +160,22 @@ class Agent:
         return self.ask(method, path, body, **precondition, **{"Idempotency-Key": key or uuid.uuid4().hex})
 
     def another(self) -> "Agent":
-        return Agent(self.http, self.server, self.database)
+        return Agent(self.http, self.server)
 
     def document(self, collection: str, **more: str) -> dict[str, Any]:
-        return self.database[collection].find_one({"user_id": self.user_id, **more}) or {}
+        return next(iter(self.server.find(collection, user_id=self.user_id, **more)), {})
+
+    def cards(self) -> list[dict[str, Any]]:
+        return self.server.find(CARDS, user_id=self.user_id)
+
+    def insert(self, collection: str, **fields: Any) -> None:
+        """As the candidate app itself would."""
+        self.server.insert(collection, {"_id": uuid.uuid4().hex, "user_id": self.user_id, **fields})
 
 
-@pytest.fixture(scope="module")
-def server(mongodb_uri: str) -> Iterator[CandidateAppServer]:
-    with candidate_app_server(mongodb_uri) as server:
+@pytest.fixture(scope="module", params=["the stub", pytest.param("the reference", marks=pytest.mark.thorough)])
+def server(request: pytest.FixtureRequest, mongodb_uri: str) -> Iterator[ContractServer]:
+    with stub(mongodb_uri) if request.param == "the stub" else reference() as server:
         yield server
 
 
@@ -163,12 +185,11 @@ def judge() -> Judge:
 
 
 @pytest.fixture
-def agent(server: CandidateAppServer, judge: Judge) -> Iterator[Agent]:
+def agent(server: ContractServer, judge: Judge) -> Iterator[Agent]:
     server.misbehave()
-    client: MongoClient[dict[str, Any]] = MongoClient(server.mongodb_uri)
-    with httpx2.Client(event_hooks={"response": [judge]}, timeout=10) as http, client:
-        yield Agent(http, server, client[server.database])
-    server.api.release()
+    with httpx2.Client(event_hooks={"response": [judge]}, timeout=10) as http:
+        yield Agent(http, server)
+    server.release()
 
 
 @dataclass(frozen=True)
@@ -181,10 +202,12 @@ class Write:
 
 
 WRITES = {
-    "setProfileField": Write("PATCH", "/profile", {"headline": "Engineer"}, {"location": "Lisbon"}),
+    "setProfileFields": Write("PATCH", "/profile", {"headline": "Engineer", "skills": ["SQL"]}, {"location": "Lisbon"}),
     "setPreference": Write("PATCH", "/preferences", {"roles": ["Lead"]}, {"work_mode": "remote"}),
-    "ingestLinkedIn": Write("POST", "/linkedin-profile/ingestion", SOURCE, {**SOURCE, "refresh": False}),
+    "ingestLinkedIn": Write("POST", "/linkedin/profile", SOURCE, {**SOURCE, "refresh": False}),
     "suggestLinkedIn": Write("PUT", "/linkedin-profile/suggestions/dr_1", ABOUT, {**ABOUT, "text": "Otherwise."}),
+    "keepDocument": Write("PUT", "/documents/res_1", RESUME, {**RESUME, "text": "Otherwise."}),
+    "sendApplication": Write("PUT", "/applications/job_1", APPLICATION, {**APPLICATION, "note": "Otherwise."}),
     "publishCard": Write("PUT", "/cards/dr_1", CARD, {**CARD, "style": "story"}),
     "activateCard": Write("POST", "/cards/dr_1/activation", None, None, may_create=False),
     "deactivateCard": Write("DELETE", "/cards/dr_1/activation", None, None, may_create=False),
@@ -196,6 +219,8 @@ READS = {
     "readLinkedInVersion": "/linkedin-profile",
     "readLinkedInSuggestionVersion": "/linkedin-profile/suggestions/dr_1",
     "readCardVersion": "/cards/dr_1",
+    "readDocumentVersion": "/documents/res_1",
+    "readApplicationVersion": "/applications/job_1",
     "readOperation": f"/operations/{'k' * 32}",
 }
 
@@ -245,8 +270,10 @@ def test_each_answer_that_the_document_names_is_given_as_it_says(agent: Agent, j
             assert user.ask("GET", path).status_code == status
     user = agent.another()
     suggestion, card = (LINKEDIN_SUGGESTIONS, {"draft_id": "dr_1"}), (CARDS, {"card_id": "dr_1"})
-    for collection, more in ((CANDIDATES, {}), (PREFERENCES, {}), (LINKEDIN, {}), suggestion, card):
-        user.database[collection].insert_one({"_id": uuid.uuid4().hex, "user_id": user.user_id, "version": 7, **more})
+    document, application = (DOCUMENTS, {"document_id": "res_1"}), (APPLICATIONS, {"job_id": "job_1"})
+    profile, preferences, linkedin = (CANDIDATES, {}), (PREFERENCES, {}), (LINKEDIN, {})
+    for collection, more in (profile, preferences, linkedin, suggestion, card, document, application):
+        user.insert(collection, version=7, **more)
     for name, path in READS.items():
         if name != "readOperation":
             assert user.ask("GET", path).json() == {"subject": path.removeprefix("/"), "version": "7"}
@@ -254,7 +281,7 @@ def test_each_answer_that_the_document_names_is_given_as_it_says(agent: Agent, j
         (operation["operationId"], status)
         for item in DOCUMENT["paths"].values()
         for method, operation in item.items()
-        if method != "parameters"
+        if method not in ("parameters", "servers")
         for status in operation["responses"]
     }
     at_once = {(name, "202") for name in WRITES if name != "ingestLinkedIn"}
@@ -276,10 +303,10 @@ def test_a_repeated_key_has_its_effect_once_though_the_version_moved_on(agent: A
     first = agent.write(write.method, write.path, write.body, version, key)
     assert first.status_code in (200, 202)
     kept = until(lambda: _finished(agent, key))
-    before = list(agent.database[CARDS].find({"user_id": agent.user_id})), agent.document(CANDIDATES)
+    before = agent.cards(), agent.document(CANDIDATES)
     again = agent.write(write.method, write.path, write.body, version, key)
     assert (again.status_code, again.json()) == (200, kept)
-    assert (list(agent.database[CARDS].find({"user_id": agent.user_id})), agent.document(CANDIDATES)) == before
+    assert (agent.cards(), agent.document(CANDIDATES)) == before
 
 
 def test_forty_of_one_key_at_once_have_one_effect(agent: Agent) -> None:
@@ -333,6 +360,32 @@ def test_what_changed_meanwhile_is_told_with_its_version_and_left_alone(agent: A
     assert agent.document(CANDIDATES)["headline"] == "Seen"
 
 
+@pytest.mark.parametrize("body", [{"headline": "New", "roles": ["Lead"]}, {"roles": ["Lead"]}], ids=["both", "one"])
+def test_profile_and_preferences_are_set_in_one_step_from_what_was_seen_of_both(
+    agent: Agent, body: dict[str, Any]
+) -> None:
+    seen = agent.write("PATCH", "/profile", {"headline": "Seen"}).json()["version"]
+    agent.write("PATCH", "/preferences", {"roles": ["Engineer"]})
+    assert agent.write("PATCH", "/profile", body, seen).status_code == 412
+    assert (agent.document(CANDIDATES)["headline"], agent.document(PREFERENCES)["roles"]) == ("Seen", ["Engineer"])
+    now, of_preferences = (agent.ask("GET", path).json()["version"] for path in ("/profile", "/preferences"))
+    key = uuid.uuid4().hex
+    done = [agent.write("PATCH", "/profile", body, now, key).json() for _ in range(2)]
+    assert done[0] == done[1]
+    assert agent.document(CANDIDATES)["headline"] == body.get("headline", "Seen")
+    assert agent.document(PREFERENCES)["roles"] == ["Lead"]
+    assert agent.ask("GET", "/preferences").json()["version"] != of_preferences
+    refused = agent.write("PATCH", "/profile", {"headline": "Newer", "roles": "Lead"}, done[0]["version"])
+    assert (refused.status_code, agent.document(PREFERENCES)["roles"]) == (422, ["Lead"])
+
+
+def test_preferences_are_made_with_the_profile_where_there_are_none(agent: Agent) -> None:
+    assert agent.write("PATCH", "/profile", {"work_mode": "remote", "headline": "New"}).status_code == 200
+    assert (agent.document(CANDIDATES)["headline"], agent.document(PREFERENCES)["work_mode"]) == ("New", "remote")
+    version = agent.ask("GET", "/preferences").json()["version"]
+    assert agent.write("PATCH", "/preferences", {"work_mode": None}, version).status_code == 200
+
+
 def test_what_is_there_already_is_not_made_anew(agent: Agent) -> None:
     version = agent.write("PUT", "/cards/dr_1", CARD).json()["version"]
     refused = agent.write("PUT", "/cards/dr_1", {**CARD, "style": "story"})
@@ -341,7 +394,7 @@ def test_what_is_there_already_is_not_made_anew(agent: Agent) -> None:
 
 
 def test_a_document_that_others_wrote_without_a_version_is_changed_once(agent: Agent) -> None:
-    agent.database[PREFERENCES].insert_one({"_id": uuid.uuid4().hex, "user_id": agent.user_id, "roles": ["Old"]})
+    agent.insert(PREFERENCES, roles=["Old"])
     seen = agent.ask("GET", "/preferences").json()["version"]
     assert agent.write("PATCH", "/preferences", {"roles": ["New"]}, seen).status_code == 200
     assert agent.write("PATCH", "/preferences", {"roles": ["Newer"]}, seen).status_code == 412
@@ -388,11 +441,11 @@ def test_an_active_card_that_is_published_anew_stays_active(agent: Agent) -> Non
 def test_an_ingestion_goes_on_after_it_was_accepted(agent: Agent) -> None:
     agent.server.misbehave("ingestion_waits")
     key = uuid.uuid4().hex
-    assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key).status_code == 202
+    assert agent.write("POST", "/linkedin/profile", SOURCE, key=key).status_code == 202
     assert agent.ask("GET", f"/operations/{key}").json()["status"] == "pending"
-    assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key).status_code == 202
-    until(lambda: agent.server.api.held)
-    agent.server.api.release()
+    assert agent.write("POST", "/linkedin/profile", SOURCE, key=key).status_code == 202
+    until(lambda: agent.server.held)
+    agent.server.release()
     done = until(lambda: _finished(agent, key))
     assert done["version"] == agent.ask("GET", "/linkedin-profile").json()["version"]
     assert agent.document(LINKEDIN)["url"] == SOURCE["url"]
@@ -401,31 +454,31 @@ def test_an_ingestion_goes_on_after_it_was_accepted(agent: Agent) -> None:
 def test_an_ingestion_that_fails_says_why_and_changes_nothing(agent: Agent) -> None:
     agent.server.misbehave("ingestion_fails")
     key = uuid.uuid4().hex
-    agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key)
+    agent.write("POST", "/linkedin/profile", SOURCE, key=key)
     failed = until(lambda: _finished(agent, key))
     assert (failed["status"], failed["error"]["code"]) == ("failed", "source_unavailable")
-    assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key).json() == failed
+    assert agent.write("POST", "/linkedin/profile", SOURCE, key=key).json() == failed
     assert agent.document(LINKEDIN) == {}
 
 
 def test_an_ingestion_overtaken_by_another_change_fails(agent: Agent) -> None:
     agent.server.misbehave("ingestion_waits")
     key = uuid.uuid4().hex
-    agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key)
-    until(lambda: agent.server.api.held)
-    agent.database[LINKEDIN].insert_one({"_id": uuid.uuid4().hex, "user_id": agent.user_id, "url": "theirs"})
-    agent.server.api.release()
+    agent.write("POST", "/linkedin/profile", SOURCE, key=key)
+    until(lambda: agent.server.held)
+    agent.insert(LINKEDIN, url="theirs")
+    agent.server.release()
     assert until(lambda: _finished(agent, key))["error"]["code"] == "changed"
     assert agent.document(LINKEDIN)["url"] == "theirs"
 
 
 def test_a_linkedin_profile_that_was_just_read_is_read_again_only_on_request(agent: Agent) -> None:
     key = uuid.uuid4().hex
-    agent.write("POST", "/linkedin-profile/ingestion", SOURCE, key=key)
+    agent.write("POST", "/linkedin/profile", SOURCE, key=key)
     version = until(lambda: _finished(agent, key))["version"]
-    lazily = agent.write("POST", "/linkedin-profile/ingestion", {**SOURCE, "refresh": False}, version)
+    lazily = agent.write("POST", "/linkedin/profile", {**SOURCE, "refresh": False}, version)
     assert (lazily.status_code, lazily.json()["version"]) == (200, version)
-    assert agent.write("POST", "/linkedin-profile/ingestion", SOURCE, version).status_code == 202
+    assert agent.write("POST", "/linkedin/profile", SOURCE, version).status_code == 202
 
 
 def test_a_suggestion_for_linkedin_is_kept_word_for_word_and_only_the_same_drafts_is_replaced(agent: Agent) -> None:
@@ -438,6 +491,16 @@ def test_a_suggestion_for_linkedin_is_kept_word_for_word_and_only_the_same_draft
     kept = [agent.document(LINKEDIN_SUGGESTIONS, draft_id=draft_id) for draft_id in ("dr_1", "dr_2")]
     assert [{name: each[name] for name in ABOUT} for each in kept] == [again, ABOUT]
     assert agent.document(LINKEDIN) == {}, "what was read from LinkedIn is something else"
+
+
+def test_a_document_becomes_chunks_that_are_found_and_a_new_text_takes_their_place(agent: Agent) -> None:
+    version = agent.write("PUT", "/documents/res_1", RESUME).json()["version"]
+    chunks = agent.server.find(CHUNKS, user_id=agent.user_id)
+    assert len(chunks) > 1
+    assert "\n\n".join(each["text"] for each in chunks) == RESUME["text"]
+    assert {(each["title"], each["source_type"]) for each in chunks} == {("resume.pdf", "resume")}
+    assert agent.write("PUT", "/documents/res_1", {**RESUME, "text": "Otherwise."}, version).status_code == 200
+    assert [each["text"] for each in agent.server.find(CHUNKS, user_id=agent.user_id)] == ["Otherwise."]
 
 
 # --- whose, and what ------------------------------------------------------------------------------------------------
@@ -463,7 +526,8 @@ UNWANTED = {
     "the name": ("PATCH", "/profile", {"name": "Somebody"}),
     "the owner": ("PATCH", "/profile", {"user_id": "auth0|other"}),
     "the version": ("PATCH", "/profile", {"version": 9}),
-    "two fields": ("PATCH", "/profile", {"headline": "a", "location": "b"}),
+    "two fields of which one does not fit": ("PATCH", "/profile", {"headline": "a", "skills": "Python"}),
+    "two preferences": ("PATCH", "/preferences", {"roles": ["a"], "work_mode": "b"}),
     "no field": ("PATCH", "/profile", {}),
     "a field of another type": ("PATCH", "/profile", {"skills": "Python"}),
     "an operator as a field": ("PATCH", "/profile", {"$set": {"user_id": "x"}}),
@@ -477,7 +541,7 @@ UNWANTED = {
     "a card that says nothing": ("PUT", "/cards/dr_1", {**CARD, "sections": []}),
     "a page that is not LinkedIn's": (
         "POST",
-        "/linkedin-profile/ingestion",
+        "/linkedin/profile",
         {"url": "https://linkedin.com.evil.org/in/a"},
     ),
     "another section": ("PUT", "/linkedin-profile/suggestions/dr_1", {**ABOUT, "section": "headline"}),
@@ -485,7 +549,10 @@ UNWANTED = {
     "a suggestion that says nothing": ("PUT", "/linkedin-profile/suggestions/dr_1", {**ABOUT, "text": ""}),
     "more than LinkedIn takes": ("PUT", "/linkedin-profile/suggestions/dr_1", {**ABOUT, "text": "x" * 2_601}),
     "a suggestion with more in it": ("PUT", "/linkedin-profile/suggestions/dr_1", {**ABOUT, "draft_id": "dr_2"}),
-    "a page that is no profile": ("POST", "/linkedin-profile/ingestion", {"url": "https://www.linkedin.com/company/a"}),
+    "a document of another kind": ("PUT", "/documents/res_1", {**RESUME, "kind": "reference"}),
+    "a document that says nothing": ("PUT", "/documents/res_1", {**RESUME, "text": ""}),
+    "a document without end": ("PUT", "/documents/res_1", {**RESUME, "text": "x" * 120_001}),
+    "a page that is no profile": ("POST", "/linkedin/profile", {"url": "https://www.linkedin.com/company/a"}),
 }
 
 
@@ -496,7 +563,7 @@ def test_what_is_not_on_the_list_is_refused(agent: Agent, method: str, path: str
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     if b"ud800" in content:
         agent.http.event_hooks = {}  # JSON schemas know nothing of halves of characters
-    answer = agent.http.request(method, f"{agent.server.url}{path}", headers=headers, content=content)
+    answer = agent.http.request(method, address(agent.server, path), headers=headers, content=content)
     assert (answer.status_code, answer.json()["error"]["code"]) == (422, "invalid")
     collections = (CANDIDATES, PREFERENCES, CARDS, LINKEDIN, LINKEDIN_SUGGESTIONS, OPERATIONS)
     assert not any(agent.document(collection) for collection in collections)
@@ -504,7 +571,8 @@ def test_what_is_not_on_the_list_is_refused(agent: Agent, method: str, path: str
 
 def test_what_may_be_set_is_what_is_read_but_for_the_name() -> None:
     schemas = DOCUMENT["components"]["schemas"]
-    assert {*schemas["ProfileChange"]["properties"]} == {*READ_FIELDS[CANDIDATES]} - {"name"}
+    fields = {*READ_FIELDS[CANDIDATES], *READ_FIELDS[PREFERENCES]}
+    assert {*schemas["ProfileChange"]["properties"]} == fields - {"name"}
     assert {*schemas["PreferenceChange"]["properties"]} == {*READ_FIELDS[PREFERENCES]}
     assert {*schemas["LinkedInSuggestion"]["properties"], "draft_id"} == {*READ_FIELDS[LINKEDIN_SUGGESTIONS]}
 
@@ -546,6 +614,7 @@ def test_a_precondition_is_one_version_or_none(agent: Agent, headers: dict[str, 
     assert agent.document(CANDIDATES) == {}
 
 
+@pytest.mark.parametrize("server", ["the stub"], indirect=True)
 def test_faults_can_be_ordered_over_http(agent: Agent) -> None:
     control = agent.server.url.partition("/api")[0] + "/_control"
     with httpx2.Client() as http:
@@ -591,7 +660,7 @@ def test_the_stub_says_that_its_database_is_missing() -> None:
 @pytest.mark.anyio
 async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> None:
     server, card = agent.server, CardText.model_validate(CARD)
-    server.api.requests.clear()
+    server.clear_requests()
 
     def effect(version: str | None = None) -> Effect:
         return Effect(agent.user_id, "ap_1", uuid.uuid4().hex, version)
@@ -599,20 +668,22 @@ async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> No
     async with httpx2.AsyncClient() as http:
         app = CandidateApp(http, server.url, API_SECRET, FakeClock(), lambda: uuid.uuid4().hex)
         outcomes = [
-            await app.set_profile_field(effect(), "years_of_experience", 11),
+            await app.set_profile_fields(effect(), {"years_of_experience": 11, "summary": None}),
             await app.set_preference(effect(), "industries", ["Climate"]),
             await app.publish_card(effect(), "dr_1", card),
             await app.activate_card(effect("3"), "dr_1", active=True),
             await app.activate_card(effect("4"), "dr_1", active=False),
             await app.delete_card(effect("5"), "dr_1"),
             await app.suggest_linkedin(effect(), "dr_1", ABOUT["text"]),
+            await app.keep_document(effect(), "res_1", RESUME["title"], RESUME["text"]),
+            await app.send_application(effect(), "job_1", APPLICATION),
         ]
-        assert [type(outcome) for outcome in outcomes] == [Done] * 7
+        assert [type(outcome) for outcome in outcomes] == [Done] * 9
         assert await app.ingest_linkedin(effect(), SOURCE["url"], refresh=True) == Pending()
-    heard = list(server.api.requests)
+    heard = server.requests()
     assert len(heard) == len(WRITES)
     for said in heard:
-        path = said["path"].partition("/v1")[2]
+        path = path_in_document(said["path"])
         item = next(item for template, item in DOCUMENT["paths"].items() if _fits(template, path))
         operation = item[said["method"].lower()]
         request = httpx2.Request(said["method"], server.url, headers=said["headers"], content=said["body"])
@@ -623,5 +694,6 @@ async def test_what_our_client_sends_is_as_the_document_says(agent: Agent) -> No
 
 def test_our_client_names_what_may_be_set_as_the_document_does() -> None:
     schemas = DOCUMENT["components"]["schemas"]
-    assert set(get_args(ProfileField)) == {*schemas["ProfileChange"]["properties"]}
+    fields = {*get_args(ProfileField), *get_args(Preference)}
+    assert fields == {*schemas["ProfileChange"]["properties"]}
     assert set(get_args(Preference)) == {*schemas["PreferenceChange"]["properties"]}

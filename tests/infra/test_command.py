@@ -140,6 +140,7 @@ def test_where_functions_differ_the_chats_setting_counts() -> None:
     environment = Stage.load("prod").environment
     assert environment["MONGODB_URI"] == "ssm:/qwestly-agent/prod/mongodb-uri"
     assert environment["READER_MONGODB_URI"] == "ssm:/qwestly-agent/prod/mongodb-reader-uri"
+    assert environment["OPENER_MONGODB_URI"] == "ssm:/qwestly-agent/prod/mongodb-opener-uri"
 
 
 # --- what is kept on this machine -------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def of_grants() -> Iterator[Edge]:
 def of_code() -> Iterator[Edge]:
     for name, body in FUNCTIONS.items():
         handler = handler_of(body)
-        if handler.parent.name == "chat" or "container.model_services" in handler.read_text():
+        if handler.parent.name == "chat" or re.search(r"container\.(?:model|resume)_services", handler.read_text()):
             yield name, "models", ""
         if CARRYING_OUT & names_used_by(handler):
             yield name, "execute", ""
@@ -142,6 +142,7 @@ OF_ALL = {
     ("functions", "mongodb", "reads, writes its own"),
     ("functions", "ssm", "secrets"),
     ("execute", "candidate_app", "changes user data, once"),
+    ("parse_resume_writer", "candidate_app", "keeps a text, once"),
 }
 
 

@@ -38,7 +38,9 @@ from infra.mongo.command import SAMPLE, apply, atlas_role
 from infra.mongo.indexes import ASSUMED
 from infra.stages import Stage
 from qwestly_agent.base.settings import Settings
+from qwestly_agent.domain.rollout import Rollout, Trial
 from qwestly_agent.llm.models import Tier, TierModel, make_models
+from qwestly_agent.stores.mongo_client import RenewingMongoClient
 from tests.servers import API_SECRET, SECRET, FakeClock, mongo_server
 
 pytestmark = pytest.mark.thorough
@@ -53,7 +55,8 @@ SECRETS = {
 }
 A_MACHINE = {"StartAt": "done", "States": {"done": {"Type": "Succeed"}}}
 UNUSABLE = "candidate app: gives no answer of use: is CANDIDATE_API_URL right, and the secret the same there?"
-OF_THE_DATABASE = {"database", "indexes", "search indexes", "assumed fields", "role", "readers' role", "brake"}
+ROLES = {"role", "readers' role", "opener's role"}
+OF_THE_DATABASE = {"database", "indexes", "search indexes", "assumed fields", *ROLES, "brake", "variants"}
 SAMCONFIG = """
 [dev.deploy.parameters]
 stack_name = "qwestly-agent-dev"
@@ -143,7 +146,7 @@ def mongo() -> Iterator[str]:
 def _patch() -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         # The doctor asks what no function may, and is watched by nobody.
-        patch.setattr("qwestly_agent.bootstrap.AsyncMongoClient", AsyncMongoClient)
+        patch.setattr("qwestly_agent.bootstrap.RenewingMongoClient", RenewingMongoClient)
         yield patch
 
 
@@ -239,7 +242,7 @@ def test_of_a_stage_that_is_as_it_should_be_nothing_is_wrong_everything_was_look
     assert told(results, "WRONG") == []
     assert {each.about for each in results} == {*EVERYWHERE, *OF_A_STAGE, *OF_THE_DATABASE}
     # The laptop's server has neither, and says so.
-    assert {each.about for each in results if each.mark == "note"} == {"search indexes", "role", "readers' role"}
+    assert {each.about for each in results if each.mark == "note"} == {"search indexes", *ROLES}
 
 
 @pytest.mark.thorough
@@ -327,7 +330,7 @@ def somebody_who_has_not_confirmed(deployed: Deployed) -> Iterator[list[str]]:
 
 def a_database_that_is_gone(deployed: Deployed) -> Iterator[list[str]]:
     deployed.keep("mongodb-uri", NOBODY)
-    looks = ("database", "indexes", "assumed fields", "role", "brake")
+    looks = ("database", "indexes", "assumed fields", "role", "brake", "variants")
     yield [f"{look}: could not be looked at: ServerSelectionTimeoutError" for look in looks]
     deployed.keep("mongodb-uri", deployed.uri)
 
@@ -352,6 +355,19 @@ def a_field_that_the_candidate_app_renamed(deployed: Deployed) -> Iterator[list[
     yield [f"assumed fields: qc_sections: no document of {SAMPLE} has {name}" for name in ASSUMED["qc_sections"].fields]
     cards.delete_many({})
     cards.insert_one(kept)
+
+
+def a_variant_that_the_release_took_away(deployed: Deployed) -> Iterator[list[str]]:
+    conversations, rollouts = deployed.database["agent_conversations"], deployed.database["agent_rollout"]
+    trial = Trial(id="t1", variant="older", salt="s", roles=("chat",), shares=(10,), share=10, since=1.0)
+    rollouts.insert_one({"_id": "rollout", **Rollout(trial=trial).model_dump(mode="json")})
+    for variant in ("older", "base"):
+        assignment = {"variant": variant, "given_up": False}
+        conversations.insert_one({"_id": f"u:{variant}", "user_id": "u", "assignment": assignment})
+    advice = "keep it, or end its trial (qwestly-agent rollout end)"
+    yield [f"variants: this release lacks older, which is tried and 1 conversations have: {advice}"]
+    conversations.delete_many({"user_id": "u"})
+    rollouts.delete_one({"_id": "rollout"})
 
 
 def a_brake_that_is_on(deployed: Deployed) -> Iterator[list[str]]:
@@ -397,9 +413,17 @@ def an_account_that_has_sent_nearly_all_of_a_day(deployed: Deployed) -> Iterator
         yield ["SES: 40000 of 50000 mails of a day are sent: ask for more"]
 
 
+def more_briefings_than_ses_sends_in_a_day(deployed: Deployed) -> Iterator[list[str]]:
+    with patch.dict(deployed.account["SendQuota"], Max24HourSend=200.0):
+        yield [
+            "SES: BriefingMailsADay is 40000, but 200 mails may be sent a day: set it to 160, so that mails of "
+            "approvals have room, or ask for more"
+        ]
+
+
 def an_account_that_may_run_less_at_once_than_is_reserved(deployed: Deployed) -> Iterator[list[str]]:
     with patch.dict(deployed.limits["AccountLimit"], ConcurrentExecutions=152):
-        more = "63 and 100 for the rest are needed: ask for more, or set ReserveConcurrency=false"
+        more = "85 and 100 for the rest are needed: ask for more, or set ReserveConcurrency=false"
         yield [f"Lambda: the account may run 152 functions at once; {more}"]
 
 
@@ -457,6 +481,7 @@ BROKEN: list[list[Broken]] = [
         an_address_at_which_no_candidate_app_answers,
         a_sender_that_ses_does_not_know,
         an_account_that_has_little_left_for_the_rest,
+        more_briefings_than_ses_sends_in_a_day,
         an_account_full_of_old_versions,
         a_machine_that_is_not_there,
         somebody_who_has_not_confirmed,
@@ -467,6 +492,7 @@ BROKEN: list[list[Broken]] = [
         a_field_that_the_candidate_app_took_away,
         a_field_that_the_candidate_app_renamed,
         a_brake_that_is_on,
+        a_variant_that_the_release_took_away,
         old_prices,
         an_account_that_may_not_send,
     ],
@@ -498,7 +524,7 @@ def test_a_new_accounts_quota_is_told_and_wrong_only_where_something_is_reserved
     assert [each for each in told(results, "WRONG") if each.startswith("Lambda")] == []
     notes = told(results, "note")
     assert "Lambda: all functions share 10 executions at once, as in every new account" in notes
-    assert "Lambda: all stages in one account need 287 executions at once" in notes
+    assert "Lambda: all stages in one account need 331 executions at once" in notes
 
 
 def test_a_slow_rate_of_mails_is_told(deployed: Deployed) -> None:
@@ -615,6 +641,12 @@ def test_a_fallback_is_asked_as_each_tier_would_ask_it(deployed: Deployed, model
         assert [each.partition(":")[0] for each in said] == [*ASKED]
 
 
+def test_a_judge_of_its_own_is_asked_for_a_typed_answer_alone(deployed: Deployed) -> None:
+    right = told(asked(deployed, MODEL_JUDGE="openai:gpt-4.1-mini"), "right")
+    said = [each for each in right if ": judge openai:gpt-4.1-mini answers as" in each]
+    assert [each.partition(":")[0] for each in said] == ["a typed answer"]
+
+
 def test_what_a_provider_says_of_an_embedding_that_it_refuses_is_told(deployed: Deployed, model: ModelServer) -> None:
     model.embeddings_fault = 401
     assert told(asked(deployed), "WRONG") == [
@@ -658,7 +690,7 @@ def privilege(collection: str, *actions: str, db: str = DATABASE) -> dict[str, A
     [
         (ROLE, []),
         ([*ROLE, privilege("", "listIndexes", "listCollections")], []),
-        (ROLE[:-1], ["role: may not find, insert, remove, update candidate_portal.agent_sweeps"]),
+        (ROLE[:-1], ["role: may not find, insert, remove, update candidate_portal.agent_answer_days"]),
         (
             [*ROLE, privilege("candidates_enhanced", "update")],
             ["role: may update candidate_portal.candidates_enhanced, and need not"],
@@ -697,12 +729,13 @@ def test_readers_who_may_decide_approvals_are_told(deployed: Deployed) -> None:
         connected = {"authenticatedUsers": [{"user": user}], "authenticatedUserPrivileges": may[user]}
         return {"ok": 1, "authInfo": connected} if name == "connectionStatus" else {"ok": 1}
 
+    deployed.changed["OPENER_MONGODB_URI"] = ""
     deployed.changed["READER_MONGODB_URI"] = deployed.uri.replace("127.0.0.1", "localhost")
     with patch.object(AsyncDatabase, "command", command):
         results = deployed.examined()
         may["reader"] = [*READER_ROLE, privilege("agent_approvals", "update")]
         too_much = deployed.examined()
-    del deployed.changed["READER_MONGODB_URI"]
+    del deployed.changed["READER_MONGODB_URI"], deployed.changed["OPENER_MONGODB_URI"]
     assert "readers' role: may do what infra/mongo/reader_role.json says, and nothing else" in told(results, "right")
     assert told(too_much, "WRONG") == ["readers' role: may update candidate_portal.agent_approvals, and need not"]
 

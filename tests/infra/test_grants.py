@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import closing
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import pytest
@@ -21,20 +21,22 @@ from infra.local.aws import AwsServer, definition_of
 from infra.local.aws_functions import Answer, Context, Function
 from infra.local.aws_moto import machine_of_token
 from infra.local.candidate_app import CandidateAppServer, schema
-from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, SCHEDULE, Template
+from infra.local.environment import ACCOUNT, FUNCTION, MACHINE, REGION, ROOT, SCHEDULE, Template
+from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer, Reply
-from infra.mongo.command import READER_ROLE, ROLE
+from infra.mongo.command import OPENER_ROLE, READER_ROLE, ROLE
+from infra.topics import read_library
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import bootstrap, bootstrap_models
+from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
 from qwestly_agent.container import Container
 from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Verb
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.services import Services
+from qwestly_agent.service_records import Services
 from qwestly_agent.stores.conversations import SILENCE_SECONDS
 from tests import servers
 from tests.functions.approving import event_of
@@ -51,6 +53,8 @@ Grant = tuple[str, str]
 MOST_GRANTED = 1.2
 """Times what is used."""
 TEMPLATE = Template.load()
+_WITH_BOARDS = {"JobBoards": "adzuna,jsearch,web", "AdzunaAppId": KEY}
+TEMPLATE = replace(TEMPLATE, parameters={**TEMPLATE.parameters, **_WITH_BOARDS})
 FUNCTIONS = TEMPLATE.of_type(FUNCTION)
 BY_NAME = {TEMPLATE.name(logical_id): logical_id for logical_id in FUNCTIONS}
 CHAT, API = "ChatFunction", "ApiFunction"
@@ -70,6 +74,10 @@ SENSITIVE = "I was diagnosed with diabetes in 2019."
 
 
 # --- what is granted --------------------------------------------------------------------------------------------------
+
+
+def final(to: str, arguments: dict[str, Any]) -> Reply:
+    return Reply(tool_calls=[{"name": "final_result", "arguments": arguments}], to=to)
 
 
 def text(value: Any) -> str:
@@ -199,6 +207,51 @@ class Person:
         link = self.world.aws.outbox[-1].text.partition("https://approve.test")[2].split()[0]
         self.world.invoke("ApprovePagesFunction", event_of("POST", link, b"List-Unsubscribe=One-Click"))
 
+    def is_interviewed(self) -> None:
+        """One answer, from which a draft is written."""
+        topic = {"title": "Acme", "aspects": ["team size"]}
+        quote = {"message_id": "m1", "text": "I led a team of eight people at Acme"}
+        said = {"topic": "Acme", "aspects": ["team size"], "text": "Led a team of eight at Acme.", "quotes": [quote]}
+        self.world.model.script(
+            final("You lead an interview", {"topics": [topic]}),
+            final("You write the draft of an interview", {"statements": [said]}),
+            Reply(text="What came of it?", streams=True),
+        )
+        with self.client:
+            self.client.say("I led a team of eight people at Acme.", role="interview")
+        self.world.all_executions_end()
+
+    def learns(self) -> None:
+        """A lesson, and an answer to one of its questions."""
+        modules = read_library(ROOT / "library")
+        self.world.run(lambda services: services.topics.replace(modules))
+        with self.client:
+            offered = self.client.say("active listening", role="learning")
+            self.client.say("yes", offered.conversation_id)
+            self.world.all_executions_end()
+            [due, *_] = self.client.get("/api/learning")["due"]
+            path = f"/api/lessons/{due['lesson_id']}/questions/{due['number']}"
+            self.client.request("POST", path, json={"option": 0, "answers": 0}).raise_for_status()
+
+    def gives_a_resume(self) -> None:
+        with self.client:
+            text = {"text": "Ada\nHead of Nursing\nLeeds"}
+            self.client.request("POST", "/api/resumes", json=text).raise_for_status()
+            self.world.all_executions_end()
+            [read] = self.client.get("/api/resumes")["items"]
+            assert read["status"] == "proposed"
+
+    def looks_for_jobs(self) -> None:
+        with self.client:
+            body = {"is_on": True, "wishes": {"titles": ["Backend Engineer"]}}
+            self.client.request("PUT", "/api/jobs/settings", json=body).raise_for_status()
+            self.client.request("POST", "/api/jobs/search").raise_for_status()
+            self.world.all_executions_end()
+            assert self.client.get("/api/jobs")["missing"] == []
+            self.world.clock.advance(86_400)
+            self.world.invoke("ScoutJobsWriterFunction", {"state": "sweep", "given": {}})
+            self.world.all_executions_end()
+
     def says_something_sensitive(self) -> dict[str, Any]:
         said = self.client.say(SENSITIVE)
         self.client.request("POST", f"/api/conversations/{said.conversation_id}/end").raise_for_status()
@@ -214,7 +267,7 @@ class Person:
         return self.is_asked()
 
     def is_asked(self) -> dict[str, Any]:
-        [asked] = until(lambda: self.client.get("/api/approvals?status=pending")["items"], 20)
+        [asked] = until(lambda: self.client.get("/api/approvals?status=pending")["items"], 60)
         return asked
 
     def decides_in_the_chat(self, asked: dict[str, Any]) -> None:
@@ -278,7 +331,7 @@ class World:
         return self.aws.run(TEMPLATE.name(machine), {"run_id": uuid.uuid4().hex, **given}).status
 
     def all_executions_end(self) -> None:
-        until(lambda: not [each for each in self.aws.workflows() if each.status == "RUNNING"], 20)
+        until(lambda: not [each for each in self.aws.workflows() if each.status == "RUNNING"], 60)
         assert {each.status for each in self.aws.workflows()} == {"SUCCEEDED"}
 
     def somebody(self) -> Person:
@@ -328,12 +381,18 @@ def everything_happens(world: World) -> None:
         person.decides_in_the_chat(person.is_asked())
         world.all_executions_end()
         person.client.say("I live in Lisbon.")
+    world.somebody().is_interviewed()
+    world.somebody().learns()
+    world.somebody().gives_a_resume()
+    world.somebody().looks_for_jobs()
     world.model.fault = Reply(fault="content_risk")
     world.clock.advance(SILENCE_SECONDS)
     assert world.runs_to_its_end("ExtractMemoriesMachine") == "SUCCEEDED"
     world.remembers_the_same_twice()
     assert world.runs_to_its_end("ConsolidateMachine") == "SUCCEEDED"
     world.somebody().is_briefed()
+    world.invoke("RolloutFunction", {"state": "advance", "given": {}})
+    world.invoke("JudgeAnswersFunction", {"state": "judge_day", "given": {}})
     assert world.runs_to_its_end("GenerateCardMachine", user_id="auth0|ada", draft_id="draft_gone") == "SUCCEEDED"
 
 
@@ -347,7 +406,9 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         "QWESTLY_AGENT_SHARED_SECRET": SECRET,
         "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
         "DEEPSEEK_API_KEY": "sk-deepseek",
+        "TRACES_HEADERS": "X-From=tests",
         "OPENAI_API_KEY": "sk-openai",
+        **dict.fromkeys(("ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"), KEY),
         "MAIL_FROM": TEMPLATE.environment("ApproveSweepFunction")["MAIL_FROM"],
     }
     schema("Card")  # takes a second, which a write would spend waiting
@@ -360,10 +421,12 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
             "CANDIDATE_API_URL": app.url,
             "MODEL_BASE_URL": _model_server.base_url,
             "EMBEDDINGS_BASE_URL": _model_server.base_url,
+            "JOB_BOARDS_URL": boards.url,
             "APPROVE_URL": "https://approve.test/approve",
             "LOG_LEVEL": "CRITICAL",
+            "TRACES_URL": "http://127.0.0.1:9/v1/traces",  # nobody there, but the headers are read
         }
-        swapped = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL"}
+        swapped = {"MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "JOB_BOARDS_URL"}
         return Settings.from_env({**given, **{key: here[key] for key in here.keys() & (given.keys() | swapped)}})
 
     async def make_services(function: str) -> Any:
@@ -371,6 +434,9 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
 
     async def make_model_services(function: str) -> Any:
         return await bootstrap_models(settings_of(function), clock=clock)
+
+    async def make_resume_services(function: str) -> Any:
+        return await bootstrap_resumes(settings_of(function), clock=clock)
 
     def answer(self: Function, payload: bytes, context: Context) -> Answer:
         logical_id = BY_NAME[self.name]
@@ -405,11 +471,13 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
     started = Watch.started
     with (
         CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app,
+        JobBoardsServer() as boards,
         MongoClient(mongodb_uri) as client,
         AwsServer(TEMPLATE, secrets, hurried=True) as aws,
         pytest.MonkeyPatch.context() as patch,
         closing(Containers(make_services)) as services,
         closing(Containers(make_model_services)) as model_services,
+        closing(Containers(make_resume_services)) as resume_services,
     ):
         for variable, value in aws.variables.items():
             patch.setenv(variable, value)
@@ -419,6 +487,7 @@ def calls(mongodb_uri: str, _model_server: ModelServer) -> Calls:
         patch.setattr(Watch, "started", sent)
         patch.setattr(container, "services", services)
         patch.setattr(container, "model_services", model_services)
+        patch.setattr(container, "resume_services", resume_services)
         _model_server.reset()
         with ChatServer(settings_of(CHAT), clock) as chat, ChatServer(settings_of(API), clock):
             everything_happens(World(aws, clock, _model_server, client[name], chat, ran, questions))
@@ -448,8 +517,8 @@ def test_roles_allow_next_to_nothing_that_is_not_done(calls: Calls) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_whatever_a_function_does_in_the_database_its_role_there_allows(calls: Calls, name: str) -> None:
-    is_reader = TEMPLATE.environment(name)["MONGODB_URI"].endswith("/mongodb-reader-uri")
-    allowed = actions(READER_ROLE if is_reader else ROLE)
+    user = TEMPLATE.environment(name)["MONGODB_URI"].rpartition("/")[2]
+    allowed = actions({"mongodb-reader-uri": READER_ROLE, "mongodb-opener-uri": OPENER_ROLE}.get(user, ROLE))
     done = calls.of_the_database[name]
     assert done
     assert not {(action, collection) for action, collection in done if action not in allowed.get(collection, ())}

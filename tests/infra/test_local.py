@@ -92,7 +92,7 @@ def command_of(stack: Stack, name: str) -> list[str]:
 
 def test_with_nothing_given_everything_is_stood_in_for() -> None:
     stack = plan({})
-    assert parts(stack) == {"page", "chat function", "aws", "candidate app", "model server", "database"}
+    assert parts(stack) == {"page", "chat function", "aws", "candidate app", "job boards", "model server", "database"}
     assert stack.environment["MONGODB_DATABASE"] == DEMO_DATABASE
     assert stack.environment["MODEL_BASE_URL"] == stack.environment["EMBEDDINGS_BASE_URL"]
     assert (stack.status["model"], stack.status["embeddings"], stack.status["notes"]) == ("scripted", "scripted", [])
@@ -124,6 +124,10 @@ GIVEN = {
     "CANDIDATE_APP_URL": "http://127.0.0.1:3",
     "CANDIDATE_API_URL": "http://127.0.0.1:3/api/agent/v1",
     "QWESTLY_CANDIDATE_API_SECRET": API_SECRET,
+    "ADZUNA_APP_ID": "1",
+    "ADZUNA_APP_KEY": "2",
+    "JSEARCH_API_KEY": "3",
+    "SEARCH_API_KEY": "4",
     "AWS_ENDPOINT_URL": "http://127.0.0.1:4",
     "AGENT_DESIGN": "another",
     "AGENT_DESIGN_PATHS": "examples",
@@ -253,7 +257,7 @@ def test_a_real_database_without_keys_cannot_run_and_says_why(keys: dict[str, st
 def test_a_real_database_with_keys_runs_without_demo_data_and_says_so() -> None:
     stack = plan({"MONGODB_URI": REMOTE, "MONGODB_DATABASE": "candidate_portal", **BOTH_KEYS})
     assert not is_demo(stack)
-    assert parts(stack) == {"page", "chat function", "aws", "candidate app"}
+    assert parts(stack) == {"page", "chat function", "aws", "candidate app", "job boards"}
     [note] = stack.status["notes"]  # type: ignore[misc]
     assert "no demo data" in str(note)
     assert "no schedules" in str(note)
@@ -326,8 +330,10 @@ def test_what_the_stack_imports_is_installed_by_make_run() -> None:
     names |= {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
     found = {name.partition(".")[0] for name in names} & packages_distributions().keys()
     assert {"moto", "yaml", "nx_27017", "fastapi"} <= found
-    brought = {name: {each.lower().replace("_", "-") for each in packages_distributions()[name]} for name in found}
-    assert not [name for name, distributions in brought.items() if not distributions & pins("run").keys()]
+    brought = {
+        name: {re.sub(r"[-_.]+", "-", each.lower()) for each in packages_distributions()[name]} for name in found
+    }
+    assert not [name for name, each in brought.items() if not each & pins("run").keys()]
 
 
 # --- the candidate app --------------------------------------------------------------------------------------------
@@ -540,7 +546,7 @@ def test_an_allowed_origin_may_read_the_answer_and_is_named_once(http: httpx2.Cl
 
 
 def test_the_page_its_script_and_the_widget_are_of_one_origin(http: httpx2.Client) -> None:
-    for path in ("/", "/page.js", "/widget/qwestly.js"):
+    for path in ("/", "/page.js", "/graphs.js", "/local/graphs", "/widget/qwestly.js"):
         assert http.get(path).status_code == 200, path
     assert "default-src 'self'" in http.get("/").headers["content-security-policy"]
     for path in (b"/widget/../template.yaml", b"/widget/%2e%2e/template.yaml"):

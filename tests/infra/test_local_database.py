@@ -17,6 +17,8 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connection]:
         (database_patches.Collection, "_auto_purge_ttl"),
         (database_patches.QueryHelper, "_field_has_index"),
         (database_patches.query_operators, "_gte"),
+        (database_patches.asyncio, "to_thread"),
+        (database_patches.aggregation, "deepcopy"),
     ):
         monkeypatch.setattr(owner, name, getattr(owner, name))  # put back after the test
     apply_patches()
@@ -37,6 +39,7 @@ def plans(connection: Connection, query: dict[str, object]) -> str:
 
 def test_the_version_is_the_one_whose_private_methods_were_read() -> None:
     assert version("neosqlite") == "1.17.2"
+    assert version("nx-27017") == "0.8.1"
 
 
 def test_an_equality_on_the_first_field_of_an_index_uses_it(connection: Connection) -> None:

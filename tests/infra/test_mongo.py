@@ -21,9 +21,13 @@ from infra.mongo.command import apply, check
 from infra.mongo.indexes import INDEXES, SEARCH_INDEXES
 from infra.mongo.ingest import LONGEST_SECTION_CHARACTERS, ingest, sections_of
 from qwestly_agent.bootstrap import make_embeddings
+from qwestly_agent.domain import candidate_shapes
 from qwestly_agent.llm.embeddings import DIMENSIONS
 from qwestly_agent.stores import (
     activity,
+    adverts,
+    answers,
+    applications,
     approvals,
     autonomy,
     briefings,
@@ -32,16 +36,23 @@ from qwestly_agent.stores import (
     drafts,
     due,
     extractions,
+    job_matches,
+    job_searches,
     journal,
     knowledge,
+    learning,
+    lessons,
     memories,
     messages,
-    profiles,
+    resumes,
+    rollouts,
     runs,
     signals,
     tool_calls,
+    topics,
     usage,
     user_settings,
+    variant_counts,
 )
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.search import Document
@@ -367,7 +378,7 @@ async def test_a_great_handbook_is_embedded_in_batches(ingesting: Ingesting) -> 
 
 # --- the role -----------------------------------------------------------------------------------------------------
 
-FOREIGN = {*profiles.READ_FIELDS, knowledge.COLLECTION}
+FOREIGN = {*candidate_shapes.READ_FIELDS, knowledge.COLLECTION}
 OURS = {
     activity.COLLECTION,
     approvals.COLLECTION,
@@ -379,13 +390,26 @@ OURS = {
     drafts.COLLECTION,
     due.COLLECTION,
     extractions.COLLECTION,
+    adverts.COLLECTION,
+    adverts.ANSWERS,
+    applications.COLLECTION,
+    job_matches.COLLECTION,
+    job_searches.COLLECTION,
     journal.COLLECTION,
     memories.COLLECTION,
+    resumes.COLLECTION,
+    resumes.FILES,
+    topics.COLLECTION,
+    learning.COLLECTION,
+    lessons.COLLECTION,
     signals.COLLECTION,
     runs.COLLECTION,
     tool_calls.COLLECTION,
     usage.COLLECTION,
     user_settings.COLLECTION,
+    rollouts.COLLECTION,
+    variant_counts.COLLECTION,
+    answers.COLLECTION,
 }
 
 
@@ -402,6 +426,8 @@ def actions_on(collection: str) -> set[str]:
 def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> None:
     modules = (
         activity,
+        adverts,
+        answers,
         approvals,
         autonomy,
         briefings,
@@ -410,24 +436,32 @@ def test_each_collection_that_a_store_names_is_ours_or_the_candidate_apps() -> N
         drafts,
         due,
         extractions,
+        applications,
+        job_matches,
+        job_searches,
         journal,
         knowledge,
+        learning,
+        lessons,
         memories,
         messages,
-        profiles,
+        resumes,
+        rollouts,
         runs,
         signals,
         tool_calls,
+        topics,
         usage,
         user_settings,
+        variant_counts,
     )
     named = {
         value
         for module in modules
         for name, value in vars(module).items()
-        if name == "COLLECTION" or (module is profiles and name.isupper() and isinstance(value, str))
+        if name in ("COLLECTION", "FILES", "ANSWERS")
     }
-    assert named == FOREIGN | OURS
+    assert named | {*candidate_shapes.READ_FIELDS} == FOREIGN | OURS
 
 
 @pytest.mark.parametrize("collection", sorted(OURS))

@@ -26,6 +26,7 @@ from infra.local.aws import AwsServer
 from infra.local.aws_moto import Mail
 from infra.local.candidate_app import CandidateAppServer
 from infra.local.environment import ROOT, Template
+from infra.local.job_boards import JobBoardsServer
 from infra.local.model_embedding import embedding
 from infra.local.model_server import ModelServer
 from infra.mongo.indexes import INDEXES
@@ -33,7 +34,7 @@ from qwestly_agent import container
 from qwestly_agent.bootstrap import bootstrap, bootstrap_models
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.llm.embeddings import DIMENSIONS
-from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.service_records import ModelServices, Services
 from tests.functions.talking import Talk
 from tests.infra.conftest import Layer
 from tests.servers import API_SECRET, FakeClock, free_port, settings_for, until, wait_for_port
@@ -121,7 +122,7 @@ class Cloud:
 
     def mail_to(self, address: str) -> Mail:
         """The last one, once it is there."""
-        return until(lambda: [mail for mail in self.world.aws.outbox if address in mail.to], 20)[-1]
+        return until(lambda: [mail for mail in self.world.aws.outbox if address in mail.to], 60)[-1]
 
 
 @dataclass(frozen=True)
@@ -218,6 +219,7 @@ def cloud(mongodb_uri: str, _model_server: ModelServer, runtime: tuple[list[str 
         sandboxes: dict[str, Sandbox] = {}
         handlers = {}
         app = closing.enter_context(CandidateAppServer(mongodb_uri, name, API_SECRET))
+        boards = closing.enter_context(JobBoardsServer())
         mongo = closing.enter_context(MongoClient(mongodb_uri))
         closing.callback(mongo.drop_database, name)
         local = {
@@ -253,7 +255,7 @@ def cloud(mongodb_uri: str, _model_server: ModelServer, runtime: tuple[list[str 
         patch.setattr(container, "model_services", container.Container(model_services))
         closing.callback(container.model_services.close)
         closing.callback(container.services.close)
-        yield Cloud(World(aws, app, clock, mongo[name]), sandboxes)
+        yield Cloud(World(aws, app, boards, clock, mongo[name]), sandboxes)
 
 
 @pytest.fixture

@@ -26,7 +26,10 @@ PATHS = {**os.environ, "PYTHONPATH": f"src{os.pathsep}."}
 NAMES_OF_KEYS = {"TASK_TOKEN_KEY"}
 """Where a key is kept that never leaves its place: no secrets."""
 READ_BY_POWERTOOLS = {"POWERTOOLS_SERVICE_NAME"}
-NOT_IN_PRODUCTION = {"AGENT_DESIGN_PATHS", "MODEL_BASE_URL", "EMBEDDINGS_BASE_URL", "MODEL_FAST", "MODEL_PRO"}
+NOT_IN_PRODUCTION = {"AGENT_DESIGN_PATHS", "JOB_BOARDS_URL", "MODEL_BASE_URL", "EMBEDDINGS_BASE_URL"} | {
+    "MODEL_FAST",
+    "MODEL_PRO",
+}
 """Settings that swap a part for another one; production runs the parts that the code names."""
 SET_BY_LAMBDA = {"AWS_LAMBDA_INITIALIZATION_TYPE"}
 
@@ -79,6 +82,8 @@ OF_SWEEPS = {
     "BRIEFINGS_A_SWEEP",
     "BRIEFING_MAILS_A_DAY",
     "CONVERSATIONS_A_SWEEP",
+    "FOLLOW_UPS_A_SWEEP",
+    "JOB_SEARCHES_A_SWEEP",
     "USERS_A_NIGHT",
 }
 FOLLOWING = {
@@ -256,7 +261,13 @@ def test_what_nobody_waits_for_leaves_a_letter_where_it_cannot_be_delivered() ->
     assert (
         started
         == {name for name, each in FUNCTIONS.items() if "DeadLetterQueue" in each}
-        == {"ApproveSweepFunction", "BriefWriterFunction"}
+        == {
+            "ApproveSweepFunction",
+            "BriefWriterFunction",
+            "JudgeAnswersFunction",
+            "RolloutFunction",
+            "ScoutJobsWriterFunction",
+        }
     )
     for sweep in (FUNCTIONS[name] for name in started):
         assert sweep["DeadLetterQueue"] == {"Type": "SQS", "TargetArn": letters}
@@ -416,6 +427,7 @@ def test_only_who_proposes_or_carries_out_an_effect_can_sign_in_its_users_name()
         "ApprovePagesFunction",
         "ApproveSweepFunction",
         "GenerateCardWriterFunction",
+        "ParseResumeWriterFunction",
     }
 
 

@@ -9,11 +9,14 @@ from typing import get_type_hints
 import pytest
 
 from infra.__main__ import main
-from infra.local.environment import MACHINE, Template
-from infra.mongo.command import READER_ROLE, ROLE
-from qwestly_agent.services import ModelServices
+from infra.local.environment import MACHINE, ROOT, Template
+from infra.mongo.command import OPENER_ROLE, READER_ROLE, ROLE
+from qwestly_agent.resumes.services import ResumeServices
 from qwestly_agent.stores import (
     activity,
+    adverts,
+    answers,
+    applications,
     approvals,
     autonomy,
     briefings,
@@ -21,16 +24,24 @@ from qwestly_agent.stores import (
     docs,
     drafts,
     extractions,
+    job_matches,
+    job_searches,
     journal,
     knowledge,
+    learning,
+    lessons,
     memories,
     messages,
     profiles,
+    resumes,
+    rollouts,
     runs,
     signals,
     tool_calls,
+    topics,
     usage,
     user_settings,
+    variant_counts,
 )
 from tests.statemachines.conftest import states_of
 
@@ -41,8 +52,10 @@ COLLECTIONS: Mapping[str, set[str]] = {
     "briefings": {briefings.COLLECTION, activity.COLLECTION},
     "briefing_plans": {user_settings.COLLECTION},
     "conversation_search": {conversations.COLLECTION, messages.COLLECTION},
-    "conversations": {conversations.COLLECTION, messages.COLLECTION},
+    "conversations": {conversations.COLLECTION, messages.COLLECTION, variant_counts.COLLECTION},
     "messages": {messages.COLLECTION},
+    "summaries": {conversations.COLLECTION},
+    "interviews": {conversations.COLLECTION},
     "watermarks": {conversations.COLLECTION},
     "user_settings": {user_settings.COLLECTION},
     "docs": {docs.COLLECTION},
@@ -55,29 +68,49 @@ COLLECTIONS: Mapping[str, set[str]] = {
     "tombstones": {memories.COLLECTION, activity.COLLECTION},
     "merges": {memories.COLLECTION},
     "profiles": set(profiles.READ_FIELDS),
+    "partial_answers": {conversations.COLLECTION},
     "runs": {runs.COLLECTION},
     "signals": {signals.COLLECTION, activity.COLLECTION},
     "tool_calls": {tool_calls.COLLECTION},
+    "learning": {learning.COLLECTION, conversations.COLLECTION, lessons.COLLECTION},
+    "answers": {answers.COLLECTION, messages.COLLECTION},
+    "adverts": {adverts.COLLECTION, adverts.ANSWERS},
+    "applications": {applications.COLLECTION, activity.COLLECTION},
+    "job_matches": {job_matches.COLLECTION},
+    "job_searches": {job_searches.COLLECTION, activity.COLLECTION},
+    "lessons": {lessons.COLLECTION, activity.COLLECTION},
+    "topics": {topics.COLLECTION},
+    "resumes": {resumes.COLLECTION, resumes.FILES, activity.COLLECTION},
+    "resume_files": {resumes.FILES},
+    "rollouts": {rollouts.COLLECTION},
     "usage": {usage.COLLECTION},
+    "variant_counts": {variant_counts.COLLECTION},
 }
 """Of each store. Two more, of all that is due and of all that a user has, reach every collection."""
 NO_STORES = {
     "settings",
+    "secrets",
+    "traces",
     "clock",
     "new_id",
     "logger",
     "candidate_app",
+    "job_boards",
     "workflows",
     "mail",
     "embeddings",
     "models",
     "judges",
+    "resume_parser",
 }
 EVERYTHING = {"sweeps", "user_data"}
 WORKFLOWS = [
     str(machine["DefinitionUri"]).rpartition("/")[2].partition(".")[0]
     for machine in Template.load().of_type(MACHINE).values()
 ]
+
+READERS = sorted(path.parent.name for path in (ROOT / "functions").glob("*/reader.py"))
+"""Of the workflows, and of what a schedule calls alone."""
 
 
 def actions(role: Path) -> dict[str, set[str]]:
@@ -99,11 +132,11 @@ def asked_for(workflow: str, side: str) -> set[str]:
 
 def test_each_name_that_a_state_may_ask_for_is_a_store_or_none() -> None:
     known = {*COLLECTIONS, *NO_STORES, *EVERYTHING}
-    assert set(ModelServices.__dataclass_fields__) - {"mongo", "http"} == known
+    assert set(ResumeServices.__dataclass_fields__) - {"mongo", "http"} == known
 
 
 def test_the_readers_role_has_the_collections_of_the_stores_that_readers_ask_for() -> None:
-    names = set[str]().union(*(asked_for(workflow, "reader") for workflow in WORKFLOWS))
+    names = set[str]().union(*(asked_for(folder, "reader") for folder in READERS))
     assert not names & EVERYTHING
     assert set().union(*(COLLECTIONS[name] for name in names - NO_STORES)) == actions(READER_ROLE).keys()
 
@@ -121,13 +154,26 @@ def test_a_reader_may_do_nothing_that_the_other_role_may_not() -> None:
     assert all(allowed <= writer[collection] for collection, allowed in actions(READER_ROLE).items())
 
 
+def test_what_opens_files_reaches_those_files_alone_and_says_that_it_runs() -> None:
+    names = asked_for("parse_resume", "opener") - NO_STORES
+    assert names == {"resume_files", "runs", "signals"}
+    opener, writer = actions(OPENER_ROLE), actions(ROLE)
+    assert opener.keys() == {resumes.FILES, runs.COLLECTION, signals.COLLECTION}
+    assert opener[signals.COLLECTION] == {"find"}
+    assert all(allowed <= writer[collection] for collection, allowed in opener.items())
+
+
+@pytest.mark.parametrize("folder", READERS)
+def test_a_reader_is_given_no_way_to_have_an_effect(folder: str) -> None:
+    assert not asked_for(folder, "reader") & {"approvals", "autonomy", "candidate_app", "mail", "workflows"}
+
+
 @pytest.mark.parametrize("workflow", WORKFLOWS)
-def test_a_reader_is_given_no_way_to_have_an_effect_and_a_writer_no_model(workflow: str) -> None:
-    assert not asked_for(workflow, "reader") & {"approvals", "autonomy", "candidate_app", "mail", "workflows"}
+def test_a_writer_is_given_no_model(workflow: str) -> None:
     assert not asked_for(workflow, "writer") & {"models", "judges", "embeddings"}
 
 
-@pytest.mark.parametrize(("option", "role"), [("", ROLE), ("--reader", READER_ROLE)])
+@pytest.mark.parametrize(("option", "role"), [("", ROLE), ("--reader", READER_ROLE), ("--opener", OPENER_ROLE)])
 def test_atlas_is_given_either_role_in_its_own_words(
     option: str, role: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ from infra.local.aws_functions import Handler, load_handler, load_module
 from infra.local.candidate_app import CandidateAppServer, schema
 from infra.local.demo import person
 from infra.local.environment import Template
+from infra.local.job_boards import KEY, JobBoardsServer
 from infra.local.model_server import ModelServer
 from qwestly_agent import container
 from qwestly_agent.approvals.decide import Decision, decide
@@ -21,9 +22,10 @@ from qwestly_agent.approvals.execute import execute
 from qwestly_agent.approvals.settle import settle
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.bootstrap import bootstrap, bootstrap_models
+from qwestly_agent.bootstrap import bootstrap, bootstrap_models, bootstrap_resumes
 from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Level, Verb
-from qwestly_agent.services import ModelServices, Services
+from qwestly_agent.resumes.services import ResumeServices
+from qwestly_agent.service_records import ModelServices, Services
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.search import Document
 from qwestly_agent.workflow_state import StateFunction
@@ -33,6 +35,7 @@ from tests.statemachines.slots import Slots
 
 T = TypeVar("T")
 
+Exited = type("Runtime.ExitError", (Exception,), {})
 TEMPLATE = Template.load()
 TEMPLATE = replace(TEMPLATE, parameters={**TEMPLATE.parameters, "ReserveConcurrency": "false"})
 """Nothing is refused here but by `World.slots`."""
@@ -48,6 +51,7 @@ def states_of(folder: str, module: str) -> dict[str, StateFunction[Any, Any]]:
 class World:
     aws: AwsServer
     app: CandidateAppServer
+    boards: JobBoardsServer
     clock: FakeClock
     database: Any
     """By pymongo's client that blocks."""
@@ -65,6 +69,25 @@ class World:
         self._put(state, folder, wrapped)
         yield
         self._put(state, folder, None)
+
+    @contextmanager
+    def killed_once(self, state: str, when: str, folder: str) -> Iterator[list[str]]:
+        """The process dies once, `before` or `after` the state's work; the list has the state then."""
+        died = list[str]()
+
+        def dies_once(own: Handler) -> Handler:
+            def handler(event: Any, context: Any) -> Any:
+                if died:
+                    return own(event, context)
+                died.append(state)
+                if when == "after":
+                    own(event, context)
+                raise Exited
+
+            return handler
+
+        with self.instead_of(state, dies_once, folder=folder):
+            yield died
 
     @contextmanager
     def slots(self, logical_id: str, count: int, *, crowded: bool = False) -> Iterator[Slots]:
@@ -92,7 +115,8 @@ class World:
         if state == "request":  # a function of its own, by which each machine asks
             folder, module = "approve", state
         else:
-            module = "reader" if state in states_of(folder, "reader") else "writer"
+            sides = ("opener", "reader") if folder == "parse_resume" else ("reader",)
+            module = next((side for side in sides if state in states_of(folder, side)), "writer")
         [logical_id] = [
             name
             for name, each in TEMPLATE.python_functions().items()
@@ -154,7 +178,7 @@ class Person:
 
     # What happens
 
-    def wants_a_card(self, **given: Any) -> None:
+    def wants_a_card(self, *, wish: str = "", **given: Any) -> None:
         draft = Draft(
             id=self.draft_id,
             user_id=self.user_id,
@@ -164,6 +188,7 @@ class Person:
             label="Beginning",
             created_at=self.world.clock(),
             updated_at=self.world.clock(),
+            parts={"wish": wish} if wish else {},
         )
         self.world.run(lambda services: services.drafts.add(draft))
         ids = {"user_id": self.user_id, "draft_id": self.draft_id, "run_id": "run1", **given}
@@ -213,7 +238,7 @@ class Person:
             found = self.approvals()
             return len(found) == times and self.draft().approval_id == found[-1].id and self.draft().status == "waiting"
 
-        until(asked, 15)
+        until(asked, 60)
         return self.approvals()[-1]
 
     def still_runs(self) -> None:
@@ -265,6 +290,11 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
         "CARD_MACHINE_ARN": TEMPLATE.arn("GenerateCardMachine"),
         "MEMORY_MACHINE_ARN": TEMPLATE.arn("ExtractMemoriesMachine"),
         "BRIEF_MACHINE_ARN": TEMPLATE.arn("BriefMachine"),
+        "DRAFT_MACHINE_ARN": TEMPLATE.arn("WriteDraftMachine"),
+        "SCOUT_MACHINE_ARN": TEMPLATE.arn("ScoutJobsMachine"),
+        "LESSON_MACHINE_ARN": TEMPLATE.arn("WriteLessonMachine"),
+        "RESUME_MACHINE_ARN": TEMPLATE.arn("ParseResumeMachine"),
+        **dict.fromkeys(("ADZUNA_APP_ID", "ADZUNA_APP_KEY", "JSEARCH_API_KEY", "SEARCH_API_KEY"), KEY),
         "APPROVE_URL": "http://127.0.0.1:9/approve",
         "MAIL_FROM": "Qwestly <agent@qwestly.example>",
         "LOG_LEVEL": "CRITICAL",
@@ -279,21 +309,29 @@ def world(mongodb_uri: str, _model_server: ModelServer) -> Iterator[World]:
     async def model_services() -> ModelServices:
         return await bootstrap_models(Settings.from_env(), clock=clock)
 
+    async def resume_services() -> ResumeServices:
+        return await bootstrap_resumes(Settings.from_env(), clock=clock)
+
     with (
         CandidateAppServer(mongodb_uri, name, API_SECRET, clock) as app,
+        JobBoardsServer() as boards,
         MongoClient(mongodb_uri) as client,
-        (LocalStackServer if PYTHON else AwsServer)(TEMPLATE, secrets, hurried=True) as aws,
         pytest.MonkeyPatch.context() as patch,
     ):
-        for variable, value in {**secrets, **aws.variables, "CANDIDATE_API_URL": app.url}.items():
-            patch.setenv(variable, value)
-        patch.setattr(container, "services", container.Container(services))
-        patch.setattr(container, "model_services", container.Container(model_services))
-        world = World(aws, app, clock, client[name])
-        world.let_time_pass_between_tries()
-        yield world
+        with (LocalStackServer if PYTHON else AwsServer)(TEMPLATE, secrets, hurried=True) as aws:
+            own = {"CANDIDATE_API_URL": app.url, "JOB_BOARDS_URL": boards.url}
+            for variable, value in {**secrets, **aws.variables, **own}.items():
+                patch.setenv(variable, value)
+            patch.setattr(container, "services", container.Container(services))
+            patch.setattr(container, "model_services", container.Container(model_services))
+            patch.setattr(container, "resume_services", container.Container(resume_services))
+            world = World(aws, app, boards, clock, client[name])
+            world.let_time_pass_between_tries()
+            yield world
+        # Not before AWS is gone: a state of an execution that still runs would open one again.
         container.services.close()
         container.model_services.close()
+        container.resume_services.close()
         client.drop_database(name)
 
 

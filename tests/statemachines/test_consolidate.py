@@ -86,6 +86,7 @@ def everything(world: World) -> list[Any]:
     return [list(world.database[name].find().sort("_id")) for name in (memories.COLLECTION, journal.COLLECTION)]
 
 
+@pytest.mark.thorough
 def test_what_says_the_same_is_merged_of_all_who_told_something_new(world: World, metrics: Metrics) -> None:
     ada, bob, eve = has_told(world, *SAME), has_told(world, SAME[2]), has_told(world, *SAME[:2])
     ended = consolidates(world)
@@ -103,6 +104,7 @@ def test_what_says_the_same_is_merged_of_all_who_told_something_new(world: World
     }
 
 
+@pytest.mark.thorough
 def test_what_a_newer_one_contradicts_is_superseded(world: World) -> None:
     ada = has_told(world, *MOVED)
     assert consolidates(world).status == "SUCCEEDED"
@@ -135,6 +137,7 @@ def test_a_provider_that_refuses_us_rings_the_alarm_and_one_that_is_away_does_no
     assert [merged(world, user) for user in users] == [0, *[1] * 10]
 
 
+@pytest.mark.thorough
 def test_run_twice_it_changes_nothing(world: World) -> None:
     has_told(world, *SAME)
     has_told(world, *SAME[:2])
@@ -261,12 +264,14 @@ def test_what_would_fail_every_night_rings_it_for_one_among_many(world: World) -
     assert merged(world, users[-1]) == 1
 
 
+@pytest.mark.thorough
 def test_a_database_that_is_away_for_many_rings_it(world: World) -> None:
     users = [has_told(world, *SAME[:2], name=f"user{number}") for number in range(3)]
     with world.instead_of("plan", failing(users[0], Unavailable()), "consolidate"):
         assert consolidates(world).status == "FAILED"
 
 
+@pytest.mark.thorough
 def test_what_passes_by_is_tried_again(world: World) -> None:
     ada = has_told(world, *SAME[:2])
     for state in ("plan", "apply"):
@@ -316,6 +321,7 @@ def test_a_failure_that_is_nobodys_rings_the_alarm(world: World, state: str) -> 
     assert (ended.status, ended.states[-1]) == ("FAILED", "failed")
 
 
+@pytest.mark.thorough
 def test_a_braked_user_is_passed_over_and_due_the_next_night(world: World, metrics: Metrics) -> None:
     ada, bob = has_told(world, *SAME), has_told(world, *SAME)
     world.run(lambda services: services.signals.brake_on(ada, world.clock()))

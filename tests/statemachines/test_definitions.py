@@ -12,7 +12,9 @@ from infra.local.aws import definition_of
 from infra.local.aws_functions import load_module
 from infra.local.environment import MACHINE, Template
 from qwestly_agent.cards.start import ALIVE_SECONDS
+from qwestly_agent.learning.as_seen import ALIVE_SECONDS as LESSON_SECONDS
 from qwestly_agent.memory.sweep import PICKED_SECONDS
+from qwestly_agent.stores.job_searches import SEARCHING_SECONDS
 
 TEMPLATE = Template.load()
 MACHINES = TEMPLATE.of_type(MACHINE)
@@ -113,6 +115,23 @@ def test_what_waits_for_a_slot_is_neither_picked_again_nor_taken_for_dead_meanwh
     assert 25 * 60 < longest < min(ALIVE_SECONDS, PICKED_SECONDS / 2)
 
 
+def test_neither_a_search_nor_a_lesson_is_taken_for_dead_while_its_execution_waits_and_tries_again() -> None:
+    """A search notes that it goes on in each state; a lesson is looked at by its beginning."""
+    searching, writing = (definition_of(TEMPLATE, f"{name}Machine") for name in ("ScoutJobs", "WriteLesson"))
+    assert max(longest_of(state) for _, state in states_of(searching) if state["Type"] == "Task") < SEARCHING_SECONDS
+    assert sum(longest_of(state) for _, state in states_of(writing) if state["Type"] == "Task") < LESSON_SECONDS
+
+
+def longest_of(task: State) -> float:
+    """Seconds, if each retry that it has is used up; a call that finds no slot takes none."""
+    seconds = float(task["TimeoutSeconds"])
+    for retry in task["Retry"]:
+        rate, most = retry.get("BackoffRate", 2), retry.get("MaxDelaySeconds", 60)
+        seconds += sum(min(retry["IntervalSeconds"] * rate**tried, most) for tried in range(retry["MaxAttempts"]))
+        seconds += 0 if retry == FOR_A_SLOT else retry["MaxAttempts"] * task["TimeoutSeconds"]
+    return seconds
+
+
 def test_a_function_ends_before_its_state_gives_it_up(machine: dict[str, Any], tasks: dict[str, State]) -> None:
     seconds = {f"{TEMPLATE.arn(name)}:live": TEMPLATE.timeout(name) for name in TEMPLATE.python_functions()}
     for name, task in tasks.items():
@@ -152,11 +171,14 @@ def test_all_that_is_substituted_is_given_and_all_that_is_given_is_substituted(n
     assert set(re.findall(r"\$\{(\w+)\}", written)) == MACHINES[name]["DefinitionSubstitutions"].keys()
 
 
+SIDES = ("Opener", "Reader", "Writer")
+
+
 @pytest.mark.parametrize("name", MACHINES)
 def test_each_state_has_one_name_here_in_its_function_and_in_the_package(name: str) -> None:
     written = yaml.safe_load((TEMPLATE.folder / MACHINES[name]["DefinitionUri"]).read_text())
     folder = TEMPLATE.folder / "functions" / Path(MACHINES[name]["DefinitionUri"]).name.partition(".")[0]
-    called: dict[str, set[str]] = {"Reader": set(), "Writer": set()}
+    called: dict[str, set[str]] = {side: set() for side in MACHINES[name]["DefinitionSubstitutions"] if side in SIDES}
     for state_name, state in states_of(written):
         if state["Type"] == "Task" and (substitution := re.fullmatch(r"\$\{(\w+)\}", state["Resource"])):
             called[substitution[1]].add(state_name)

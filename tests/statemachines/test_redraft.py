@@ -10,7 +10,8 @@ import pytest
 from infra.local.aws_functions import Handler
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.approvals.actions import SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
-from qwestly_agent.approvals.decide import Asker, Decision, Proposal, ask, decide
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.decide import Decision, decide
 from qwestly_agent.approvals.end import REPLACED, end_replaced
 from qwestly_agent.approvals.forget import forget
 from qwestly_agent.approvals.redraft import LISTS, TEXTS, follow_up
@@ -102,6 +103,7 @@ def test_a_headline_is_drafted_anew_at_once_and_asked_about_in_its_place(maya: R
     assert maya.asked().undo_until, "like every change of a field"
 
 
+@pytest.mark.thorough
 def test_what_happened_stands_in_the_feed_once(maya: Redraft) -> None:
     maya.was_asked()
     maya.wants("Shorter, please.")
@@ -114,6 +116,7 @@ def test_what_happened_stands_in_the_feed_once(maya: Redraft) -> None:
     assert sorted(maya.events("approval.")) == sorted([*told, "approval.done"])
 
 
+@pytest.mark.thorough
 def test_it_can_be_asked_for_otherwise_twice_more(maya: Redraft) -> None:
     maya.was_asked()
     maya.wants("Shorter, please.")
@@ -130,6 +133,7 @@ def test_it_can_be_asked_for_otherwise_twice_more(maya: Redraft) -> None:
     assert maya.headline().startswith("Senior")
 
 
+@pytest.mark.thorough
 def test_an_about_is_drafted_anew_as_a_suggestion_of_its_own(maya: Redraft) -> None:
     about = Proposal(SUGGEST_LINKEDIN_ABOUT, {"draft_id": "about_1", "text": ABOUT_TEXT})
     maya.was_asked(about, "Draft my About")
@@ -145,6 +149,7 @@ def test_an_about_is_drafted_anew_as_a_suggestion_of_its_own(maya: Redraft) -> N
     assert kept["text"] == text
 
 
+@pytest.mark.thorough
 def test_a_list_loses_what_its_person_does_not_want_and_keeps_the_rest(maya: Redraft) -> None:
     value = ["Payments", "SQL", "Python"]
     maya.was_asked(Proposal(UPDATE_PROFILE_FIELD, {"field": "skills", "value": value}), "Tidy up my skills")
@@ -176,6 +181,7 @@ def test_what_only_its_person_knows_is_left_to_the_chat(maya: Redraft, args: dic
 # --- what fails -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_what_nothing_supports_is_told_and_asked_about_no_more(maya: Redraft) -> None:
     maya.was_asked(replace(HEADLINE, args={"field": "headline", "value": "Astronaut"}), "Go on, suggest something")
     maya.wants("Shorter, please.")
@@ -195,6 +201,7 @@ def test_a_model_that_refuses_is_told_and_nothing_is_changed(maya: Redraft, mode
     assert len(maya.approvals()) == 1
 
 
+@pytest.mark.thorough
 def test_an_error_that_nobody_expected_says_how_to_go_on(maya: Redraft, world: World) -> None:
     def broken(_: Handler) -> Handler:
         def handler(event: Any, context: Any) -> Any:
@@ -219,6 +226,7 @@ def test_a_day_that_is_used_up_drafts_nothing_anew(maya: Redraft, world: World, 
     assert not model.requests
 
 
+@pytest.mark.thorough
 def test_the_brake_stops_it_and_its_receipt_says_so(maya: Redraft, model: ModelServer, world: World) -> None:
     from qwestly_agent.approvals.pause import engage
 
@@ -233,6 +241,7 @@ def test_the_brake_stops_it_and_its_receipt_says_so(maya: Redraft, model: ModelS
     assert len(maya.approvals()) == 1
 
 
+@pytest.mark.thorough
 def test_at_l0_it_is_drafted_and_nobody_is_asked(maya: Redraft) -> None:
     maya.was_asked()
     maya.is_at("L0")
@@ -244,6 +253,7 @@ def test_at_l0_it_is_drafted_and_nobody_is_asked(maya: Redraft) -> None:
 # --- once -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_decision_whose_process_died_is_drafted_anew_by_the_sweep(maya: Redraft) -> None:
     maya.was_asked()
     revised = maya.wants("Shorter, please.", decide)
@@ -314,6 +324,7 @@ def replaces_the_message(maya: Redraft) -> None:
     maya.world.database["agent_messages"].insert_one({**answer, "run_id": "run_3", "replaces": [maya.first.run_id]})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("does", [asks_elsewhere, changes_it, deletes_the_conversation, replaces_the_message])
 def test_who_went_on_meanwhile_is_asked_no_second_question(
     maya: Redraft, world: World, does: Callable[[Redraft], None]
@@ -334,6 +345,7 @@ def test_who_went_on_meanwhile_is_asked_no_second_question(
     assert not [each for each in maya.approvals() if each.round == 2]
 
 
+@pytest.mark.thorough
 def test_a_question_whose_message_is_replaced_ends_and_is_not_drafted_again(maya: Redraft, world: World) -> None:
     maya.was_asked()
     maya.wants("Shorter, please.")
@@ -347,11 +359,12 @@ def test_a_question_whose_message_is_replaced_ends_and_is_not_drafted_again(maya
 SAID = "At Northwind Pay I own the merchant API, and ran 4 launches in 2024."
 
 
+@pytest.mark.thorough
 def test_what_is_forgotten_while_it_waits_is_in_nothing_that_is_kept(maya: Redraft, world: World) -> None:
     maya.said(SAID)
     maya.was_asked(replace(HEADLINE, args={"field": "headline", "value": "I own the merchant API"}), "Do it")
     maya.wants("Please use 4 launches in 2024")
-    until(lambda: maya.draft().status != "running", 15)
+    until(lambda: maya.draft().status != "running", 60)
     [memory] = world.database["user_memories"].find({"user_id": maya.user_id})
     world.run(lambda services: forget(services, maya.user_id, [memory["_id"]]))
     assert "merchant API, and" not in str([maya.draft().parts, maya.approvals()])

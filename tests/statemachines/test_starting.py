@@ -10,13 +10,14 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent import container
 from qwestly_agent.approvals.forget_in_drafts import FORGOTTEN, forget_in_drafts
 from qwestly_agent.base.errors import Braked, Invalid, NotFound, Unavailable
+from qwestly_agent.cards import profile_texts
 from qwestly_agent.cards.card_state import NothingToTell
 from qwestly_agent.cards.publication import publication_of
-from qwestly_agent.cards.start import ALIVE_SECONDS, MOST_WAITING, Cards, ProfileText
+from qwestly_agent.cards.start import ALIVE_SECONDS, GONE_ON_WITH_SECONDS, MOST_WAITING, Cards, ProfileText
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.chat.deletion import delete
 from qwestly_agent.domain.card import Style
-from qwestly_agent.services import ModelServices
+from qwestly_agent.service_records import ModelServices
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.stores.turns import NewTurn
 from tests.servers import until
@@ -29,9 +30,9 @@ def begins(person: Person, style: Style = "concise", run: str = "run1", wish: st
     return draft
 
 
-def about(person: Person, wish: str = "") -> ProfileText:
+def about(person: Person, wish: str = "", run: str = "run1") -> ProfileText:
     return container.model_services.run(
-        lambda services: Cards(services, person.user_id, "run1", "c1").about("story", wish)
+        lambda services: Cards(services, person.user_id, run, "c1").about("story", wish)
     )
 
 
@@ -74,6 +75,7 @@ def test_the_same_wish_twice_makes_one_card(ada: Person, model: ModelServer) -> 
     ada.is_asked()
 
 
+@pytest.mark.thorough
 def test_no_more_cards_are_begun_than_somebody_would_read(ada: Person) -> None:
     now = ada.world.clock()
     for n in range(MOST_WAITING):
@@ -94,6 +96,7 @@ def test_no_more_cards_are_begun_than_somebody_would_read(ada: Person) -> None:
     assert executions(ada) == 0
 
 
+@pytest.mark.thorough
 def test_a_card_that_was_not_heard_of_for_long_stands_in_nobodys_way(ada: Person, model: ModelServer) -> None:
     model.fault = Reply(hold_after=0)
     first = begins(ada)
@@ -126,9 +129,8 @@ def test_an_about_section_is_written_from_evidence_and_kept(maya: Person) -> Non
         publication_of(draft)
 
 
-def test_what_an_about_section_invents_is_written_again_once_and_then_left_out(
-    maya: Person, model: ModelServer
-) -> None:
+def invents_a_prize(model: ModelServer) -> str:
+    """The writer's answers, twice with a prize, and the judge's: four in all."""
     quotes = ["profile 11 years of experience"]
     lie, truth = ({"text": text, "quotes": quotes} for text in ("Won the Nobel Prize.", "11 years of experience"))
     written_first: Any = {"name": "final_result", "arguments": {"claims": [lie, truth]}}
@@ -138,11 +140,67 @@ def test_what_an_about_section_invents_is_written_again_once_and_then_left_out(
     again: Any = {"name": "final_result", "arguments": {"claims": [{**lie, "number": 0}]}}
     judged_again: Any = {"name": "final_result", "arguments": {"verdicts": verdicts}}
     model.script(*(Reply(tool_calls=[call]) for call in (written_first, judged, again, judged_again)))
+    return lie["text"]
+
+
+def test_what_an_about_section_invents_is_written_again_once_and_then_left_out(
+    maya: Person, model: ModelServer
+) -> None:
+    lie = invents_a_prize(model)
     written = about(maya)
     assert text_of(written.checked) == "11 years of experience"
     [left_out] = written.checked.left_out
-    assert (left_out.claim.text, left_out.why) == (lie["text"], ("No prize is told of.",))
+    assert (left_out.claim.text, left_out.why) == (lie, ("No prize is told of.",))
     assert len([each for each in model.requests if each.path.endswith("/completions")]) == 4
+
+
+CUT_OFF_AFTER = {"it is written": 1, "it is judged": 2, "it is written again": 3, "that is judged": 4, "it is done": 5}
+
+
+@pytest.mark.parametrize("after", CUT_OFF_AFTER)
+def test_an_about_section_that_was_cut_off_is_gone_on_with_and_pays_no_model_twice(
+    maya: Person, model: ModelServer, monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    invents_a_prize(model)
+    drop_forgotten, steps = profile_texts.drop_forgotten, list[str]()
+
+    async def cut_off(*given: Any) -> Draft:
+        draft = await drop_forgotten(*given)
+        steps.append(draft.status)
+        if len(steps) == CUT_OFF_AFTER[after]:
+            raise TimeoutError
+        return draft
+
+    monkeypatch.setattr(profile_texts, "drop_forgotten", cut_off)
+    with pytest.raises(TimeoutError):
+        about(maya, "short")
+    [begun] = drafts_of(maya)
+    assert begun.status == ("unfinished" if after != "it is done" else "drafted")
+    assert not container.model_services.run(lambda services: services.drafts.running(maya.user_id))
+    again = about(maya, "short", run="run2" if after != "it is done" else "run1")
+    assert again.draft_id == begun.id
+    assert text_of(again.checked) == "11 years of experience"
+    assert len([each for each in model.requests if each.path.endswith("/completions")]) == 4
+    [ended] = drafts_of(maya)
+    assert (ended.status, ended.label, ended.news) == ("drafted", "Drafted", False)
+    happened = container.model_services.run(lambda services: services.activity.newest(maya.user_id, 9))
+    assert [each.type for each in happened] == ["draft.drafted", "draft.started"]
+
+
+def test_another_wish_or_one_of_another_day_begins_an_about_section_anew(
+    maya: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def cut_off(*_: Any) -> Draft:
+        raise TimeoutError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(profile_texts, "drop_forgotten", cut_off)
+        with pytest.raises(TimeoutError):
+            about(maya, "short")
+    [begun] = drafts_of(maya)
+    assert about(maya, "long", run="run2").draft_id != begun.id
+    maya.world.clock.advance(GONE_ON_WITH_SECONDS + 1)
+    assert about(maya, "short", run="run3").draft_id != begun.id
 
 
 def test_nothing_can_be_written_about_somebody_unknown(someone: Person, model: ModelServer) -> None:
@@ -169,6 +227,10 @@ def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_t
     prompt = [each.json["messages"][1]["content"] for each in model.requests if "<wish>" in each.body.decode()][-1]
     assert "<wish>more fun</wish>" in prompt
     assert "[profile Product manager with an engineer's past." in prompt
+    anew = container.model_services.run(
+        lambda services: Cards(services, maya.user_id, "run3", "c1").about("story", "more fun")
+    )
+    assert anew.unchanged, "whether or not the model says which one it is a version of"
 
 
 @pytest.mark.thorough
@@ -189,6 +251,7 @@ def test_a_remembered_preference_reaches_the_writer_as_a_wish_and_a_guess_does_n
     assert all("<wish>Never call me a rockstar.</wish>" in prompt for prompt in sections)
 
 
+@pytest.mark.thorough
 def test_a_card_is_begun_with_a_wish_that_its_writer_reads(maya: Person, model: ModelServer) -> None:
     begins(maya, wish="focus on my leadership")
     maya.is_asked()

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, cast
 
@@ -23,8 +23,9 @@ from qwestly_agent.stores.conversations import (
 from qwestly_agent.stores.message import Message
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.messages import Messages
+from qwestly_agent.stores.partial_answers import PartialAnswers, last_answer
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, user_message
+from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, PartialAnswer, user_message
 from tests.servers import USER, FakeClock
 
 pytestmark = pytest.mark.anyio
@@ -62,6 +63,16 @@ class Person:
         return await self.conversations.finish(
             claim, exchange_of(claim), replaced_run=replaced_run, changes=changes, now=self.clock()
         )
+
+    @property
+    def partial_answers(self) -> PartialAnswers:
+        return PartialAnswers(self.conversations.database)
+
+    async def keep(self, claim: ClaimedConversation, content: str, replaced_run: str | None = None) -> PartialAnswer:
+        asked, answer = exchange_of(claim)
+        partial = PartialAnswer(asked, answer.model_copy(update={"content": content}), ["{}"], replaced_run)
+        await self.partial_answers.keep(claim, partial)
+        return partial
 
     async def said(self) -> list[tuple[str, str]]:
         messages = await self.messages.recent(self.user_id, CHAT, 100)
@@ -161,6 +172,61 @@ async def test_a_lease_that_is_not_renewed_runs_out_and_the_words_of_the_dead_tu
         to_datetime(dead.turn.started_at),
     )
     assert list((await person.document())["turns"]) == [claim.turn.run_id]
+
+
+async def test_what_a_dead_turn_had_answered_is_kept_with_its_words(person: Person) -> None:
+    claim = await person.begin()
+    await person.keep(claim, "Half of ")
+    await person.keep(claim, "Half of it")
+    person.clock.advance(LEASE_SECONDS + 1)
+    again = await person.go_on()
+    assert await person.conversations.recover(again) == 2
+    assert await person.conversations.recover(again) == 2
+    kept = await person.messages.recent(USER, CHAT, 9)
+    assert [(each.role, each.content, each.status, each.seq) for each in kept] == [
+        ("user", claim.turn.text, "complete", 1),
+        ("assistant", "Half of it", "interrupted", 2),
+    ]
+
+
+async def test_a_dead_turn_takes_the_place_of_the_answer_that_it_made_again_if_it_spoke(person: Person) -> None:
+    first = await person.begin()
+    await person.finish(first)
+    await person.go_on(replace(person.turn(), text=None))
+    person.clock.advance(LEASE_SECONDS + 1)
+    spoken = await person.go_on(replace(person.turn(), text=None))
+    await person.conversations.recover(spoken)
+    assert [each.run_id for each in await person.messages.recent(USER, CHAT, 9)] == [first.turn.run_id] * 2
+    await person.keep(spoken, "Anew", replaced_run=first.turn.run_id)
+    person.clock.advance(LEASE_SECONDS + 1)
+    await person.conversations.recover(await person.go_on())
+    assert {each.run_id for each in await person.messages.recent(USER, CHAT, 9)} == {spoken.turn.run_id}
+
+
+async def test_a_turn_that_lost_its_lease_keeps_nothing_more(person: Person) -> None:
+    slow = await person.begin()
+    person.clock.advance(LEASE_SECONDS + 1)
+    await person.conversations.recover(await person.go_on())
+    await person.keep(slow, "Too late")
+    assert "Too late" not in str(await person.document())
+
+
+async def test_a_reader_finds_how_an_answer_ended(person: Person) -> None:
+    async def state(claim: ClaimedConversation) -> str:
+        return (await person.partial_answers.follow(USER, CHAT, claim.turn.run_id, person.clock())).state
+
+    claim = await person.begin()
+    assert await state(claim) == "running"
+    partial = await person.keep(claim, "Half")
+    assert (await person.partial_answers.follow(USER, CHAT, claim.turn.run_id, person.clock())).partial == partial
+    person.clock.advance(LEASE_SECONDS + 1)
+    assert await state(claim) == "interrupted"
+    second = await person.go_on()
+    assert await state(claim) == "interrupted"
+    second = replace(second, last_seq=await person.conversations.recover(second))
+    assert await state(claim) == "gone"
+    await person.finish(second, **last_answer(second.turn.run_id, partial))
+    assert await state(second) == "ended"
 
 
 async def test_the_words_of_several_dead_turns_are_kept_in_their_order(person: Person) -> None:

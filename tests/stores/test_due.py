@@ -34,6 +34,13 @@ CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "memories_left": lambda sweeps: sweeps.memories_left(),
     "due_briefings": lambda sweeps: sweeps.due_briefings(NOW, 10),
     "briefings_left": lambda sweeps: sweeps.briefings_left(NOW),
+    "due_applications": lambda sweeps: sweeps.due_applications(NOW, 10),
+    "steps_left": lambda sweeps: sweeps.steps_left(NOW),
+    "due_job_searches": lambda sweeps: sweeps.due_job_searches(0, NOW, 10, ["a"]),
+    "job_searches_left": lambda sweeps: sweeps.job_searches_left(NOW),
+    "conversations_by_variant": lambda sweeps: sweeps.conversations_by_variant(),
+    "variant_sums": lambda sweeps: sweeps.variant_sums(["t1:0:brief"]),
+    "variant_users": lambda sweeps: sweeps.variant_users("t1:0:brief"),
     "begin_mail": lambda sweeps: sweeps.begin_mail("2026-11-23", 10),
     "user_of_briefing_mail": lambda sweeps: sweeps.user_of_briefing_mail("hash"),
     "approval_of_link": lambda sweeps: sweeps.approval_of_link("hash"),
@@ -53,6 +60,7 @@ async def test_a_query_of_all_users_is_served_by_an_index(
     await database["agent_conversations"].insert_one({"_id": "u:c", "id": "c", "user_id": "u", **SILENT})
     await database["user_memories"].insert_one({"_id": "m", "user_id": "u", "created": 1.0, **NEW})
     await database["agent_settings"].insert_one({"_id": "u", "user_id": "u", "briefing_at": 1.0})
+    await database["agent_applications"].insert_one({"_id": "s", "user_id": "u", "due_at": 1.0})
     sent.commands.clear()
     await CALLS[name](Sweeps(database))
     assert sent.commands

@@ -11,7 +11,7 @@ from qwestly_agent.domain.memory import Memory
 from qwestly_agent.domain.ranking import salience
 from qwestly_agent.stores import memories as memories_
 from qwestly_agent.stores.due import Sweeps
-from qwestly_agent.stores.journal import COLLECTION, RETENTION, Journal, Replacement, Run, unfinished
+from qwestly_agent.stores.journal import COLLECTION, RETENTION, Journal, ReplacedMemory, Run, unfinished
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.stores.search import Document
@@ -24,9 +24,9 @@ NOW = 1_800_000_000.0
 
 def planned(run_id: str = "night1", **more: Any) -> Run:
     replacements = (
-        Replacement(gone="b", by="a", status="merged"),
-        Replacement(gone="c", by="a", status="merged"),
-        Replacement(gone="e", by="d", status="superseded"),
+        ReplacedMemory(gone="b", by="a", status="merged"),
+        ReplacedMemory(gone="c", by="a", status="merged"),
+        ReplacedMemory(gone="e", by="d", status="superseded"),
     )
     fields = {"user_id": USER, "run_id": run_id, "created": NOW, "replacements": replacements, "compared": ("a", "d")}
     return Run(**{**fields, **more})

@@ -54,7 +54,8 @@ async def test_what_is_not_on_the_list_never_comes_out_and_is_never_read(
     sent.commands.clear()
     told = f"{await profiles.full(USER)} {await profiles.summary(USER)} {await profiles.card(USER, 'public')}"
     told += f"{await profiles.linkedin_suggestion(USER, 'public')}"
-    more = len(READ_FIELDS[CANDIDATES]) + len(READ_FIELDS[CARDS]) - len(["sections"])
+    # Of the cards both times without sections: these are no list.
+    more = len(READ_FIELDS[CANDIDATES]) + len(READ_FIELDS[CARDS]) - 2 * len(["sections"])
     assert told.count("public") == sum(map(len, READ_FIELDS.values())) + more
     assert "PRIVATE" not in told
     assert USER not in told
@@ -143,3 +144,25 @@ async def test_what_the_candidate_app_may_store_can_be_written_down_for_a_model(
     told = to_json(await profiles.full(USER)).decode()
     assert "Ada" in told
     assert "65a000000000000000000001" not in told
+
+
+async def test_a_field_that_the_candidate_app_names_otherwise_is_mended_in_one_place(
+    profiles: Profiles, database: AsyncDatabase[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(READ_FIELDS, CANDIDATES, {"headline": "professionalHeadline"})  # type: ignore[arg-type]
+    monkeypatch.setitem(READ_FIELDS, CARDS, {"card_id": "cardId", "active": "isActive", "sections": "qcSections"})  # type: ignore[arg-type]
+    await keep(database, CANDIDATES, professionalHeadline="Builder", headline="Older")
+    await keep(database, CARDS, cardId="card_1", isActive=True, qcSections=[{"claims": ["Led a team."]}])
+    section = {"heading": "", "claims": ["Led a team."]}
+    card = {"card_id": "card_1", "active": True, "sections": [section]}
+    assert await profiles.full(USER) == {"headline": "Builder", "cards": [card]}
+    assert await profiles.card(USER, "card_1") == card
+    assert await profiles.card_shown_first(USER) == "card_1"
+
+
+async def test_a_section_without_claims_or_heading_is_told_as_it_is(
+    profiles: Profiles, database: AsyncDatabase[Document]
+) -> None:
+    await keep(database, CARDS, card_id="card_1", sections=[{"heading": "No interview yet"}, "text", None])
+    shown = [{"heading": "No interview yet", "claims": []}]
+    assert (await profiles.card(USER, "card_1"))["sections"] == shown

@@ -18,8 +18,6 @@ from qwestly_agent.stores import (
     approvals,
     autonomy,
     conversations,
-    docs,
-    due,
     memories,
     messages,
     signals,
@@ -27,13 +25,11 @@ from qwestly_agent.stores import (
     usage,
 )
 from qwestly_agent.stores.user_data import COLLECTIONS, Expires
-from tests.mongo_rule import ACTIONS, MADE_BY_TESTS
+from tests.mongo_rule import ABOUT_NOBODY, ACTIONS, MADE_BY_TESTS
 from tests.servers import ChatServer, Client
 
 ROOT = Path(__file__).parents[2]
 CANDIDATE_APPS = {name for name, actions in ACTIONS.items() if actions == {"find"}}
-NOT_OF_USERS = {docs.COLLECTION, due.COLLECTION}
-"""Documents for everybody, and where a sweep ended: the last id that it looked at, until the next run."""
 LEFT_BY_A_CHAT = {
     conversations.COLLECTION,
     messages.COLLECTION,
@@ -89,16 +85,16 @@ def a_chat_with_everything(client: Client, model: ModelServer) -> None:
 
 
 def test_every_collection_of_users_that_the_code_names_is_exported_and_erased() -> None:
-    assert named_in_the_code() - CANDIDATE_APPS - NOT_OF_USERS <= COLLECTIONS.keys()
+    assert named_in_the_code() - CANDIDATE_APPS - ABOUT_NOBODY <= COLLECTIONS.keys()
 
 
 def test_every_collection_that_the_database_lets_us_write_is_exported_and_erased() -> None:
-    writable = ACTIONS.keys() - CANDIDATE_APPS - MADE_BY_TESTS.keys() - NOT_OF_USERS
+    writable = ACTIONS.keys() - CANDIDATE_APPS - MADE_BY_TESTS.keys() - ABOUT_NOBODY
     assert COLLECTIONS.keys() == writable
 
 
 def test_every_collection_that_has_indexes_says_how_long_it_keeps() -> None:
-    assert INDEXES.keys() - NOT_OF_USERS <= COLLECTIONS.keys()
+    assert INDEXES.keys() - ABOUT_NOBODY <= COLLECTIONS.keys()
 
 
 @pytest.mark.thorough

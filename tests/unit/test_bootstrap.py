@@ -1,11 +1,12 @@
 """The one composition root refuses before it opens anything."""
 
+import gc
 import socket
 
 import pytest
 
 from qwestly_agent.base.errors import InvalidSettings
-from qwestly_agent.bootstrap import bootstrap_chat
+from qwestly_agent.bootstrap import bootstrap, bootstrap_chat
 from tests.servers import settings_for
 
 
@@ -39,3 +40,11 @@ async def test_what_cannot_work_is_named_before_anything_is_opened(changes: dict
 async def test_a_missing_embeddings_key_is_named() -> None:
     with pytest.raises(InvalidSettings, match="OPENAI_API_KEY"):
         await bootstrap_chat(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1", embeddings_base_url=""))
+
+
+@pytest.mark.anyio
+async def test_garbage_is_collected_again_once_the_imports_are_over() -> None:
+    gc.set_threshold(400_000)
+    services = await bootstrap(settings_for("mongodb://127.0.0.1:1", "http://127.0.0.1:1/v1"))
+    await services.close()
+    assert gc.get_threshold()[0] == 50_000

@@ -18,6 +18,9 @@ from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Respon
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from infra.local.graphs import graphs
+from tests.widget.scripted_jobs import ScriptedJobs
+
 ROOT = Path(__file__).parents[2]
 PATIENCE = 5.0  # seconds a test waits for a request that the browser is about to make
 CONTENT_SECURITY_POLICY = {"Content-Security-Policy": "default-src 'self'; style-src 'self' 'unsafe-inline'"}
@@ -34,6 +37,9 @@ RUNNING = {"state": "running", "since": None, "receipt": None, "everybody": Fals
 NOTHING_RAN: dict[str, list[str]] = {"stopped": [], "finished": [], "unknown": [], "running": []}
 BECOMES = {"approve": "done", "edit": "done", "reject": "rejected", "revise": "revised"}
 FINAL = {"rejected", "revised", "expired", "done", "failed", "changed", "drafted", "published", "stopped"}
+
+
+EVIL = "<img src=x onerror='window.hacked = 1'>"
 
 
 class Cut(Exception):
@@ -129,9 +135,15 @@ class ScriptedBackend:
         self.found_by: str | None = None
         self.events: list[dict[str, Any]] = []
         self.briefings: list[dict[str, Any]] = []
+        self.learning: dict[str, Any] = {"progress": {"goal": "", "goals": [], "gaps": [], "due": 0, "next": None}}
+        self.learning |= {"path": [], "due": [], "lessons": []}
+        self.lessons: dict[str, dict[str, Any]] = {}
+        self.interviews: dict[str, dict[str, Any]] = {}
+        self.jobs = ScriptedJobs()
         self.plan: dict[str, Any] = {"on": False, "hour": 8, "minute": 0, "days": [0, 1, 2, 3, 4, 5, 6], "mail": True}
         self.plan |= {"quiet": False, "time_zone": "UTC", "next": None}
-        self.settings: dict[str, Any] = {"level": "L1", "language": None, "time_zone": None}
+        self.earned: list[dict[str, Any]] = []
+        self.settings: dict[str, Any] = {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
         self.replaced: dict[str, list[dict[str, Any]]] = {}
         self.local: dict[str, list[dict[str, Any]]] = {"outbox": [], "workflows": [], "schedules": []}
 
@@ -142,6 +154,12 @@ class ScriptedBackend:
         self.answers.add(f"msg_run_{self.runs}")
         stream = Stream(conversation_id, f"run_{self.runs}", self.loop)
         self.scripted.append(("POST /api/chat", stream))
+        return stream
+
+    def resume(self, conversation_id: str = "c1", run_id: str = "run_1") -> Stream:
+        """The answer under way, told again."""
+        stream = Stream(conversation_id, run_id, self.loop)
+        self.scripted.append((f"GET /api/chat/{conversation_id}/stream", stream))
         return stream
 
     def hold(self, on: str) -> Stream:
@@ -240,7 +258,8 @@ class ScriptedBackend:
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
         raw = await request.body()
         with self.heard:
-            body = json.loads(raw) if raw else None
+            is_file = request.headers.get("content-type") == "application/octet-stream"
+            body = json.loads(raw) if raw and not is_file else None
             self.calls.append(Call(request.method, request.url.path, token, body, request.url.query))
             self.heard.notify_all()
         if token in self.rejected or expiry(token) <= self.now():
@@ -262,6 +281,8 @@ class ScriptedBackend:
     def _stored(self, request: Request, body: Any) -> Response:
         _, _, *rest = request.url.path.split("/")  # "", "api", "conversations", id, verb
         match request.method, rest:
+            case "GET", ["chat", _, "stream"]:
+                return Response(status_code=204)
             case "GET", ["conversations"]:
                 query = request.query_params
                 return JSONResponse(self._page(int(query.get("after", "0")), query.get("q", "")))
@@ -287,17 +308,44 @@ class ScriptedBackend:
                 return JSONResponse({"undone": key, "restored": self.replaced.pop(key)})
             case "GET", ["activity"]:
                 return JSONResponse(self._activity(request.query_params.getlist("severity")))
+            case _, ["autonomy"]:
+                return JSONResponse({"kinds": self.earned})
             case method, ["settings"]:
                 self.settings |= body or {}
+                if "level" in (body or {}):
+                    self.settings["ceiling"] = self.settings["level"]
                 return JSONResponse(self.settings)
             case "GET", ["briefings"]:
                 return JSONResponse({"items": self.briefings, "next": None})
             case method, ["briefings", "settings"]:
                 self.plan |= body or {}
                 return JSONResponse(self.plan)
+            case "GET", ["briefings", key]:
+                return JSONResponse(next(each for each in self.briefings if each["id"] == key))
             case "POST", ["briefings", _, "read"]:
                 self.briefings[0] |= {"read_at": self.now()}
                 return JSONResponse(self.briefings[0])
+            case "GET", ["learning"]:
+                return JSONResponse(self.learning)
+            case "PUT", ["learning", "goal"]:
+                self.learning["progress"] |= body
+                return JSONResponse(self.learning)
+            case "GET", ["lessons", key] if key in self.lessons:
+                return JSONResponse(self.lessons[key])
+            case "POST", ["lessons", key, "questions", number] if key in self.lessons:
+                question = self.lessons[key]["questions"][int(number)] | {"answers": body["answers"] + 1}
+                told = {"right": 1, "because": "A summary is not agreement.", "question": question}
+                return JSONResponse({"is_right": body["option"] == 1, **told})
+            case "GET", ["interviews"]:
+                return JSONResponse({"items": list(self.interviews.values()), "next": None})
+            case "GET", ["interviews", key, "versions"] if key in self.interviews:
+                return JSONResponse(
+                    {"items": [{"version": 2, "added": [EVIL], "dropped": [f"Old {EVIL}"]}], "next": None}
+                )
+            case "GET", ["interviews", key, "draft"] if key in self.interviews:
+                return Response("# The draft\n", media_type="text/markdown")
+            case _, ["interviews", key, *_] if key in self.interviews:
+                return JSONResponse(self.interviews[key])
             case "GET", ["me", "export"]:
                 return JSONResponse({"everything": []})
             case "DELETE", ["me"]:
@@ -309,7 +357,8 @@ class ScriptedBackend:
             case method, ["brake"]:
                 return JSONResponse(self._brake(method))
             case _:
-                return error(404, "not_found", "There is nothing here.")
+                told = self.jobs.answer(request.method, rest, body, request.query_params)
+                return told or error(404, "not_found", "There is nothing here.")
 
     def _messages(self, key: str) -> list[dict[str, Any]]:
         messages = self.conversations[key]["messages"]
@@ -384,6 +433,8 @@ class ScriptedBackend:
             routes=[
                 Route("/", lambda _: FileResponse(page / "index.html", headers=CONTENT_SECURITY_POLICY)),
                 Route("/page.js", lambda _: FileResponse(page / "page.js")),
+                Route("/graphs.js", lambda _: FileResponse(page / "graphs.js")),
+                Route("/local/graphs", lambda _: JSONResponse({"items": graphs()})),
                 Route("/host", lambda _: HTMLResponse(HOST_PAGE, headers=CONTENT_SECURITY_POLICY)),
                 Route("/favicon.svg", lambda _: FileResponse(page / "favicon.svg")),
                 Route("/favicon.ico", lambda _: Response(status_code=204)),

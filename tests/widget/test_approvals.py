@@ -30,6 +30,7 @@ NOTHING = {"title": HEADLINE, "changes": [], "sections": [], "left_out": [], "di
 CHANGE = {"name": "Headline", "before": "Product <b>Manager</b>", "after": "Senior Product Manager"}
 PUBLICATION = {
     "title": "Publish this card",
+    "person": "Maya <b>Rao</b>",
     "changes": [{"name": "Headline", "before": None, "after": "Builds teams"}],
     "sections": [
         {
@@ -161,10 +162,11 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
               - text: "After:"
               - insertion: Builds teams
             - article "The text, as others will see it":
+              - paragraph: Maya <b>Rao</b>
               - heading "Experience" [level=4]
               - list:
                 - listitem:
-                  - text: Led a team of five. Not checked by a second reader
+                  - text: Led a team of five. Not double-checked
                   - button "Evidence 1": "1"
                 - listitem: Cut failures <i>by half</i>. Your own words
             - heading "Left out" [level=4]
@@ -186,11 +188,11 @@ def test_a_question_in_a_stream_is_shown_whole_with_nothing_chosen_for_the_perso
     expect(card.group.get_by_text("I led a team of five. résumé.pdf")).to_be_visible()
     expect(card.group.locator("mark")).to_have_text("led a team of five")
     expect(card.group.get_by_text("2 + 3 = five")).to_be_visible()
-    expect(card.group.get_by_text("Not checked by a second reader")).to_be_visible()
+    expect(card.group.get_by_text("Not double-checked")).to_be_visible()
     looks = "nodes => nodes.map(getComputedStyle).map(style => style.color + style.background + style.fontWeight)"
     assert len(set(card.buttons.evaluate_all(looks))) == 1
     expect(widget.page.locator("qwestly-chat .spoken[aria-live]")).to_have_text(
-        "Your approval is asked for: Publish this card"
+        "Needs your approval: Publish this card"
     )
     stream.done("Shall I?")
     expect(widget.send).to_be_visible()
@@ -300,6 +302,7 @@ def test_what_is_edited_keeps_its_kind_and_is_approved_as_edited(
     assert backend.chats() == [{"conversation_id": "c1", "decisions": [decision]}]
 
 
+@pytest.mark.thorough
 def test_only_what_a_field_can_hold_is_offered_for_editing(page: Page, backend: ScriptedBackend):
     schools = [{"school": "ETH", "year": 2011}]
     backend.ask(approval(conversation_id=None, args={"value": schools}))
@@ -356,7 +359,7 @@ def test_what_was_changed_meanwhile_is_said_and_shown_anew(widget: Widget, backe
     backend.approvals["ap_1"] = now
     backend.stream("c1")
     card.press("Approve")
-    expect(card.problem).to_have_text("This is not what you were shown. Please look at it again.")
+    expect(card.problem).to_have_text("This isn’t what you saw. Please take another look.")
     expect(card.group.get_by_role("insertion")).to_have_text("Principal")
     expect(card.button("Approve")).to_be_focused()
     expect(widget.answer).to_contain_text("Shall I?")
@@ -375,7 +378,7 @@ def be_braked(backend: ScriptedBackend, page: Page) -> str:
 
 def be_unreachable(backend: ScriptedBackend, page: Page) -> str:
     page.route("**/api/chat", lambda route: route.abort(), times=1)
-    return "Qwestly cannot be reached. Check your connection and try again."
+    return "We can’t reach Qwestly. Check your connection and try again."
 
 
 @pytest.mark.thorough
@@ -402,7 +405,7 @@ def test_who_decides_after_somebody_else_sees_the_first_outcome(widget: Widget, 
     backend.approvals["ap_1"] = {**backend.approvals["ap_1"], "status": "rejected", "decided_by": "link"}
     backend.refuse(409, "changed", "There is nothing new in this.")
     card.press("Approve")
-    expect_decided(card, "Declined (decided by e-mail)")
+    expect_decided(card, "Declined (decided by email)")
     expect(card.problem).to_be_hidden()
     expect(card.group).to_have_attribute("aria-busy", "false")
 
@@ -438,11 +441,11 @@ def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
     expect(card.group.get_by_text("Expires in 10 minutes")).to_be_visible()
     backend.become("ap_1", "unknown", decided_by="link", reason="Go on")
     clock.run(2)
-    expect_decided(card, "Approved · we’re checking that it was done (decided by e-mail)")
+    expect_decided(card, "Approved · we’re checking that it was done (decided by email)")
     expect(card.group.get_by_text("You said: “Go on”")).to_be_visible()
     backend.become("ap_1", "done", outcome="Your profile is changed.")
     clock.run(2)
-    expect_decided(card, "Approved · done (decided by e-mail)")
+    expect_decided(card, "Approved · done (decided by email)")
     expect(card.group.get_by_text("Your profile is changed.")).to_be_visible()
     expect(page.locator("qwestly-chat .spoken[aria-live]")).to_contain_text(f"{HEADLINE}: Approved · done")
 
@@ -452,7 +455,7 @@ def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
     ("more", "outcome"),
     [
         ({"status": "expired", "decided_by": "nobody"}, "Expired"),
-        ({"status": "failed", "decided_by": "queue"}, "Approved · it could not be done"),
+        ({"status": "failed", "decided_by": "queue"}, "Approved · we couldn’t do it"),
         ({"status": "done", "decided_by": "level", "reason": "L3"}, "Allowed by your level · done"),
     ],
 )
@@ -545,6 +548,7 @@ def test_a_draft_has_one_quiet_line_that_is_replaced_in_place(
     expect(line).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_draft_under_way_shows_where_it_is(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
@@ -755,10 +759,11 @@ def test_what_is_newly_asked_enters_the_open_queue_and_an_empty_one_says_so(
     expect(Card(widget.log).group).to_have_count(0)
 
 
+@pytest.mark.thorough
 def test_a_queue_that_cannot_be_read_says_so(widget: Widget, backend: ScriptedBackend):
     backend.refuse(503, "unavailable", "The database is away.", on="GET /api/approvals")
     widget.button("Approvals").click()
-    expect(widget.page.get_by_text("Not all of it could be read. The database is away.")).to_be_visible()
+    expect(widget.page.get_by_text("We couldn’t load all of it. The database is away.")).to_be_visible()
 
 
 @pytest.mark.thorough
@@ -775,6 +780,7 @@ def test_escape_in_the_queue_stops_no_turn(widget: Widget, backend: ScriptedBack
     assert not backend.asked("POST", "/api/conversations/c1/stop")
 
 
+@pytest.mark.thorough
 def test_a_page_is_told_how_many_wait_and_can_open_the_queue(widget: Widget, backend: ScriptedBackend):
     widget.page.evaluate("""() => {
         const chat = document.querySelector("qwestly-chat");
@@ -792,6 +798,7 @@ def test_a_page_is_told_how_many_wait_and_can_open_the_queue(widget: Widget, bac
 # ── the brake ──
 
 
+@pytest.mark.thorough
 def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widget: Widget, backend: ScriptedBackend):
     receipt = {"stopped": ["run_1", "run_2"], "finished": ["run_3"], "unknown": ["ap_1"], "running": ["run_4"]}
     paused = widget.page.get_by_text(re.compile("Everything has been paused since"))
@@ -804,13 +811,13 @@ def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widg
     backend.brake = {"state": "partial", "since": time.time(), "receipt": receipt, "everybody": False}
     held.raw(json.dumps(backend.brake).encode()).end()
     expect(paused).to_contain_text(
-        "2 tasks stopped, 1 had already finished, 1 sent, outcome not known yet, 1 could not be stopped yet."
+        "2 tasks stopped, 1 had already finished, 1 sent, outcome not known yet, 1 couldn’t be stopped yet."
     )
     assert not backend.asked("DELETE", "/api/brake"), "while it answers, nothing else is asked of it"
     expect(brake).to_be_focused()
     backend.refuse(503, "unavailable", "Not now.", on="DELETE /api/brake")
     brake.press("Enter")
-    expect(widget.notice).to_contain_text("It couldn’t be resumed. Not now.")
+    expect(widget.notice).to_contain_text("We couldn’t resume. Not now.")
     expect(paused).to_be_visible()
     brake.press("Enter")
     expect(paused).to_be_hidden()
@@ -844,7 +851,7 @@ def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
     expect(page.get_by_text("Nothing was running.")).to_be_visible()
     backend.brake = standing | {"everybody": True}
     clock.run(2)
-    expect(page.get_by_text("Qwestly has paused its agent for everybody.")).to_be_visible()
+    expect(page.get_by_text("Qwestly has paused its agent for everyone.")).to_be_visible()
     button = Widget(page).button("Resume")
     expect(button).to_have_attribute("aria-disabled", "true")
     button.click(force=True)
@@ -930,10 +937,11 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
     assert [text for text in texts if contrast(text) < 4.5] == []
 
 
+@pytest.mark.thorough
 def test_a_card_shows_how_sure_the_agent_is_and_what_else_it_thought_of(opened: Callable[..., Card]) -> None:
     card = opened(approval(confidence="low", alternatives=["Head of <b>Product</b>", "Product Lead"]))
-    expect(card.group).to_contain_text("Your agent is not sure that you want this.")
-    heading = card.group.get_by_role("heading", name="What it thought of as well")
+    expect(card.group).to_contain_text("Your agent isn’t sure you want this.")
+    heading = card.group.get_by_role("heading", name="Other options")
     expect(heading.locator("xpath=following-sibling::ul/li")).to_have_text(["Head of <b>Product</b>", "Product Lead"])
 
 
@@ -946,6 +954,7 @@ def unasked(*, seconds_left: float = 86_400) -> dict[str, Any]:
     return approval() | done | {"undo_until": time.time() + seconds_left}
 
 
+@pytest.mark.thorough
 def test_what_is_done_unasked_shows_at_the_answer_with_its_undo(widget: Widget, backend: ScriptedBackend) -> None:
     view = backend.ask(unasked())
     backend.stream("c1").begin().send("approval_decided", **view).text("Changed.").done("Changed.")
@@ -958,6 +967,7 @@ def test_what_is_done_unasked_shows_at_the_answer_with_its_undo(widget: Widget, 
     expect(card.button("Undo")).to_be_hidden()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("status", "code", "sentence"), [(409, "changed", "It was changed again since."), (423, "braked", "All is paused.")]
 )
@@ -968,10 +978,11 @@ def test_an_undo_that_is_refused_says_why_and_leaves_the_button(
     backend.refuse(status, code, sentence, on="POST /api/activity/ap_1:done/undo")
     undo = card.button("Undo")
     undo.click()
-    expect(card.problem).to_have_text(f"Not undone. {sentence}")
+    expect(card.problem).to_have_text(f"We couldn’t undo that. {sentence}")
     expect(undo).to_be_enabled()
 
 
+@pytest.mark.thorough
 def test_what_can_no_longer_be_undone_has_no_button(opened: Callable[..., Card]) -> None:
     card = opened(unasked(seconds_left=-1))
     expect(card.outcome).to_have_text("Allowed by your level · done")

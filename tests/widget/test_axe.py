@@ -6,20 +6,24 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.counts import sample
 from tests.widget.backend import ROOT, ScriptedBackend
 from tests.widget.test_approvals import PUBLICATION, approval
 from tests.widget.test_comforts import TABLE
 from tests.widget.test_elements import event, tomorrow, view
+from tests.widget.test_interview import interview
 from tests.widget.test_memories import KNOWN
 from tests.widget.test_widget import answered, asked, ready
 
 AXE = Path(ROOT, "widget/node_modules/axe-core/axe.min.js")
 WIDTHS = {"desk": 1280, "phone": 360}
+SCREENS = [("light", "desk"), ("light", "phone"), ("dark", "phone"), ("dark", "desk")]
+each_screen = pytest.mark.parametrize(("scheme", "width"), sample(SCREENS, 2))
+"""Usually each scheme once and each width once: none depends on the other."""
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@each_screen
 def test_no_view_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBackend, scheme: Any, width: str):
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": WIDTHS[width], "height": 800})
@@ -44,6 +48,16 @@ def test_no_view_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBac
     for name in ("Approvals", "Memories", "Activity", "Settings"):
         expect(view(page, name).get_by_role("heading", name=name)).to_be_visible()
         wrong[name] = violations(page)
+    backend.interviews["c1"] = interview()
+    room = view(page, "Interview")
+    expect(room.get_by_role("heading", name="Interviews")).to_be_visible()
+    wrong["Interviews"] = violations(page)
+    room.get_by_role("button", name="Continue").click()
+    if width == "phone":
+        wrong["Conversation"] = violations(page)
+        room.get_by_role("button", name="Draft", exact=True).click()
+    room.get_by_role("button", name="Add a topic").click()
+    wrong["Draft"] = violations(page)
     page.get_by_role("button", name="Backstage").click()
     wrong["Backstage"] = violations(page)
     assert "\n".join(f"{name}: {each}" for name, found in wrong.items() for each in found) == ""

@@ -5,7 +5,7 @@ from playwright.sync_api import Page, expect
 
 from tests.widget.backend import ScriptedBackend
 from tests.widget.test_approvals import NOTHING, Card, approval, visit
-from tests.widget.test_widget import Widget, answered, asked
+from tests.widget.test_widget import Widget, answered, asked, ready
 
 TABLE = """| Year | Role |
 |---|---|
@@ -39,6 +39,7 @@ def last(page: Page, backend: ScriptedBackend) -> Widget:
     return widget
 
 
+@pytest.mark.thorough
 def test_tables_quotes_tasks_and_code_are_shown_as_such(widget: Widget, backend: ScriptedBackend):
     backend.stream().begin().text(TABLE[:40]).text(TABLE[40:]).done(TABLE)
     widget.say("Format this")
@@ -52,6 +53,61 @@ def test_tables_quotes_tasks_and_code_are_shown_as_such(widget: Widget, backend:
     expect(widget.answer.locator(".code-bar")).to_contain_text("python")
 
 
+ITEMS = "".join(f"- **Item** {number}\n" for number in range(12))
+ROWS = "".join(f"| {number} | **Lead** |\n" for number in range(9))
+GROWING = {
+    "a list": ITEMS,
+    "a list with paragraphs from its end on": f"{ITEMS}\n- Last\n",
+    "a list with paragraphs": ITEMS.replace("\n", "\n\n"),
+    "a numbered list": "".join(f"{number}. Item\n   - [x] inner\n   - [ ] other\n" for number in range(7, 19)),
+    "tasks with paragraphs": "".join(f"- [{'x' if number % 2 else ' '}] Task {number}\n\n" for number in range(9)),
+    "a list that moves inwards": "".join(f"{' ' * number}- Item {number}\n\n" for number in range(6)),
+    "two lists": f"{ITEMS}{ITEMS.replace('-', '*')}\nThe end.",
+    "a table": "| Year | Role |\n|---:|---|\n"
+    + "".join(f"| {number} | **L** |\n" for number in range(9))
+    + "\nThe end.",
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", GROWING)
+def test_an_answer_that_grows_letter_by_letter_ends_as_it_is_shown_later(
+    page: Page, backend: ScriptedBackend, name: str
+):
+    text = GROWING[name]
+    widget = visit(page)
+    page.evaluate("() => { window.requestAnimationFrame = render => { render(); return 0; }; }")
+    stream = backend.stream("c1").begin()
+    for letter in text:
+        stream.text(letter)
+    stream.done("")
+    widget.say("Write")
+    expect(widget.send).to_be_visible()
+    grown = widget.words.evaluate("node => node.innerHTML")
+    backend.keep("c1", "Written", asked("m1", "Write"), answered(text))
+    page.reload()
+    expect(Widget(page).answer).to_have_attribute("aria-busy", "false")
+    assert grown == Widget(page).words.evaluate("node => node.innerHTML")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["a list", "a list with paragraphs", "a numbered list", "a table"])
+def test_what_no_longer_changes_is_rendered_once(widget: Widget, backend: ScriptedBackend, name: str):
+    half = len(GROWING[name]) // 2
+    begun, rest = GROWING[name][:half], GROWING[name][half:]
+    stream = backend.stream("c1").begin().text(begun)
+    widget.say("Write")
+    first = widget.words.locator("li, td").first
+    expect(first).to_be_visible()
+    first.evaluate("node => { window.first = node; }")
+    count = widget.words.locator("li, td").count()
+    stream.text(rest)
+    expect(widget.words.locator("li, td").nth(count)).to_be_visible()
+    assert first.evaluate("node => node === window.first")
+    stream.done("")
+
+
+@pytest.mark.thorough
 def test_an_answer_and_a_block_of_code_can_be_copied(widget: Widget, backend: ScriptedBackend):
     page = widget.page
     page.evaluate("""() => {
@@ -68,10 +124,11 @@ def test_an_answer_and_a_block_of_code_can_be_copied(widget: Widget, backend: Sc
     assert page.evaluate("window.copied") == ['print("hi")', TABLE]
 
 
+@pytest.mark.thorough
 def test_the_last_message_can_be_edited_and_takes_its_own_place(last: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("You are Bea.")
     last.button("Edit this message").click()
-    field = last.page.get_by_role("textbox", name="Other words for this message")
+    field = last.page.get_by_role("textbox", name="New wording")
     expect(field).to_have_value("Who am I?")
     field.fill("Who am I really?")
     field.press("Enter")
@@ -87,14 +144,16 @@ def test_the_last_message_can_be_edited_and_takes_its_own_place(last: Widget, ba
     expect(last.button("Edit this message")).to_be_attached()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("key", ["Escape", "Enter"])
 def test_an_edit_that_changes_nothing_asks_nothing(last: Widget, backend: ScriptedBackend, key: str):
     last.button("Edit this message").click()
-    last.page.get_by_role("textbox", name="Other words for this message").press(key)
+    last.page.get_by_role("textbox", name="New wording").press(key)
     expect(last.button("Edit this message")).to_be_focused()
     assert not backend.chats()
 
 
+@pytest.mark.thorough
 def test_the_last_answer_can_be_asked_for_again(last: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin().text("You are Ada, again.")
     last.button("Answer again").click()
@@ -104,6 +163,7 @@ def test_the_last_answer_can_be_asked_for_again(last: Widget, backend: ScriptedB
     expect(last.said).to_have_text(["Who am I?"])
 
 
+@pytest.mark.thorough
 def test_what_moved_on_elsewhere_is_read_again_and_nothing_is_replaced(last: Widget, backend: ScriptedBackend):
     backend.refuse(409, "changed", "Only the last answer can be made again.")
     last.button("Answer again").click()
@@ -111,6 +171,7 @@ def test_what_moved_on_elsewhere_is_read_again_and_nothing_is_replaced(last: Wid
     expect(last.words).to_have_text("You are Ada.")
 
 
+@pytest.mark.thorough
 def test_conversations_are_found_by_their_words(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Trains", asked("m1", "Night trains"), answered("Fine."))
     backend.keep("c2", "Card", asked("m2", "Draft my card"), answered("With <b>payments</b>."))
@@ -128,6 +189,7 @@ def test_conversations_are_found_by_their_words(page: Page, backend: ScriptedBac
     expect(box).to_have_value("")
 
 
+@pytest.mark.thorough
 def test_a_conversation_can_be_renamed(last: Widget, backend: ScriptedBackend):
     last.button("Rename “Mine”").click()
     field = last.page.get_by_role("textbox", name="Title of the conversation")
@@ -143,6 +205,7 @@ def test_a_conversation_can_be_renamed(last: Widget, backend: ScriptedBackend):
     expect(last.page.get_by_role("heading", name="Who <i>I</i> am")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_one_can_jump_to_the_latest_words(last: Widget, backend: ScriptedBackend):
     jump = last.button("Jump to the latest message")
     expect(jump).to_be_hidden()
@@ -157,6 +220,7 @@ def test_one_can_jump_to_the_latest_words(last: Widget, backend: ScriptedBackend
     stream.done("One.")
 
 
+@pytest.mark.thorough
 def test_one_lands_at_the_beginning_of_a_long_question_and_sees_how_to_answer(last: Widget, backend: ScriptedBackend):
     claims = [{"text": f"Claim {number}.", "quotes": [], "arithmetic": []} for number in range(60)]
     preview = NOTHING | {
@@ -173,6 +237,42 @@ def test_one_lands_at_the_beginning_of_a_long_question_and_sees_how_to_answer(la
     stream.done("")
 
 
+# How much of the card shows below its sticky answering bar, and how much of it the button "Jump to the latest" covers.
+COVERED = """log => {
+    const rectangle = node => node.getBoundingClientRect();
+    const bar = log.querySelector(".answering");
+    const button = rectangle(log.parentElement.querySelector(".latest"));
+    const overlap = (one, other, from, to) => Math.min(one[to], other[to]) > Math.max(one[from], other[from]);
+    const covers = it => overlap(it, button, "left", "right") && overlap(it, button, "top", "bottom");
+    const controls = [...bar.querySelectorAll("button, .box")].filter(node => node.checkVisibility());
+    return {
+        below: rectangle(log).bottom - rectangle(bar).bottom,
+        covered: controls.filter(node => covers(rectangle(node))).map(node => node.textContent),
+    };
+}"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1440, 1100, 768, 360])
+def test_nothing_shows_below_a_sticky_answering_bar_and_nothing_covers_its_buttons(
+    page: Page, backend: ScriptedBackend, width: int
+):
+    claims = [{"text": f"Claim {number}.", "quotes": [], "arithmetic": []} for number in range(60)]
+    sections = [{"heading": "Work", "kind": "experience", "claims": claims}]
+    view = backend.ask(approval(preview=NOTHING | {"title": "Publish it", "sections": sections}))
+    backend.keep("c1", "Card", asked("m1", "Draft my card"), answered("Here it is.", approvals=[view]))
+    widget = visit(page)
+    widget.rows.get_by_role("button", name="Card").first.click()
+    page.set_viewport_size({"width": width, "height": 720})
+    expect(Card(widget.log, "Publish it").button("Decline")).to_be_in_viewport(ratio=1)
+    widget.log.evaluate("node => node.scrollTop = node.scrollHeight / 3")
+    expect(widget.button("Jump to the latest message")).to_be_visible()
+    found = widget.log.evaluate(COVERED)
+    assert found["below"] < 1
+    assert found["covered"] == []
+
+
+@pytest.mark.thorough
 def test_a_change_shows_what_differs_word_by_word(last: Widget, backend: ScriptedBackend):
     change = {"name": "Headline", "before": "Product Manager, payments", "after": "Head of Product, payments"}
     stream = backend.stream("c1").begin()
@@ -186,6 +286,7 @@ def test_a_change_shows_what_differs_word_by_word(last: Widget, backend: Scripte
     stream.done("")
 
 
+@pytest.mark.thorough
 def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend: ScriptedBackend):
     done = approval(status="done", decided_by="chat", effect="outward", link="https://cards.qwestly.example/c1")
     evil = approval("ap_2", status="done", decided_by="chat", effect="outward", link="javascript:alert(1)")
@@ -197,6 +298,7 @@ def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend
     expect(links).to_have_attribute("href", "https://cards.qwestly.example/c1")
 
 
+@pytest.mark.thorough
 def test_a_second_round_says_what_was_asked_for(last: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1").begin()
     last.say("Shorter")
@@ -205,6 +307,7 @@ def test_a_second_round_says_what_was_asked_for(last: Widget, backend: ScriptedB
     stream.done("")
 
 
+@pytest.mark.thorough
 def test_a_step_says_what_was_looked_for(page: Page, backend: ScriptedBackend):
     step = {"id": "s1", "name": "search", "label": "Searching your documents…", "ok": True, "ms": 120, "problem": None}
     steps = [
@@ -215,10 +318,21 @@ def test_a_step_says_what_was_looked_for(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     widget.rows.get_by_role("button", name="Mine").first.click()
     widget.answer.get_by_text("2 steps").click()
-    expect(widget.steps.get_by_text("query: payments <b> · limit: 5")).to_be_visible()
-    expect(widget.steps.get_by_text('{"query": "cut o')).to_be_visible()
+    expect(widget.steps.get_by_text("Looked for: payments <b>", exact=True)).to_be_visible()
+    expect(widget.steps.get_by_text("query: cut o", exact=True)).to_be_visible()
 
 
+@pytest.mark.thorough
+def test_a_step_says_what_is_looked_for_while_it_runs(last: Widget, backend: ScriptedBackend):
+    given = '{"field": "headline", "new_words": ["Lead <b>", "Manager"], "draft_id": "d1", "limit": 5}'
+    step = {"id": "s1", "name": "search", "label": "Searching your profile…", "arguments": given}
+    stream = backend.stream("c1").begin().send("tool_call", **step)
+    last.say("Search")
+    expect(last.steps.get_by_text("Field: headline · New words: Lead <b>, Manager", exact=True)).to_be_visible()
+    stream.result("s1").done("Found.")
+
+
+@pytest.mark.thorough
 def test_a_page_can_show_its_brand(page: Page, backend: ScriptedBackend):
     page.goto("/host")
     page.evaluate("""() => {
@@ -230,3 +344,23 @@ def test_a_page_can_show_its_brand(page: Page, backend: ScriptedBackend):
     }""")
     expect(page.get_by_text("Acme")).to_be_visible()
     assert page.get_by_text("Acme").evaluate("node => getComputedStyle(node).color") == "rgb(1, 2, 3)"
+
+
+@pytest.mark.thorough
+def test_every_other_element_shows_its_brand_too(page: Page, backend: ScriptedBackend):
+    page.goto("/host")
+    ready(page)
+    page.evaluate("""() => {
+        for (const name of "activity approvals briefing interview jobs learning memories settings".split(" ")) {
+            const element = document.createElement(`qwestly-${name}`);
+            const brand = { "brand-name": `Acme ${name}`, "brand-logo": "/favicon.svg", "brand-color": "rgb(1, 2, 3)" };
+            for (const [key, value] of Object.entries({ endpoint: "", "token-url": "/token", ...brand }))
+                element.setAttribute(key, value);
+            document.body.append(element);
+        }
+    }""")
+    brands = page.locator(".brand", has_text="Acme")
+    expect(brands).to_have_count(8)
+    for brand in brands.all():
+        expect(brand.locator("img")).to_have_attribute("src", "/favicon.svg")
+        assert brand.evaluate("node => getComputedStyle(node).color") == "rgb(1, 2, 3)"

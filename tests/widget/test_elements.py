@@ -1,5 +1,6 @@
 """The elements beside the chat, on the local page: approvals, activity, settings."""
 
+import json
 import re
 import time
 from datetime import UTC, datetime
@@ -8,11 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.widget.backend import ScriptedBackend
-from tests.widget.test_approvals import Card, approval, expect_decided
-from tests.widget.test_widget import ready
-
-EVIL = "<img src=x onerror='window.hacked = 1'>"
+from tests.widget.backend import EVIL, ScriptedBackend
+from tests.widget.test_approvals import Card, approval, expect_decided, visit
+from tests.widget.test_widget import answered, asked, ready
 
 
 def event(key: str, title: str, **more: Any) -> dict[str, Any]:
@@ -32,20 +31,33 @@ def view(page: Page, name: str) -> Locator:
     return page.locator(f"qwestly-{name.lower()}")
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize(("place", "name"), [("approvals/ap_1", "Approvals"), ("applications/app_1", "Jobs")])
+def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBackend, place: str, name: str):
+    backend.ask(approval("ap_1"))
+    page.goto(f"/#{place}")
+    expect(page.locator(f"qwestly-{name.lower()}")).to_be_visible()
+    if name == "Approvals":
+        expect(page.locator("qwestly-approvals section[tabindex='-1']")).to_be_focused()
+
+
 # ── activity ──
 
 
+@pytest.mark.thorough
 def test_the_feed_tells_what_happened_why_and_undoes_what_can_be_undone(page: Page, backend: ScriptedBackend):
     backend.approvals["ap_1"] = approval("ap_1")
     backend.events = [
         event("ap_1:done", f"Changed your headline {EVIL}", undo_until=tomorrow()),
-        event("e2", "A mail was refused", severity="warning", why=""),
+        event("e2", "A mail was refused", severity="warning", why="", role="new_role"),
     ]
     feed = view(page, "Activity")
     rows = feed.get_by_role("listitem")
     expect(rows).to_have_count(2)
     expect(rows.first).to_contain_text(f"Changed your headline {EVIL}")
     expect(rows.first).to_contain_text("You decided this in your queue.")
+    expect(rows.first).to_contain_text("Your agent")
+    expect(rows.last).to_contain_text("New role")
     expect(rows.last.get_by_role("button")).to_have_count(0)
     rows.first.get_by_role("button", name="Undo").click()
     backend.wait_for(1, "POST", "/api/activity/ap_1:done/undo")
@@ -56,19 +68,32 @@ def test_the_feed_tells_what_happened_why_and_undoes_what_can_be_undone(page: Pa
     assert page.evaluate("window.hacked") is None
 
 
+@pytest.mark.thorough
+def test_what_an_answer_did_is_an_event_for_the_page(page: Page, backend: ScriptedBackend):
+    widget = visit(page)
+    page.evaluate("addEventListener('activity', ({ detail }) => (window.happened = detail))")
+    did = event("e1", "Changed your headline")
+    backend.stream().begin().text("Done.").send("activity", **did).done("Done.")
+    widget.say("Change my headline")
+    expect(widget.words).to_have_text("Done.")
+    assert page.evaluate("window.happened") == did
+
+
+@pytest.mark.thorough
 def test_an_undo_that_is_refused_says_why(page: Page, backend: ScriptedBackend):
     backend.events = [event("ap_9:done", "Changed your headline", undo_until=tomorrow())]
     feed = view(page, "Activity")
     backend.refuse(409, "changed", "Somebody changed this since.", on="POST /api/activity/ap_9:done/undo")
     feed.get_by_role("button", name="Undo").click()
-    expect(feed.get_by_role("alert")).to_have_text("Not undone. Somebody changed this since.")
+    expect(feed.get_by_role("alert")).to_have_text("We couldn’t undo that. Somebody changed this since.")
     feed.evaluate("element => element.refresh()")
-    expect(feed.get_by_role("alert")).to_have_text("Not undone. Somebody changed this since.")
+    expect(feed.get_by_role("alert")).to_have_text("We couldn’t undo that. Somebody changed this since.")
     expect(feed.get_by_role("button", name="Undo")).to_be_visible()
 
 
+@pytest.mark.thorough
 def test_an_empty_feed_says_what_will_be_there(page: Page, backend: ScriptedBackend):
-    expect(view(page, "Activity")).to_contain_text("Nothing happened yet.")
+    expect(view(page, "Activity")).to_contain_text("Nothing yet.")
 
 
 # ── the briefing ──
@@ -79,16 +104,25 @@ def briefing(**more: Any) -> dict[str, Any]:
         {
             "text": f"Publish your card {EVIL}",
             "topic": "needs_you",
+            "source": "approvals",
             "records": ["ap_1"],
             "at": time.time(),
             "why": "It waits.",
         },
-        {"text": "Your headline was changed", "topic": "done", "records": ["ap_2"], "at": time.time(), "why": "Done."},
+        {"text": "Ask how it stands", "topic": "needs_you", "source": "follow_ups", "records": ["app_1"]}
+        | {"at": time.time() - 3 * 86_400, "why": "It waits for you."},
+        {"text": "Your headline was changed", "topic": "done", "source": "activity", "records": ["ap_2"]}
+        | {"at": time.time(), "why": "Done."},
     ]
     told = {"id": "b1", "day": "2026-11-23", "kind": "full", "at": time.time(), "summary": "1 thing needs you."}
-    return told | {"lines": lines, "missing": [], "as_of": {}, "read_at": None, "mailed": "no"} | more
+    labels = {"approvals": "what waits for you", "matches": "jobs", "memories": "what was remembered"}
+    sources = [{"name": name, "label": label, "why": "", "as_of": time.time()} for name, label in labels.items()]
+    sources[-1]["as_of"] = None
+    told |= {"lines": lines, "sources": sources}
+    return told | {"missing": [], "read_at": None, "mailed": "no"} | more
 
 
+@pytest.mark.thorough
 def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page: Page, backend: ScriptedBackend):
     backend.briefings = [briefing()]
     page.goto("/")
@@ -97,14 +131,38 @@ def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page:
     view(page, "Activity")
     told = page.get_by_role("article", name="Briefing")
     expect(told).to_contain_text("1 thing needs you.")
-    expect(told.get_by_role("listitem")).to_have_count(2)
+    rows = told.get_by_role("listitem")
+    expect(rows).to_have_count(3)
+    expect(rows.last).to_contain_text("Done.")
+    expect(rows.nth(1)).to_contain_text("It waits for you. 3 days ago.")
+    expect(told).to_contain_text(re.compile(r"As of (today|yesterday) at .+: what waits for you, jobs\."))
     expect(told).to_contain_text(f"Publish your card {EVIL}")
     backend.wait_for(1, "POST", "/api/briefings/b1/read")
+    backend.approvals["ap_1"] = approval(conversation_id=None)
     told.get_by_role("button", name="Decide").click()
     expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
+    expect(page.locator("qwestly-approvals").get_by_role("group", name="Approval: ")).to_be_focused()
+    backend.jobs.applications = {}
+    view(page, "Activity")
+    told.get_by_role("button", name="Open").click()
+    expect(page.locator("qwestly-jobs")).to_contain_text("No applications yet.")
     assert page.evaluate("window.hacked") is None
 
 
+@pytest.mark.thorough
+def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: ScriptedBackend):
+    old = briefing(id="b0", summary="2 things need you.", at=time.time() - 2 * 86_400, read_at=1.0)
+    backend.briefings = [briefing(read_at=1.0), old]
+    backend.events = [event("b0:told", "Your briefing is here", type="briefing.told", data={"briefing_id": "b0"})]
+    view(page, "Activity").get_by_role("button", name="Open briefing").click()
+    told = page.get_by_role("article", name="Briefing")
+    expect(told).to_contain_text("2 things need you.")
+    expect(told).to_contain_text("2 days ago")
+    told.get_by_role("button", name="Show the newest").click()
+    expect(told).to_contain_text("1 thing needs you.")
+
+
+@pytest.mark.thorough
 def test_briefings_are_turned_on_for_an_hour_and_days(page: Page, backend: ScriptedBackend):
     view(page, "Activity")
     card = page.locator("qwestly-briefing")
@@ -113,21 +171,41 @@ def test_briefings_are_turned_on_for_an_hour_and_days(page: Page, backend: Scrip
     card.get_by_role("textbox", name="At UTC").fill("07:30")
     card.get_by_role("textbox", name="At UTC").blur()
     card.get_by_label("Sun").uncheck()
-    card.get_by_label("By e-mail, too").uncheck()
+    card.get_by_label("By email, too").uncheck()
     expect(card.get_by_label("Sun")).not_to_be_checked()
     backend.wait_for(4, "PUT", "/api/briefings/settings")
     chosen = {name: backend.plan[name] for name in ("on", "hour", "minute", "days", "mail")}
     assert chosen == {"on": True, "hour": 7, "minute": 30, "days": [0, 1, 2, 3, 4, 5], "mail": False}
 
 
+@pytest.mark.thorough
+def test_a_choice_is_not_undone_by_what_was_asked_before_it(page: Page, backend: ScriptedBackend):
+    view(page, "Activity")
+    card = page.locator("qwestly-briefing")
+    card.get_by_text("Get one every day").click()
+    held = backend.hold("GET /api/briefings")
+    asked = len(backend.asked("GET", "/api/briefings/settings"))
+    view(page, "Settings")
+    view(page, "Activity")  # reads again, and gets the plan without the newest briefing
+    backend.wait_for(asked + 1, "GET", "/api/briefings/settings")
+    with page.expect_response(lambda answer: answer.request.method == "PUT") as saved:
+        card.get_by_label("Brief me").check()
+    saved.value.finished()
+    held.raw(json.dumps({"items": [briefing(read_at=1.0)], "next_before": None}).encode()).end()
+    expect(page.get_by_role("article", name="Briefing")).to_be_visible()
+    assert card.get_by_label("Brief me").is_checked()  # not only once it is read again
+
+
 # ── settings ──
 
 
+@pytest.mark.thorough
 def test_settings_are_first_taken_from_the_browser_and_kept_as_chosen(page: Page, backend: ScriptedBackend):
     settings = view(page, "Settings")
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
     assert backend.settings["language"] == "en-GB"
-    assert backend.settings["time_zone"]
+    zone = backend.settings["time_zone"].replace("_", " ")
+    assert settings.get_by_label("Time zone").evaluate("list => list.selectedOptions[0].label") == zone
     settings.get_by_role("radio", name="Suggest").check()
     expect(settings.get_by_role("status")).to_have_text("Saved: Suggest.")
     settings.get_by_label("Time zone").select_option("Europe/Lisbon")
@@ -135,16 +213,44 @@ def test_settings_are_first_taken_from_the_browser_and_kept_as_chosen(page: Page
     assert (backend.settings["level"], backend.settings["time_zone"]) == ("L0", "Europe/Lisbon")
 
 
+@pytest.mark.thorough
+def test_what_was_earned_is_shown_up_to_a_ceiling_and_a_level_ends_it(page: Page, backend: ScriptedBackend):
+    record = "12 yes, none changed, since May"
+    kind = {"tool": "update_preference", "subject": "preferences", "title": "A preference", "record": record}
+    backend.earned = [{**kind, "means": "It waits in your approvals.", "is_earned": True}]
+    settings = view(page, "Settings")
+    expect(settings.get_by_role("listitem")).to_have_text(
+        re.compile(f"A preference {record}\\s+It waits in your approvals.")
+    )
+    earn = settings.get_by_label("Can it earn more freedom?")
+    expect(earn).to_have_value("L1")
+    assert earn.locator("option").all_inner_texts() == ["No", "Up to Supervised", "Up to Autonomous"]
+    earn.select_option("Up to Autonomous")
+    expect(settings.get_by_role("status")).to_have_text("Saved.")
+    assert backend.settings["ceiling"] == "L3"
+    settings.get_by_role("radio", name="Supervised").check()
+    expect(earn).to_have_value("L2")
+    settings.get_by_role("radio", name="Autonomous").check()
+    expect(earn).to_have_count(0)
+
+
+@pytest.mark.thorough
 def test_a_choice_that_is_not_saved_goes_back_and_says_so(page: Page, backend: ScriptedBackend):
     settings = view(page, "Settings")
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
     backend.refuse(503, "unavailable", "Not now.", on="PUT /api/settings")
     settings.get_by_role("radio", name="Autonomous").click()
-    expect(settings.get_by_role("alert")).to_have_text("Not saved. Not now.")
+    expect(settings.get_by_role("alert")).to_have_text("We couldn’t save that. Not now.")
     expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
 
 
+@pytest.mark.thorough
 def test_everything_can_be_paused_downloaded_and_erased_after_a_question(page: Page, backend: ScriptedBackend):
+    backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
+    page.goto("/")
+    widget = ready(page)
+    widget.rows.get_by_role("button", name="Mine").first.click()
+    widget.box.fill("Half a sentence")
     settings = view(page, "Settings")
     settings.get_by_role("button", name="Pause everything").click()
     expect(settings).to_contain_text("Everything has been paused since")
@@ -154,18 +260,22 @@ def test_everything_can_be_paused_downloaded_and_erased_after_a_question(page: P
         settings.get_by_role("button", name="Download my data").click()
     assert download.value.suggested_filename == "qwestly-agent.json"
     settings.get_by_role("button", name="Erase everything").click()
-    asked = page.get_by_role("dialog", name="Erase everything?")
-    asked.get_by_role("button", name="Cancel").click()
+    question = page.get_by_role("dialog", name="Erase everything?")
+    question.get_by_role("button", name="Cancel").click()
     assert not backend.asked("DELETE", "/api/me")
     settings.get_by_role("button", name="Erase everything").click()
-    asked.get_by_role("button", name="Erase everything").click()
+    question.get_by_role("button", name="Erase everything").click()
     backend.wait_for(1, "DELETE", "/api/me")
     expect(settings.get_by_role("status")).to_have_text("Everything was erased.")
+    view(page, "Chat")
+    expect(page.get_by_text("What would you like to work on?")).to_be_visible()
+    expect(page.get_by_label("Your message")).to_have_value("")
 
 
 # ── approvals ──
 
 
+@pytest.mark.thorough
 def test_the_queue_decides_keeps_what_was_decided_in_sight_and_has_a_history(page: Page, backend: ScriptedBackend):
     backend.approvals["ap_0"] = approval("ap_0", status="done", decided_by="queue")
     backend.ask(approval(conversation_id=None))
@@ -181,13 +291,18 @@ def test_the_queue_decides_keeps_what_was_decided_in_sight_and_has_a_history(pag
     expect(queue.get_by_role("group", name="Approval:")).to_have_count(2)
 
 
-@pytest.mark.parametrize("name", ["Approvals", "Memories", "Activity", "Settings"])
+@pytest.mark.parametrize(
+    "name",
+    ["Memories", *(pytest.param(each, marks=pytest.mark.thorough) for each in ("Approvals", "Activity", "Settings"))],
+)
 def test_what_cannot_be_loaded_says_so(page: Page, backend: ScriptedBackend, name: str):
     page.goto("/")
     ready(page)
+    element = page.locator(f"qwestly-{name.lower()}")
+    element.evaluate("element => element.refresh()")  # whatever it reads already is over then
     page.route("**/api/**", lambda route: route.abort())
     alert = view(page, name).get_by_role("alert").first
-    expect(alert).to_contain_text("Qwestly cannot be reached.")
+    expect(alert).to_contain_text("We can’t reach Qwestly.")
     page.unroute("**/api/**")
-    page.locator(f"qwestly-{name.lower()}").evaluate("element => element.refresh()")
+    element.evaluate("element => element.refresh()")
     expect(alert).to_be_hidden()

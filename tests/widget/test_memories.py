@@ -65,6 +65,7 @@ def widget(page: Page) -> Widget:
 # ── undo ──
 
 
+@pytest.mark.thorough
 def test_what_is_remembered_stands_under_the_answer_is_announced_and_can_be_undone(
     widget: Widget, backend: ScriptedBackend
 ):
@@ -78,6 +79,7 @@ def test_what_is_remembered_stands_under_the_answer_is_announced_and_can_be_undo
     assert focused(widget.page) == "Undone."
 
 
+@pytest.mark.thorough
 def test_what_a_correction_had_replaced_is_named_when_it_is_back(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     backend.replaced["mem_1"] = [memory("Lives in Berlin.", "mem_0")]
@@ -85,6 +87,7 @@ def test_what_a_correction_had_replaced_is_named_when_it_is_back(widget: Widget,
     expect_line(widget, "Undone. Back to: “Lives in Berlin.”")
 
 
+@pytest.mark.thorough
 def test_what_is_not_checked_yet_says_so(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory(status="unchecked"))
     expect_line(widget, "Noted, not checked yet: “Lives in Lisbon.” · Undo")
@@ -96,6 +99,7 @@ def test_a_memory_that_is_told_again_has_one_line(widget: Widget, backend: Scrip
     expect(line(widget)).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_after_a_reload_it_can_still_be_undone(page: Page, backend: ScriptedBackend):
     backend.replaced["mem_1"] = []
     widget = reopened(page, backend, memory())
@@ -148,11 +152,12 @@ def test_what_is_forgotten_meanwhile_needs_no_undo(widget: Widget, backend: Scri
     expect_line(widget, "This isn’t remembered anymore, so there’s nothing to undo.")
 
 
+@pytest.mark.thorough
 def test_an_undo_that_fails_says_why_and_can_be_tried_again(widget: Widget, backend: ScriptedBackend):
     tells(backend, widget, memory())
     backend.refuse(423, "braked", "The agent is paused.", on=f"POST {UNDO}")
     undo(widget).press("Enter")
-    expect(line(widget)).to_contain_text("Not undone. The agent is paused.")
+    expect(line(widget)).to_contain_text("We couldn’t undo that. The agent is paused.")
     expect(undo(widget)).to_be_focused()
     undo(widget).press("Enter")
     expect_line(widget, "Undone.")
@@ -196,11 +201,12 @@ def is_asked(backend: ScriptedBackend, widget: Widget, view: dict[str, Any]) -> 
     return Card(widget.log, view["preview"]["title"])
 
 
+@pytest.mark.thorough
 def test_what_would_be_forgotten_is_listed_and_nothing_is_chosen(widget: Widget, backend: ScriptedBackend):
     card = is_asked(backend, widget, forgetting())
     expect(card.group).to_match_aria_snapshot(f"""
       - 'group "Approval: {FORGET}"':
-        - paragraph: Cannot be undone
+        - paragraph: Can’t be undone
         - heading "{FORGET}" [level=3]
         - group:
           - paragraph: {FORGET_NOTE}
@@ -220,6 +226,7 @@ def test_what_would_be_forgotten_is_listed_and_nothing_is_chosen(widget: Widget,
     expect(card.words).to_be_hidden()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("button", "decision", "status", "outcome"),
     [("Forget", "approve", "done", "Forgotten"), ("Keep", "reject", "rejected", "Kept")],
@@ -244,6 +251,7 @@ def test_what_waits_to_be_forgotten_and_went_meanwhile_was_not_approved(page: Pa
     expect_decided(Card(reopened(page, backend, approvals=[gone]).log, FORGET), "No longer asked")
 
 
+@pytest.mark.thorough
 def test_what_is_asked_before_it_is_remembered_has_words_of_its_own(page: Page, backend: ScriptedBackend):
     title = "Remember something sensitive"
     preview = NOTHING | {"title": title, "changes": [STAYING]}
@@ -317,6 +325,7 @@ def desk(page: Page, backend: ScriptedBackend) -> Page:
     return page
 
 
+@pytest.mark.thorough
 def test_the_page_lists_what_is_not_checked_yet_and_says_so(desk: Page):
     expect(rows_of(desk)).to_contain_text(["Likes trains. Not checked yet", "Lives in Lisbon."])
     expect(rows_of(desk).first).not_to_contain_text(" · sure")

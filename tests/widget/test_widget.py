@@ -4,13 +4,14 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, Request, expect
 from starlette.responses import HTMLResponse, JSONResponse
 
-from tests.widget.backend import ScriptedBackend, Stream, sse
+from tests.widget.backend import ROOT, ScriptedBackend, Stream, sse
 from tests.widget.conftest import NOON, Clock
 
 
@@ -159,7 +160,7 @@ def test_what_the_stream_did_not_tell_of_its_steps_is_read_when_they_are_opened(
     backend.refuse(503, "unavailable", "The database is away.", on="GET /api/conversations/c1")
     summary = widget.steps.get_by_text("4 steps, 2 failed")
     summary.click()
-    expect(widget.notice).to_contain_text("The steps could not be read. The database is away.")
+    expect(widget.notice).to_contain_text("We couldn’t load the steps. The database is away.")
     summary.click()
     expect(widget.steps.get_by_role("listitem").first).to_be_hidden()
     backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("Ada.", id="msg_run_1", steps=STEPS))
@@ -188,6 +189,7 @@ def test_characters_and_events_that_are_split_over_chunks_arrive_whole(widget: W
     expect(widget.words).to_have_text("Hello, Zoë 🦉 again")
 
 
+@pytest.mark.thorough
 def test_an_event_of_a_later_version_is_ignored(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Hello")
@@ -251,6 +253,7 @@ def test_a_stop_before_the_turn_has_begun_is_sent_once_it_has(widget: Widget, ba
     backend.wait_for(1, "POST", "/api/conversations/c1/stop")
 
 
+@pytest.mark.thorough
 def test_a_stop_that_fails_is_said_and_can_be_repeated(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream("c1")
     widget.say("Tell me everything")
@@ -258,7 +261,7 @@ def test_a_stop_that_fails_is_said_and_can_be_repeated(widget: Widget, backend: 
     expect(widget.words).to_have_text("In")
     backend.refuse(503, "unavailable", "Not now.", on="POST /api/conversations/c1/stop")
     widget.stop.click()
-    expect(widget.notice).to_contain_text("This could not be stopped. Not now.")
+    expect(widget.notice).to_contain_text("We couldn’t stop this. Not now.")
     widget.stop.click()
     backend.wait_for(2, "POST", "/api/conversations/c1/stop")
 
@@ -304,12 +307,12 @@ def be_unavailable(backend: ScriptedBackend, page: Page) -> str:
 
 def answer_as_a_gateway_does(backend: ScriptedBackend, page: Page) -> str:
     backend.answer("POST /api/chat", HTMLResponse("<h1>Bad gateway</h1>", 502))
-    return "Qwestly is not available right now."
+    return "Qwestly isn’t available right now."
 
 
 def be_unreachable(backend: ScriptedBackend, page: Page) -> str:
     page.route("**/api/chat", lambda route: route.abort(), times=1)
-    return "Qwestly cannot be reached. Check your connection and try again."
+    return "We can’t reach Qwestly. Check your connection and try again."
 
 
 @pytest.mark.thorough
@@ -351,6 +354,7 @@ def is_chat(request: Request) -> bool:
     return request.method == "POST" and request.url.endswith("/api/chat")
 
 
+@pytest.mark.thorough
 def test_a_partial_answer_stays_readable_beside_its_error(widget: Widget, backend: ScriptedBackend):
     fail_with_an_event(backend, widget.page)
     widget.say("Who am I?")
@@ -367,8 +371,8 @@ def test_a_stream_that_falls_silent_is_given_up(page: Page, backend: ScriptedBac
     stream.begin().text("You")
     expect(widget.words).to_have_text("You")
     clock.run(40)
-    stream.text(" are")
-    expect(widget.answer.get_by_text("You are")).to_be_visible()
+    stream.call("s1", "Looking you up…")
+    expect(widget.steps.get_by_text("Looking you up…")).to_be_visible()
     clock.run(40)
     expect(widget.stop).to_be_visible()
     clock.run(6)
@@ -431,6 +435,7 @@ def test_only_the_last_of_the_kept_messages_can_be_retried(widget: Widget, backe
     expect(widget.retry).to_have_count(1)
 
 
+@pytest.mark.thorough
 def test_a_spent_budget_is_said_and_the_message_goes_back_to_the_box(widget: Widget, backend: ScriptedBackend):
     backend.refuse(429, "over_budget", "Today's budget is used up. It is there again tomorrow.")
     widget.say("Who am I?")
@@ -631,19 +636,19 @@ def test_escape_closes_the_field_alone_and_keeps_its_words(judged: Widget, backe
 def test_a_judgement_that_cannot_be_kept_is_withdrawn_and_said(judged: Widget, backend: ScriptedBackend):
     backend.refuse(503, "unavailable", "The database is away.", on=f"POST {FEEDBACK}")
     judged.down.click()
-    expect(judged.answer.get_by_text("Not saved. The database is away.")).to_be_visible()
-    expect(judged.announced).to_have_text("Not saved. The database is away.")
+    expect(judged.answer.get_by_text("We couldn’t save that. The database is away.")).to_be_visible()
+    expect(judged.announced).to_have_text("We couldn’t save that. The database is away.")
     expect_pressed(judged, None)
     expect(judged.wrong).to_be_hidden()
 
     judged.down.click()
     expect_pressed(judged, "down")
-    expect(judged.answer.get_by_text("Not saved.")).to_be_hidden()
+    expect(judged.answer.get_by_text("We couldn’t save that.")).to_be_hidden()
     posted(backend, 2)
     backend.refuse(503, "unavailable", "The database is away.", on=f"POST {FEEDBACK}")
     judged.wrong.fill("I never was there")
     judged.wrong.press("Enter")
-    expect(judged.answer.get_by_text("Not saved. The database is away.")).to_be_visible()
+    expect(judged.answer.get_by_text("We couldn’t save that. The database is away.")).to_be_visible()
     expect_pressed(judged, "down")
     expect(judged.wrong).to_have_value("I never was there")
     judged.button("Send what was wrong").click()
@@ -667,7 +672,7 @@ def test_quick_clicks_end_in_the_last_one_and_are_posted_in_turn(judged: Widget,
         held.raw(b"{}").end()
     assert posted(backend, 2) == [{"thumb": "up"}, {"thumb": "down"}]
     expect_pressed(judged, "down")
-    expect(judged.answer.get_by_text("Not saved.")).to_be_hidden()
+    expect(judged.answer.get_by_text("We couldn’t save that.")).to_be_hidden()
 
 
 @pytest.mark.thorough
@@ -815,6 +820,7 @@ def test_calls_at_the_same_time_share_one_token(page: Page, backend: ScriptedBac
     assert len(backend.asked("GET", "/token")) == 1
 
 
+@pytest.mark.thorough
 def test_a_page_can_hand_in_a_function_instead_of_an_address(page: Page, backend: ScriptedBackend):
     page.goto("/host")
     ready(page)
@@ -839,12 +845,13 @@ def test_a_token_that_cannot_be_had_loses_no_message(widget: Widget, backend: Sc
     backend.rejected.add(backend.calls[-1].token)
     widget.page.route("**/token", lambda route: route.abort(), times=1)
     widget.say("Hello")
-    expect(widget.answer.get_by_text("Qwestly cannot be reached.")).to_be_visible()
+    expect(widget.answer.get_by_text("We can’t reach Qwestly.")).to_be_visible()
     backend.stream().begin().done("Hi")
     widget.retry.click()
     expect(widget.words).to_have_text("Hi")
 
 
+@pytest.mark.thorough
 def test_the_token_is_kept_in_memory_only(widget: Widget, backend: ScriptedBackend):
     backend.stream().begin().done("Hi")
     widget.say("Hello")
@@ -875,6 +882,27 @@ def test_a_reload_continues_the_conversation(widget: Widget, backend: ScriptedBa
     widget.say("And now?")
     expect(widget.words).to_have_text("Still Ada.")
     assert backend.chats()[-1]["conversation_id"] == "c1"
+
+
+@pytest.mark.thorough
+def test_a_reload_takes_up_the_answer_under_way_and_shows_every_word_once(widget: Widget, backend: ScriptedBackend):
+    backend.stream("c1").begin().text("You ")
+    widget.say("Who am I?")
+    expect(widget.words).to_have_text("You")
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You ", "running", id="msg_run_1"), running=True)
+    again = backend.resume()
+
+    widget.page.reload()
+    again.begin().text("You are ").call("1", "Looking up your profile…")
+    expect(widget.words).to_have_text("You are")
+    expect(widget.said).to_have_text(["Who am I?"])
+    expect(widget.stop).to_be_visible()
+    done = answered("You are Ada.", id="msg_run_1")
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), done)
+    again.result("1").text("Ada.").done("You are Ada.")
+    expect(widget.send).to_be_visible()
+    expect(widget.words).to_have_text("You are Ada.")
+    expect(widget.up).to_be_visible()
 
 
 @pytest.mark.thorough
@@ -911,7 +939,7 @@ def test_a_turn_that_still_runs_after_a_reload_is_followed_to_its_end(
     ("messages", "sentence"),
     [
         ([answered("Half", "failed", error={"code": "deadline", "message": "It took too long."})], "It took too long."),
-        ([answered("Half", "interrupted")], "This answer was interrupted."),
+        ([answered("", "interrupted")], "This answer was interrupted."),
         ([answered("Half", "stopped")], "Stopped."),
         ([], "This answer was interrupted."),
     ],
@@ -927,6 +955,24 @@ def test_an_unfinished_turn_of_an_earlier_visit_can_be_retried(
     widget.retry.click()
     expect(widget.words).to_have_text("You are Ada.")
     assert backend.chats() == [{"message": "Who am I?", "message_id": "m1", "conversation_id": "c1"}]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("button", ["Continue", "Regenerate"])
+def test_an_answer_that_was_interrupted_is_continued_or_made_anew(
+    widget: Widget, backend: ScriptedBackend, button: str
+):
+    backend.keep("c1", "Earlier", asked("m1", "Who am I?"), answered("You are", "interrupted"))
+    widget.page.reload()
+    widget.rows.get_by_role("button", name="Earlier").first.click()
+    expect(widget.retry).to_have_count(0)
+    backend.stream("c1").begin().done("Ada.")
+    widget.button(button).click()
+    expect(widget.words).to_have_text("Ada.")
+    [posted] = backend.chats()
+    assert posted["message"] == ("Who am I?" if button == "Regenerate" else "Continue where you left off.")
+    expect(widget.button("Continue")).to_have_count(0)
+    expect(widget.button("Regenerate")).to_have_count(0)
 
 
 @pytest.mark.thorough
@@ -955,6 +1001,7 @@ def test_conversations_are_listed_opened_and_left(page: Page, backend: ScriptedB
     assert "conversation_id" not in backend.chats()[0]
 
 
+@pytest.mark.thorough
 def test_a_list_that_cannot_be_read_says_so_and_can_be_asked_again(page: Page, backend: ScriptedBackend):
     backend.refuse(503, "unavailable", "The database is away.", on="GET /api/conversations")
     page.goto("/host")
@@ -1007,6 +1054,7 @@ def test_deleting_asks_first_and_then_starts_anew(page: Page, backend: ScriptedB
     assert not backend.conversations
 
 
+@pytest.mark.thorough
 def test_a_deletion_that_fails_is_said(page: Page, backend: ScriptedBackend):
     backend.keep("c1", "Earlier")
     page.goto("/host")
@@ -1015,7 +1063,7 @@ def test_a_deletion_that_fails_is_said(page: Page, backend: ScriptedBackend):
     backend.refuse(409, "conversation_busy", "Still answering.", on="DELETE /api/conversations/c1")
     widget.button("Delete “Earlier”").click(force=True)
     widget.button("Delete").click()
-    expect(page.get_by_text("It could not be deleted. Still answering.")).to_be_visible()
+    expect(page.get_by_text("We couldn’t delete it. Still answering.")).to_be_visible()
     expect(widget.rows).to_have_count(1)
 
 
@@ -1086,8 +1134,8 @@ def test_a_message_that_is_refused_as_written_returns_to_the_box(widget: Widget,
     held = backend.stream()
     widget.say("Attached: cv.pdf")
     widget.box.fill("a draft")
-    held.error("attachments_unsupported", "Files cannot be read here yet.")
-    expect(widget.notice).to_contain_text("Files cannot be read here yet.")
+    held.error("attachments_unsupported", "We can’t read files here yet.")
+    expect(widget.notice).to_contain_text("We can’t read files here yet.")
     expect(widget.box).to_have_value("Attached: cv.pdf\n\na draft")
     expect(widget.said).to_have_count(0)
     backend.stream().begin().done("Hi")
@@ -1138,6 +1186,7 @@ def test_a_conversation_that_moved_on_is_read_again(widget: Widget, backend: Scr
     expect(widget.box).to_have_value("")
 
 
+@pytest.mark.thorough
 def test_a_message_that_is_too_long_is_counted_and_not_sent(widget: Widget, backend: ScriptedBackend):
     widget.box.fill("x" * 18_999)
     expect(widget.page.get_by_text("of 20,000 characters")).to_be_hidden()
@@ -1164,6 +1213,7 @@ HOSTILE = """Hello <img src=x onerror="window.hacked = 1"> and </script><script>
 https://example.com/x, [`code`](http://ok.example)"""
 
 
+@pytest.mark.thorough
 def test_hostile_words_stay_words(widget: Widget, backend: ScriptedBackend):
     fetched: list[str] = []
     widget.page.on("request", lambda request: fetched.append(request.url))
@@ -1226,6 +1276,65 @@ def test_markdown_is_shown_the_same_whole_or_in_pieces(widget: Widget, backend: 
     stream.done(MARKDOWN)
     expect(widget.send).to_be_visible()
     assert content.evaluate("node => node.innerHTML") == pieces
+
+
+PROSE = "You led team {n} there, **as you say**, with `care`, snake_case, 5 * 3, and [this](https://qwestly.example). "
+WORDS = "number {n} says what follows from all that was said of it, with many words and then some more, "
+LINK = "is](https://qwestly.example)"
+LONG = {
+    "a block of code": ("Look:\n\n~~~python\n", "    total_{n} = **{n}\n\n", "~~~\n\nThe end"),
+    "code that is never closed": ("```\n", "{n} <b>\n", "The end"),
+    "a paragraph": ("", PROSE, "The end"),
+    "a paragraph of lines": ("", PROSE + "\n", "The end"),
+    "signs of other blocks": ("Once ", "- {n}. # > " * 8, "The end"),
+    "emphasis around it all": ("Be *sure, ", WORDS, "indeed*. The end"),
+    "a link around it all": ("See [what ", WORDS, f"{LINK}. The end"),
+    "what becomes a heading": ("", PROSE, "\n===\n\nThe end"),
+    "what becomes a table": ("", WORDS, "one | two\n---|---\n1 | 2\n\nThe end"),
+    "what ends in a list": ("", PROSE, "\n- one\n- two\n\nThe end"),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("begin", "more", "end"), LONG.values(), ids=LONG)
+def test_a_long_block_is_shown_the_same_whole_or_in_pieces(
+    widget: Widget, backend: ScriptedBackend, begin: str, more: str, end: str
+):
+    pieces = [begin, *("".join(more.format(n=m * 20 + n) for n in range(20)) for m in range(15)), end]
+    stream = backend.stream("c1").begin()
+    widget.say("In pieces")
+    for piece in pieces:
+        stream.text(piece)
+        widget.page.evaluate("() => new Promise(requestAnimationFrame)")
+    stream.done("".join(pieces))
+    expect(widget.send).to_be_visible()
+    backend.stream("c1").begin().text("".join(pieces)).done("".join(pieces))
+    widget.say("Whole")
+    expect(widget.page.locator(".answer .content")).to_have_count(2)
+    expect(widget.send).to_be_visible()
+    grown, whole = widget.page.locator(".answer .content").evaluate_all("nodes => nodes.map(node => node.innerHTML)")
+    assert grown == whole
+    assert "The end" in whole
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("block", ["a block of code", "a paragraph"])
+def test_what_a_long_block_began_with_is_not_made_again(widget: Widget, backend: ScriptedBackend, block: str):
+    begin, more, _ = LONG[block]
+    stream = backend.stream("c1").begin()
+    widget.say("Begin")
+    stream.text(begin + "".join(more.format(n=n) for n in range(300)))
+    first = widget.answer.locator(".content :is(p, code) > span").first
+    expect(first).to_contain_text("12")
+    first.evaluate("node => { node.known = true; }")
+    for n in range(300, 400):
+        stream.text(more.format(n=n))
+    stream.text("The end").done("")
+    expect(widget.send).to_be_visible()
+    assert first.evaluate("node => node.known === true")
+    shown = first.locator("..").evaluate("node => node.textContent")
+    written = "".join(more.format(n=n) for n in range(400))
+    assert shown == f"{written}The end\n" if block == "a block of code" else shown.count("You led team") == 400
 
 
 @pytest.mark.thorough
@@ -1313,6 +1422,7 @@ def focused(page: Page) -> str:
     }""")
 
 
+@pytest.mark.thorough
 def test_focus_can_be_seen(widget: Widget, backend: ScriptedBackend):
     widget.page.keyboard.press("Tab")
     outline = "node => getComputedStyle(node).outlineStyle"
@@ -1328,6 +1438,7 @@ def test_focus_can_be_seen(widget: Widget, backend: ScriptedBackend):
     assert box.evaluate("node => getComputedStyle(node).boxShadow") != "none"
 
 
+@pytest.mark.thorough
 def test_enter_that_ends_a_composition_does_not_send(widget: Widget, backend: ScriptedBackend):
     session = widget.page.context.new_cdp_session(widget.page)
     widget.box.focus()
@@ -1341,6 +1452,7 @@ def test_enter_that_ends_a_composition_does_not_send(widget: Widget, backend: Sc
     expect(widget.words).to_have_text("はい")
 
 
+@pytest.mark.thorough
 def test_steps_and_the_whole_answer_are_announced_but_no_single_delta(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     widget.say("Who am I?")
@@ -1359,6 +1471,15 @@ def test_steps_and_the_whole_answer_are_announced_but_no_single_delta(widget: Wi
     expect(widget.announced).to_have_text("The model is away.")
 
 
+@pytest.mark.thorough
+def test_of_a_long_answer_the_beginning_is_announced(widget: Widget, backend: ScriptedBackend):
+    backend.stream().begin().done("\n\n".join(f"Paragraph {number}." for number in range(1_000)))
+    widget.say("Tell me everything")
+    expect(widget.announced).to_have_text(re.compile(r"^Paragraph 0\.\sParagraph 1\.[^…]*… The answer goes on\.$"))
+    expect(widget.words.get_by_text("Paragraph 999.")).to_be_attached()
+
+
+@pytest.mark.thorough
 def test_assistive_technology_finds_the_parts_by_role_and_name(widget: Widget, backend: ScriptedBackend):
     stream = backend.stream()
     backend.keep("c1", "Who am I?")
@@ -1612,6 +1733,32 @@ def test_the_local_page_shows_workflows_as_they_run_and_mail_as_it_comes(
 
 
 @pytest.mark.thorough
+def test_the_local_page_draws_workflows_as_graphs_and_marks_where_each_is(
+    backstage: Page, backend: ScriptedBackend, clock: Clock
+):
+    card = backstage.get_by_role("list", name="States of generate card")
+    expect(backstage.locator("details.graph")).to_have_count(len(list(Path(ROOT, "statemachines").iterdir())))
+    expect(card).to_be_hidden()
+    runs = [WORKFLOW | {"name": name, "machine": "qwestly-agent-local-generate-card"} for name in ("a", "b", "c")]
+    states = ("draft_section", "ask_approval", "ask_approval")
+    backend.local["workflows"] = [
+        run | {"status": "RUNNING", "state": state} for run, state in zip(runs, states, strict=True)
+    ]
+    with a_round(backstage):
+        clock.run(2)
+    expect(card).to_be_visible()
+    expect(backstage.locator("summary", has_text="generate card")).to_contain_text("3 running")
+    now = card.locator("[aria-current=step]")
+    expect(now).to_contain_text([re.compile("draft section.*1 here"), re.compile("ask approval.*2 here")])
+    expect(card.get_by_role("listitem").nth(1)).to_have_text("for a job, then cover or draft sections")
+    expect(card.locator("xpath=..").locator("svg circle.now")).to_have_count(2)
+    backend.local["workflows"] = [runs[0] | {"status": "SUCCEEDED", "state": "published"}]
+    with a_round(backstage):
+        clock.run(2)
+    expect(now).to_have_count(0)
+
+
+@pytest.mark.thorough
 def test_the_local_page_runs_a_schedule_now_and_says_how_it_went(
     backstage: Page, backend: ScriptedBackend, clock: Clock
 ):
@@ -1659,7 +1806,8 @@ def test_the_local_page_asks_for_nothing_while_it_is_not_looked_at(
 @pytest.mark.thorough
 def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Page, backend: ScriptedBackend):
     backend.local["outbox"] = [MAIL | {"subject": "w" * 200}]
-    backend.local["workflows"] = [WORKFLOW | {"status": "RUNNING", "state": "S" * 80, "machine": "m" * 80}]
+    running = WORKFLOW | {"status": "RUNNING"}
+    backend.local["workflows"] = [running | {"state": "S" * 80, "machine": "m" * 80}, running | {"state": "gate"}]
     phone.goto("/")
     widget = ready(phone)
     outbox = phone.get_by_role("heading", name="Outbox")
@@ -1667,6 +1815,7 @@ def test_on_a_phone_the_local_page_is_the_widget_or_what_is_behind_it(phone: Pag
     widget.button("Backstage").click()
     expect(outbox).to_be_visible()
     expect(phone.get_by_role("button", name=re.compile("^www"))).to_be_visible()
+    expect(phone.locator("details.graph[open]")).to_have_count(1)
     expect(widget.box).to_be_hidden()
     assert phone.evaluate("document.documentElement.scrollWidth") <= 360
     assert phone.locator("#behind").evaluate("node => node.scrollWidth - node.clientWidth") == 0

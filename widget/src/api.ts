@@ -11,7 +11,9 @@ export interface Step {
   ms?: number | null;
   problem?: string | null;
   arguments?: string;
+  sources?: Source[];
 }
+export interface Source { id: string; kind: "document" | "memory" | "documentation" | "profile" | "message" | "job" | "application" | "web" | "library"; title: string; text: string }
 export interface MemoryView { id: string; content: string; status: string; undo_until: string | null }
 export interface MessageView {
   id: string;
@@ -34,7 +36,7 @@ export interface ConversationRow {
 }
 export interface Conversation { id: string; title: string; messages: MessageView[]; running: boolean }
 
-export interface Change { name: string; before: string | null; after: string | null; evidence?: string[] }
+export interface Change { name: string; before: string | null; after: string | null; evidence?: string[]; quotes?: ShownQuote[] }
 export interface ShownQuote { source: string; before: string; quote: string; after: string }
 export interface ShownClaim {
   text: string;
@@ -47,6 +49,7 @@ export interface ShownSection { heading: string; kind?: string; claims: ShownCla
 export interface LeftOut { text: string; why: string[] }
 export interface Preview {
   title: string;
+  person?: string; // whose card it is
   changes?: Change[];
   sections?: ShownSection[];
   left_out?: LeftOut[];
@@ -94,6 +97,13 @@ export interface DraftView {
   stage?: "evidence" | "writing" | "decision" | null;
   conversation_id: string | null;
 }
+export interface ResumeView {
+  id: string;
+  name: string;
+  status: "reading" | "parsing" | "checking" | "saving" | "proposed" | "done" | "failed" | "stopped";
+  label: string;
+  approval_id: string | null;
+}
 export interface Receipt { stopped: string[]; finished: string[]; unknown: string[]; running: string[] }
 export interface BrakeStatus {
   state: string;
@@ -119,4 +129,35 @@ export type Update =
   | { type: "activity"; id: string; at: number; activity: EventView };
 export interface Updates { items: Update[]; cursor: string; active: boolean }
 export interface Page<Item, Cursor = string> { items: Item[]; next: Cursor | null }
-export interface Settings { level: string; language: string | null; time_zone: string | null }
+/** What one kind of change has earned, in words. */
+export interface EarnedKind { tool: string; subject: string; title: string; means: string; is_earned: boolean; record: string }
+export interface Settings { level: string; ceiling: string; language: string | null; time_zone: string | null }
+
+export interface InterviewSummary {
+  id: string;
+  title: string;
+  role: string;
+  last_used: number;
+  phase: "divergence" | "deep_dive" | "convergence" | "end";
+  completeness: number;
+  ended: "covered" | "nothing_new" | "tired" | "asked" | "out_of_topics" | "out_of_time" | null;
+}
+export interface AspectView { name: string; status: "open" | "covered" | "closed"; quotes: string[]; known_from: string }
+export interface TopicView {
+  title: string;
+  status: "mentioned" | "backlog" | "active" | "completed";
+  priority: number;
+  completeness: number;
+  aspects: AspectView[];
+}
+export interface StatementView { topic: string; text: string; quotes: { message_id: string; text: string }[]; is_new: boolean }
+export interface InterviewView extends InterviewSummary {
+  topics: TopicView[];
+  draft: StatementView[];
+  version: number;
+  is_writing: boolean;
+  why: string;
+  minutes: number | null;
+  ended_by: string;
+}
+export interface InterviewVersion { version: number; added: string[]; dropped: string[] }

@@ -14,7 +14,7 @@ const BECAME: Record<string, string> = {
   accepted: "Approved · in progress…",
   unknown: "Approved · we’re checking that it was done",
   done: "Approved · done",
-  failed: "Approved · it could not be done",
+  failed: "Approved · we couldn’t do it",
   changed: "Approved, but it had changed in the meantime, so you’re asked again",
   rejected: "Declined",
   revised: "You asked for changes",
@@ -29,13 +29,13 @@ export function became({ tool, status, decided_by: by, undone_by: undoneBy }: Ap
   if (status === "changed" && by === "nobody") return "No longer asked";
   const words = OF_MEMORIES[tool]?.became[status] ?? BECAME[status] ?? status;
   if (by === "level") return words.replace(/^Approved/, "Allowed by your level");
-  return by === "link" ? `${words} (decided by e-mail)` : words;
+  return by === "link" ? `${words} (decided by email)` : words;
 }
 
 const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((each) => typeof each === "string");
 const linesOf = (text: string) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
-interface Field { node: HTMLTextAreaElement | HTMLInputElement; read: () => unknown }
+interface Field { node: HTMLElement; read: () => unknown }
 
 /** An input for one argument, and a function that reads it; null for a type that no input can edit. */
 function fieldFor(label: string, value: unknown): Field | null {
@@ -56,6 +56,26 @@ function fieldFor(label: string, value: unknown): Field | null {
   if (typeof value !== "string") return null;
   const node = area(value);
   return { node, read: () => node.value.trim() || undefined };
+}
+
+interface SeveralChange { field: string; value?: unknown }
+const isSeveral = (value: unknown): value is SeveralChange[] =>
+  Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === "object" && each !== null && "field" in each);
+
+/** Of several changes: which are taken, each with its value; those that no input can edit are taken as they are. */
+function fieldForSeveral(changes: SeveralChange[], names: string[]): Field {
+  const parts = changes.map(({ field, value }, place) => {
+    const name = names[place] ?? field;
+    const taken = element("input", { type: "checkbox", checked: true, "aria-label": `Take ${name}` });
+    const edited = fieldFor(name, value);
+    const node = element("div", { class: "several" }, element("label", {}, element("span", {}, name), taken), ...(edited ? [edited.node] : []));
+    return { field, taken, node, read: edited?.read ?? (() => value) };
+  });
+  const read = () => {
+    const kept = parts.filter(({ taken }) => taken.checked).map(({ field, read }) => ({ field, value: read() }));
+    return kept.length && kept.every(({ value }) => value !== undefined) ? kept : undefined;
+  };
+  return { node: element("div", { role: "group", "aria-label": "Changes", tabindex: "-1" }, ...parts.map(({ node }) => node)), read };
 }
 
 /** The card of one record. `decide({decision, args_digest, …})` resolves once the decision was accepted. */
@@ -144,12 +164,13 @@ export class ApprovalCard {
     const only = editable.length === 1 && preview.changes?.length === 1 ? preview.changes[0] : null;
     const name = (arg: string) => only?.name ?? arg.replaceAll("_", " ");
     this.#fields = editable.flatMap((arg) => {
-      const field = fieldFor(name(arg), args[arg]);
+      const several = args[arg];
+      const field = isSeveral(several) ? fieldForSeveral(several, (preview.changes ?? []).map((each) => each.name)) : fieldFor(name(arg), several);
       return field ? [{ arg, label: name(arg), ...field }] : [];
     });
     this.#editing = false;
     this.#edits.replaceChildren(
-      ...this.#fields.map(({ label, node }) => element("label", {}, element("span", { "aria-hidden": "true" }, label), node)),
+      ...this.#fields.map(({ label, node }) => (node.role === "group" ? node : element("label", {}, element("span", { "aria-hidden": "true" }, label), node))),
     );
   }
 
@@ -157,7 +178,7 @@ export class ApprovalCard {
     this.#editing = editing;
     this.#tell("");
     this.#refresh();
-    for (const { node } of this.#fields) if (node instanceof HTMLTextAreaElement) grow(node);
+    for (const area of this.#edits.querySelectorAll("textarea")) grow(area);
     (editing ? this.#fields[0]?.node : this.#edit)?.focus();
   }
 
@@ -215,7 +236,7 @@ export class ApprovalCard {
       await this.#takeBackNow();
       this.#outcome.focus();
     } catch (error) {
-      this.#tell(`Not undone. ${ChatError.from(error).message}`);
+      this.#tell(`We couldn’t undo that. ${ChatError.from(error).message}`);
     }
     this.#undo.disabled = false;
   }
@@ -255,7 +276,8 @@ export class ApprovalCard {
     this.#said.hidden = this.#pending || !this.#said.textContent;
     const { link } = this.#view;
     this.#link.hidden = !link || !/^https:\/\//.test(link);
-    this.#link.href = link ?? "";
+    if (this.#link.hidden) this.#link.removeAttribute("href");
+    else this.#link.href = link!;
     // The focused element is hidden or disabled now: the next Tab must continue from here.
     if (hadFocus && settled && !this.#content.matches(":focus-within")) this.#outcome.focus();
   }

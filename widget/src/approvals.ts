@@ -8,7 +8,7 @@ import { stage } from "./stage.ts";
 
 const PAGE = 100; // records per request
 
-const SEEN_ANOTHER = "This is not what you were shown. Please look at it again.";
+const SEEN_ANOTHER = "This isn’t what you saw. Please take another look.";
 
 /** All known approvals, from whichever response, and the cards that show them. */
 type Decide = (view: ApprovalView, decision: Decision) => Promise<void>;

@@ -51,7 +51,7 @@ export async function fetchToken(url: string): Promise<string> {
   return token;
 }
 
-interface Options { body?: unknown; signal?: AbortSignal }
+interface Options { body?: unknown; file?: Blob; signal?: AbortSignal }
 
 export class Backend {
   #endpoint: string;
@@ -63,15 +63,16 @@ export class Backend {
   }
 
   /** Returns a successful response; after a 401 it tries once more with a new token. */
-  async call(method: string, path: string, { body, signal }: Options = {}): Promise<Response> {
+  async call(method: string, path: string, { body, file, signal }: Options = {}): Promise<Response> {
+    const kind = file ? "application/octet-stream" : body === undefined ? null : "application/json";
     const attempt = async (token: string) =>
       orUnreachable(
         fetch(`${this.#endpoint}${path}`, {
           method,
           signal: signal ?? null,
           credentials: "omit",
-          headers: { Authorization: `Bearer ${token}`, ...(body !== undefined && { "Content-Type": "application/json" }) },
-          body: body === undefined ? null : JSON.stringify(body),
+          headers: { Authorization: `Bearer ${token}`, ...(kind && { "Content-Type": kind }) },
+          body: file ?? (body === undefined ? null : JSON.stringify(body)),
         }),
       );
     const token = await this.#tokens.current();

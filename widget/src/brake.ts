@@ -10,14 +10,14 @@ function receiptWords({ stopped, finished, unknown, running }: Receipt) {
     stopped.length && `${counted(stopped.length, "task")} stopped`,
     finished.length && `${finished.length} had already finished`,
     unknown.length && `${unknown.length} sent, outcome not known yet`,
-    running.length && `${running.length} could not be stopped yet`,
+    running.length && `${running.length} couldn’t be stopped yet`,
   ].filter(Boolean);
   return parts.length ? `${parts.join(", ")}.` : "Nothing was running.";
 }
 
 export function brakeWords({ state, since, receipt, everybody }: BrakeStatus) {
   if (state === "running") return "";
-  if (everybody) return "Qwestly has paused its agent for everybody.";
+  if (everybody) return "Qwestly has paused its agent for everyone.";
   if (state === "pausing") return "Pausing everything…";
   return [`Everything has been paused since ${pointInTime(since ?? 0)}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
 }
@@ -63,7 +63,7 @@ export class Brake {
       this.#standing = await this.#post(pulling ? "POST" : "DELETE");
     } catch (error) {
       this.#standing = before;
-      this.#fail(`${pulling ? "Not everything could be paused." : "It couldn’t be resumed."} ${ChatError.from(error).message}`);
+      this.#fail(`${pulling ? "We couldn’t pause everything." : "We couldn’t resume."} ${ChatError.from(error).message}`);
     }
     this.#posting = false;
     this.#show();

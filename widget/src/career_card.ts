@@ -7,23 +7,24 @@ const HEADLINE = "headline";
 const SHAPES = new Set(["experience", "education", "skills", "preferences"]);
 const FIGURE = /(?:[€$£]\s?)?\d[\d.,]*(?:\s?(?:%|k|m|million|billion)(?![\p{L}\d]))?/giu;
 
-/** The sections of a text, with the evidence of each claim behind its number. */
-export function showCard(sections: ShownSection[]): HTMLElement {
+/** The sections of a text below its person's name, with the evidence of each claim behind its number. */
+export function showCard(sections: ShownSection[], person = ""): HTMLElement {
   let count = 0;
   const claim = (tag: "li" | "p", { text, quotes = [], arithmetic = [], confirmed, unchecked }: ShownClaim, kind = "") => {
     const shown = element(tag, tag === "p" ? { class: "headline" } : {}, ...(kind === "achievements" ? withFigures(text) : [text]));
     if (confirmed) shown.append(" ", element("span", { class: "confirmed" }, "Your own words"));
-    if (unchecked) shown.append(" ", element("span", { class: "unchecked" }, "Not checked by a second reader"));
+    if (unchecked) shown.append(" ", element("span", { class: "unchecked" }, "Not double-checked"));
     if (quotes.length) shown.append(" ", ...evidence(++count, quotes, arithmetic));
     return shown;
   };
+  const name = person ? [element("p", { class: "person" }, person)] : [];
   const nodes = sections.map((section) => {
     const { heading, kind = "", claims } = section;
-    if (kind === HEADLINE) return element("header", {}, ...claims.map((each) => claim("p", each)));
+    if (kind === HEADLINE) return element("header", {}, ...name.splice(0), ...claims.map((each) => claim("p", each)));
     const items = claims.map((each) => claim("li", each, kind));
     return element("div", { class: "section" }, element("h4", {}, heading), element("ul", { class: SHAPES.has(kind) ? kind : "plain" }, ...items));
   });
-  return element("article", { class: "career", "aria-label": "The text, as others will see it" }, ...nodes);
+  return element("article", { class: "career", "aria-label": "The text, as others will see it" }, ...name, ...nodes);
 }
 
 const withFigures = (text: string) => {
@@ -38,10 +39,7 @@ const withFigures = (text: string) => {
 
 /** A number, and what it opens: each quote in its sentence, and the arithmetic from quoted figures to those of the claim. */
 function evidence(number: number, quotes: ShownQuote[], arithmetic: string[]): HTMLElement[] {
-  const told = quotes.map(({ source, before, quote, after }) =>
-    element("li", {}, element("q", {}, before, element("mark", {}, quote), after), " ", element("cite", {}, source)),
-  );
-  const list = element("ul", { class: "evidence", hidden: true }, ...told, ...arithmetic.map((step) => element("li", {}, step)));
+  const list = element("ul", { class: "evidence", hidden: true }, ...quotes.map(showQuote), ...arithmetic.map((step) => element("li", {}, step)));
   const mark = element(
     "button",
     {
@@ -58,6 +56,10 @@ function evidence(number: number, quotes: ShownQuote[], arithmetic: string[]): H
   );
   return [mark, list];
 }
+
+/** A quote in its sentence, with the name of its source. */
+export const showQuote = ({ source, before, quote, after }: ShownQuote) =>
+  element("li", {}, element("q", {}, before, element("mark", {}, quote), after), " ", element("cite", {}, source));
 
 /** What a text does not say, and why. */
 export const showLeftOut = (items: LeftOut[]) =>

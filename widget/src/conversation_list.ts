@@ -2,7 +2,7 @@
 
 import type { ConversationRow, Page } from "./api.ts";
 import { type Backend, conversationPath } from "./backend.ts";
-import { element, icon, iconButton } from "./dom.ts";
+import { brand, element, icon, iconButton } from "./dom.ts";
 import { ChatError } from "./errors.ts";
 import { day } from "./time.ts";
 
@@ -67,8 +67,7 @@ export class ConversationList {
 
   /** Shows a product's name and logo above the list; nothing if both are empty. */
   showBrand(name: string, logo: string) {
-    const image = logo ? [element("img", { src: logo, alt: name ? "" : "Logo" })] : [];
-    this.#brand.replaceChildren(...image, name);
+    this.#brand.replaceChildren(...brand(name, logo));
     this.#brand.hidden = !name && !logo;
   }
 
@@ -172,7 +171,7 @@ export class ConversationList {
     try {
       await this.#options.backend().json("PATCH", conversationPath(id), { body: { title } });
     } catch (error) {
-      this.#note.textContent = `It could not be renamed. ${ChatError.from(error).message}`;
+      this.#note.textContent = `We couldn’t rename it. ${ChatError.from(error).message}`;
       return;
     }
     await this.read();
@@ -211,7 +210,7 @@ export class ConversationList {
     } catch (error) {
       const { code, message } = ChatError.from(error);
       if (code !== "not_found") {
-        this.#note.textContent = `It could not be deleted. ${message}`;
+        this.#note.textContent = `We couldn’t delete it. ${message}`;
         return;
       }
     }

@@ -8,7 +8,7 @@ export function copyButton(label: string, text: () => string, className = "icon-
     try {
       await navigator.clipboard.writeText(text());
     } catch {
-      return show("alert", "This could not be copied");
+      return show("alert", "We couldn’t copy this");
     }
     show("check", "Copied");
     setTimeout(() => show("copy", label), CONFIRMED_MS);

@@ -37,6 +37,9 @@ const ICONS = {
   copy: "M9 9h10.5v10.5H9zM15 9V4.5H4.5V15H9",
   edit: "M5 19h3.5L19 8.5 15.5 5 5 15.5zM13.5 7l3.5 3.5",
   again: "M19 12a7 7 0 1 1-2.2-5.1M19 4v4.5h-4.5",
+  attach: "M8.2 12.8l6-6a3 3 0 0 1 4.3 4.2l-7.7 7.7a5 5 0 0 1-7-7l7.1-7.2",
+  raise: "M12 18V6M6.5 11.5L12 6l5.5 5.5",
+  lower: "M12 6v12M6.5 12.5L12 18l5.5-5.5",
   latest: "M12 5v13M6 12.5l6 6 6-6",
   search: "M10.5 4.5a6 6 0 1 0 0 12 6 6 0 0 0 0-12zM15 15l5 5",
   info: "M12 11v5.2M12 7.5v.3M12 3.5a8.5 8.5 0 1 0 0 17 8.5 8.5 0 0 0 0-17z",
@@ -56,6 +59,9 @@ export function icon(name: IconName): SVGSVGElement {
   svg.append(path);
   return svg;
 }
+
+/** A product's logo and name. */
+export const brand = (name: string, logo: string): (Node | string)[] => [...(logo ? [element("img", { src: logo, alt: name ? "" : "Logo" })] : []), name];
 
 export const spinner = () => element("span", { class: "spinner", "aria-hidden": "true" });
 export const spoken = (text: string) => element("span", { class: "spoken" }, text);

@@ -1,7 +1,7 @@
 import type { DraftView } from "./api.ts";
 import { type IconName, element, icon, spinner } from "./dom.ts";
 
-const DRAFT_MARKS: Record<string, IconName> = { waiting: "info", drafted: "check", published: "check", rejected: "close", expired: "close", stopped: "close", failed: "alert" };
+const DRAFT_MARKS: Record<string, IconName> = { unfinished: "info", waiting: "info", drafted: "check", published: "check", rejected: "close", expired: "close", stopped: "close", failed: "alert" };
 
 const STAGES = { evidence: "Evidence", writing: "Writing", decision: "Your decision" };
 

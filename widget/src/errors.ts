@@ -3,17 +3,17 @@
 export const SENTENCES: Record<string, string> = {
   unauthorized: "Please sign in again.",
   not_found: "That conversation no longer exists.",
-  invalid: "This message could not be sent.",
+  invalid: "We couldn’t send this message.",
   too_long: "This message is too long.",
-  attachments_unsupported: "Files cannot be read here yet. Please paste the text.",
+  attachments_unsupported: "We can’t read files here yet. Please paste the text.",
   conversation_busy: "The last message of this conversation is still being answered.",
   too_many_turns: "That was a lot at once. Please wait a minute and try again.",
-  over_budget: "Today’s limit is reached. Please try again tomorrow.",
-  braked: "The agent is switched off at the moment.",
+  over_budget: "You’ve reached today’s limit. Please try again tomorrow.",
+  braked: "Your agent is paused right now.",
   changed: "The conversation has moved on.",
-  model_unavailable: "The language model cannot be reached right now. Please try again in a moment.",
+  model_unavailable: "We can’t reach the language model right now. Please try again in a moment.",
   deadline: "This took too long, so it was stopped.",
-  unavailable: "Qwestly is not available right now. Please try again in a moment.",
+  unavailable: "Qwestly isn’t available right now. Please try again in a moment.",
   internal: "Something went wrong on our side. Please try again.",
 };
 

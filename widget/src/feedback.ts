@@ -99,7 +99,7 @@ export class Feedback {
   #restore(failed: FeedbackView | null, { message }: ChatError) {
     this.#wanted = this.#kept;
     this.#asking = Boolean(failed?.words);
-    this.#tell(`Not saved. ${message}`);
+    this.#tell(`We couldn’t save that. ${message}`);
     this.#show();
     return this.#wanted;
   }

@@ -1,99 +1,86 @@
-/** Markdown of a growing text: GitHub's flavor by `marked`, cleaned by DOMPurify. HTML in it stays text. */
+/** Markdown of a growing text, as nodes: GitHub's flavor, cleaned by DOMPurify. HTML in it stays text. */
 
 import DOMPurify from "dompurify";
-import { Marked, type Token, type Tokens, type TokensList } from "marked";
+import type { Token } from "marked";
 
 import { copyButton } from "./copy.ts";
 import { element } from "./dom.ts";
+import { type Links, htmlOf } from "./markdown_html.ts";
+import { AS_WRITTEN, CODE_LINES, type Cut, cutOf, readOn, sourcesOf, unlessTooDeep, without } from "./markdown_parts.ts";
 
-/** A list goes on behind a blank line and the beginning of an item, so three blocks of a growing text can change. */
-const UNSETTLED_BLOCKS = 3;
-
-const ESCAPES: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;" };
-const escaped = (text: string) => text.replace(/[&<>"']/g, (character) => ESCAPES[character]!);
-
-const marked = new Marked({
-  gfm: true,
-  breaks: true,
-  renderer: {
-    html: ({ text }) => escaped(text),
-    // An answer's headings begin at the third level, below the widget's own.
-    heading({ tokens, depth }) {
-      const level = Math.min(depth + 2, 6);
-      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
-    },
-    // Loading an image would tell its server who reads what.
-    image: ({ text, href }) => escaped(`[image: ${text || href}]`),
-    link({ href, raw, tokens }: Tokens.Link) {
-      if (!/^https?:\/\//i.test(href) || !URL.canParse(href)) return escaped(raw);
-      return `<a href="${escaped(href)}">${this.parser.parseInline(tokens)}</a>`;
-    },
-  },
-});
-
-const ALLOWED_TAGS = "a blockquote br code del em h3 h4 h5 h6 hr input li ol p pre strong table tbody td th thead tr ul".split(" ");
+const ALLOWED_TAGS = "a blockquote br code del em h3 h4 h5 h6 hr input li ol p pre span strong table tbody td th thead tr ul".split(" ");
 const ALLOWED_ATTR = ["align", "checked", "class", "disabled", "href", "start", "type"];
 
-/** The type of a token that is shown as it is written. */
-const AS_WRITTEN = "as written";
-
-type Links = TokensList["links"];
-
-interface Block {
+interface Part {
+  key: string; // equal for parts that look the same
   source: string;
   nodes: ChildNode[];
+  cut: Cut | null;
 }
 
-/** The blocks that a container shows, in order. */
-const shown = new WeakMap<HTMLElement, Block[]>();
+/** The parts that a container shows, in order. */
+const shown = new WeakMap<HTMLElement, Part[]>();
+
+/** What holds the parts of a block that is cut. */
+const boxes = new WeakMap<Cut, Element>();
 
 /**
- * Render a growing text. A block whose source did not change keeps its nodes, so that a reader's selection survives the
- * stream, and only the last blocks are parsed again.
+ * Render a growing text. A part whose source did not change keeps its nodes, so that a reader's selection survives the
+ * stream, and only the last parts are parsed again.
  */
 export function renderMarkdown(container: HTMLElement, text: string): void {
-  const source = text.replace(/\r\n?/g, "\n");
   const known = shown.get(container) ?? [];
-  const blocks = settledBlocks(known, source);
-  const settled = blocks.reduce((length, block) => length + block.source.length, 0);
-  const rest = source.slice(settled);
-  const tokens: Token[] & { links?: Links } = unlessTooDeep(() => marked.lexer(rest), () => [{ type: AS_WRITTEN, raw: rest }]);
-  for (const token of tokens) {
-    const before = known[blocks.length];
-    const isSame = before?.source === token.raw;
-    if (!isSame) for (const { nodes } of known.splice(blocks.length)) for (const node of nodes) node.remove();
-    blocks.push(isSame ? before : { source: token.raw, nodes: nodesOf(token, tokens.links ?? {}) });
-    if (!isSame) container.append(...blocks.at(-1)!.nodes);
+  const { settled, tokens, goesOn } = readOn(known, text.replace(/\r\n?/g, "\n"));
+  const parts = known.slice(0, settled);
+  const forget = () => known.splice(parts.length).forEach(({ nodes }) => nodes.forEach((node) => node.remove()));
+  for (const [index, token] of tokens.entries()) {
+    const cut = index === 0 ? goesOn : null;
+    const sources = sourcesOf(token, cut);
+    const keys = sources.map((source, at) => [token.type, cutOf(token)?.isLoose, at > 0 || cut !== null, source].join("\n"));
+    const differs = keys.findIndex((key, at) => known[parts.length + at]?.key !== key);
+    const same = differs < 0 ? keys.length : differs;
+    parts.push(...known.slice(parts.length, parts.length + same));
+    if (differs < 0) continue;
+    forget();
+    const begun = same > 0 ? parts.at(-1)!.cut : cut;
+    const going = begun ?? cutOf(token);
+    const fresh = nodesOf(going ? without(token, begun ? same : 0, cut) : token, tokens.links ?? {});
+    const nodes = begun ? addTo(boxes.get(begun)!, fresh) : begin(container, fresh, going);
+    parts.push(...keys.slice(same).map((key, at) => ({ key, source: sources[same + at]!, nodes: nodes[at] ?? [], cut: going })));
   }
-  for (const { nodes } of known.slice(blocks.length)) for (const node of nodes) node.remove();
-  shown.set(container, blocks);
+  forget();
+  shown.set(container, parts);
 }
 
-/** The blocks that no longer change; none if the text is another one. */
-function settledBlocks(known: Block[], source: string): Block[] {
-  const blocks = known.slice(0, -UNSETTLED_BLOCKS);
-  return source.startsWith(blocks.map((block) => block.source).join("")) ? blocks : [];
+/** Shows the nodes of a token. Returns those of each of its parts. */
+function begin(container: HTMLElement, nodes: ChildNode[], cut: Cut | null): ChildNode[][] {
+  container.append(...nodes);
+  if (!cut) return [nodes];
+  const box = boxOf(nodes);
+  boxes.set(cut, box);
+  return [nodes, ...groupsOf(box).slice(1)];
 }
+
+/** Shows further parts of a block that was begun. Returns the nodes of each. */
+function addTo(box: Element, nodes: ChildNode[]): ChildNode[][] {
+  const groups = groupsOf(boxOf(nodes));
+  box.append(...groups.flat());
+  return groups;
+}
+
+/** The parts, each with the blank behind it. */
+const groupsOf = (box: Element): ChildNode[][] => Array.from(box.children, (child) => (child.nextSibling instanceof Text ? [child, child.nextSibling] : [child]));
+
+const boxOf = ([first]: ChildNode[]) => (first as Element).querySelector(":scope > table > tbody, :scope > pre > code") ?? (first as Element);
 
 function nodesOf(token: Token, links: Links): ChildNode[] {
   const asWritten = () => [element("p", {}, token.raw)];
   return token.type === AS_WRITTEN ? asWritten() : unlessTooDeep(() => rendered(token, links), asWritten);
 }
 
-/** The parser recurses, so text can be nested too deep for it. */
-function unlessTooDeep<T>(make: () => T, instead: () => T): T {
-  try {
-    return make();
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return instead();
-  }
-}
-
 function rendered(token: Token, links: Links): ChildNode[] {
   if (token.type === "space") return [];
-  const html = marked.parser(Object.assign([token], { links }));
-  const clean = DOMPurify.sanitize(html, { ALLOWED_TAGS, ALLOWED_ATTR, RETURN_DOM_FRAGMENT: true });
+  const clean = DOMPurify.sanitize(htmlOf(token, links), { ALLOWED_TAGS, ALLOWED_ATTR, RETURN_DOM_FRAGMENT: true });
   for (const link of clean.querySelectorAll("a")) Object.assign(link, { target: "_blank", rel: "noopener noreferrer" });
   clean.querySelectorAll("pre").forEach(dressCode);
   for (const box of clean.querySelectorAll("input")) box.ariaLabel = box.closest("li")?.textContent?.trim() || "Task";
@@ -107,12 +94,15 @@ function rendered(token: Token, links: Links): ChildNode[] {
 
 /** A block of code with its language and a button that copies it. */
 function dressCode(pre: HTMLPreElement): void {
-  const code = pre.querySelector("code");
-  const language = /language-(\S+)/.exec(code?.className ?? "")?.[1] ?? "";
-  code?.removeAttribute("class");
-  code?.replaceChildren(code.textContent?.replace(/\n$/, "") ?? "");
+  const code = pre.querySelector("code")!;
+  const language = /language-(\S+)/.exec(code.className)?.[1] ?? "";
+  code.removeAttribute("class");
+  const lines = code.textContent.split(/(?<=\n)/);
+  const parts = lines.flatMap((_, at) => (at % CODE_LINES === 0 ? [element("span", {}, lines.slice(at, at + CODE_LINES).join(""))] : []));
+  code.replaceChildren(...parts);
   pre.tabIndex = 0;
   const box = element("div", { class: "code" });
   pre.replaceWith(box);
-  box.append(element("div", { class: "code-bar" }, element("span", {}, language), copyButton("Copy code", () => code?.textContent ?? "")), pre);
+  const copied = () => code.textContent.replace(/\n$/, "");
+  box.append(element("div", { class: "code-bar" }, element("span", {}, language), copyButton("Copy code", copied)), pre);
 }

@@ -90,7 +90,7 @@ class MemoryLine {
   #failed({ code, message }: ChatError) {
     if (code === "not_found") return this.#end("This isn’t remembered anymore, so there’s nothing to undo.");
     this.#over = code === "invalid"; // too late: the server's message says what to do instead
-    this.#tell(this.#over ? message : `Not undone. ${message}`);
+    this.#tell(this.#over ? message : `We couldn’t undo that. ${message}`);
   }
 
   #end(sentence: string) {

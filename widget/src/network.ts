@@ -4,7 +4,7 @@ import { ChatError } from "./errors.ts";
 
 const SILENCE_MS = 45_000; // three missed keep-alives: the connection is dead
 
-const UNREACHABLE = "Qwestly cannot be reached. Check your connection and try again.";
+const UNREACHABLE = "We can’t reach Qwestly. Check your connection and try again.";
 export const CUT = "The connection was lost before the answer was complete.";
 
 /** Throws if no data arrives for too long. */

@@ -1,14 +1,14 @@
 /** The content of an approval: what would change, the evidence, and what was left out. */
 
 import type { ApprovalView, Change } from "./api.ts";
-import { showCard, showLeftOut } from "./career_card.ts";
+import { showCard, showLeftOut, showQuote } from "./career_card.ts";
 import { difference as compare } from "./difference.ts";
 import { type Attributes, element, spoken } from "./dom.ts";
 
 export const EFFECTS: Record<string, string> = {
   write: "Changes your saved data",
   outward: "Others will see this",
-  destructive: "Cannot be undone",
+  destructive: "Can’t be undone",
 };
 interface OfMemories { effect: string; heading: string; yes: string; no: string; became: Record<string, string> }
 
@@ -22,7 +22,7 @@ export const OF_MEMORIES: Record<string, OfMemories> = {
     became: { done: "Remembered", rejected: "Not remembered", expired: "Expired · not remembered" },
   },
   forget_memory: {
-    effect: "Cannot be undone",
+    effect: "Can’t be undone",
     heading: "Will be forgotten",
     yes: "Forget",
     no: "Keep",
@@ -37,7 +37,7 @@ const textList = (texts: string[], attributes: Attributes = {}) => element("ul",
 const showEvidence = (evidence: string[]) =>
   element("details", {}, element("summary", {}, `Evidence (${evidence.length})`), textList(evidence));
 
-const showChange = ({ name, before, after, evidence = [] }: Change) => {
+const showChange = ({ name, before, after, evidence = [], quotes = [] }: Change) => {
   const words = before && after ? compare(before, after) : null;
   const isSame = words?.some(({ kind, text }) => kind === "same" && text.trim()) ?? false;
   const ofOne = (other: "gone" | "new") => (isSame ? words! : []).filter(({ kind }) => kind !== other).map(({ kind, text }) => (kind === "same" ? text : element("mark", { class: kind }, text)));
@@ -47,6 +47,7 @@ const showChange = ({ name, before, after, evidence = [] }: Change) => {
     element("dt", {}, name),
     element("dd", { class: "before" }, spoken("Before: "), before ? element("del", {}, ...(isSame ? ofOne("new") : [before])) : "empty"),
     element("dd", { class: "after" }, spoken("After: "), after ? element("ins", {}, ...(isSame ? ofOne("gone") : [after])) : "removed"),
+    quotes.length ? element("dd", { class: "from" }, element("ul", { class: "evidence" }, ...quotes.map(showQuote))) : "",
     evidence.length ? element("dd", { class: "from" }, showEvidence(evidence)) : "",
   );
 };
@@ -77,9 +78,9 @@ function showDifference(difference: string[]): HTMLElement {
   return element("details", {}, element("summary", {}, `What changed since you were last asked (${difference.length})`), list);
 }
 
-const SURE: Record<string, string> = { low: "Your agent is not sure that you want this.", medium: "Your agent is fairly sure that you want this.", high: "Your agent is sure that you want this." };
+const SURE: Record<string, string> = { low: "Your agent isn’t sure you want this.", medium: "Your agent is fairly sure you want this.", high: "Your agent is sure you want this." };
 
-const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, "What it thought of as well"), textList(texts));
+const showAlternatives = (texts: string[]) => element("div", { class: "section" }, element("h4", {}, "Other options"), textList(texts));
 
 /** The content of an approval, as nodes. */
 export function showPreview({ tool, rationale, wish, alternatives = [], confidence, preview }: ApprovalView): HTMLElement[] {
@@ -92,7 +93,7 @@ export function showPreview({ tool, rationale, wish, alternatives = [], confiden
   const sure = SURE[confidence ?? ""];
   if (sure) nodes.push(element("p", { class: "rationale" }, sure));
   if (changes.length) nodes.push(ofMemories ? showMemories(changes, ofMemories) : element("dl", {}, ...changes.map(showChange)));
-  if (sections.length) nodes.push(showCard(sections));
+  if (sections.length) nodes.push(showCard(sections, preview.person));
   if (alternatives.length) nodes.push(showAlternatives(alternatives));
   if (leftOut.length) nodes.push(showLeftOut(leftOut));
   return nodes;

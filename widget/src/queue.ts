@@ -35,7 +35,7 @@ export class Queue {
       this.refresh();
     } catch (error) {
       this.#reading = false;
-      this.#note.textContent = `Not all of it could be read. ${ChatError.from(error).message}`;
+      this.#note.textContent = `We couldn’t load all of it. ${ChatError.from(error).message}`;
     }
   }
 

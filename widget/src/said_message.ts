@@ -9,7 +9,7 @@ export class SaidMessage {
   #edit = iconButton("edit", "Edit this message", () => this.#toggle(true), { class: "icon-button thumb", hidden: true });
   #field: HTMLTextAreaElement = element("textarea", {
     rows: "1",
-    "aria-label": "Other words for this message",
+    "aria-label": "New wording",
     input: () => grow(this.#field),
     keydown: (event: KeyboardEvent) => this.#key(event),
   });

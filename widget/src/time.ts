@@ -26,6 +26,12 @@ export function until(seconds: number, now = Date.now() / 1000) {
   return `${days > 1 ? `${RELATIVE.format(days, "day")}, on ` : ""}${pointInTime(seconds, now)}`;
 }
 
+/** How long ago a moment is: "5 hours ago", "2 days ago". */
+export function ago(seconds: number, now = Date.now() / 1000) {
+  const hours = Math.floor((now - seconds) / 3600);
+  return hours < 24 ? RELATIVE.format(-hours, "hour") : RELATIVE.format(-Math.floor(hours / 24), "day");
+}
+
 /** A duration: "1.3 s". */
 export function seconds(milliseconds: number) {
   if (milliseconds < 100) return "< 0.1 s";

@@ -1,14 +1,19 @@
-import type { ApprovalView, Decision, MemoryView, Problem, Step } from "./api.ts";
+import type { ApprovalView, Decision, EventView, MemoryView, Problem, Source, Step } from "./api.ts";
 import { copyButton } from "./copy.ts";
 import { type IconName, counted, element, icon, iconButton, spinner, spoken } from "./dom.ts";
 import { SENTENCES } from "./errors.ts";
 import type { Feedback } from "./feedback.ts";
 import { renderMarkdown } from "./markdown.ts";
 import { SaidMessage } from "./said_message.ts";
+import { Sources } from "./sources.ts";
 import { seconds } from "./time.ts";
+import { sentenceCase } from "./words.ts";
 
 /** Errors for which sending again cannot help: no Retry; a message that was not accepted returns to the input. */
 export const FINAL = new Set(["invalid", "too_long", "attachments_unsupported", "over_budget"]);
+
+/** Characters of an answer that are announced. */
+const SPOKEN_LIMIT = 4_000;
 
 const UNFINISHED: Record<string, string> = {
   stopped: "Stopped.",
@@ -20,7 +25,7 @@ const UNFINISHED: Record<string, string> = {
  * A user message and its answer. The methods in `EVENTS` handle the stream's events of the same name; a new kind
  * of event is a new method there, and its nodes go into `answer`, before `footer`.
  */
-const EVENTS = ["text_delta", "tool_call", "tool_result", "progress", "approval_required", "approval_decided", "memory"] as const;
+const EVENTS = ["text_delta", "tool_call", "tool_result", "progress", "approval_required", "approval_decided", "memory", "sources", "activity"] as const;
 
 interface ShownStep {
   mark: HTMLElement;
@@ -41,9 +46,13 @@ interface TurnOptions {
   said: string | null;
   announce: (sentence: string) => void;
   onRetry: () => void;
+  onContinue: () => void;
   onExplain: () => void;
   onAsk: (view: ApprovalView) => HTMLElement;
   onMemory: (memory: MemoryView) => HTMLElement;
+  onActivity: (event: EventView) => void;
+  /** Called when the text has grown on the screen. */
+  onGrow: () => void;
   onAgain: () => void;
   onEdit: (text: string) => void;
 }
@@ -66,7 +75,10 @@ export class Turn {
   #onExplain: TurnOptions["onExplain"];
   #onAsk: TurnOptions["onAsk"];
   #onMemory: TurnOptions["onMemory"];
+  #onActivity: TurnOptions["onActivity"];
+  #onGrow: TurnOptions["onGrow"];
   #text = "";
+  #frame = 0; // of the browser's animation, in which the text is rendered
   #steps = new Map<string, ShownStep>();
   #notes = new Set<string>();
   #writing = false;
@@ -78,30 +90,36 @@ export class Turn {
   #content = element("div", { class: "content" });
   #workingLabel = element("span");
   #working = element("div", { class: "working", hidden: true }, spinner(), this.#workingLabel);
+  #sources = new Sources();
   #asides = element("div", { class: "asides" });
   #problem = element("p", { class: "problem", hidden: true });
   #retry: HTMLButtonElement;
+  #continue: HTMLButtonElement;
   #again: HTMLButtonElement;
   #actions: HTMLElement;
   #message: SaidMessage | null = null;
 
-  constructor({ id, said, announce, onRetry, onExplain, onAsk, onMemory, onAgain, onEdit }: TurnOptions) {
+  constructor({ id, said, announce, onRetry, onContinue, onExplain, onAsk, onMemory, onActivity, onGrow, onAgain, onEdit }: TurnOptions) {
     this.id = id;
     this.said = said;
     this.#announce = announce;
     this.#onExplain = onExplain;
     this.#onAsk = onAsk;
     this.#onMemory = onMemory;
+    this.#onActivity = onActivity;
+    this.#onGrow = onGrow;
     this.#retry = element("button", { type: "button", class: "quiet-button", hidden: true, click: onRetry }, "Retry");
+    this.#continue = element("button", { type: "button", class: "quiet-button", hidden: true, click: onContinue }, "Continue");
     this.#again = iconButton("again", "Answer again", onAgain, { class: "icon-button thumb", hidden: true });
     this.#actions = element("div", { class: "thumbs", hidden: true }, copyButton("Copy answer", () => this.#text, "icon-button thumb"), this.#again);
-    this.footer = element("div", { class: "footer" }, this.#problem, this.#retry, this.#actions);
+    this.footer = element("div", { class: "footer" }, this.#problem, this.#continue, this.#retry, this.#actions);
     this.#stepsBox.append(this.#stepsTitle, this.#stepsList);
     this.answer = element(
       "div",
       { class: "answer", role: "group", "aria-label": "Qwestly" },
       this.#stepsBox,
       this.#content,
+      this.#sources.element,
       this.#working,
       this.#asides,
       this.footer,
@@ -121,9 +139,10 @@ export class Turn {
     this.#notes.clear();
     this.#asks = false;
     this.#stepsList.replaceChildren();
+    this.#sources.clear();
     this.#feedback?.element.remove();
     this.#feedback = this.answerId = null;
-    renderMarkdown(this.#content, "");
+    this.#render();
     this.underWay = this.stopping = false;
     this.resume();
   }
@@ -133,13 +152,18 @@ export class Turn {
     this.running = true;
     this.#writing = false;
     this.#workingLabel.textContent = "Thinking…";
-    this.#problem.hidden = this.#retry.hidden = true;
+    this.#problem.hidden = this.#retry.hidden = this.#continue.hidden = true;
     this.#refresh();
   }
 
   wait(label: string) {
     this.#workingLabel.textContent = label;
     this.#announce(label);
+  }
+
+  /** True while text follows text. */
+  get writing() {
+    return this.#writing;
   }
 
   /** True for the name of an event that a method of this class handles. */
@@ -149,14 +173,29 @@ export class Turn {
 
   text_delta({ content }: { content: string }) {
     this.#text += content;
-    if (!this.#writing) this.#stepsBox.open = false;
+    if (this.#writing) return this.#renderSoon();
+    this.#stepsBox.open = false;
     this.#writing = true;
-    renderMarkdown(this.#content, this.#text);
+    this.#render();
     this.#refresh();
   }
 
-  tool_call({ id, name, label }: Step) {
-    this.#addStep({ id, label: label || name });
+  #render() {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    renderMarkdown(this.#content, this.#text);
+  }
+
+  /** Once a frame: a fast model says more words than a screen shows frames, and each rendering costs as much. */
+  #renderSoon() {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#render();
+      this.#onGrow();
+    });
+  }
+
+  tool_call({ id, name, label, arguments: given }: Step) {
+    this.#addStep({ id, label: label || name, arguments: given });
     this.#writing = false;
     this.#stepsBox.open = true;
     this.#announce(label || name);
@@ -166,6 +205,15 @@ export class Turn {
   tool_result({ id, ok }: Step) {
     this.#learn({ id, ok });
     this.#refresh();
+  }
+
+  sources({ sources }: { sources: Source[] }) {
+    this.#sources.add(sources);
+    this.#refresh();
+  }
+
+  activity(event: EventView) {
+    this.#onActivity(event);
   }
 
   /** A notice on how the answer was made; shown once even if it is sent repeatedly. */
@@ -206,9 +254,17 @@ export class Turn {
 
   done({ content, stopped }: { content: string; stopped?: boolean }) {
     this.#text = content || this.#text;
-    renderMarkdown(this.#content, this.#text);
+    this.#render();
     this.#end(stopped ? UNFINISHED["stopped"]! : null);
-    this.#announce(stopped ? UNFINISHED["stopped"]! : this.#content.innerText);
+    this.#announce(stopped ? UNFINISHED["stopped"]! : this.#spokenAnswer());
+  }
+
+  /** The answer, or the beginning of a long one: a screen reader reads a status to its end. */
+  #spokenAnswer(): string {
+    const { children, textContent } = this.#content;
+    if (textContent!.length <= SPOKEN_LIMIT) return this.#content.innerText;
+    const beginning = Array.from(children, (block) => block.textContent).join("\n").slice(0, SPOKEN_LIMIT);
+    return `${beginning}… The answer goes on.`;
   }
 
   fail({ code, message }: Problem) {
@@ -220,13 +276,15 @@ export class Turn {
   /** An answer as the server stores it. */
   load({ content, status, error, steps }: { content: string; status: string; error?: Problem | null | undefined; steps?: Step[] | undefined }) {
     this.#text = content;
-    renderMarkdown(this.#content, content);
-    for (const { name, label, ms, ...step } of steps ?? []) {
+    this.#render();
+    for (const { name, label, ms, sources, ...step } of steps ?? []) {
       this.#addStep({ ...step, label: label || name, ms: ms ?? null });
+      this.#sources.add(sources ?? []);
     }
     const problem = status === "complete" ? null : (error?.message ?? UNFINISHED[status] ?? UNFINISHED["interrupted"]!);
     this.#end(problem, error?.code);
     this.#problem.classList.toggle("failed", status === "failed");
+    this.#offerContinuing(status === "interrupted" && content.trim() !== "");
   }
 
   /** Adds details of the steps that are not in the stream. */
@@ -251,13 +309,19 @@ export class Turn {
   /** Lets a person edit the message and ask for another answer: the server replaces the last ones only. */
   offerReplacing(isOffered: boolean) {
     const isKept = isOffered && this.accepted && this.said !== null;
-    this.#again.hidden = !isKept || this.answerId === null;
+    this.#again.hidden = !isKept || this.answerId === null || !this.#continue.hidden; // Regenerate says the same
     this.#message?.offerEdit(isKept);
   }
 
   /** The server accepts a message again only if no other follows it. */
   withdrawRetry() {
-    if (this.accepted) this.#retry.hidden = true;
+    if (this.accepted) this.#retry.hidden = this.#continue.hidden = true;
+  }
+
+  /** An answer that broke off can be continued from what was said, or made anew. */
+  #offerContinuing(isOffered: boolean) {
+    this.#continue.hidden = !isOffered;
+    this.#retry.textContent = isOffered ? "Regenerate" : "Retry";
   }
 
   #addStep({ id, label, ok, ms, problem, arguments: given }: Learnt & { label: string }) {
@@ -304,11 +368,13 @@ export class Turn {
   }
 
   #end(problem: string | null, code?: string) {
+    if (this.#frame) this.#render(); // an answer that broke off has all that was said
     this.running = this.stopping = false;
     this.#stepsBox.open = false;
     this.#problem.classList.remove("failed");
     this.#problem.textContent = problem ?? "";
     this.#problem.hidden = problem === null;
+    this.#offerContinuing(false);
     this.#retry.hidden = problem === null || this.said === null || (code !== undefined && FINAL.has(code));
     this.#refresh();
   }
@@ -328,12 +394,23 @@ export class Turn {
   }
 }
 
-/** What a step was asked for: "query: payments". */
+/** Names of arguments that say little as they are. */
+const ARGUMENTS: Record<string, string> = { query: "Looked for", phrase: "Looked for", value: "New value", wish: "Your wish", kind: "About", rationale: "Why" };
+/** What is nobody's wish: bounds, and ids of records. */
+const UNSAID = /^(limit|after|.*_ids?)$/;
+
+/** What a step was asked for: "Looked for: payments". */
 function lookedFor(given: string | undefined): string {
   try {
-    const told = Object.entries(JSON.parse(given || "{}") as Record<string, unknown>);
-    return told.map(([name, value]) => `${name.replaceAll("_", " ")}: ${typeof value === "string" ? value : JSON.stringify(value)}`).join(" · ");
+    const told = Object.entries(JSON.parse(given || "{}") as Record<string, unknown>).filter(([name, value]) => !UNSAID.test(name) && value !== null && value !== "");
+    return told.map(([name, value]) => `${Object.hasOwn(ARGUMENTS, name) ? ARGUMENTS[name] : sentenceCase(name)}: ${wordsOf(value)}`).join(" · ");
   } catch {
-    return given ?? ""; // the beginning of a JSON that was too long
+    return (given ?? "").replaceAll(/["{}[\]]/g, ""); // the beginning of a JSON that was too long
   }
+}
+
+function wordsOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(wordsOf).join(", ");
+  if (typeof value !== "object" || value === null) return String(value);
+  return Object.entries(value).map(([name, each]) => `${sentenceCase(name)} ${wordsOf(each)}`).join(", ");
 }

@@ -3,57 +3,71 @@
 import asyncio
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from openai import DefaultAsyncHttpx2Client
 from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import ConnectionFailure
 
+from infra import topics
 from infra.local.demo import person
 from infra.local.environment import DEMO_USER, ROOT, is_local
 from infra.mongo.command import apply
 from infra.mongo.ingest import ingest, sections_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import look_up, make_embeddings, make_mongo_client
-from qwestly_agent.domain.memory import Memory, Source
-from qwestly_agent.llm.embeddings import Embeddings
+from qwestly_agent.domain import candidate_shapes
+from qwestly_agent.domain.memory import Memory, MemorySource
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.stores import knowledge, profiles
+from qwestly_agent.stores import knowledge
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.topics import Topics
+
+if TYPE_CHECKING:
+    from qwestly_agent.llm.embeddings import Embeddings
 
 CHUNK_CHARACTERS, OVERLAP_CHARACTERS = 1_500, 200
 
 
-async def fill(database: AsyncDatabase[Document], embeddings: Embeddings, now: float) -> None:
-    """Again changes nothing; what is there stays as it is."""
+async def prepare(database: AsyncDatabase[Document]) -> None:
+    """Its indexes, and what there is to learn."""
     await apply(database)
+    await topics.ingest(topics.read_library(ROOT / "library"), Topics(database))
+
+
+async def is_filled(database: AsyncDatabase[Document]) -> bool:
+    demo_user = await database[candidate_shapes.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1})
+    return demo_user is not None and bool(await Docs.of(database).ids())
+
+
+async def fill(database: AsyncDatabase[Document], embeddings: "Embeddings", now: float) -> None:
+    """What is there stays as it is."""
     docs = Docs.of(database)
     if not await docs.ids():
         await ingest(sections_of(ROOT / "infra/local/demo/qwestly_docs"), docs, embeddings)
-    if await database[profiles.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1}):
+    if await database[candidate_shapes.CANDIDATES].find_one({"user_id": DEMO_USER}, {"_id": 1}):
         return
     await _remember(Memories.of(database), embeddings, now)
     chunks = _chunks()
     for chunk, vector in zip(chunks, await embeddings.embed([each["text"] for each in chunks]), strict=True):
         chunk["embedding"] = vector  # the candidate app stores lists
     await database[knowledge.COLLECTION].insert_many(chunks)
-    await database[profiles.EMPLOYMENT].insert_many(_of_demo_user("stint", person.EMPLOYMENT))
-    await database[profiles.PREFERENCES].insert_many(_of_demo_user("preferences", [person.PREFERENCES]))
-    await database[profiles.LINKEDIN].insert_many(_of_demo_user("linkedin", [person.LINKEDIN]))
-    await database[profiles.LINKEDIN_SUMMARIES].insert_many(_of_demo_user("summary", [person.LINKEDIN_SUMMARY]))
-    await database[profiles.PROFILE_CACHE].insert_many(_of_demo_user("cache", [person.PROFILE_SUMMARY]))
+    await database[candidate_shapes.EMPLOYMENT].insert_many(_of_demo_user("stint", person.EMPLOYMENT))
+    await database[candidate_shapes.PREFERENCES].insert_many(_of_demo_user("preferences", [person.PREFERENCES]))
+    await database[candidate_shapes.LINKEDIN].insert_many(_of_demo_user("linkedin", [person.LINKEDIN]))
+    await database[candidate_shapes.LINKEDIN_SUMMARIES].insert_many(_of_demo_user("summary", [person.LINKEDIN_SUMMARY]))
+    await database[candidate_shapes.PROFILE_CACHE].insert_many(_of_demo_user("cache", [person.PROFILE_SUMMARY]))
     # Last: its presence says that all the rest is there.
-    await database[profiles.CANDIDATES].insert_many(_of_demo_user("candidate", [person.CANDIDATE]))
+    await database[candidate_shapes.CANDIDATES].insert_many(_of_demo_user("candidate", [person.CANDIDATE]))
 
 
 def _of_demo_user(kind: str, documents: list[dict[str, Any]]) -> list[Document]:
     return [{"_id": f"demo-{kind}-{n}", "user_id": DEMO_USER, **document} for n, document in enumerate(documents)]
 
 
-async def _remember(store: Memories, embeddings: Embeddings, now: float) -> None:
+async def _remember(store: Memories, embeddings: "Embeddings", now: float) -> None:
     """As it was told, one after the other."""
     told = (*person.MEMORIES, person.BEFORE)
     vectors = await embeddings.embed([each.content for each in told])
@@ -66,7 +80,7 @@ async def _remember(store: Memories, embeddings: Embeddings, now: float) -> None
             importance=each.importance,
             confidence=0.9,
             quote=each.quote,
-            source=Source(message_ids=(f"demo-message-{number}",)),
+            source=MemorySource(message_ids=(f"demo-message-{number}",)),
             last_seen=said_at,
         )
         await store.add(DEMO_USER, memory, hash_of(each.content), vector, said_at)
@@ -88,9 +102,16 @@ async def main() -> None:
     settings = Settings.from_env().resolve(look_up)
     if not is_local(settings.mongodb_uri, settings.mongodb_database):
         sys.exit(f"{settings.mongodb_database} is no local database, so no demo data goes into it.")
-    async with make_mongo_client(settings.mongodb_uri) as mongo, DefaultAsyncHttpx2Client() as http:
+    async with make_mongo_client(settings.mongodb_uri) as mongo:
+        database = mongo[settings.mongodb_database]
         try:
-            await fill(mongo[settings.mongodb_database], make_embeddings(settings, http), time.time())
+            await prepare(database)
+            if not await is_filled(database):
+                # Late: what embeds takes a second to import, and a second start needs none of it.
+                from openai import DefaultAsyncHttpx2Client
+
+                async with DefaultAsyncHttpx2Client() as http:
+                    await fill(database, make_embeddings(settings, http), time.time())
         except ConnectionFailure:
             hosts = urlsplit(settings.mongodb_uri).netloc.rpartition("@")[2]
             sys.exit(f"the database at {hosts} cannot be reached.")

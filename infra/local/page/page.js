@@ -1,5 +1,7 @@
 /** The local stack's page: who the demo user is, what answers, the widget, and what goes on behind it. */
 
+import { Graph } from "./graphs.js";
+
 const POLL_MS = 2_000;
 const user = new URLSearchParams(location.search).get("user") || "auth0|demo";
 const TOKEN_URL = `/local/token?user=${encodeURIComponent(user)}`;
@@ -130,13 +132,16 @@ class LiveList {
   #rows;
   #note;
   #empty;
+  #told;
   #reading = false;
 
-  constructor(name, row, empty) {
+  /** `told` also hears the items. */
+  constructor(name, row, empty, told = () => {}) {
     const place = find(`#${name}`);
     this.#path = `/local/${name}`;
     this.#rows = new LiveRows(place, row);
     this.#empty = empty;
+    this.#told = told;
     this.#note = place.previousElementSibling;
   }
 
@@ -146,6 +151,7 @@ class LiveList {
     try {
       const { items } = await ask("GET", this.#path);
       this.#rows.show(items);
+      this.#told(items);
       tell(this.#note, items.length ? "" : this.#empty);
     } catch (error) {
       tell(this.#note, `Could not be read: ${error.message}.`, true);
@@ -154,9 +160,36 @@ class LiveList {
   }
 }
 
+let graphs = null; // read once: the definitions do not change while the page is open
+let executions = [];
+
+function markGraphs(items) {
+  executions = items.filter(({ status }) => status === "RUNNING");
+  for (const graph of graphs ?? []) graph.mark(executions.filter(({ machine }) => plain(machine) === graph.machine));
+}
+
+async function readGraphs() {
+  const note = find("#graphs").previousElementSibling;
+  graphs = [];
+  try {
+    graphs = (await ask("GET", "/local/graphs")).items.map((each) => new Graph(each));
+    find("#graphs").replaceChildren(...graphs.map(({ element }) => element));
+    markGraphs(executions);
+    tell(note, "Lines show what follows while all goes well. A state that no line leads to is for what goes wrong.");
+  } catch (error) {
+    graphs = null;
+    tell(note, `Could not be read: ${error.message}.`, true);
+  }
+}
+
+function readBackstage() {
+  if (!graphs) readGraphs();
+  return Promise.all(lists.map((list) => list.read()));
+}
+
 const lists = [
   new LiveList("outbox", mailRow, "No mail yet."),
-  new LiveList("workflows", workflowRow, "None has run yet."),
+  new LiveList("workflows", workflowRow, "None has run yet.", markGraphs),
   new LiveList("schedules", scheduleRow, "There are none."),
 ];
 
@@ -165,24 +198,49 @@ const lists = [
 const TITLE = document.title;
 const SEEN_MS = 5_000; // how often the view that is seen is read anew
 const views = [...document.querySelectorAll("main > [data-view]")];
-const elements = ["chat", "approvals", "memories", "briefing", "activity", "settings"].map((name) => find(`qwestly-${name}`));
+const elements = ["chat", "interview", "approvals", "memories", "briefing", "jobs", "learning", "activity", "settings"].map((name) => find(`qwestly-${name}`));
 const buttons = [...document.querySelectorAll(".views button")];
 
 /** A view, which alone is seen. */
 function show(view) {
   for (const each of views) each.hidden = each.dataset.view !== view;
   for (const each of buttons) each.dataset.view === view ? each.setAttribute("aria-current", "page") : each.removeAttribute("aria-current");
+  find(".views [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone they scroll sideways
   if (matchMedia("(max-width: 899.98px)").matches) toggleBackstage(false);
-  if (view === "chat") find("qwestly-chat").refresh();
+  if (view === "chat") find("qwestly-chat").refresh?.();
   else readSeen();
 }
 
-/** The chat asks for updates by itself. */
+/** The chat asks for updates by itself. Until the bundle is there, an element is no more than its tag. */
 function readSeen() {
-  for (const each of elements) if (!document.hidden && each !== find("qwestly-chat") && each.checkVisibility()) each.refresh();
+  for (const each of elements) if (!document.hidden && each !== find("qwestly-chat") && each.checkVisibility()) each.refresh?.();
 }
 
-function showCount({ detail: { count } }) {
+/** Opens what a mail's link names: `#approvals/<id>` or `#applications/<id>`. */
+function openNamed() {
+  const [, place, id] = /^#(approvals|applications)\/(.+)$/.exec(location.hash) ?? [];
+  if (!place) return;
+  show(place === "approvals" ? "approvals" : "jobs");
+  if (place === "approvals") find("qwestly-approvals").open(decodeURIComponent(id));
+  else find("qwestly-jobs").open(place);
+}
+
+/** Hears an event of an element, also one that does not bubble. */
+function listen(name, act) {
+  document.addEventListener(name, ({ detail }) => act(detail ?? {}), true);
+}
+
+/** What was erased is no longer shown, either. */
+function startAnew() {
+  const chat = find("qwestly-chat");
+  const fresh = chat.cloneNode();
+  chat.remove();
+  sessionStorage.clear(); // the chat kept what was typed as it was taken away
+  find("main").prepend(fresh);
+  views[views.indexOf(chat)] = elements[elements.indexOf(chat)] = fresh;
+}
+
+function showCount({ count }) {
   const badge = find(".views .count");
   badge.replaceChildren(String(count), node("span", { className: "spoken" }, " waiting"));
   badge.hidden = !count;
@@ -214,7 +272,7 @@ async function api(method, path) {
 
 async function watch() {
   if (!document.hidden) {
-    if (document.body.classList.contains("backstage")) await Promise.all(lists.map((list) => list.read()));
+    if (document.body.classList.contains("backstage")) await readBackstage();
   }
   setTimeout(watch, POLL_MS);
 }
@@ -230,11 +288,28 @@ find("#user").value = user;
 find("#end").addEventListener("click", ({ target }) => end(target));
 find("#backstage").addEventListener("click", () => {
   toggleBackstage(!document.body.classList.contains("backstage"));
-  if (document.body.classList.contains("backstage")) for (const list of lists) list.read();
+  if (document.body.classList.contains("backstage")) readBackstage();
 });
 find("dialog button").addEventListener("click", () => find("dialog").close());
-document.addEventListener("showapprovals", () => show("approvals"));
-for (const name of ["qwestly-chat", "qwestly-approvals"]) find(name).addEventListener("approvalswaiting", showCount);
+listen("showapprovals", ({ id }) => {
+  show("approvals");
+  if (id) find("qwestly-approvals").open(id);
+});
+listen("showjobs", ({ part }) => {
+  show("jobs");
+  find("qwestly-jobs").open(part);
+});
+listen("showbriefing", ({ id }) => {
+  show("activity");
+  find("qwestly-briefing").open(id);
+});
+listen("asklesson", ({ topic }) => {
+  show("chat");
+  find("qwestly-chat").send(`Teach me ${topic}`, "learning");
+});
+listen("activity", readSeen);
+listen("erased", startAnew);
+listen("approvalswaiting", showCount);
 if (localStorage.getItem("backstage") && !matchMedia("(max-width: 899.98px)").matches) toggleBackstage(true);
 // Before the elements are defined: they read their attributes when they start.
 for (const each of elements) each.setAttribute("token-url", TOKEN_URL);
@@ -243,6 +318,8 @@ for (const [name, [light, dark]] of Object.entries(COLORS)) document.documentEle
 document.documentElement.style.setProperty("--font", FONT);
 await import("/widget/qwestly.js");
 
+openNamed();
+addEventListener("hashchange", openNamed);
 setInterval(readSeen, SEEN_MS);
 watch();
 const place = find("#status");

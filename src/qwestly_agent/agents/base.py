@@ -8,11 +8,17 @@ from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, DeferredToolRequests
 
 from qwestly_agent.agents.calls import Calls
+from qwestly_agent.approvals.background import BackgroundWork
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.start import Cards
+from qwestly_agent.documents.apply import Applying
+from qwestly_agent.documents.service import Documents
 from qwestly_agent.domain.approval import Level
+from qwestly_agent.interviews.service import InterviewService
+from qwestly_agent.jobs.service import JobService
+from qwestly_agent.learning.service import LearningService
 from qwestly_agent.llm.models import Tier, TierModel
 from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
@@ -21,9 +27,11 @@ from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.conversation_search import ConversationSearch
 from qwestly_agent.stores.docs import Docs
 from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.job_searches import JobSearches
 from qwestly_agent.stores.knowledge import Knowledge
 from qwestly_agent.stores.memories import Memories
 from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.resumes import Resumes
 
 
 @dataclass(frozen=True)
@@ -39,11 +47,23 @@ class AgentDeps:
     query_vectors: QueryVectors
     approvals: Approvals
     drafts: Drafts
+    background: BackgroundWork
+    """What runs for the user beside these, and what ended of it."""
     cards: Cards
     memory_service: MemoryService
     """Keeps, corrects and forgets what the user asks for."""
     proposer: Proposer
     """Takes the proposals of tools."""
+    interview: InterviewService
+    """The interview of this conversation, for roles that have one."""
+    learning: LearningService
+    """What this conversation offered to learn, and what its user learnt."""
+    jobs: JobService
+    """Adverts, matches, and the web."""
+    job_searches: JobSearches
+    resumes: Resumes
+    documents: Documents
+    applying: Applying
     level: Level
     """The user's autonomy level."""
     user_messages: tuple[str, ...]

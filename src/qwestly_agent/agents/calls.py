@@ -80,11 +80,31 @@ class Call:
 
 
 @dataclass
+class Waits:
+    """How long a run waited for models."""
+
+    seconds: float = 0.0
+    _since: float | None = None
+
+    def begin(self, now: float) -> None:
+        self.end(now)  # of a request that failed
+        self._since = now
+
+    def end(self, now: float) -> None:
+        self.seconds, self._since = self.until(now), None
+
+    def until(self, now: float) -> float:
+        """Seconds so far, with those of the request that is under way."""
+        return self.seconds + (0.0 if self._since is None else now - self._since)
+
+
+@dataclass
 class Calls:
     """The tool calls of one turn."""
 
     made: dict[str, Call] = field(default_factory=dict)
     """By call id, in the order of the calls."""
+    waits: Waits = field(default_factory=Waits)
     trouble: Trouble | None = None
     """Why the turn is answered in fixed words, without tools."""
     _answered: set[str] = field(default_factory=set)

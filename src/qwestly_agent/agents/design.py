@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 from pydantic import BaseModel, ConfigDict
-from pydantic_ai import CancellationToken
-from pydantic_ai.messages import CustomEvent, ModelMessage
-from pydantic_ai.ui import NativeEvent
+from pydantic_ai import AgentRunResultEvent, CancellationToken
+from pydantic_ai.messages import AgentStreamEvent, CustomEvent, ModelMessage
 
 from qwestly_agent.agents.base import AgentDeps, Models
+from qwestly_agent.resumes.parser import ResumeParser
+
+NativeEvent: TypeAlias = AgentStreamEvent | AgentRunResultEvent[Any]
+"""As in `pydantic_ai.ui`, whose import brings its adapters along."""
 
 Role: TypeAlias = Literal["chat", "onboarding", "interview", "learning"]
 """What a conversation is for."""
@@ -19,8 +22,8 @@ ROLES: tuple[Role, ...] = get_args(Role)
 
 EVENT_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 RESERVED_EVENTS = frozenset(
-    {"approval", "approval_decided", "approval_required", "conversation", "done", "draft", "error", "memory"}
-    | {"progress", "text_delta", "tool_call", "tool_result"}
+    {"activity", "approval", "approval_decided", "approval_required", "conversation", "done", "draft", "error"}
+    | {"memory", "progress", "sources", "text_delta", "tool_call", "tool_result"}
 )
 """Names of our own events and data parts."""
 
@@ -89,6 +92,8 @@ class Design:
     roles: Mapping[Role, Callable[[Models, Any], TurnAgent]]
     """Each makes its agent of the models and the design's settings. The default design provides what is missing."""
     settings: type[BaseModel] = NoSettings
+    resume_parser: Callable[[Models, Any], ResumeParser] | None = None
+    """Makes what reads résumés; None for that of the default design."""
 
 
 @dataclass(kw_only=True)
@@ -98,7 +103,10 @@ class DesignEvent(CustomEvent):
 
     kind: str
     values: dict[str, Any] = field(default_factory=dict)
+    part: str = ""
+    """Another name for the AI SDK's part: `data-<part>`."""
 
     def __post_init__(self) -> None:
+        self.part = self.part or self.kind
         if not EVENT_NAME.fullmatch(self.kind) or self.kind in RESERVED_EVENTS:
             raise ValueError(f"{self.kind!r} cannot be the name of a design's event.")

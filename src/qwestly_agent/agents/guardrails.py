@@ -43,7 +43,7 @@ from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.calls import Call, id_of, name_of
 from qwestly_agent.agents.contract import Contract, contract_of
 from qwestly_agent.agents.problems import arguments_problem, error_of_tool, tool_problem
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.messages import waiting
 from qwestly_agent.approvals.view import ApprovalView, view_of
@@ -250,6 +250,24 @@ def _cut(result: Any, contract: Contract) -> Any:
         "note": f"Too long: these are the first {contract.result_characters:,} of {len(text):,} characters. "
         "Ask for something narrower to see what is missing.",
     }
+
+
+class MeasuredWaits(AbstractCapability[AgentDeps]):
+    """Measure how long the run waits for models: what is left of the time to the first text is our own."""
+
+    async def before_model_request(self, ctx: Context, request_context: ModelRequestContext) -> ModelRequestContext:
+        ctx.deps.calls.waits.begin(ctx.deps.clock())
+        return request_context
+
+    async def after_model_request(
+        self,
+        ctx: Context,
+        *,
+        request_context: ModelRequestContext,  # noqa: ARG002
+        response: ModelResponse,
+    ) -> ModelResponse:
+        ctx.deps.calls.waits.end(ctx.deps.clock())
+        return response
 
 
 class FencedData(AbstractCapability[AgentDeps]):

@@ -28,7 +28,7 @@ _KINDS: Mapping[str, Kind] = {"self_harm": "self_harm", "violence": "violence", 
 
 class HelpInTrouble(AbstractCapability[AgentDeps]):
     async def before_run(self, ctx: RunContext[AgentDeps]) -> None:
-        ctx.deps.calls.trouble = trouble_in(ctx.deps.user_messages[-1])
+        ctx.deps.calls.trouble = ctx.deps.calls.trouble or trouble_in(ctx.deps.user_messages[-1])
 
     async def before_model_request(
         self, ctx: RunContext[AgentDeps], request_context: ModelRequestContext

@@ -5,20 +5,20 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic_ai import Agent, DeferredToolRequests, Tool
+from pydantic_ai import Agent, AgentRunEvents, DeferredToolRequests, Tool
 from pydantic_ai.capabilities import AbstractCapability
 
 from qwestly_agent.agents.base import AgentDeps, ChatAgent
 from qwestly_agent.agents.calls import MOST_CALLS
-from qwestly_agent.agents.design import AgentRun, AgentTurn
-from qwestly_agent.agents.guardrails import BoundedTools, FencedData
+from qwestly_agent.agents.design import AgentTurn
+from qwestly_agent.agents.guardrails import BoundedTools, FencedData, MeasuredWaits
 from qwestly_agent.agents.help import HelpInTrouble
 from qwestly_agent.llm.models import TierModel, capabilities_of
 from qwestly_agent.model_calls.budget import BoundedCost
 
 
 def guardrails() -> list[AbstractCapability[Any]]:
-    return [HelpInTrouble(), BoundedTools(), BoundedCost(), FencedData()]
+    return [HelpInTrouble(), BoundedTools(), BoundedCost(), FencedData(), MeasuredWaits()]
 
 
 def make_agent(name: str, model: TierModel, *, instructions: str, tools: Sequence[Tool[AgentDeps]]) -> ChatAgent:
@@ -43,7 +43,7 @@ class LibraryAgent:
     agent: ChatAgent
     prompt_version: str
 
-    def run(self, turn: AgentTurn) -> AbstractAsyncContextManager[AgentRun]:
+    def run(self, turn: AgentTurn) -> AbstractAsyncContextManager[AgentRunEvents[Any]]:
         return self.agent.run_stream_events(
             turn.prompt,
             message_history=turn.history,

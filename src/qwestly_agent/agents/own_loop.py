@@ -46,11 +46,10 @@ from pydantic_ai.messages import (
 )
 from pydantic_ai.models import Model, ModelRequestContext, ModelRequestParameters
 from pydantic_ai.toolsets import FunctionToolset
-from pydantic_ai.ui import NativeEvent
 from pydantic_ai.usage import RunUsage
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.design import AgentTurn, DesignEvent
+from qwestly_agent.agents.design import AgentTurn, DesignEvent, NativeEvent
 from qwestly_agent.agents.make import guardrails
 
 INTERRUPTED = "The call was interrupted: whether it did anything is not known."

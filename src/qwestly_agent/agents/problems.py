@@ -27,7 +27,8 @@ def arguments_problem(error: ValidationError | ModelRetry) -> str:
 def tool_problem(error: Exception, failure: AgentError, contract: Contract, too_slow: bool) -> str:
     match error:
         case _ if too_slow:
-            return f"It took longer than {contract.timeout:g} seconds and was given up. Go on without it."
+            kept = " What was written is kept, and asked for again it goes on." if contract.effect == "draft" else ""
+            return f"It took longer than {contract.timeout:g} seconds and was given up. Go on without it.{kept}"
         case ToolFailed() | ModelRetry():  # a tool's own words for the model
             return error.message
         case AgentError():

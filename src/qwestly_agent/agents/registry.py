@@ -6,7 +6,7 @@ import pkgutil
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +18,7 @@ from qwestly_agent import agents
 from qwestly_agent.agents.base import Models
 from qwestly_agent.agents.design import ROLES, Design, Role, TurnAgent
 from qwestly_agent.base.errors import Invalid, InvalidSettings
+from qwestly_agent.resumes.parser import ResumeParser
 
 DEFAULT = "default"
 """The design that provides the roles that another one lacks."""
@@ -31,6 +32,8 @@ class Designs:
     of_new: str
     """The design of new conversations."""
     agents: Mapping[str, Mapping[Role, TurnAgent]]
+    variants: Mapping[str, Mapping[Role, TurnAgent]] = field(default_factory=dict)
+    """The agents of declared variants, by role."""
 
     def choose(self, design: str | None, role: Role | None) -> tuple[str, Role]:
         """Design and role of a new conversation. Raises `Invalid`, which names what there is."""
@@ -40,6 +43,11 @@ class Designs:
         if wanted not in self.agents[name]:
             raise Invalid(f"role: {wanted!r} is not offered; {', '.join(self.agents[name])} is.")
         return name, wanted
+
+    def of_variant(self, variant: str | None, role: str) -> TurnAgent | None:
+        """The agent of a variant; None if it has none for this role, or is not declared."""
+        agents = self.variants.get(variant or "", {})
+        return next((agent for name, agent in agents.items() if name == role), None)
 
     def find(self, design: str, role: str) -> TurnAgent | None:
         """The agent of a conversation; None if its design or role is gone since."""
@@ -85,6 +93,19 @@ def build_designs(
         agent_of = own[DEFAULT] | own[name]
         whole[name] = {role: agent_of[role] for role in ROLES if role in agent_of}
     return Designs(of_new, whole)
+
+
+def build_resume_parser(
+    of_new: str, designs: Mapping[str, Design], settings: Mapping[str, BaseModel], models: Models
+) -> ResumeParser:
+    """That of the design of new conversations, else the default one's. Raises `InvalidSettings` if it is broken."""
+    name = of_new if designs[of_new].resume_parser else DEFAULT
+    build = designs[name].resume_parser
+    assert build
+    try:
+        return build(models, settings[name])
+    except Exception as error:
+        raise _broken(f"{name!r} (resume_parser)", error) from error
 
 
 def _of_ours() -> Iterator[tuple[str, ModuleType]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel
@@ -10,13 +11,20 @@ from qwestly_agent.approvals.forget import ForgetServices
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Outcome
 from qwestly_agent.domain.approval import Approval, Effect, Kind, Preview, canonical_json, sha256_hex
-from qwestly_agent.services import HasCandidateApp, HasMemories, HasProfiles
+from qwestly_agent.services import (
+    HasApplications,
+    HasAutonomy,
+    HasCandidateApp,
+    HasJobSearches,
+    HasMemories,
+    HasProfiles,
+)
 
 
-class PerformServices(ForgetServices, HasCandidateApp, Protocol): ...
+class PerformServices(ForgetServices, HasAutonomy, HasCandidateApp, Protocol): ...
 
 
-class ShownServices(HasMemories, HasProfiles, Protocol): ...
+class ShownServices(HasApplications, HasMemories, HasJobSearches, HasProfiles, Protocol): ...
 
 
 A = TypeVar("A", bound=BaseModel)
@@ -47,6 +55,11 @@ def is_about(approval: Approval, tool: str, arguments: Mapping[str, Any]) -> boo
     return approval.tool == tool and all(asked.get(name) == arguments.get(name) for name in SUBJECT_ARGUMENTS)
 
 
+def digest_of(shown: Mapping[str, str]) -> str:
+    """Names the values that a person was shown."""
+    return sha256_hex(canonical_json(shown))
+
+
 def same(arguments: dict[str, Any]) -> dict[str, Any]:
     """The upgrade from a schema that the present one includes."""
     return arguments
@@ -58,7 +71,6 @@ class Action(Generic[A]):
     kind: Kind
     effect: Effect
     arguments: type[A]
-    seconds_to_decide: float
     subject: Callable[[A], str]
     shown: Callable[[ShownServices, str, A], Awaitable[dict[str, str]]]
     """Read the current values of what would change; they are compared again before the effect."""
@@ -69,8 +81,12 @@ class Action(Generic[A]):
     editable: tuple[str, ...] = ()
     """Arguments that a person may edit when approving."""
     must_exist: bool = False
+    sent_before: str = ""
+    """The sentence for the user if its subject exists already: then it is neither done nor asked again. Empty if it
+    replaces what is there."""
     ours: bool = False
-    """True if it changes our own data only: its subject has no version, and performing it is idempotent."""
+    """True if it changes our own data only: performing it is idempotent, and the version of its subject is the digest
+    of the values shown, which it compares for itself."""
     revisable: bool = True
     """True if a person may ask for changes: something must be able to make a new version of it."""
     signed_in_only: bool = False
@@ -85,7 +101,7 @@ class Action(Generic[A]):
         upgrade = same if schema_digest == self.schema_digest else self.upgrades.get(schema_digest)
         return upgrade(arguments) if upgrade else None
 
-    @property
+    @cached_property
     def schema_digest(self) -> str:
         return sha256_hex(canonical_json(self.arguments.model_json_schema()))
 

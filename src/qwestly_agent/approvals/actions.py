@@ -1,28 +1,29 @@
 """The actions that the agent may propose: each with its arguments, subject, preview and effect. The candidate app
-performs them, except those on memories, which are ours.
+performs them, except those that are ours.
 
 A tool that writes only proposes an action; `approvals.execute` alone calls `perform`.
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from qwestly_agent.approvals.action import Action, Inverse, PerformServices, ShownServices, same
+from pydantic import ValidationError
+
+from qwestly_agent.approvals.action import Action, Inverse, ShownServices, same
+from qwestly_agent.approvals.apply_for_job import APPLY
 from qwestly_agent.approvals.arguments import (
     CardActivation,
     CardName,
     CardPublication,
-    Forgetting,
     Ingestion,
-    Keeping,
     LinkedInAbout,
     PreferenceChange,
     ProfileChange,
+    ProfileChanges,
     plain,
 )
-from qwestly_agent.approvals.end import still_proposed, still_there
-from qwestly_agent.approvals.forget import forget_exactly
+from qwestly_agent.approvals.change_application import UPDATE_APPLICATION
+from qwestly_agent.approvals.memory_actions import FORGET_MEMORIES, FORGET_OUTDATED_MEMORIES, KEEP_MEMORIES
 from qwestly_agent.approvals.previews import (
     LINKEDIN_ABOUT,
     LINKEDIN_PROFILE,
@@ -35,45 +36,30 @@ from qwestly_agent.approvals.previews import (
     is_shown_first,
     publication_preview,
 )
+from qwestly_agent.approvals.profile_fields import (
+    fields_are_as_done,
+    fields_before,
+    fields_preview,
+    fields_shown,
+    set_fields,
+)
+from qwestly_agent.approvals.raise_autonomy import RAISE_AUTONOMY
+from qwestly_agent.base.errors import Invalid
 from qwestly_agent.clients import candidate_app
-from qwestly_agent.clients.candidate_answers import Changed, Done, Outcome, Refused
-from qwestly_agent.domain.approval import KEEPS_MEMORIES, Preview, sha256_hex
-from qwestly_agent.domain.memory import Memory
-
-HOUR, DAY = 3600.0, 86_400.0
-
-
-async def _memories_shown(services: ShownServices, user_id: str, args: Keeping) -> dict[str, str]:
-    return {each.id: each.content for each in await still_proposed(services.memories, user_id, args.memory_ids)}
-
-
-def as_shown(user_id: str, memory: Memory) -> str:
-    """A digest of content, count and status. If it differs later, the memory is not what the user saw."""
-    return sha256_hex(user_id, memory.id, memory.content, str(memory.count), memory.status)[:32]
-
-
-async def _lineage_shown(services: ShownServices, user_id: str, args: Forgetting) -> dict[str, str]:
-    return {each.id: each.content for each in await services.memories.lineage(user_id, list(args.memories))}
-
-
-async def _forget(services: PerformServices, effect: candidate_app.Effect, args: Forgetting) -> Outcome:
-    """Forget the shown memories that still exist; nothing if their lineage now includes others."""
-    lineage = await services.memories.lineage(effect.user_id, list(args.memories))
-    if any(args.memories.get(each.id) != as_shown(effect.user_id, each) for each in lineage):
-        return Changed("")
-    forgotten = await forget_exactly(services, effect.user_id, list(args.memories))
-    return Done(None, {"note": forgotten.note})
-
-
-async def _keep(services: PerformServices, effect: candidate_app.Effect, args: Keeping) -> Outcome:
-    if not await still_there(services.memories, effect.user_id, args.memory_ids):
-        return Refused("gone", "It was forgotten meanwhile.")
-    await services.memories.keep_proposed(effect.user_id, args.memory_ids, services.clock())
-    return Done(None, {})
+from qwestly_agent.domain.approval import Approval
 
 
 async def _field_before(services: ShownServices, user_id: str, args: ProfileChange) -> dict[str, Any]:
     return {"field": args.field, "value": (await services.profiles.summary(user_id)).get(args.field)}
+
+
+def _fields_named(args: ProfileChanges, before: Mapping[str, Any]) -> list[str]:
+    """Each value that is new or gone; none if one of the fields has none that anybody would name."""
+    named = [
+        _named(plain(each.value), earlier["value"])
+        for each, earlier in zip(args.changes, before["changes"], strict=True)
+    ]
+    return [text for texts in named for text in texts] if all(named) else []
 
 
 async def _preference_before(services: ShownServices, user_id: str, args: PreferenceChange) -> dict[str, Any]:
@@ -107,12 +93,11 @@ UPDATE_PROFILE_FIELD = Action(
     kind="profile",
     effect="write",
     arguments=ProfileChange,
-    seconds_to_decide=48 * HOUR,
     subject=lambda _: candidate_app.PROFILE,
     shown=PROFILE_FIELD.shown,
     preview=PROFILE_FIELD.preview,
-    perform=lambda services, effect, args: services.candidate_app.set_profile_field(
-        effect, args.field, plain(args.value)
+    perform=lambda services, effect, args: services.candidate_app.set_profile_fields(
+        effect, {args.field: plain(args.value)}
     ),
     done="Your profile is changed.",
     editable=("value",),
@@ -123,12 +108,25 @@ UPDATE_PROFILE_FIELD = Action(
     ),
     upgrades={"6268b819a20cde5cb96167cc731dbd672cbc5da4c778c858e77d60125d426593": same},
 )
+UPDATE_PROFILE = Action(
+    tool="update_profile",
+    kind="profile",
+    effect="write",
+    arguments=ProfileChanges,
+    subject=lambda _: candidate_app.PROFILE,
+    shown=fields_shown,
+    preview=fields_preview,
+    perform=set_fields,
+    done="Your profile is changed.",
+    editable=("changes",),
+    inverse=Inverse(fields_before, fields_are_as_done, named=lambda args, before, _: _fields_named(args, before)),
+    upgrades={"a67eefd2b56ad378dda399aff6f469c47560cd2ed353ee665150d6b6a5a894de": same},
+)
 UPDATE_PREFERENCE = Action(
     tool="update_preference",
     kind="preference",
     effect="write",
     arguments=PreferenceChange,
-    seconds_to_decide=48 * HOUR,
     subject=lambda _: candidate_app.PREFERENCES,
     shown=PREFERENCE.shown,
     preview=PREFERENCE.preview,
@@ -147,7 +145,6 @@ PUBLISH_CARD = Action(
     kind="card",
     effect="outward",
     arguments=CardPublication,
-    seconds_to_decide=7 * DAY,
     subject=lambda args: candidate_app.card(args.card_id),
     shown=card_shown,
     preview=publication_preview,
@@ -159,7 +156,6 @@ SAVE_CARD_AS_ACTIVE = Action(
     kind="card",
     effect="outward",
     arguments=CardActivation,
-    seconds_to_decide=7 * DAY,
     subject=lambda args: candidate_app.card(args.card_id),
     shown=card_shown,
     preview=activation_preview,
@@ -180,7 +176,6 @@ DELETE_CARD = Action(
     kind="deletion",
     effect="destructive",
     arguments=CardName,
-    seconds_to_decide=48 * HOUR,
     subject=lambda args: candidate_app.card(args.card_id),
     shown=card_shown,
     preview=deletion_preview,
@@ -193,7 +188,6 @@ INGEST_LINKEDIN_PROFILE = Action(
     kind="linkedin",
     effect="write",
     arguments=Ingestion,
-    seconds_to_decide=48 * HOUR,
     subject=lambda _: candidate_app.LINKEDIN_PROFILE,
     shown=LINKEDIN_PROFILE.shown,
     preview=LINKEDIN_PROFILE.preview,
@@ -207,7 +201,6 @@ SUGGEST_LINKEDIN_ABOUT = Action(
     kind="linkedin",
     effect="write",
     arguments=LinkedInAbout,
-    seconds_to_decide=7 * DAY,
     subject=lambda args: candidate_app.linkedin_suggestion(args.draft_id),
     shown=LINKEDIN_ABOUT.shown,
     preview=LINKEDIN_ABOUT.preview,
@@ -215,43 +208,11 @@ SUGGEST_LINKEDIN_ABOUT = Action(
     done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
     editable=("text",),
 )
-KEEP_MEMORIES = Action(
-    tool=KEEPS_MEMORIES,
-    kind="memory",
-    effect="memory",
-    arguments=Keeping,
-    seconds_to_decide=7 * DAY,
-    subject=lambda _: "memories",
-    shown=_memories_shown,
-    # The proposer has read the memories and passes a preview of its own.
-    preview=lambda args, shown: Preview(title="Remember something sensitive"),  # noqa: ARG005
-    perform=_keep,
-    done="They are remembered.",
-    ours=True,
-    revisable=False,
-)
-FORGET_MEMORIES = Action(
-    tool="forget_memory",
-    kind="memory",
-    effect="memory",
-    arguments=Forgetting,
-    seconds_to_decide=HOUR,
-    subject=lambda _: "memories",
-    shown=_lineage_shown,
-    preview=lambda args, shown: Preview(title="Forget this for good"),  # noqa: ARG005
-    perform=_forget,
-    done="It is forgotten for good.",
-    ours=True,
-    revisable=False,
-    signed_in_only=True,
-)
-# Proposed at night, when nobody can answer within an hour.
-FORGET_OUTDATED_MEMORIES = replace(FORGET_MEMORIES, tool="forget_outdated_memories", seconds_to_decide=7 * DAY)
-
 ACTIONS: Mapping[str, Action[Any]] = {
     action.tool: action
     for action in (
         UPDATE_PROFILE_FIELD,
+        UPDATE_PROFILE,
         UPDATE_PREFERENCE,
         PUBLISH_CARD,
         SAVE_CARD_AS_ACTIVE,
@@ -261,5 +222,23 @@ ACTIONS: Mapping[str, Action[Any]] = {
         KEEP_MEMORIES,
         FORGET_MEMORIES,
         FORGET_OUTDATED_MEMORIES,
+        RAISE_AUTONOMY,
+        APPLY,
+        UPDATE_APPLICATION,
     )
 }
+
+
+def arguments_of(approval: Approval) -> Any:
+    """The record's arguments as its action has them now. Raises `Invalid` if nobody can read them any more."""
+    action = ACTIONS[approval.tool]
+    return parse(action, action.upgraded(approval.schema_digest, approval.arguments) or {})
+
+
+def parse(action: Action[Any], args: Mapping[str, Any]) -> Any:
+    try:
+        return action.arguments.model_validate(dict(args))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Invalid(f"{where or 'arguments'}: {first['msg']}.") from None

@@ -1,7 +1,7 @@
 """Arguments of the actions, as pydantic models that remove invisible characters and forbid unknown fields."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Generic, Literal, TypeAlias, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -13,9 +13,12 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+from typing_extensions import TypeIs
 
 from qwestly_agent.clients.candidate_app import CardText
+from qwestly_agent.domain.approval import ShownQuote
 from qwestly_agent.domain.candidate import Preference, ProfileField
+from qwestly_agent.domain.job import Wish
 from qwestly_agent.text.clean import visible
 
 MOST_FORGOTTEN = 200
@@ -47,7 +50,7 @@ LinkedInUrl: TypeAlias = Annotated[
 
 
 class _Arguments(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class Education(_Arguments):
@@ -57,19 +60,34 @@ class Education(_Arguments):
 
 
 Value: TypeAlias = str | float | list[str] | list[Education]
+ChangedField: TypeAlias = ProfileField | Preference | Wish
+F = TypeVar("F", bound=str)
+
+
+def _adapter(shape: Any) -> TypeAdapter[Any]:
+    """Built when such a field is first changed."""
+    return TypeAdapter(shape, config=ConfigDict(defer_build=True))
+
 
 _FIELDS: Mapping[str, TypeAdapter[Any]] = {
-    "headline": TypeAdapter(Line),
-    "location": TypeAdapter(Line),
-    "summary": TypeAdapter(Text),
-    "skills": TypeAdapter(Lines),
-    "languages": TypeAdapter(Lines),
-    "years_of_experience": TypeAdapter(Annotated[float, Field(ge=0, le=80)]),
-    "education": TypeAdapter(Annotated[list[Education], Field(max_length=30)]),
-    "work_mode": TypeAdapter(Line),
-    "availability": TypeAdapter(Line),
-    **{name: TypeAdapter(Lines) for name in ("roles", "locations", "industries", "company_sizes")},
+    "headline": _adapter(Line),
+    "location": _adapter(Line),
+    "summary": _adapter(Text),
+    "skills": _adapter(Lines),
+    "languages": _adapter(Lines),
+    "years_of_experience": _adapter(Annotated[float, Field(ge=0, le=80)]),
+    "education": _adapter(Annotated[list[Education], Field(max_length=30)]),
+    "work_mode": _adapter(Line),
+    "availability": _adapter(Line),
+    **{name: _adapter(Lines) for name in ("roles", "locations", "industries", "company_sizes")},
+    "remote": _adapter(Literal["only", "no"]),
+    "pay": _adapter(Annotated[str, StringConstraints(pattern=r"^[0-9]{1,8} [A-Z]{3}$")]),
+    "never": _adapter(Annotated[list[Annotated[Line, StringConstraints(max_length=100)]], Field(max_length=50)]),
 }
+
+
+def is_wish(field: ChangedField) -> TypeIs[Wish]:
+    return field in get_args(Wish)
 
 
 def _coerced(name: str | None, value: Value) -> Value:
@@ -77,8 +95,8 @@ def _coerced(name: str | None, value: Value) -> Value:
     return _FIELDS[name].validate_python(plain(value)) if name else value
 
 
-class ProfileChange(_Arguments):
-    field: ProfileField
+class _Change(_Arguments, Generic[F]):
+    field: F
     value: Value | None = None
     """None removes it."""
 
@@ -86,6 +104,39 @@ class ProfileChange(_Arguments):
     @classmethod
     def _fits(cls, value: Value | None, info: ValidationInfo) -> Value | None:
         return None if value is None else _coerced(info.data.get("field"), value)
+
+
+class FieldChange(_Change[ChangedField]): ...
+
+
+class ProfileChange(_Change[ProfileField]): ...
+
+
+class ProfileChanges(_Arguments):
+    """Several fields of the profile, preferences and job wishes at once, each at most once."""
+
+    changes: Annotated[tuple[FieldChange, ...], Field(min_length=1, max_length=len(_FIELDS))]
+    quotes: Mapping[ChangedField, tuple[ShownQuote, ...]] = {}
+    """What the user wrote or gave that each new value rests on."""
+
+    @field_validator("changes")
+    @classmethod
+    def _are_of_different_fields(cls, changes: tuple[FieldChange, ...]) -> tuple[FieldChange, ...]:
+        if len({each.field for each in changes}) < len(changes):
+            raise ValueError("a field can be changed once only")
+        return changes
+
+    @property
+    def values(self) -> dict[ChangedField, Any]:
+        return {each.field: plain(each.value) for each in self.changes}
+
+    @property
+    def of_candidate_app(self) -> dict[ProfileField | Preference, Any]:
+        return {each.field: plain(each.value) for each in self.changes if not is_wish(each.field)}
+
+    @property
+    def wishes(self) -> dict[Wish, Any]:
+        return {each.field: plain(each.value) for each in self.changes if is_wish(each.field)}
 
 
 class PreferenceChange(_Arguments):

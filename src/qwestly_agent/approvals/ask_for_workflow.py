@@ -6,15 +6,17 @@ A repeated delivery makes no second record.
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from qwestly_agent.approvals.decide import Asker, Proposal, ask
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.end import tell, without_forgotten
 from qwestly_agent.approvals.mail import mail_if_due
 from qwestly_agent.domain.approval import Answer, Approval, Level
 from qwestly_agent.services import (
+    HasApplications,
     HasApprovals,
     HasCandidateApp,
     HasClock,
     HasDrafts,
+    HasJobSearches,
     HasLogger,
     HasMail,
     HasMemories,
@@ -23,6 +25,7 @@ from qwestly_agent.services import (
     HasSettings,
     HasSignals,
     HasTombstones,
+    HasTraces,
     HasUserSettings,
     HasWorkflows,
 )
@@ -31,11 +34,13 @@ from qwestly_agent.stores.approvals import Approvals
 WAITING = "Waiting for your approval"
 
 
-class AskServices(
+class WorkflowQuestionServices(
+    HasApplications,
     HasApprovals,
     HasCandidateApp,
     HasClock,
     HasDrafts,
+    HasJobSearches,
     HasLogger,
     HasMail,
     HasMemories,
@@ -43,6 +48,7 @@ class AskServices(
     HasSettings,
     HasRuns,
     HasSignals,
+    HasTraces,
     HasTombstones,
     HasUserSettings,
     HasWorkflows,
@@ -51,7 +57,7 @@ class AskServices(
 
 
 @dataclass(frozen=True)
-class Question:
+class WorkflowQuestion:
     id: str
     """Id of the approval, equal in each delivery."""
     proposal: Proposal
@@ -60,7 +66,9 @@ class Question:
     draft_id: str | None = None
 
 
-async def ask_for_workflow(services: AskServices, given: dict[str, Any], level: Level, question: Question) -> Approval:
+async def ask_for_workflow(
+    services: WorkflowQuestionServices, given: dict[str, Any], level: Level, question: WorkflowQuestion
+) -> Approval:
     """Ask `question` for the execution that gave `user_id`, `run_id`, `task_token` and perhaps `revises`, the record
     whose round this one follows. A record that was decided meanwhile is told to the execution at once."""
     user_id, task_token = given["user_id"], given["task_token"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
 
-from qwestly_agent.approvals.forget_in_drafts import MEMORY
+from qwestly_agent.approvals.forget_in_drafts import MEMORY, RESUME
 from qwestly_agent.approvals.messages import DRAFT_ENDS
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import AgentError, NotFound, Unavailable
@@ -28,7 +28,9 @@ STANDS = frozenset({"approved", "executing", "accepted", "unknown", "done"})
 """Statuses of what was done, or is being done."""
 CONVERSATION_DELETED = "You deleted its conversation. Nothing was done."
 REPLACED = "You replaced the message that led to it. Nothing was done."
-FORGOTTEN = "It rested on something that you had forgotten, so nothing was done. It can be drafted anew without it."
+FORGOTTEN = (
+    "It rested on something that you had forgotten or deleted, so nothing was done. It can be drafted again without it."
+)
 
 
 # --- ending -----------------------------------------------------------------------------------------------------------
@@ -84,11 +86,11 @@ FORGOTTEN_TITLE = "Something that rested on what you had forgotten"
 
 async def rests_on_forgotten(services: EndServices, approval: Approval) -> bool:
     """True if a source that it cites is gone: one of its memories, or evidence of its draft."""
-    cited = {each for each in approval.evidence if each.startswith(MEMORY)}
+    cited = {each for each in approval.evidence if each.startswith((MEMORY, RESUME))}
     if not cited:
         return False
-    there = await services.memories.of_ids(approval.user_id, [each.removeprefix(MEMORY) for each in cited])
-    if len(there) < len(cited):
+    memories = [each.removeprefix(MEMORY) for each in cited if each.startswith(MEMORY)]
+    if len(await services.memories.of_ids(approval.user_id, memories)) < len(memories):
         return True
     if approval.draft_id:
         with suppress(NotFound):  # drafts expire earlier

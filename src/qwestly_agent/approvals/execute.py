@@ -4,15 +4,21 @@ A record goes `approved → executing → done | failed | accepted | unknown`. I
 execution that was left behind is completed by asking for the outcome of that key, and is never sent under another one.
 """
 
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Protocol
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTIONS, Action
+from qwestly_agent.approvals.action import Action, PerformServices, ShownServices, digest_of
+from qwestly_agent.approvals.actions import ACTIONS, arguments_of
 from qwestly_agent.approvals.arguments import plain
-from qwestly_agent.approvals.decide import Asker, Proposal, arguments_of, ask
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
 from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgotten
+from qwestly_agent.approvals.keep_wishes import keep_wishes
+from qwestly_agent.approvals.list_application import note_sent
 from qwestly_agent.approvals.permission import STOPPED, why_not
+from qwestly_agent.approvals.previews import shown_again
+from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, NotFound
 from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Pending, Refused, Unknown
@@ -27,46 +33,13 @@ from qwestly_agent.domain.approval import (
     canonical_json,
     sha256_hex,
 )
-from qwestly_agent.services import (
-    HasApprovals,
-    HasAutonomy,
-    HasCandidateApp,
-    HasClock,
-    HasConversations,
-    HasDrafts,
-    HasExtractions,
-    HasMemories,
-    HasMessages,
-    HasProfiles,
-    HasRuns,
-    HasSignals,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
-    HasWorkflows,
-)
+from qwestly_agent.services import HasDrafts, HasRuns, HasSettings, HasSignals, HasTraces
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Drafts
 
 
 class ExecuteServices(
-    HasApprovals,
-    HasAutonomy,
-    HasCandidateApp,
-    HasClock,
-    HasConversations,
-    HasDrafts,
-    HasExtractions,
-    HasMemories,
-    HasMessages,
-    HasProfiles,
-    HasRuns,
-    HasSignals,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
-    HasWorkflows,
-    Protocol,
+    PerformServices, ShownServices, HasDrafts, HasRuns, HasSettings, HasSignals, HasTraces, Protocol
 ): ...
 
 
@@ -74,11 +47,11 @@ REBASES = 3
 """How often the effect is sent again with a new version, when only parts of the subject changed that were not shown."""
 
 ACCEPTED = "It is being done. You are told as soon as it is."
-FINDING_OUT = "It is not known yet whether this was done. We are finding out."
-NEVER_KNOWN = "Nobody can tell any more whether this was done. Please look whether it was."
+FINDING_OUT = "We’re checking whether this went through."
+NEVER_KNOWN = "We couldn’t confirm this. Please check your profile."
 NOT_AS_DONE = "It was changed again since, so nothing was undone."
-NOT_AS_SHOWN = "It is not what you were shown any more, so nothing was done. Ask for it anew."
-ASKED_AGAIN = "It had changed meanwhile, so nothing was done. You are asked again, with the difference."
+NOT_AS_SHOWN = "This changed after you saw it, so nothing was done. Ask again to continue."
+ASKED_AGAIN = "This changed in the meantime, so nothing was done. We’ll ask you again and show what’s different."
 
 
 async def execute(services: ExecuteServices, user_id: str, approval_id: str) -> Approval:
@@ -87,18 +60,27 @@ async def execute(services: ExecuteServices, user_id: str, approval_id: str) -> 
     Raises errors that prevent the check whether it is allowed: then nothing was done, and it is still approved.
     """
     approval = await services.approvals.get(user_id, approval_id)
+    if not (step := _next_step(services, approval)):
+        return approval
+    with approval_span(services.traces, "execute approval", approval):
+        return await step(services, approval)
+
+
+def _next_step(
+    services: ExecuteServices, approval: Approval
+) -> Callable[[ExecuteServices, Approval], Awaitable[Approval]] | None:
     if approval.status == "approved":
-        return await _begin(services, approval)
+        return _begin
     action = ACTIONS.get(approval.tool)
     patience = 0.0 if action and action.ours else LEFT_BEHIND_SECONDS  # idempotent effects are repeated without waiting
     left_behind = approval.begun_at is not None and services.clock() >= approval.begun_at + patience
     if approval.status in SENT or (approval.status == "executing" and left_behind):
-        return await _find_out(services, approval)
-    return approval
+        return _find_out
+    return None
 
 
 async def _begin(services: ExecuteServices, approval: Approval) -> Approval:
-    if why := await why_not(services.autonomy, services.signals, services.clock, approval):
+    if why := await why_not(services, approval):
         return await _end(services, approval, "failed", why)
     return await _send(services, approval)
 
@@ -141,16 +123,17 @@ async def _perform(services: ExecuteServices, begun: Approval) -> Approval:
     action: Action[Any] = ACTIONS[begun.tool]
     args = arguments_of(begun)
     for _ in range(REBASES):
-        effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=begun.version)
+        version = digest_of(begun.shown) if action.ours else begun.version
+        effect = Effect(user_id=begun.user_id, act=begun.id, key=begun.id, version=version)
         outcome = await action.perform(services, effect, args)
         if not isinstance(outcome, Changed):
             return await _conclude(services, begun, outcome)
         if action.ours:
             return await _end(services, begun, "changed", NOT_AS_SHOWN)
-        if await action.shown(services, begun.user_id, args) != begun.shown:
+        if action.sent_before or await action.shown(services, begun.user_id, args) != begun.shown:
             break
         # The values shown did not change: something else in the same subject did.
-        if why := await why_not(services.autonomy, services.signals, services.clock, begun):
+        if why := await why_not(services, begun):
             return await _end(services, begun, "failed", why)
         begun = begun.model_copy(update={"version": outcome.version})
     return await _ask_again(services, begun)
@@ -163,7 +146,7 @@ async def _find_out(services: ExecuteServices, approval: Approval) -> Approval:
         return await _end(services, approval, "failed", NEVER_KNOWN)
     if not isinstance(outcome, NeverArrived):
         return await _conclude(services, approval, outcome)
-    if why := await why_not(services.autonomy, services.signals, services.clock, approval):
+    if why := await why_not(services, approval):
         # Our token is valid for this long; afterwards a request that was sent is no longer accepted.
         waits = why == STOPPED or since < LEFT_BEHIND_SECONDS
         return await (_conclude(services, approval, Unknown()) if waits else _end(services, approval, "failed", why))
@@ -196,22 +179,29 @@ async def _conclude(services: ExecuteServices, approval: Approval, outcome: Outc
 async def _ask_again(services: ExecuteServices, approval: Approval) -> Approval:
     if approval.undoes:
         return await _end(services, approval, "changed", NOT_AS_DONE)
+    if sent_before := ACTIONS[approval.tool].sent_before:
+        return await _end(services, approval, "changed", sent_before)
     if approval.task_token is None:
         again = Asker(
             user_id=approval.user_id,
             run_id=approval.run_id,
             level=approval.level,
+            earned=approval.earned,
             conversation_id=approval.conversation_id,
             draft_id=approval.draft_id,
             role=approval.role,
             revises=approval.id,
         )
+        action, args = ACTIONS[approval.tool], arguments_of(approval)
+        shown = await action.shown(services, approval.user_id, args)
         proposal = Proposal(
-            ACTIONS[approval.tool],
-            plain(arguments_of(approval)),
+            action,
+            plain(args),
             approval.rationale,
             approval.alternatives,
             approval.evidence,
+            preview=shown_again(approval, action.preview(args, approval.shown), action.preview(args, shown)),
+            shown=shown,
             confidence=approval.confidence,
         )
         answer = "queue" if approval.answer == "run" else approval.answer
@@ -228,6 +218,9 @@ async def _end(
     line = f"{to_datetime(now).isoformat()} {status}" if status != approval.status else None
     if line:
         changes["news"] = approval.conversation_id is not None
+    if status == "done":  # before the record says so: whoever dies here comes back to it
+        await note_sent(services, approval, now)
+        await keep_wishes(services, approval)
     ended, _ = await _put(services.approvals, approval, changes, line)
     if ended.undoes and ended.status == "done":
         await name_undo(services.approvals, ended)

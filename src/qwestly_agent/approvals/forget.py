@@ -1,7 +1,8 @@
 """Forget memories: exclude, by lineage, messages that said, saw or quote them from prompts, and end what rests on them.
 
 Names, word stems and content patterns are not matched: a text that was never linked to a memory stays in its
-transcript, and the answer to the user says so.
+transcript, and the answer to the user says so. What becomes of cards and texts under way: `forget_in_drafts.py`; of
+approvals that wait: `end.py`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -11,13 +12,22 @@ from typing import Protocol
 
 from qwestly_agent.approvals.end import MOST_WAITING, EndServices, end_empty, end_forgotten
 from qwestly_agent.approvals.forget_in_drafts import evidence_id, forget_in_drafts
+from qwestly_agent.approvals.forget_in_interviews import forget_in_interviews
+from qwestly_agent.approvals.forget_in_jobs import forget_in_jobs
+from qwestly_agent.approvals.forget_in_learning import forget_in_learning
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.activity import Event, of_memory
+from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.approval import PRIVATE, SENT, Approval
-from qwestly_agent.domain.tombstone import Telling, Tombstone, hashes_of
+from qwestly_agent.domain.tombstone import TellingWords, Tombstone, hashes_of
 from qwestly_agent.services import (
+    HasApplications,
+    HasBriefings,
     HasConversations,
     HasExtractions,
+    HasInterviews,
+    HasJobMatches,
+    HasJobSearches,
+    HasLearning,
     HasMessages,
     HasTombstones,
     HasToolCalls,
@@ -29,7 +39,20 @@ from qwestly_agent.text.clean import strings_in
 
 
 class ForgetServices(
-    EndServices, HasConversations, HasExtractions, HasMessages, HasTombstones, HasToolCalls, HasUnchecked, Protocol
+    HasApplications,
+    EndServices,
+    HasBriefings,
+    HasConversations,
+    HasExtractions,
+    HasInterviews,
+    HasJobMatches,
+    HasJobSearches,
+    HasLearning,
+    HasMessages,
+    HasTombstones,
+    HasToolCalls,
+    HasUnchecked,
+    Protocol,
 ): ...
 
 
@@ -124,7 +147,7 @@ class _Done:
 
 
 async def _forget(
-    services: ForgetServices, user_id: str, memory_ids: Collection[str], event: Event | None = None
+    services: ForgetServices, user_id: str, memory_ids: Collection[str], event: ActivityEvent | None = None
 ) -> _Done:
     replaced = await services.tombstones.begin(user_id, memory_ids, services.clock(), event)
     going = await services.tombstones.begun(user_id)
@@ -142,13 +165,14 @@ class _Told:
     def __init__(self, memory_ids: Iterable[str], words: Iterable[str] = ()) -> None:
         self.ids = set(memory_ids)
         self.words = tuple(words)
-        self.tells = Telling(self.words).stands_in
+        self.tells = TellingWords(self.words).stands_in
 
     def rests(self, approval: Approval) -> bool:
         """True if an approval cites one of them or contains its words."""
         if not {evidence_id(each) for each in self.ids}.isdisjoint(approval.evidence):
             return True
-        said = (approval.arguments, approval.preview.model_dump(), dict(approval.shown), approval.rationale)
+        preview = approval.preview.model_dump(exclude={"person"})
+        said = (approval.arguments, preview, dict(approval.shown), approval.rationale)
         return any(map(self.tells, strings_in([*said, approval.reason or "", approval.wish or ""])))
 
 
@@ -156,10 +180,15 @@ async def _forget_elsewhere(services: ForgetServices, user_id: str, going: Seque
     """Remove them from everything else; return what was published with them."""
     told = _Told((each.id for each in going), (words for each in going for words in (each.quote, each.content)))
     requoted = await _requote(services, user_id, told.tells)
-    evidence = [evidence_id(each) for each in (*told.ids, *requoted)]
+    said_in = {each for one in going for each in one.message_ids}
+    memories = [evidence_id(each) for each in (*told.ids, *requoted)]
+    talked_of = await forget_in_interviews(services.interviews, user_id, {*said_in, *memories}, told.tells)
+    evidence = [*memories, *talked_of]
+    await forget_in_learning(services, user_id, evidence, said_in, told.tells)
+    await forget_in_jobs(services, user_id, evidence, told.tells)
+    await services.briefings.forget(user_id, told.tells)
     drafts = await forget_in_drafts(services.drafts, user_id, evidence, told.tells)
     # A run that read such a draft has seen its sources; one that looked such a message up has seen its words.
-    said_in = {each for one in going for each in one.message_ids}
     seen = {*told.ids, *drafts, *said_in}
     await services.messages.exclude_from_prompts(user_id, said_in, seen, told.tells)
     await services.conversations.exclude_unfinished_turns(user_id, said_in, told.tells)

@@ -1,23 +1,28 @@
-"""Take forgotten memories out of drafts: the evidence, and every claim that rests on it."""
+"""Take forgotten memories and deleted résumés out of drafts: the evidence, and every claim that rests on it."""
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any
+from typing import Any, Protocol
 
-from qwestly_agent.domain.card import CheckedCard, Claim, LeftOut, SectionDraft
+from qwestly_agent.approvals.forget_in_interviews import INTERVIEW, words_of_topics
+from qwestly_agent.domain.card import CheckedCard, Claim, Coverage, LeftOut, Requirement, SectionDraft
 from qwestly_agent.domain.memory import Memory
+from qwestly_agent.services import HasDrafts, HasInterviews, HasMemories, HasResumes
 from qwestly_agent.stores.drafts import Draft, Drafts
-from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
 
-FORGOTTEN = "It rests on something that you had forgotten."
+FORGOTTEN = "It rests on something that you had forgotten, or deleted."
 MOST_CHARACTERS_OF_ONE = 2_000
 """Limit of one piece of evidence."""
-MEMORY = "memory:"
-"""Prefix of the ids of evidence that is a memory."""
+MEMORY, RESUME = "memory:", "resume:"
+"""Prefixes of the ids of evidence that is a memory, or stands in a résumé."""
 
 
 def evidence_id(memory_id: str) -> str:
     return f"{MEMORY}{memory_id}"
+
+
+def resume_of(evidence_id: str) -> str:
+    return evidence_id.removeprefix(RESUME).partition(":")[0]
 
 
 def words_of_memory(memory: Memory) -> str:
@@ -33,26 +38,45 @@ async def forget_in_drafts(
     return [each.id for each in found if await _forget_in_draft(drafts, each, set(evidence_ids), tells)]
 
 
-async def drop_forgotten(memories: Memories, drafts: Drafts, user_id: str, draft_id: str) -> Draft:
+class DraftedServices(HasDrafts, HasInterviews, HasMemories, HasResumes, Protocol): ...
+
+
+async def drop_forgotten(services: DraftedServices, user_id: str, draft_id: str) -> Draft:
     """Return the draft without what was forgotten while it was being written, as the forgetting could not find it."""
+    drafts = services.drafts
     draft = await drafts.get(user_id, draft_id)
-    cited = {each["id"]: each["text"] for each in draft.parts.get("evidence", ()) if each["id"].startswith(MEMORY)}
-    if gone := await _gone(memories, user_id, cited):
+    cited = {each["id"]: each["text"] for each in draft.parts.get("evidence", ()) if _is_forgettable(each["id"])}
+    if gone := await _gone(services, user_id, cited):
         await _forget_in_draft(drafts, draft, gone, lambda _: False)
         draft = await drafts.get(user_id, draft_id)
     # Sections written meanwhile may cite evidence that was removed.
     there = {each["id"] for each in draft.parts.get("evidence", ())}
-    if lost := {each for each in _cited_in(draft.parts) if each.startswith(MEMORY)} - there:
+    if lost := set(filter(_is_forgettable, _cited_in(draft.parts))) - there:
         await _forget_in_draft(drafts, draft, lost, lambda _: False)
         draft = await drafts.get(user_id, draft_id)
     return draft
 
 
-async def _gone(memories: Memories, user_id: str, cited: Mapping[str, str]) -> set[str]:
-    """Return the ids of this evidence whose memory was forgotten, or whose text changed."""
-    found = await memories.of_ids(user_id, [each.removeprefix(MEMORY) for each in cited])
+def _is_forgettable(evidence_id: str) -> bool:
+    return evidence_id.startswith((MEMORY, INTERVIEW, RESUME))
+
+
+async def _gone(services: DraftedServices, user_id: str, cited: Mapping[str, str]) -> set[str]:
+    """Return the ids of this evidence whose memory was forgotten, whose résumé was deleted, or whose text changed; an
+    interview that goes on may say more than it said."""
+    memory_ids = [each.removeprefix(MEMORY) for each in cited if each.startswith(MEMORY)]
+    found = await services.memories.of_ids(user_id, memory_ids)
     words = {evidence_id(each.id): words_of_memory(each) for each in found}
-    return {each for each, text in cited.items() if words.get(each) != text}
+    gone = {each for each, text in cited.items() if each.startswith(MEMORY) and words.get(each) != text}
+    talked_of = {each: text for each, text in cited.items() if each.startswith(INTERVIEW)}
+    now = await words_of_topics(services.interviews, user_id) if talked_of else {}
+    for each, text in talked_of.items():
+        said = visible(now.get(each, ""))
+        if not all(line in said for line in text.splitlines()):
+            gone.add(each)
+    given = {resume_of(each) for each in cited if each.startswith(RESUME)}
+    deleted = {each for each in given if await services.resumes.find(user_id, each) is None}
+    return gone | {each for each in cited if each.startswith(RESUME) and resume_of(each) in deleted}
 
 
 async def _forget_in_draft(drafts: Drafts, draft: Draft, gone: set[str], tells: Callable[[str], bool]) -> bool:
@@ -82,6 +106,10 @@ def _without(name: str, part: Any, gone: set[str], tells: Callable[[str], bool])
         checked = CheckedCard.model_validate(part["checked"])
         left = keep_claims(checked, stands)
         return part if left == checked else {**part, "checked": left.model_dump(mode="json")}
+    if name == "coverage":
+        coverage = Coverage.model_validate(part)
+        items = tuple(each if stands(_met(each)) else _unmet(each) for each in coverage.requirements)
+        return coverage.model_copy(update={"requirements": items}).model_dump(mode="json")
     if name.startswith("section_"):
         drafted = SectionDraft.model_validate(part)
         # Claims have no verdicts until they are judged.
@@ -93,6 +121,14 @@ def _without(name: str, part: Any, gone: set[str], tells: Callable[[str], bool])
         section = drafted.section.model_copy(update={"claims": claims})
         return drafted.model_copy(update={"section": section, "verdicts": verdicts}).model_dump(mode="json")
     return part
+
+
+def _met(requirement: Requirement) -> Claim:
+    return Claim(text="", quotes=requirement.quotes)
+
+
+def _unmet(requirement: Requirement) -> Requirement:
+    return requirement.model_copy(update={"met": "not_met", "quotes": ()})
 
 
 def keep_claims(checked: CheckedCard, stands: Callable[[Claim], bool]) -> CheckedCard:
@@ -112,6 +148,8 @@ def _cited_in(parts: Mapping[str, Any]) -> set[str]:
         if name == "card":
             checked = CheckedCard.model_validate(part["checked"])
             claims = (*checked.card.claims, *(each.claim for each in checked.left_out))
+        elif name == "coverage":
+            claims = map(_met, Coverage.model_validate(part).requirements)
         elif name.startswith("section_"):
             claims = SectionDraft.model_validate(part).section.claims
         else:

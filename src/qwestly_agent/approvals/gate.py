@@ -1,6 +1,8 @@
-"""The table that decides what a tool call may do, checked at the call and again before its effect.
+"""The table that decides what a proposal of a tool may do, checked at the call and again before its effect. A call
+that proposes nothing (it reads, or remembers what was typed) is not asked about.
 
-At L3 it has one exception: what the user's newest message asks for, and what can be undone, is done at once.
+Two things it does not say: at L3, what the user's newest message asks for and can be undone is done at once
+(`wish.py`); and one step more, where a user has allowed it for one kind of action (`earned.py`).
 """
 
 from collections.abc import Mapping

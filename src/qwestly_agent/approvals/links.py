@@ -13,13 +13,15 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS
-from qwestly_agent.approvals.decide import LONGEST_REASON_CHARACTERS, Decision
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.previews import reworded
 from qwestly_agent.approvals.settle import SettleServices, settle
 from qwestly_agent.approvals.templates import Brand, moment, render
+from qwestly_agent.approvals.view import published_at
 from qwestly_agent.base.clock import Clock, duration
 from qwestly_agent.base.errors import AgentError, Braked, ChangedMeanwhile, Internal, Invalid, NotFound, Unavailable
 from qwestly_agent.base.observability import Event, cause_of
-from qwestly_agent.domain.approval import Approval, Effect, Verb
+from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS, Approval, Effect, Verb
 from qwestly_agent.services import HasSettings, HasSweeps, HasUserSettings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.due import Sweeps
@@ -34,18 +36,18 @@ class LinkServices(SettleServices, HasSettings, HasSweeps, HasUserSettings, Prot
 EFFECTS: Mapping[Effect, str] = {
     "read": "Nothing is changed.",
     "draft": "Nothing of yours is changed.",
-    "memory": "Your agent remembers this only if you say yes. Otherwise it is thrown away.",
-    "write": "This changes what Qwestly keeps about you. Others do not see it by itself.",
+    "memory": "Your agent remembers this only if you approve. Otherwise it’s thrown away.",
+    "write": "This changes what Qwestly keeps about you. Others don’t see it.",
     "outward": "Others will be able to see this.",
-    "destructive": "This cannot be taken back.",
+    "destructive": "You can’t undo this.",
 }
 
-NOT_VALID = "This link does not work (any more)."
+NOT_VALID = "This link has expired or isn’t valid."
 CHOOSE = "Please choose one of the three answers. Nothing was decided."
 SAY_WHAT = "Please say in a few words what should be different. Nothing was decided."
 TOO_LONG = f"Please say it in at most {LONGEST_REASON_CHARACTERS} characters. Nothing was decided."
-LATER = "This had been decided before. Your answer came later and changed nothing."
-SIGN_IN = "This is not decided by a link. Nothing was decided."
+LATER = "You already decided this, so nothing changed."
+SIGN_IN = "Please sign in to decide this. Nothing was decided."
 NOTHING_DECIDED = "Nothing was decided."
 
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{43}", re.ASCII)
@@ -54,7 +56,7 @@ _VERBS: Mapping[str, Verb] = {"approve": "approve", "revise": "revise", "reject"
 
 class TooOften(AgentError):
     code, http_status = "too_often", 429
-    sentence = "This page was asked for too often. Please try again in a minute."
+    sentence = "Too many people are opening this page. Please try again in a minute."
 
 
 @dataclass(frozen=True)
@@ -141,14 +143,14 @@ async def respond(
         return failed(error, brand)
     except PyMongoError as error:
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-        return failed(Unavailable(f"Your data cannot be reached right now. {NOTHING_DECIDED} Please try again."), brand)
+        return failed(Unavailable(f"We can’t reach your data right now. {NOTHING_DECIDED} Please try again."), brand)
     except Exception as error:  # the outermost handler: show an error page, and log without user text
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
         return failed(Internal(), brand)
 
 
 def failed(error: AgentError, brand: Brand) -> LinkPage:
-    title = NOT_VALID if isinstance(error, NotFound) else "That did not work"
+    title = NOT_VALID if isinstance(error, NotFound) else "That didn’t work"
     html = render("message.html", brand, title=title, sentence=error.message)
     return LinkPage(error.http_status, html, brand, error.retry_after)
 
@@ -161,7 +163,7 @@ async def _look(services: LinkServices, approval: Approval) -> LinkPage:
 async def _find(approvals: Approvals, sweeps: Sweeps, token: str) -> Approval:
     found = await sweeps.approval_of_link(hash_of(token)) if _TOKEN.fullmatch(token) else None
     if found is None:
-        raise NotFound("Perhaps it was cut off on its way. What waits for you is also in the chat, once you sign in.")
+        raise NotFound("Part of it may be missing. Sign in to find everything that waits for you in the chat.")
     return await approvals.get(*found)
 
 
@@ -214,6 +216,7 @@ async def _page(
     brand, zone = Brand.of(services.settings), await _zone_of(services.user_settings, approval.user_id)
     person = await _name_of(services.profiles, approval.user_id)
     waits = _waits(services.clock, approval)
+    pairs, told = await _difference(services.approvals, approval)
     heading, sentence = ("", "") if waits else _outcome(approval, zone)
     html = render(
         "page.html",
@@ -230,11 +233,28 @@ async def _page(
         revisable=approval.revisable,
         heading=heading,
         sentence=sentence,
+        published_at=published_at(approval),
+        reworded=pairs,
+        difference=told,
         notice=notice,
         words=words[:LONGEST_REASON_CHARACTERS],
         longest=LONGEST_REASON_CHARACTERS,
     )
     return LinkPage(status, html, brand)
+
+
+async def question_before(approvals: Approvals, approval: Approval) -> Approval | None:
+    """Return the question of the round before; None if there was none, or if it cannot be read."""
+    try:
+        return await approvals.get(approval.user_id, approval.revises) if approval.revises else None
+    except (NotFound, PyMongoError):
+        return None
+
+
+async def _difference(approvals: Approvals, approval: Approval) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return what was reworded since the question before, and the other differences as sentences."""
+    earlier = await question_before(approvals, approval)
+    return reworded(earlier.preview, approval.preview) if earlier else ([], list(approval.preview.difference))
 
 
 async def _name_of(profiles: Profiles, user_id: str) -> str:
@@ -260,8 +280,8 @@ def _outcome(approval: Approval, zone: str) -> tuple[str, str]:
             return "This question is closed", approval.outcome
         case "pending" | "expired":
             return (
-                "Nobody decided in time",
-                f"The time was over on {moment(approval.expires_at, zone)}. Nothing was done.",
+                "This wasn’t decided in time",
+                f"This expired on {moment(approval.expires_at, zone)}. Nothing was done.",
             )
         case "rejected":
             return "You declined", "Nothing was done, and your agent was told not to try again."

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of
+from qwestly_agent.approvals.links import decided_by_link, effect_of, hash_of, question_before
+from qwestly_agent.approvals.previews import reworded
 from qwestly_agent.approvals.templates import Brand, render, shortly
+from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, Unavailable
 from qwestly_agent.base.observability import Event, cause_of, measure_refused_mail
@@ -25,6 +27,7 @@ from qwestly_agent.services import (
     HasRuns,
     HasSettings,
     HasSignals,
+    HasTraces,
     HasUserSettings,
 )
 from qwestly_agent.stores.approvals import Approvals
@@ -32,7 +35,17 @@ from qwestly_agent.text.clean import unlinked, visible
 
 
 class MailServices(
-    HasApprovals, HasClock, HasLogger, HasMail, HasProfiles, HasSettings, HasRuns, HasSignals, HasUserSettings, Protocol
+    HasApprovals,
+    HasClock,
+    HasLogger,
+    HasMail,
+    HasProfiles,
+    HasRuns,
+    HasSettings,
+    HasSignals,
+    HasTraces,
+    HasUserSettings,
+    Protocol,
 ): ...
 
 
@@ -64,6 +77,7 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     if not contact.address:
         return await _note(services.approvals, approval, _line(now, "not mailed: no address"), mail_at=None)
     zone = (await services.user_settings.get(approval.user_id)).zone
+    earlier = await question_before(services.approvals, approval)
     token = new_token() if decided_by_link(approval) else None
     claimed, ours = await services.approvals.change(
         approval, lambda record: _claim(record, token, now) if record.revision == approval.revision else None
@@ -73,8 +87,9 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
     try:
         async with pause.named_run(services.runs, claimed.user_id, f"mail-{claimed.id}", services.clock):
             await pause.check(services.signals, claimed.user_id)
-            message = message_of(claimed, services.settings, contact.name, token, now, zone)
-            await services.mail.send(contact.address, *message)
+            message = message_of(claimed, services.settings, contact.name, token, now, zone, earlier)
+            with approval_span(services.traces, "mail approval", claimed):
+                await services.mail.send(contact.address, *message)
     except Braked:
         return claimed  # it becomes due again soon
     except Unavailable as error:
@@ -86,16 +101,27 @@ async def mail_if_due(services: MailServices, approval: Approval, new_token: Cal
 
 
 def message_of(
-    approval: Approval, settings: Settings, person: str, token: str | None, now: float, zone: str = "UTC"
+    approval: Approval,
+    settings: Settings,
+    person: str,
+    token: str | None,
+    now: float,
+    zone: str = "UTC",
+    earlier: Approval | None = None,
 ) -> tuple[str, str, str]:
-    """Return subject, text and HTML. Without a token, the link leads to the signed-in queue."""
+    """Return subject, text and HTML. Without a token, the link leads to the signed-in queue. `earlier`: the question of
+    the round before."""
     reminder, brand = now >= half_of_the_time(approval), Brand.of(settings)
+    # Others may see a mail on the screen, and providers store it for years.
+    told = approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval
+    rounds = reworded(earlier.preview, told.preview) if earlier else ([], list(told.preview.difference))
     given = {
         "person": person,
         "first_name": person.partition(" ")[0],
         "zone": zone,
-        # Others may see a mail on the screen, and providers store it for years.
-        "approval": approval.model_copy(update=approval.scrubbed) if approval.kind in PRIVATE else approval,
+        "approval": told,
+        "reworded": rounds[0],
+        "difference": rounds[1],
         "effect": effect_of(approval),
         "link": f"{settings.approve_url.rstrip('/')}/{token}" if token else None,
         "reminder": reminder,

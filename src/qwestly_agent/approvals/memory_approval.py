@@ -7,9 +7,9 @@ the memories: neither in a mail nor in the state machine's data.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from qwestly_agent.approvals.actions import FORGET_MEMORIES, FORGET_OUTDATED_MEMORIES, KEEP_MEMORIES, as_shown
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.forget import STAYS
+from qwestly_agent.approvals.memory_actions import FORGET_MEMORIES, FORGET_OUTDATED_MEMORIES, KEEP_MEMORIES, as_shown
 from qwestly_agent.approvals.previews import in_words
 from qwestly_agent.domain.approval import Change, Preview, sha256_hex
 from qwestly_agent.domain.memory import Memory

@@ -8,12 +8,12 @@ from qwestly_agent.stores.drafts import Draft, DraftStatus
 NOTHING_NEW = "Do not propose the same again; you will be told what becomes of it."
 
 DRAFT_ENDS: Mapping[Status, tuple[DraftStatus, str]] = {
-    "rejected": ("rejected", "You said no, so nothing was done with it"),
-    "expired": ("expired", "Nobody decided in time, so nothing was done with it"),
-    "revised": ("drafted", "Drafted, but no longer at work. Ask for it anew"),
+    "rejected": ("rejected", "You declined, so nothing was done with it"),
+    "expired": ("expired", "This wasn’t decided in time, so nothing was done with it"),
+    "revised": ("drafted", "Drafted, then stopped. Ask again to continue"),
     # The outcome after an approval is told separately.
     "approved": ("drafted", "Drafted"),
-    "changed": ("drafted", "Drafted, but your card had changed meanwhile. Ask for it anew"),
+    "changed": ("drafted", "Drafted, but your card changed in the meantime. Ask again to continue"),
 }
 """By the status of an approval whose pipeline has ended: the draft's status and label."""
 

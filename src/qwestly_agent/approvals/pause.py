@@ -1,4 +1,8 @@
-"""The brake: stop all of a user's runs and let none begin; pending approvals stay pending."""
+"""The brake: stop all of a user's runs and let none begin; pending approvals stay pending.
+
+It is checked right before each effect (`execute.py`), at each state of a workflow (`workflow_state.py`) and while a
+turn or a state runs (`abort_if_paused`, `chat/turn_registry.py`).
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Coroutine, Iterator
@@ -21,7 +25,7 @@ PATIENCE_SECONDS = 30.0
 LOOK_SECONDS = 0.1
 OFTEN_SECONDS, OFTEN_UNTIL_SECONDS, SELDOM_SECONDS = 0.3, 5.0, 0.5
 """Intervals between two readings of the signals: of a run's first seconds, and afterwards."""
-FROZEN = "Everything is paused. This is frozen: it can be decided once the brake is released."
+FROZEN = "Everything is paused. You can decide this once you resume."
 UNREAD = "The brake is on: nothing begins any more. What it stopped cannot be read right now; please look again soon."
 
 T = TypeVar("T")
@@ -30,7 +34,7 @@ State = Literal["running", "pausing", "paused", "partial"]
 
 
 class Receipt(BaseModel):
-    """What became of each run that the brake met, by the run's name."""
+    """The outcome of the brake for each run that was under way, by the run's name."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -48,7 +52,7 @@ class Receipt(BaseModel):
 
 
 class PauseStatus(BaseModel):
-    """Whether the agent may run, as its user sees it."""
+    """The state of the brake as its user sees it."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -199,6 +203,43 @@ async def named_run(runs: Runs, user_id: str, name: str, clock: Clock) -> AsyncI
         raise
     with suppress(PyMongoError):
         await runs.end(user_id, key)
+
+
+@asynccontextmanager
+async def named_effect(
+    runs: Runs, signals: Signals, user_id: str, name: str, clock: Clock
+) -> AsyncIterator[float | None]:
+    """Within the context an effect without an approval is sent: a brake does not cut it off, but waits for its end and
+    tells of it by this name. If anything but `Braked` leaves the context, its outcome is not known.
+
+    Yields when an earlier attempt began whose outcome is not known; None if there was none. Raises `Braked` if the
+    brake was on before the first.
+    """
+    before = await runs.begin_effect(user_id, name, clock())
+    try:
+        if before is None:
+            await _check_unsent(runs, signals, user_id, name)
+        yield before
+    except Braked:
+        with suppress(PyMongoError):
+            await runs.end_effect(user_id, name)
+            if before is not None:  # a receipt may have told of it as unknown
+                await runs.note_stopped(user_id, name, clock())
+        raise
+    except BaseException:
+        with suppress(PyMongoError):
+            await runs.leave_effect(user_id, name)
+        raise
+    with suppress(PyMongoError):
+        await runs.end_effect(user_id, name)
+
+
+async def _check_unsent(runs: Runs, signals: Signals, user_id: str, name: str) -> None:
+    try:
+        await check(signals, user_id)
+    except PyMongoError:
+        await runs.end_effect(user_id, name)
+        raise
 
 
 async def abort_if_paused(signals: Signals, user_id: str, work: Coroutine[Any, Any, T]) -> T:

@@ -1,36 +1,42 @@
 """Whether an approved action may be executed now: brake, level, time, and the arguments that were approved."""
 
+from typing import Protocol
+
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.actions import ACTIONS
+from qwestly_agent.approvals.earned import EarnedServices, level_of
 from qwestly_agent.approvals.gate import gate
-from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.domain.approval import Approval, sha256_hex
-from qwestly_agent.stores.autonomy import Autonomy
-from qwestly_agent.stores.signals import Signals
+from qwestly_agent.services import HasSignals
+
+
+class PermissionServices(EarnedServices, HasSignals, Protocol): ...
+
 
 LATEST_SECONDS = 86_400.0
 """Time after the decision after which an action is no longer executed."""
 
-STOPPED = "The brake was on, so nothing was done."
+STOPPED = "You had paused everything, so nothing was done."
 NOT_ALLOWED = "You no longer let the agent do this, so nothing was done."
 TOO_LATE = "It could not be done in time, so it was not done at all."
-OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask anew."
+OTHER_RULES = "What can be changed here has changed since you were asked, so nothing was done. Please ask again."
 
 
-async def why_not(autonomy: Autonomy, signals: Signals, clock: Clock, approval: Approval) -> str | None:
+async def why_not(services: PermissionServices, approval: Approval) -> str | None:
     """Return why the action may not be executed now, or None; checks all that may have changed except the subject."""
     action = ACTIONS.get(approval.tool)
     try:
-        await pause.check(signals, approval.user_id)
+        await pause.check(services.signals, approval.user_id)
     except Braked:
         return STOPPED
-    level = await autonomy.level(approval.user_id)
+    standing = await services.autonomy.standing(approval.user_id)
+    level = await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
     allowed = gate(approval.effect, level, asked_for=approval.decided_by == "level").answer
     # What the user undoes is their own act: no level of the agent is needed for it.
     if not approval.undoes and (allowed == "refuse" or (approval.decided_by == "level" and allowed != "run")):
         return NOT_ALLOWED
-    if clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
+    if services.clock() > (approval.decided_at or approval.created_at) + LATEST_SECONDS:
         return TOO_LATE
     whole = sha256_hex(approval.tool, approval.args) == approval.args_digest
     if action is None or not whole or action.effect != approval.effect:

@@ -14,7 +14,8 @@ from qwestly_agent.approvals.arguments import (
     ProfileChange,
     plain,
 )
-from qwestly_agent.domain.approval import Change, Preview, ShownClaim, ShownSection
+from qwestly_agent.approvals.word_difference import most_alike
+from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
 from qwestly_agent.services import HasProfiles
 from qwestly_agent.text.clean import visible
 
@@ -63,7 +64,7 @@ def _item(item: str, mark: str) -> str:
     return f"“{item}”" if mark in item else item
 
 
-def _named(name: str) -> str:
+def named(name: str) -> str:
     return name.replace("_", " ")
 
 
@@ -71,14 +72,14 @@ def _named(name: str) -> str:
 
 
 async def _field(services: HasProfiles, user_id: str, args: ProfileChange) -> str | None:
-    return _value((await services.profiles.summary(user_id)).get(args.field))
+    return value_in_words((await services.profiles.summary(user_id)).get(args.field))
 
 
 async def _preference(services: HasProfiles, user_id: str, args: PreferenceChange) -> str | None:
-    return _value((await services.profiles.preferences(user_id)).get(args.name))
+    return value_in_words((await services.profiles.preferences(user_id)).get(args.name))
 
 
-def _value(value: Any) -> str | None:
+def value_in_words(value: Any) -> str | None:
     return in_words(value) or None
 
 
@@ -91,16 +92,19 @@ async def _linkedin_about(services: HasProfiles, user_id: str, args: LinkedInAbo
 
 
 PROFILE_FIELD = Replacement[ProfileChange](
-    title=lambda args: f"Change your {_named(args.field)}",
-    name=lambda args: _named(args.field).capitalize(),
+    title=lambda args: f"Change your {named(args.field)}",
+    name=lambda args: named(args.field).capitalize(),
     current=_field,
-    new=lambda args: _value(plain(args.value)),
+    new=lambda args: value_in_words(plain(args.value)),
 )
+
+# --- other values of the user -----------------------------------------------------------------------------------------
+
 PREFERENCE = Replacement[PreferenceChange](
-    title=lambda args: f"Change your preference for {_named(args.name)}",
-    name=lambda args: _named(args.name).capitalize(),
+    title=lambda args: f"Change your preference for {named(args.name)}",
+    name=lambda args: named(args.name).capitalize(),
     current=_preference,
-    new=lambda args: _value(plain(args.value)),
+    new=lambda args: value_in_words(plain(args.value)),
 )
 LINKEDIN_PROFILE = Replacement[Ingestion](
     title=lambda _: "Read your LinkedIn profile and keep it",
@@ -125,7 +129,7 @@ async def card_shown(services: HasProfiles, user_id: str, args: CardPublication 
         return {}
     shown = {"Headline": card.get("headline", ""), "Shown first": "yes" if card.get("active") else "no"}
     for section in card.get("sections", []):
-        heading = section["heading"]
+        heading = section["heading"] or "Without a heading"
         while heading in shown:  # keep sections of the same name apart, and apart from the headline
             heading += " (more)"
         shown[heading] = " · ".join(section["claims"])
@@ -169,10 +173,43 @@ def activation_preview(args: CardActivation, shown: Mapping[str, str]) -> Previe
     return Preview(title=title, changes=(Change(name=name, before=before, after=after),))
 
 
+# --- the text that was drafted ----------------------------------------------------------------------------------------
+
+
+def with_draft(own: Preview, drafted: Preview | None) -> Preview:
+    """Add the drafted text with its quotes, and what was left out, to an action's own preview."""
+    if drafted is None:
+        return own
+    return own.model_copy(update={"sections": drafted.sections, "left_out": drafted.left_out})
+
+
+async def with_person(services: HasProfiles, user_id: str, preview: Preview) -> Preview:
+    """Add the name that stands above a card."""
+    if not preview.sections:
+        return preview
+    return preview.model_copy(update={"person": (await services.profiles.contact(user_id)).name})
+
+
+def shown_again(earlier: Approval, was_own: Preview, own: Preview) -> Preview:
+    """The action's own preview as it is now, with what its proposer had shown in place of the action's own sections.
+
+    `was_own`: the action's own preview when `earlier` was asked."""
+    if earlier.preview.sections == was_own.sections:
+        return own
+    changes = own.changes if earlier.preview.changes else ()
+    return earlier.preview.model_copy(update={"changes": changes, "difference": ()})
+
+
 # --- what changed since it was shown before --------------------------------------------------------------------------
 
 
-def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
+def with_differences(preview: Preview, shown: Mapping[str, str], earlier: Approval) -> Preview:
+    """Add what is otherwise than in the question before."""
+    difference = (*_differences(earlier.shown, shown), *_rewritten(earlier.preview, preview))
+    return preview.model_copy(update={"difference": difference})
+
+
+def _differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """List the differences from the values shown before, as sentences."""
     names = dict.fromkeys((*before, *now))
     return tuple(
@@ -182,11 +219,30 @@ def differences(before: Mapping[str, str], now: Mapping[str, str]) -> tuple[str,
     )
 
 
-def rewritten(before: Preview, now: Preview) -> Iterator[str]:
+def _rewritten(before: Preview, now: Preview) -> Iterator[str]:
     """List the lines that differ from the earlier preview, as sentences."""
+    gone, new = gone_and_new(before, now)
+    yield from (f"New: “{text}”" for text in new)
+    yield from (f"Gone: “{text}”" for text in gone)
+
+
+def gone_and_new(before: Preview, now: Preview) -> tuple[list[str], list[str]]:
+    """The lines that only the earlier preview has, and those that only the present one has."""
     old, new = (
         dict.fromkeys(claim.text for section in preview.sections for claim in section.claims)
         for preview in (before, now)
     )
-    yield from (f"New: “{text}”" for text in new if old and text not in old)
-    yield from (f"Gone: “{text}”" for text in old if new and text not in new)
+    return [text for text in old if new and text not in new], [text for text in new if old and text not in old]
+
+
+def reworded(before: Preview, now: Preview) -> tuple[list[tuple[str, str]], list[str]]:
+    """Pair the lines that are said in other words than in the earlier preview, and list the sentences of the difference
+    that are left."""
+    gone, new = gone_and_new(before, now)
+    pairs: list[tuple[str, str]] = []
+    for text in new:
+        if other := most_alike(text, gone):
+            gone.remove(other)
+            pairs.append((other, text))
+    told = {sentence for one, other in pairs for sentence in (f"Gone: “{one}”", f"New: “{other}”")}
+    return pairs, [each for each in now.difference if each not in told]

@@ -5,64 +5,24 @@ from typing import Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.action import is_about
-from qwestly_agent.approvals.asked_for import is_asked_for
-from qwestly_agent.approvals.decide import Asker, Proposal, ask, id_of_call, parse
+from qwestly_agent.approvals.actions import parse
+from qwestly_agent.approvals.ask import Asker, Proposal, ask, id_of_call
+from qwestly_agent.approvals.earned import level_of
 from qwestly_agent.approvals.end import withdraw, without_forgotten
-from qwestly_agent.approvals.execute import execute
+from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.approvals.gate import GateDecision, gate
+from qwestly_agent.approvals.list_application import note_asked
+from qwestly_agent.approvals.wish import is_asked_for, named_changes
 from qwestly_agent.base.errors import Invalid, NotFound
-from qwestly_agent.domain.approval import Approval, Level, canonical_json
-from qwestly_agent.services import (
-    HasApprovals,
-    HasAutonomy,
-    HasCandidateApp,
-    HasClock,
-    HasConversations,
-    HasDrafts,
-    HasExtractions,
-    HasJudges,
-    HasLogger,
-    HasMemories,
-    HasMessages,
-    HasProfiles,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
-    HasUsage,
-    HasWorkflows,
-)
+from qwestly_agent.domain.approval import Approval, Change, Level, canonical_json
+from qwestly_agent.services import HasJudges, HasLogger, HasSettings, HasUsage
 
 REMEMBERED = 50
 MOST_WAITING = 20
 """Limit of a user's pending approvals: each is mailed, and a person must read it."""
 
 
-class ProposeServices(
-    HasApprovals,
-    HasAutonomy,
-    HasCandidateApp,
-    HasClock,
-    HasConversations,
-    HasDrafts,
-    HasExtractions,
-    HasJudges,
-    HasLogger,
-    HasMemories,
-    HasMessages,
-    HasProfiles,
-    HasRuns,
-    HasSettings,
-    HasSignals,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
-    HasUsage,
-    HasWorkflows,
-    Protocol,
-): ...
+class ProposeServices(ExecuteServices, HasJudges, HasLogger, HasSettings, HasUsage, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +37,8 @@ class Proposer:
     """The user's newest message."""
     role: str = ""
     """The run's design."""
+    variant: str | None = None
+    """Names the counts of the run's trial."""
 
     async def submit(self, proposal: Proposal, call_id: str) -> tuple[GateDecision, Approval | None]:
         """Return the gate's decision, with level and brake read now, and the record; None if it refuses.
@@ -84,8 +46,10 @@ class Proposer:
         Raises `Braked`, `Invalid`, `NotFound` and `Unavailable`.
         """
         await pause.check(self.services.signals, self.user_id)
-        level = await self.services.autonomy.level(self.user_id)
-        decision = gate(proposal.action.effect, level, asked_for=await self._is_asked_for(proposal, level))
+        own, level = await self._levels(proposal)
+        named = await self._named_changes(proposal, level)
+        asked_for = level == "L3" and await self._is_asked_for(proposal, named)
+        decision = gate(proposal.action.effect, level, asked_for=asked_for)
         if decision.answer == "refuse":
             return decision, None
         if decision.answer != "run":
@@ -96,10 +60,14 @@ class Proposer:
             level=level,
             conversation_id=self.conversation_id,
             role=self.role,
+            variant=self.variant,
             revises=await self._revised(proposal),
+            wished=bool(named),
+            earned=level != own,
         )
         approval_id = id_of_call(self.conversation_id, self.run_id, call_id)
         approval = await ask(self.services, approval_id, proposal, asker, decision.answer)
+        await note_asked(self.services, approval, self.services.clock())
         if decision.answer == "run":
             approval = await execute(self.services, self.user_id, approval.id)
             await self.services.approvals.told(approval)  # the tool's result tells the model
@@ -111,13 +79,25 @@ class Proposer:
             approval = await without_forgotten(self.services, approval)
         return decision, approval
 
-    async def _is_asked_for(self, proposal: Proposal, level: Level) -> bool:
-        if level != "L3" or proposal.unchecked:
-            return False
+    async def _levels(self, proposal: Proposal) -> tuple[Level, Level]:
+        """The user's own level, and the one that holds for this."""
+        standing = await self.services.autonomy.standing(self.user_id)
+        if not standing.grants:
+            return standing.level, standing.level
+        subject = proposal.action.subject(parse(proposal.action, proposal.args))
+        held = await level_of(self.services, self.user_id, standing, proposal.action.tool, subject)
+        return standing.level, held
+
+    async def _named_changes(self, proposal: Proposal, level: Level) -> list[Change]:
+        if proposal.unchecked or level == "L0":
+            return []
         arguments = parse(proposal.action, proposal.args)
-        if await self._was_undone(proposal):
+        return await named_changes(self.services, self.user_id, self.message, proposal.action, arguments)
+
+    async def _is_asked_for(self, proposal: Proposal, named: list[Change]) -> bool:
+        if not named or await self._was_undone(proposal):
             return False
-        return await is_asked_for(self.services, self.user_id, self.message, proposal.action, arguments)
+        return await is_asked_for(self.services, self.user_id, self.message, named)
 
     async def _was_undone(self, proposal: Proposal) -> bool:
         """True if the user undid exactly this in this conversation: an answer that is made again does not redo it."""

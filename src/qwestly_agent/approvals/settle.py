@@ -5,9 +5,11 @@ from typing import Protocol
 from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.decide import Decision, decide
+from qwestly_agent.approvals.earned import note_decision
 from qwestly_agent.approvals.end import tell_execution
 from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.approvals.redraft import follow_up
+from qwestly_agent.approvals.trace import approval_span
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval, DecidedBy
@@ -25,11 +27,15 @@ async def settle(
     Only the decision that counted is followed up. If the follow-up fails, the decision stands and the sweep retries.
     """
     approval, counted = await decide(services, user_id, approval_id, decision, by=by, where=where)
-    return await _follow_up(services, approval) if counted else approval
+    if not counted:
+        return approval
+    with approval_span(services.traces, "decide approval", approval, by=by):
+        return await _follow_up(services, approval)
 
 
 async def _follow_up(services: SettleServices, approval: Approval) -> Approval:
     try:
+        await note_decision(services, approval)
         if approval.waits_for_execution:
             approval = await tell_execution(services, approval)
         if approval.task_token:  # an execution waits for it

@@ -6,8 +6,9 @@ The user who undoes is signed in, and asks for exactly this: no level and no mod
 import json
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.actions import ACTIONS
-from qwestly_agent.approvals.decide import Asker, Proposal, arguments_of, ask
+from qwestly_agent.approvals.actions import ACTIONS, arguments_of
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.earned import note_decision
 from qwestly_agent.approvals.execute import NOT_AS_DONE, ExecuteServices, execute
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.domain.approval import Approval, sha256_hex
@@ -42,6 +43,7 @@ async def undo(services: ExecuteServices, user_id: str, approval_id: str) -> App
         undoes=done.id,
     )
     undone = await ask(services, _id_of(done, number), Proposal(action, json.loads(done.inverse)), asker, "run")
+    await note_decision(services, undone)
     return await execute(services, user_id, undone.id)
 
 

@@ -67,7 +67,7 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
         ),
         approval_id=approval.id,
         status=status,
-        link=_link(approval.result.get("url", "")) if approval.effect == "outward" else None,
+        link=published_at(approval),
         undo_until=approval.undo_until,
         preview=approval.preview,
         args=approval.arguments,
@@ -76,8 +76,10 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
     )
 
 
-def _link(url: str) -> str | None:
-    return url if url.startswith("https://") else None
+def published_at(approval: Approval) -> str | None:
+    """Where others see what was done; None if they see nothing."""
+    url = approval.result.get("url", "")
+    return url if approval.effect == "outward" and url.startswith("https://") else None
 
 
 def list_of(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalList:

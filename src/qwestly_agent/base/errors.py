@@ -10,7 +10,7 @@ class InvalidSettings(Exception):
 class AgentError(Exception):
     """An error with a sentence that a person may read. It never contains a provider's text, a key or a stack trace."""
 
-    code: ClassVar[str] = "internal"
+    code: str = "internal"
     http_status: ClassVar[int] = 500
     sentence: ClassVar[str] = "Something went wrong on our side. Please try again."
 
@@ -67,7 +67,7 @@ class TooManyTurns(AgentError):
 
 class OverBudget(AgentError):
     code, http_status = "over_budget", 429
-    sentence = "Today's budget for your conversations is used up. It is there again tomorrow."
+    sentence = "You’ve hit today’s limit. Come back tomorrow."
 
 
 class Braked(AgentError):
@@ -77,7 +77,7 @@ class Braked(AgentError):
 
 class ModelUnavailable(AgentError):
     code, http_status = "model_unavailable", 503
-    sentence = "The language model cannot be reached right now. Your message is kept; please try again in a moment."
+    sentence = "Our AI can’t be reached right now. Your message is saved; please try again in a moment."
 
 
 class DeadlineExceeded(AgentError):
@@ -86,13 +86,19 @@ class DeadlineExceeded(AgentError):
 
 
 class Unavailable(AgentError):
-    code, http_status, sentence = "unavailable", 503, "This cannot be reached right now. Please try again in a moment."
+    code, http_status, sentence = "unavailable", 503, "We can’t reach this right now. Please try again in a moment."
+
+
+class NotReady(Unavailable):
+    """No turn can be answered."""
+
+    code = "not_ready"
 
 
 class DataGone(Unavailable):
     """The database is unreachable: nothing that a turn does could be stored."""
 
-    sentence = "Your data cannot be reached right now. Please try again in a moment."
+    sentence = "We can’t reach your data right now. Please try again in a moment."
 
 
 class ModelRefused(Unavailable):
@@ -100,7 +106,7 @@ class ModelRefused(Unavailable):
     again is useless until that is fixed."""
 
     code = "model_unavailable"
-    sentence = "A language model is not available to us right now. We have to mend this."
+    sentence = "We’re fixing a problem on our side. Please try again later."
 
 
 class Internal(AgentError):

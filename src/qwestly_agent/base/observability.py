@@ -36,12 +36,18 @@ class Event(StrEnum):
     TURN_RECOVERED = "turn recovered from a killed process"
     LEASE_LOST = "another turn took the conversation over"
     WATCH_FAILED = "stop signals or leases could not be read"
+    TRACES_LOST = "traces could not be sent"
     TOOL_FAILED = "tool failed"
     ACCOUNT_FAILED = "a turn's cost or tool calls could not be written down"
     SEARCH_WITHOUT_VECTORS = "query not embedded, searched by words"
     CONSOLIDATION_FAILED = "a user's memories were not consolidated"
     REQUEST_FAILED = "request failed"
+    ANSWER_NOT_JUDGED = "an answer of the day could not be judged"
     CHECK_FAILED = "a statement could not be checked, and was left out"
+    SECRETS_READ = "secrets read again"
+    SECRETS_UNREADABLE = "secrets could not be read again, the old values stay"
+    ROLLOUT_UNREADABLE = "the rollout cannot be read, the base answers"
+    ROLLOUT_MOVED = "a variant goes on, or back"
     SET_ASIDE = "conversation set aside: it could not be read for what to remember"
 
 
@@ -98,11 +104,24 @@ def measure_turn(status: str, receipt: Mapping[str, Any], calls: Mapping[str, in
         metrics.add_metric("CostUsd", MetricUnit.NoUnit, receipt["cost_usd"])
     if receipt["first_text_ms"] is not None:
         metrics.add_metric("FirstTextLatency", MetricUnit.Milliseconds, receipt["first_text_ms"])
+    if "variant" in receipt:
+        _add_variant(metrics, status, receipt)
     metrics.add_metric("TurnLatency", MetricUnit.Milliseconds, receipt["total_ms"])
     metrics.add_metric("ToolCalls", MetricUnit.Count, sum(calls.values()))
     metrics.add_metric("ToolErrors", MetricUnit.Count, calls.get("failed", 0))
     metrics.add_metric("ToolRefusals", MetricUnit.Count, calls.get("refused", 0))
     metrics.flush_metrics()
+
+
+def _add_variant(metrics: AmazonCloudWatchEMFProvider, status: str, receipt: Mapping[str, Any]) -> None:
+    """Of a trial: the variant's turns and the base's, each under names of their own, as only one variant is tried."""
+    whose = "Base" if receipt["variant"] == "base" else "Variant"
+    metrics.add_metric(f"{whose}Turns", MetricUnit.Count, 1)
+    metrics.add_metric(f"{whose}FailedTurns", MetricUnit.Count, int(status == "failed"))
+    if receipt["cost_usd"] is not None:
+        metrics.add_metric(f"{whose}CostUsd", MetricUnit.NoUnit, receipt["cost_usd"])
+    if receipt["own_first_text_ms"] is not None:
+        metrics.add_metric(f"{whose}OwnFirstText", MetricUnit.Milliseconds, receipt["own_first_text_ms"])
 
 
 def measure_extraction(verbs: Sequence[str], superseded: int, proposed: int, dropped: Mapping[str, int]) -> None:
@@ -171,6 +190,15 @@ def measure_briefing(kind: str) -> None:
     metrics = _metrics()
     metrics.add_metric("Briefings", MetricUnit.Count, 1)
     metrics.add_metric("LiteBriefings", MetricUnit.Count, int(kind == "lite"))
+    metrics.flush_metrics()
+
+
+def measure_rollout(*, share: int = 0, taken_back: bool = False, held: bool = False) -> None:
+    """Emit what a look at the rollout saw and did, every five minutes: a missing report means that nobody looks."""
+    metrics = _metrics()
+    metrics.add_metric("RolloutShare", MetricUnit.Percent, share)
+    metrics.add_metric("RolloutsTakenBack", MetricUnit.Count, int(taken_back))
+    metrics.add_metric("RolloutsHeld", MetricUnit.Count, int(held))
     metrics.flush_metrics()
 
 

@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields, replace
 from typing import Any, Self, TypeGuard
 
 from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.expiries import hours_to_decide
 
 MINIMUM_SECRET_BYTES = 32
 _COLOR = re.compile("#[0-9a-fA-F]{6}")
@@ -49,6 +50,25 @@ class Settings:
     """The state machine that reads conversations for what to remember."""
     brief_machine_arn: str = ""
     """The state machine that makes briefings."""
+    draft_machine_arn: str = ""
+    """The state machine that writes what an interview makes of an answer."""
+    lesson_machine_arn: str = ""
+    """The state machine that writes lessons."""
+    resume_machine_arn: str = ""
+    """The state machine that reads résumés."""
+    scout_machine_arn: str = ""
+    """The state machine that searches for jobs."""
+    job_boards: str = "adzuna,jsearch,web"
+    """Who is asked for jobs and pages, separated by commas, if there is a key. The keys of others are not read."""
+    adzuna_app_id: str = ""
+    adzuna_app_key: str = field(default="", repr=False)
+    adzuna_country: str = "us"
+    """Two letters, as Adzuna's paths have them."""
+    jsearch_api_key: str = field(default="", repr=False)
+    search_api_key: str = field(default="", repr=False)
+    """Of Brave's web search."""
+    job_boards_url: str = ""
+    """One address in place of those of Adzuna, JSearch and the web search, as on the laptop."""
     deepseek_api_key: str = field(default="", repr=False)
     openai_api_key: str = field(default="", repr=False)
     model_base_url: str = ""
@@ -91,6 +111,13 @@ class Settings:
     """Maximum number of due approvals handled a minute; the next minute continues behind them."""
     briefings_a_sweep: int = 10_000
     """Maximum number of users whose briefing one minute begins; the next minute continues with those who are left."""
+    job_searches_a_sweep: int = 25
+    """Maximum number of nightly job searches that one sweep begins; the next one, five minutes later, continues with
+    those who are left. What the slots of the models bear: slots x 300 s / (two states of some 30 s)."""
+    approval_hours: str = ""
+    """How many hours kinds of approvals wait where `base/expiries.py` says otherwise: `apply=12,publish_card=72`."""
+    follow_ups_a_sweep: int = 500
+    """Maximum number of steps of applications that one sweep tells of, every five minutes."""
     briefing_mails_a_day: int = 40_000
     """Maximum number of briefings mailed a day (UTC), below the sending quota of SES; others are told in the app."""
     memory_grey_from: float = 0.4
@@ -101,6 +128,12 @@ class Settings:
     deviation of 0.07."""
     join_window_ms: float = 80
     """Words that a model sends within so many milliseconds go on together; 0 joins none."""
+    traces_url: str = ""
+    """Where traces are sent to by OTLP over HTTP, with its path (`…/v1/traces`); empty for none."""
+    traces_headers: str = field(default="", repr=False)
+    """Sent along, as `name=value,name=value`: by what the collector knows us."""
+    traces_content: int = 0
+    """1 sends prompts, answers and tools' arguments along, which are people's words."""
     log_level: str = "INFO"
     aws_lambda_initialization_type: str = ""
     """Set by Lambda: `snap-start` while it makes the snapshot from which environments are restored."""
@@ -124,6 +157,10 @@ class Settings:
     def allowed_hosts(self) -> tuple[str, ...]:
         return tuple(host.strip().lower() for host in self.link_hosts.split(",") if host.strip())
 
+    def seconds_to_decide(self, tool: str) -> float:
+        """How long an approval of this action waits. Raises `InvalidSettings`."""
+        return 3_600 * hours_to_decide(self.approval_hours)[tool]
+
     @property
     def shared_secrets(self) -> tuple[str, ...]:
         """The accepted secrets, the current one first."""
@@ -134,9 +171,10 @@ class Settings:
 
         Raises `InvalidSettings` for a secret that is shorter than 32 bytes, is a key file, or signs in both directions.
         """
-        references = {f.name: value for f in fields(self) if is_reference(value := getattr(self, f.name))}
+        needed = replace(self, **dict.fromkeys(unused_keys(self.job_boards, self.traces_url), ""))
+        references = {f.name: value for f in fields(needed) if is_reference(value := getattr(needed, f.name))}
         values = look_up(tuple(references.values())) if references else {}
-        resolved = replace(self, **{name: values[value].strip() for name, value in references.items()})
+        resolved = replace(needed, **{name: values[value].strip() for name, value in references.items()})
         own = resolved.qwestly_candidate_api_secret
         given = resolved.qwestly_agent_shared_secret and (resolved.shared_secrets or ("",))
         if given and any(len(s.encode()) < MINIMUM_SECRET_BYTES for s in given):
@@ -153,7 +191,8 @@ class Settings:
                 raise InvalidSettings(f"{name} must be a random text. This is a key file (PEM, SSH or JWK).")
         if self.brand_color and not _COLOR.fullmatch(self.brand_color):
             raise InvalidSettings("BRAND_COLOR must be a color as #0d6a59.")
-        for name in ("APP_URL", "BRAND_LOGO"):
+        hours_to_decide(resolved.approval_hours)
+        for name in ("APP_URL", "BRAND_LOGO", "TRACES_URL"):
             if (url := getattr(self, name.lower())) and not url.startswith(("https://", "http://127.0.0.1:")):
                 raise InvalidSettings(f"{name} must be an address that begins with https://.")
         return resolved
@@ -162,6 +201,11 @@ class Settings:
         """Check that these settings are set. Raises `InvalidSettings`, which names every empty one."""
         if missing := [name.upper() for name in names if not getattr(self, name)]:
             raise InvalidSettings(f"Missing in the environment: {', '.join(missing)}.")
+
+
+def bare_environment() -> dict[str, str]:
+    """What a Python process of ours needs to start, without anything secret."""
+    return {name: value for name in ("LD_LIBRARY_PATH", "LANG") if (value := os.environ.get(name))}
 
 
 def _typed(settings: type[Settings], name: str, value: str) -> Any:
@@ -188,6 +232,13 @@ def _is_key_file(secret: str) -> bool:
     except jwt.InvalidKeyError:  # also at each token that is signed or verified with it
         return True
     return False
+
+
+def unused_keys(job_boards: str, traces_url: str) -> tuple[str, ...]:
+    """Secrets that need not be there, as these settings are."""
+    keys = {"adzuna": "adzuna_app_key", "jsearch": "jsearch_api_key", "web": "search_api_key"}
+    unused = [key for name, key in keys.items() if name not in job_boards.split(",")]
+    return (*unused, *(() if traces_url else ("traces_headers",)))
 
 
 def is_reference(value: object) -> TypeGuard[str]:

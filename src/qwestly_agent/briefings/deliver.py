@@ -41,9 +41,18 @@ class DeliverServices(
 ): ...
 
 
-@state(BriefingState)
+@state(BriefingState, under_brake=True)
 async def deliver(services: DeliverServices, given: BriefingState) -> BriefingState:
-    """Delivered again, it changes nothing: what a retry wrote stands in the app already, and no second mail is sent."""
+    """Delivered again, it changes nothing: what a retry wrote stands in the app already, and no second mail is sent.
+
+    The brake stops it before it begins and before it mails; a mail that is on its way is not cut off.
+    """
+    async with pause.named_run(services.runs, given.user_id, given.run_name, services.clock):
+        await pause.check(services.signals, given.user_id)
+        return await _deliver(services, given)
+
+
+async def _deliver(services: DeliverServices, given: BriefingState) -> BriefingState:
     briefing = await services.briefings.get(given.user_id, given.briefing_id)
     kind = "nothing" if briefing.kind == "lite" and not given.new else briefing.kind
     if await services.briefings.deliver(briefing, services.clock(), kind):
@@ -59,21 +68,28 @@ async def _mail(services: DeliverServices, briefing: Briefing) -> None:
     contact = await services.profiles.contact(briefing.user_id)
     if not (plan.settings.on and plan.settings.mail and contact.address):
         return
+    is_first = not await services.briefings.was_mailed(briefing.user_id)
     token = new_token()
     if not await services.briefings.claim_mail(briefing.user_id, briefing.id, hash_of(token)):
         return
-    await pause.check(services.signals, briefing.user_id)
     link = unsubscribe_link(services.settings, token)
-    message = message_of(briefing, services.settings, contact.name, link, plan.zone)
-    today = to_datetime(services.clock()).date().isoformat()
-    mailed: Mailed = "sent"
-    if not await services.sweeps.begin_mail(today, services.settings.briefing_mails_a_day):
-        mailed = "paced"
-    else:
-        try:
-            await services.mail.send(contact.address, *message, unsubscribe=link)
-        except Unavailable as error:
-            services.logger.warning(Event.REQUEST_FAILED, extra={"briefing_id": briefing.id, **cause_of(error)})
-            measure_refused_mail()
-            mailed = "refused"
+    message = message_of(briefing, services.settings, contact.name, link, plan, is_first=is_first)
+    name = f"mail-{briefing.id}"
+    async with pause.named_effect(services.runs, services.signals, briefing.user_id, name, services.clock):
+        mailed = await _send(services, briefing, contact.address, message, link)
     await services.briefings.note_mail(briefing.user_id, briefing.id, mailed)
+
+
+async def _send(
+    services: DeliverServices, briefing: Briefing, address: str, message: tuple[str, str, str], link: str
+) -> Mailed:
+    today = to_datetime(services.clock()).date().isoformat()
+    if not await services.sweeps.begin_mail(today, services.settings.briefing_mails_a_day):
+        return "paced"
+    try:
+        await services.mail.send(address, *message, unsubscribe=link)
+    except Unavailable as error:
+        services.logger.warning(Event.REQUEST_FAILED, extra={"briefing_id": briefing.id, **cause_of(error)})
+        measure_refused_mail()
+        return "refused"
+    return "sent"

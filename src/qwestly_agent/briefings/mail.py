@@ -1,11 +1,21 @@
-"""The mail of a briefing: its one link beside that to the app ends such mails."""
+"""The mail of a briefing: its links lead to the app, but for one that ends such mails."""
+
+from collections.abc import Mapping
+from urllib.parse import quote
 
 from qwestly_agent.approvals.templates import Brand, render
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.briefings.view import lines_shown, summary_of
-from qwestly_agent.domain.briefing import Briefing
+from qwestly_agent.briefings.view import age_of, lines_shown, sources_of, summary_of
+from qwestly_agent.domain.briefing import EVERY_DAY, Briefing, Line
+from qwestly_agent.stores.briefing_plans import Plan
 
 UNSUBSCRIBE = "unsubscribe"
+LINKED: Mapping[str, tuple[str, str]] = {
+    "approvals": ("Decide", "approvals"),
+    "questions": ("Answer", "approvals"),
+    "follow_ups": ("Open", "applications"),
+}
+"""By source of a line, what its link to the app says, and where it leads."""
 
 
 def unsubscribe_link(settings: Settings, token: str) -> str:
@@ -13,19 +23,48 @@ def unsubscribe_link(settings: Settings, token: str) -> str:
 
 
 def message_of(
-    briefing: Briefing, settings: Settings, person: str, unsubscribe: str, zone: str
+    briefing: Briefing, settings: Settings, person: str, unsubscribe: str, plan: Plan, *, is_first: bool
 ) -> tuple[str, str, str]:
-    """Return subject, text and HTML."""
+    """Return subject, text and HTML. The first mail says when more come, and how to switch them off."""
     lines = lines_shown(briefing)
     waiting = sum(line.topic == "needs_you" for line in lines)
     given = {
         "first_name": person.partition(" ")[0],
-        "summary": summary_of(briefing, zone),
-        "lines": lines,
+        "summary": summary_of(briefing, plan.zone),
+        "lines": [(line, age_of(line.at, briefing.created_at), *_way_to(line, settings.app_url)) for line in lines],
         "unsubscribe": unsubscribe,
-        "at": briefing.created_at,
-        "zone": zone,
+        "as_of": _as_of(briefing),
+        "zone": plan.zone,
+        "first": _first_words(plan) if is_first else "",
     }
-    subject = f"Your briefing: {waiting} waiting for you" if waiting else "Your briefing"
+    name = "Your first briefing" if is_first else "Your briefing"
+    subject = f"{name}: {waiting} waiting for you" if waiting else name
     brand = Brand.of(settings)
     return subject, render("briefing.txt", brand, **given), render("briefing.html", brand, **given)
+
+
+def _way_to(line: Line, app_url: str) -> tuple[str, str]:
+    """The words and the address of the link to what a line tells of: a fragment, which the app reads. An app whose own
+    address has one is opened alone."""
+    if line.source not in LINKED or not app_url:
+        return "", ""
+    label, place = LINKED[line.source]
+    return label, app_url if "#" in app_url else f"{app_url}#{place}/{quote(line.records[0], safe='')}"
+
+
+def _as_of(briefing: Briefing) -> dict[float, list[str]]:
+    """By moment, the sources that were asked then."""
+    labels: dict[float, list[str]] = {}
+    for each in sources_of(briefing):
+        if each.as_of is not None:
+            labels.setdefault(each.as_of, []).append(each.label)
+    return labels
+
+
+def _first_words(plan: Plan) -> str:
+    days = "each day" if plan.settings.days == EVERY_DAY else "on the days you chose"
+    at = f"{plan.settings.hour:02}:{plan.settings.minute:02} ({plan.zone})"
+    return (
+        f"This is your first briefing. One comes {days} at {at}. To switch them off or move them, open Settings and "
+        "choose Briefings. The link below ends these mails and nothing else."
+    )

@@ -6,16 +6,31 @@ Another workflow adds a source by a function and a row of `SOURCES`.
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Protocol, TypeAlias
 
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.domain.application import FOLLOW_UP, Application, ApplicationStatus
 from qwestly_agent.domain.briefing import Item, Topic
-from qwestly_agent.services import HasActivity, HasApprovals, HasDrafts
+from qwestly_agent.services import (
+    HasActivity,
+    HasApplications,
+    HasApprovals,
+    HasClock,
+    HasDrafts,
+    HasInterviews,
+    HasJobMatches,
+)
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.drafts import Draft, title_of
+from qwestly_agent.stores.interviews import LEFT_SECONDS, KeptInterview
+from qwestly_agent.stores.interviews import title_of as title_of_interview
 
 
-class SourceServices(HasActivity, HasApprovals, HasDrafts, Protocol): ...
+class SourceServices(
+    HasActivity, HasApplications, HasApprovals, HasClock, HasDrafts, HasInterviews, HasJobMatches, Protocol
+): ...
 
 
+MOST_MATCHES = 5
+MOST_INTERVIEWS = 5
 MOST_RECORDS = 50
 """Of one source, the newest."""
 
@@ -42,7 +57,7 @@ async def drafts(services: SourceServices, user_id: str, since: float) -> list[I
 async def activity(services: SourceServices, user_id: str, since: float) -> list[Item]:
     """What was carried out since, or could not be."""
     found = await services.activity.newest(user_id, MOST_RECORDS, since=since, types=_CARRIED_OUT)
-    return [_of_event(each) for each in found if each.at > since]
+    return [_of_event(each) for each in found if each.at > since and not _is_of_application(each)]
 
 
 async def memories(services: SourceServices, user_id: str, since: float) -> list[Item]:
@@ -61,7 +76,69 @@ async def memories(services: SourceServices, user_id: str, since: float) -> list
     ]
 
 
-SOURCES: Mapping[str, Source] = {each.__name__: each for each in (approvals, questions, drafts, activity, memories)}
+async def matches(services: SourceServices, user_id: str, since: float) -> list[Item]:
+    """Jobs that were found since, the best first."""
+    found = await services.job_matches.newest(user_id, MOST_MATCHES, status="new", since=since)
+    return [
+        Item(
+            id=f"matches:{each.id}",
+            source="matches",
+            topic="found",
+            at=each.found_at,
+            title=f"A job that may suit you: {_job(each.advert.title, each.advert.company)}",
+            records=(each.id,),
+        )
+        for each in found
+    ]
+
+
+async def applications(services: SourceServices, user_id: str, since: float) -> list[Item]:
+    """Those whose status changed since."""
+    touched = await services.applications.newest(user_id, MOST_RECORDS)
+    return [_of_application(each) for each in touched if _changed_at(each) > since and each.status in _CHANGED]
+
+
+async def follow_ups(services: SourceServices, user_id: str, since: float) -> list[Item]:
+    """Steps of applications that are due, whenever they became so: each is told until it is done."""
+    due = await services.applications.due_steps(user_id, services.clock(), MOST_RECORDS)
+    return [_of_step(each, at, since, services.clock()) for each, at in due]
+
+
+async def interviews(services: SourceServices, user_id: str, since: float) -> list[Item]:
+    """Interviews that are under way with their drafts, and those that ended since."""
+    found = await services.interviews.newest(user_id, MOST_INTERVIEWS)
+    begun = [each for each in found if each.interview.turns]
+    left = services.clock() - LEFT_SECONDS
+    return [
+        _of_interview(each, since)
+        for each in begun
+        if each.last_used > since or (not each.interview.ended and each.last_used > left)
+    ]
+
+
+SOURCES: Mapping[str, Source] = {
+    each.__name__: each
+    for each in (
+        approvals,
+        questions,
+        follow_ups,
+        matches,
+        applications,
+        activity,
+        drafts,
+        interviews,
+        memories,
+    )
+}
+
+_CHANGED: Mapping[ApplicationStatus, str] = {
+    "applied": "Your application was sent",
+    "interview": "You were asked to an interview",
+    "offer": "You have an offer",
+    "rejected": "Your application was turned down",
+    "withdrawn": "You withdrew your application",
+    "closed": "You closed your application",
+}
 
 _ENDED: Mapping[str, Topic] = {
     "drafted": "done",
@@ -77,6 +154,9 @@ _CARRIED_OUT: Mapping[str, Topic] = {
     "approval.unknown": "failed",
     "approval.changed": "failed",
     "approval.expired": "failed",
+    "jobs.failed": "failed",
+    "lesson.failed": "failed",
+    "resume.failed": "failed",
 }
 _REMEMBERED = ("memory.remembered", "memory.corrected", "memory.extracted", "memory.merged")
 
@@ -111,7 +191,7 @@ def _of_draft(draft: Draft, since: float) -> Item:
     )
 
 
-def _of_event(event: Event) -> Item:
+def _of_event(event: ActivityEvent) -> Item:
     return Item(
         id=f"activity:{event.id}",
         source="activity",
@@ -120,3 +200,56 @@ def _of_event(event: Event) -> Item:
         title=event.title,
         records=(event.id,),
     )
+
+
+def _is_of_application(event: ActivityEvent) -> bool:
+    """True for what was carried out in an application: `applications` tells it."""
+    return event.type == "approval.done" and event.data.get("kind") == "application"
+
+
+def _changed_at(application: Application) -> float:
+    return application.history[-1].at if application.history else application.created_at
+
+
+def _of_application(application: Application) -> Item:
+    return Item(
+        id=f"applications:{application.id}",
+        source="applications",
+        topic="changed",
+        at=_changed_at(application),
+        title=f"{_CHANGED[application.status]}: {_job(application.title, application.company)}",
+        records=(application.id,),
+    )
+
+
+def _of_step(application: Application, due_at: float, since: float, now: float) -> Item:
+    is_interview = application.status == "interview"
+    near = "Your interview has passed: how did it go?" if application.is_interviewed(now) else "Your interview is near"
+    step = application.next_step or (near if is_interview else FOLLOW_UP)
+    # A step that was planned when it was due already is new since then.
+    at = max(due_at, application.updated_at)
+    return Item(
+        id=f"follow_ups:{application.id}",
+        source="follow_ups",
+        topic="needs_you",
+        at=at,
+        title=f"{_job(application.title, application.company)}: {step}",
+        records=(application.id,),
+        new=at > since,
+    )
+
+
+def _of_interview(kept: KeptInterview, since: float) -> Item:
+    return Item(
+        id=f"interviews:{kept.conversation_id}",
+        source="interviews",
+        topic="done" if kept.interview.ended else "under_way",
+        at=kept.last_used,
+        title=title_of_interview(kept),
+        records=(kept.conversation_id,),
+        new=kept.last_used > since,
+    )
+
+
+def _job(title: str, company: str) -> str:
+    return f"{title} at {company}" if company else title

@@ -1,4 +1,4 @@
-"""Every minute: the users whose briefing is due.
+"""Every minute: the users whose briefing is due. When the next one is, `domain/briefing.py` computes.
 
 The execution and the record are named by user and day, and the plan moves on last: whatever dies in between is done
 again under the same names.
@@ -29,7 +29,7 @@ from qwestly_agent.stores.briefing_plans import Plan
 from qwestly_agent.workflow_state import WorkflowState, state
 
 
-class SweepServices(
+class SweepBriefingsServices(
     GatherSourcesServices,
     HasBriefingPlans,
     HasBriefings,
@@ -51,12 +51,12 @@ LATE_SECONDS = 6 * 3600.0
 """A briefing that is so late is left out: the next one tells all."""
 
 
-class Swept(WorkflowState):
+class BriefingsSwept(WorkflowState):
     counts: Mapping[str, int] = Field(default_factory=dict)
 
 
-@state(Swept, under_brake=True)
-async def sweep(services: SweepServices, _: Swept) -> Swept:
+@state(BriefingsSwept, under_brake=True)
+async def sweep(services: SweepBriefingsServices, _: BriefingsSwept) -> BriefingsSwept:
     now = services.clock()
     due = await services.sweeps.due_briefings(now, services.settings.briefings_a_sweep)
     counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
@@ -73,10 +73,10 @@ async def sweep(services: SweepServices, _: Swept) -> Swept:
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
     left = await services.sweeps.briefings_left(now)
     measure_left("Briefings", left.count, now - (left.due_since or now))
-    return Swept(counts=dict(counts))
+    return BriefingsSwept(counts=dict(counts))
 
 
-async def begin_if_due(services: SweepServices, user_id: str) -> str:
+async def begin_if_due(services: SweepBriefingsServices, user_id: str) -> str:
     """Begin the briefing of this user, or say that nothing is new; return what was done, in a word."""
     plan, now = await services.briefing_plans.get(user_id), services.clock()
     if plan.next is None:
@@ -90,7 +90,7 @@ async def begin_if_due(services: SweepServices, user_id: str) -> str:
     return done
 
 
-async def _begin(services: SweepServices, plan: Plan, now: float) -> str:
+async def _begin(services: SweepBriefingsServices, plan: Plan, now: float) -> str:
     assert plan.next
     if now - plan.next.at > LATE_SECONDS:
         return "late"
@@ -108,7 +108,9 @@ async def _begin(services: SweepServices, plan: Plan, now: float) -> str:
     return "started"
 
 
-async def _say_nothing_new(services: SweepServices, plan: Plan, given: BriefingState, gathered: Gathered) -> str:
+async def _say_nothing_new(
+    services: SweepBriefingsServices, plan: Plan, given: BriefingState, gathered: Gathered
+) -> str:
     if plan.settings.quiet:
         return "quiet"
     briefing = await new_briefing(services, given, gathered)
@@ -117,7 +119,7 @@ async def _say_nothing_new(services: SweepServices, plan: Plan, given: BriefingS
     return "nothing_new"
 
 
-async def _is_away(services: SweepServices, plan: Plan, now: float) -> bool:
+async def _is_away(services: SweepBriefingsServices, plan: Plan, now: float) -> bool:
     """True if the user neither spoke, nor read a briefing, nor changed a setting for so long."""
     since = now - AWAY_SECONDS
     if plan.changed_at and plan.changed_at > since:

@@ -29,7 +29,7 @@ async def unsubscribe(
         user_id = await services.sweeps.user_of_briefing_mail(hash_of(token)) if _TOKEN.fullmatch(token) else None
         if user_id is None:
             limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
-            raise NotFound("Perhaps it was cut off on its way. You can end the mails in the app as well.")
+            raise NotFound("Part of it may be missing. You can also turn off these emails in the app.")
         if posted:
             await services.briefing_plans.change(user_id, {"mail": False}, services.clock())
         return LinkPage(200, render("unsubscribe.html", brand, ended=posted), brand)
@@ -37,4 +37,4 @@ async def unsubscribe(
         return failed(error, brand)
     except PyMongoError as error:
         services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
-        return failed(Unavailable("Your settings cannot be reached right now. Please try again."), brand)
+        return failed(Unavailable("We can’t reach your settings right now. Please try again."), brand)

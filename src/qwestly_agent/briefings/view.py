@@ -11,6 +11,11 @@ from qwestly_agent.domain.briefing import Briefing, BriefingKind, Line, Mailed, 
 
 LITE_SECONDS = 48 * 3600.0
 """So far back a lite briefing tells of what does not need the user."""
+DAY_SECONDS = 86_400.0
+OLD_DAYS = 2
+"""From then on a line says how old it is."""
+OLD_WEEKS_DAYS = 21
+"""From then on in weeks."""
 
 
 class LineView(BaseModel):
@@ -22,6 +27,19 @@ class LineView(BaseModel):
     at: float
     why: str
     """Why it is there."""
+    age: str
+    """How old it was when the briefing was made, such as "3 days ago"; empty within two days."""
+
+
+class SourceView(BaseModel):
+    name: str
+    """As lines name it."""
+    label: str
+    """What it tells of, in words."""
+    why: str
+    """Why it is asked."""
+    as_of: float | None
+    """When it was asked, in seconds since the epoch; null if it could not be."""
 
 
 class BriefingView(BaseModel):
@@ -38,6 +56,8 @@ class BriefingView(BaseModel):
     """Sources that could not be asked."""
     as_of: Mapping[str, float]
     """By source, when it was asked."""
+    sources: list[SourceView]
+    """All that were asked, in the order of what they tell."""
     read_at: float | None
     mailed: Mailed
     """no, claimed (being sent), sent, refused (by the mail service), or paced (the day's quota is used up)."""
@@ -56,16 +76,37 @@ def view_of(briefing: Briefing, zone: str) -> BriefingView:
         kind=briefing.kind,
         at=briefing.created_at,
         summary=summary_of(briefing, zone),
-        lines=[LineView(**line.model_dump(), why=WHY[line.topic]) for line in lines_shown(briefing)],
+        lines=[_line(line, briefing.created_at) for line in lines_shown(briefing)],
         missing=briefing.gathered.missing,
         as_of=briefing.gathered.as_of,
+        sources=sources_of(briefing),
         read_at=briefing.read_at,
         mailed=briefing.mailed,
     )
 
 
+def sources_of(briefing: Briefing) -> list[SourceView]:
+    as_of = {**dict.fromkeys(briefing.gathered.missing), **briefing.gathered.as_of}
+    named = {name: told for name, told in SOURCES_TOLD.items() if name in as_of}
+    return [SourceView(name=name, label=label, why=why, as_of=as_of[name]) for name, (label, why) in named.items()]
+
+
+def age_of(at: float, now: float) -> str:
+    days = int((now - at) // DAY_SECONDS)
+    if days < OLD_DAYS:
+        return ""
+    return f"{days} days ago" if days < OLD_WEEKS_DAYS else f"{days // 7} weeks ago"
+
+
+def _line(line: Line, now: float) -> LineView:
+    why = "The step that you planned is due." if line.source == "follow_ups" else WHY[line.topic]
+    return LineView(**line.model_dump(), why=why, age=age_of(line.at, now))
+
+
 WHY: Mapping[Topic, str] = {
     "needs_you": "It waits for you.",
+    "found": "It was found for you since your last briefing.",
+    "changed": "An application of yours changed since your last briefing.",
     "failed": "It did not work out.",
     "done": "It was done since your last briefing.",
     "under_way": "It is under way.",
@@ -73,12 +114,25 @@ WHY: Mapping[Topic, str] = {
 }
 _COUNTED: Mapping[Topic, tuple[str, str]] = {
     "needs_you": ("thing needs you", "things need you"),
+    "found": ("job was found", "jobs were found"),
+    "changed": ("application changed", "applications changed"),
     "failed": ("thing did not work out", "things did not work out"),
     "done": ("thing was done", "things were done"),
-    "under_way": ("draft is under way", "drafts are under way"),
+    "under_way": ("thing is under way", "things are under way"),
     "remembered": ("thing was remembered", "things were remembered"),
 }
-_SOURCES: Mapping[str, str] = {"approvals": "what waits for you", "memories": "what was remembered"}
+SOURCES_TOLD: Mapping[str, tuple[str, str]] = {
+    "approvals": ("what waits for you", "What your agent may not do without your yes."),
+    "questions": ("questions about what you said", "Memories that are not sure."),
+    "follow_ups": ("next steps", "Steps of your applications that are due."),
+    "matches": ("jobs", "Jobs that were found for you."),
+    "applications": ("applications", "Applications that you sent, and what came of them."),
+    "activity": ("what was done", "What your agent did, and what did not work out."),
+    "drafts": ("drafts", "Texts that your agent writes."),
+    "interviews": ("interviews", "Interviews with your agent, and the drafts that grow from them."),
+    "memories": ("what was remembered", "What your agent keeps of what you said."),
+}
+"""By source: what it tells of, and why it is asked."""
 
 
 def lines_shown(briefing: Briefing) -> list[Line]:
@@ -102,7 +156,7 @@ def _sentences(briefing: Briefing, zone: ZoneInfo) -> Iterator[str]:
         yield f"{'; '.join(told)}."
     if briefing.kind == "lite":
         yield "This is the short version: your agent could not write the full one."
-    if missing := [_SOURCES.get(name, name) for name in briefing.gathered.missing]:
+    if missing := [each.label for each in sources_of(briefing) if each.as_of is None]:
         yield f"Could not be read: {', '.join(missing)}."
 
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask_for_workflow import AskServices, Question, ask_for_workflow
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, WorkflowQuestionServices, ask_for_workflow
+from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.cards.card_state import MOST_ROUNDS
@@ -23,21 +23,23 @@ class NotAllowed(AgentError):
     code, http_status, sentence = "not_allowed", 403, "The user lets the agent suggest, and change nothing."
 
 
-class PublishServices(AskServices, HasAutonomy, HasConversations, HasMessages, Protocol): ...
+class AskToPublishServices(
+    WorkflowQuestionServices, DraftedServices, HasAutonomy, HasConversations, HasMessages, Protocol
+): ...
 
 
-async def ask_to_publish(services: PublishServices, given: dict[str, Any]) -> Approval:
+async def ask_to_publish(services: AskToPublishServices, given: dict[str, Any]) -> Approval:
     """Raises `NotAllowed` if the user's level lets the agent only suggest, `Overtaken` if it need not be asked, and
     `Braked`."""
     user_id = given["user_id"]
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
-    draft = await drop_forgotten(services.memories, services.drafts, user_id, given["draft_id"])
+    draft = await drop_forgotten(services, user_id, given["draft_id"])
     approval_id = _id_of_round(draft, given.get("revises"))
     if draft.kind == "card":
         proposal = publication_of(draft)
     else:
         earlier = await services.approvals.get(user_id, given["revises"])
-        proposal = await profile_proposal(services, draft, earlier)
+        proposal = profile_proposal(draft, earlier)
         await check_still_wanted(services, earlier, proposal, approval_id)
     if draft.round >= MOST_ROUNDS:
         proposal = replace(proposal, rationale=f"{proposal.rationale} {LAST_ROUND}", revisable=False)
@@ -46,7 +48,7 @@ async def ask_to_publish(services: PublishServices, given: dict[str, Any]) -> Ap
         raise NotAllowed
     # There is no inverse of what others have seen: at no level does this run by itself.
     answer = "queue" if allowed == "queue" else "ask"
-    question = Question(approval_id, proposal, answer, draft.conversation_id, draft.id)
+    question = WorkflowQuestion(approval_id, proposal, answer, draft.conversation_id, draft.id)
     return await ask_for_workflow(services, given, level, question)
 
 

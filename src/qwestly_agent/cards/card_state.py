@@ -35,16 +35,11 @@ class NothingSupported(AgentError):
 
 class Overtaken(AgentError):
     code, http_status = "overtaken", 409
-    sentence = "Drafted, but you were asked about it anew, changed it, or deleted its conversation meanwhile."
+    sentence = "Drafted, but you were asked about it again, changed it, or deleted its conversation meanwhile."
 
 
 class PublishingFailed(AgentError):
     code, http_status, sentence = "publishing_failed", 502, "The card could not be published."
-
-
-class OutcomeUnknown(AgentError):
-    code, http_status = "outcome_unknown", 503
-    sentence = "Whether the card was published is not known yet. We are finding out."
 
 
 class CardState(UserState):
@@ -52,6 +47,8 @@ class CardState(UserState):
     round: int = Field(default=1, ge=1)
     sections: tuple[str, ...] = ()
     """To be drafted next."""
+    is_tailored: bool = False
+    """True if it is written for a job, and is compared with its advert."""
     section: str = ""
     """The one that this state drafts."""
     answer: Answer | None = None

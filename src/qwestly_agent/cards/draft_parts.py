@@ -1,7 +1,24 @@
 """The parts of a draft, as they were kept."""
 
-from qwestly_agent.domain.card import Evidence, SectionDraft
+from qwestly_agent.domain.card import CheckedCard, Coverage, Evidence, SectionDraft
+from qwestly_agent.domain.job import Advert
 from qwestly_agent.stores.drafts import Draft
+
+
+def advert_of(draft: Draft) -> Advert | None:
+    """Of the job that it is written for."""
+    kept = draft.parts.get("advert")
+    return Advert.model_validate(kept) if kept else None
+
+
+def checked_of(draft: Draft) -> CheckedCard:
+    """Its text as it was checked last. Raises `KeyError` if there is none yet."""
+    return CheckedCard.model_validate(draft.parts["card"]["checked"])
+
+
+def coverage_of(draft: Draft) -> Coverage | None:
+    kept = draft.parts.get("coverage")
+    return Coverage.model_validate(kept) if kept else None
 
 
 def evidence_of(draft: Draft) -> dict[str, Evidence]:

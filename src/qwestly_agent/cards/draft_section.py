@@ -6,9 +6,10 @@ from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.cards.card_state import CardState
-from qwestly_agent.cards.draft_parts import evidence_of, section_draft, wishes_of
+from qwestly_agent.cards.cover import words_of
+from qwestly_agent.cards.draft_parts import advert_of, evidence_of, section_draft, wishes_of
 from qwestly_agent.cards.outline import OUTLINES, STYLES
-from qwestly_agent.cards.write_section import DraftServices, Order, write_section
+from qwestly_agent.cards.write_section import DraftServices, SectionOrder, write_section
 from qwestly_agent.domain.card import SectionDraft, Style
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.workflow_state import state
@@ -30,9 +31,11 @@ async def draft_section(services: DraftServices, card: CardState) -> CardState:
     async def keep(section: SectionDraft) -> None:
         numbered = section.model_copy(update={"round": card.round})
         await services.drafts.keep(card.user_id, card.draft_id, **{name: numbered.model_dump(mode="json")})
-        await drop_forgotten(services.memories, services.drafts, card.user_id, card.draft_id)
+        await drop_forgotten(services, card.user_id, card.draft_id)
 
-    order = Order(OUTLINES[card.section], _style(draft), evidence_of(draft), wishes_of(draft), before)
+    order = SectionOrder(
+        OUTLINES[card.section], _style(draft), evidence_of(draft), wishes_of(draft), before, words_of(advert_of(draft))
+    )
     section = await write_section(services, card.user_id, order, keep, kept)
     tries = section.tries + section.unchecked
     if section.unchecked and tries < MOST_TRIES:

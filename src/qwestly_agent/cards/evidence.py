@@ -6,29 +6,35 @@ from calendar import month_name
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any, Protocol, get_args
 
 from qwestly_agent.approvals.forget_in_drafts import MOST_CHARACTERS_OF_ONE, evidence_id, words_of_memory
+from qwestly_agent.approvals.forget_in_interviews import evidence_id_of_topic
 from qwestly_agent.cards.outline import (
     ACHIEVEMENTS,
     CARD,
     EDUCATION,
     EXPERIENCE,
     HEADLINE,
+    LETTER,
+    POSITIONS,
     PREFERENCES,
+    RESUME,
     SKILLS,
     SUMMARY,
 )
+from qwestly_agent.cards.resume_evidence import MOST_LOOKED_AT, pieces_of
 from qwestly_agent.domain.card import Evidence, EvidenceById, Fields, Trust
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.grounding.model import QuotedSource
-from qwestly_agent.stores.knowledge import Knowledge, Passage
-from qwestly_agent.stores.memories import Memories
-from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.services import HasInterviews, HasKnowledge, HasMemories, HasProfiles, HasResumes
+from qwestly_agent.stores.drafts import DraftKind
+from qwestly_agent.stores.interviews import KeptInterview
+from qwestly_agent.stores.knowledge import Passage
 from qwestly_agent.text.clean import quoted, visible
 from qwestly_agent.text.language import language_of
 
-MOST_MEMORIES, MOST_PASSAGES = 60, 20
+MOST_MEMORIES, MOST_PASSAGES, MOST_INTERVIEWS = 60, 20, 5
 MOST_CHARACTERS = 24_000
 """About 6,000 tokens, in the prompt of every section; evidence beyond it is dropped from the end."""
 MOST_SKILLS = 60
@@ -62,19 +68,36 @@ class GatheredEvidence:
     """True if it may say how the user wants to be described."""
 
 
-async def gather(profiles: Profiles, memories: Memories, knowledge: Knowledge, user_id: str) -> list[GatheredEvidence]:
+class ReadEvidenceServices(HasInterviews, HasKnowledge, HasMemories, HasProfiles, HasResumes, Protocol): ...
+
+
+async def gather(services: ReadEvidenceServices, user_id: str) -> list[GatheredEvidence]:
     """The evidence, best first, cut to what a prompt may hold."""
-    profile, remembered = await asyncio.gather(profiles.career(user_id), memories.most_salient(user_id, MOST_MEMORIES))
+    profile, remembered, interviews, resumes = await asyncio.gather(
+        services.profiles.career(user_id),
+        services.memories.most_salient(user_id, MOST_MEMORIES),
+        services.interviews.newest(user_id, MOST_INTERVIEWS),
+        services.resumes.newest(user_id, MOST_LOOKED_AT),
+    )
     # Without a vector: no model is called here. The names in a profile stand in its résumé too, in any language.
     words = f"{_THEMES} {' '.join(_names_in(profile))}"
-    passages = await knowledge.search(user_id, words, None, MOST_PASSAGES)
-    return list(_bounded([*_of_profile(profile), *map(_of_memory, remembered), *map(_of_passage, passages)]))
+    passages = await services.knowledge.search(user_id, words, None, MOST_PASSAGES)
+    talked_of = (each for kept in interviews for each in _of_interview(kept))
+    read = (GatheredEvidence(each.evidence, each.speaks_for) for each in pieces_of(resumes))
+    found = [*_of_profile(profile), *read, *talked_of, *map(_of_memory, remembered), *map(_of_passage, passages)]
+    return list(_bounded(found))
 
 
-def sections_for(found: Sequence[GatheredEvidence]) -> tuple[str, ...]:
-    """The sections that have evidence."""
+def sections_for(found: Sequence[GatheredEvidence], document: DraftKind = "card") -> tuple[str, ...]:
+    """The sections of the document that have evidence."""
     spoken_for = frozenset[str]().union(*(each.speaks_for for each in found if each.evidence.publishable))
-    return tuple(kind for kind in CARD if kind in spoken_for)
+    match document:
+        case "cover_letter":
+            return (LETTER,) if spoken_for else ()
+        case "resume":
+            return tuple(kind for kind in RESUME if (EXPERIENCE if kind == POSITIONS else kind) in spoken_for)
+        case _:
+            return tuple(kind for kind in CARD if kind in spoken_for)
 
 
 def sources_of(evidence: EvidenceById) -> dict[str, QuotedSource]:
@@ -91,6 +114,7 @@ def _source(item: Evidence) -> QuotedSource:
         "to": fields.end,
         "degree": fields.degree,
         "school": fields.school,
+        "section": "skills" if fields.skills else "",
     }
     return QuotedSource(
         id=item.id,
@@ -173,6 +197,18 @@ def _wishes(preferences: Mapping[str, Any]) -> Iterator[str]:
     for name, form in said.items():
         if texts := _texts(preferences.get(name)):
             yield f"Would like: {form.format(', '.join(texts))}"
+
+
+# --- interviews -------------------------------------------------------------------------------------------------------
+
+
+def _of_interview(kept: KeptInterview) -> Iterator[GatheredEvidence]:
+    """A piece for each topic: the person's words, not the draft's."""
+    for place, topic in enumerate(kept.interview.topics):
+        if words := kept.interview.words_of(topic):
+            source = f"your interview: {topic.title}"
+            evidence = _evidence(evidence_id_of_topic(kept.conversation_id, place), "interview", words, source)
+            yield GatheredEvidence(evidence, _OF_DOCUMENTS | _NEXT)
 
 
 # --- memories and documents -------------------------------------------------------------------------------------------

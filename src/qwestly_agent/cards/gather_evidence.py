@@ -2,26 +2,20 @@
 
 from typing import Protocol
 
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
 from qwestly_agent.cards.card_state import CardState, NothingToTell, tell_progress
-from qwestly_agent.cards.evidence import gather, sections_for
+from qwestly_agent.cards.evidence import ReadEvidenceServices, gather, sections_for
 from qwestly_agent.services import (
     HasClock,
-    HasDrafts,
-    HasKnowledge,
     HasLogger,
-    HasMemories,
-    HasProfiles,
     HasRuns,
     HasSignals,
 )
-from qwestly_agent.stores.drafts import GATHERING
+from qwestly_agent.stores.drafts import GATHERING, TAILORED
 from qwestly_agent.workflow_state import state
 
 
-class EvidenceServices(
-    HasClock, HasDrafts, HasKnowledge, HasLogger, HasMemories, HasProfiles, HasRuns, HasSignals, Protocol
-): ...
+class EvidenceServices(DraftedServices, ReadEvidenceServices, HasClock, HasLogger, HasRuns, HasSignals, Protocol): ...
 
 
 @state(CardState)
@@ -31,8 +25,8 @@ async def gather_evidence(services: EvidenceServices, card: CardState) -> CardSt
     plan = tuple(draft.parts.get("plan", ()))
     if not plan:
         await tell_progress(services.drafts, services.clock, card, label=GATHERING)
-        found = await gather(services.profiles, services.memories, services.knowledge, card.user_id)
-        plan = (draft.parts["section"],) if "section" in draft.parts else sections_for(found)
+        found = await gather(services, card.user_id)
+        plan = (draft.parts["section"],) if "section" in draft.parts else sections_for(found, draft.kind)
         if not plan:
             raise NothingToTell
         # Where it is drafted anew, it begins with what its person said.
@@ -40,9 +34,9 @@ async def gather_evidence(services: EvidenceServices, card: CardState) -> CardSt
         evidence = [*(each.evidence.model_dump(mode="json") for each in found), *said]
         preferences = [each.evidence.id for each in found if each.is_preference]
         await services.drafts.keep(card.user_id, card.draft_id, evidence=evidence, plan=plan, preferences=preferences)
-        await drop_forgotten(services.memories, services.drafts, card.user_id, card.draft_id)
+        await drop_forgotten(services, card.user_id, card.draft_id)
         await tell_progress(services.drafts, services.clock, card, label=f"Drafting 1 of {_sections(len(plan))}")
-    return card.model_copy(update={"sections": plan})
+    return card.model_copy(update={"sections": plan, "is_tailored": draft.kind in TAILORED})
 
 
 def _sections(count: int) -> str:

@@ -7,24 +7,32 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Protocol
 
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.card_state import CardState, NothingSupported, tell_progress
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.outline import HEADLINE, OUTLINES
+from qwestly_agent.cards.outline import HEADLINE, OUTLINES, usual_heading
+from qwestly_agent.cards.text import UNCHANGED, is_same_text, text_before_wish
+from qwestly_agent.domain.approval import Answer
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, LeftOut, Section
 from qwestly_agent.grounding.facts import check_facts
 from qwestly_agent.grounding.model import QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_quote
-from qwestly_agent.services import HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.services import (
+    HasAutonomy,
+    HasClock,
+    HasLogger,
+    HasRuns,
+    HasSignals,
+)
+from qwestly_agent.stores.drafts import TAILORED, Draft
 from qwestly_agent.text.language import language_of
 from qwestly_agent.workflow_state import state
 
 
-class KeepDraftServices(HasAutonomy, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals, Protocol): ...
+class KeepDraftServices(DraftedServices, HasAutonomy, HasClock, HasLogger, HasRuns, HasSignals, Protocol): ...
 
 
 LONGEST_HEADLINE = 300
@@ -33,33 +41,37 @@ LONGEST_HEADLINE = 300
 @state(CardState)
 async def keep_draft(services: KeepDraftServices, card: CardState) -> CardState:
     """With what the gate says of publishing it. Raises `NothingSupported`."""
-    draft = await drop_forgotten(services.memories, services.drafts, card.user_id, card.draft_id)
-    checked = _checked_card(draft, card.round, to_datetime(services.clock()).date())
-    answer = gate("outward", await services.autonomy.level(card.user_id)).answer
-    before = draft.parts.get("card", {})
-    if before.get("round") != card.round:
-        unchanged = bool(before) and CheckedCard.model_validate(before["checked"]).card == checked.card
+    draft = await drop_forgotten(services, card.user_id, card.draft_id)
+    checked = checked_card(draft, card.round, to_datetime(services.clock()).date())
+    # What is written for a job is published nowhere: applying with it is asked for by itself.
+    level = await services.autonomy.level(card.user_id)
+    answer: Answer = "refuse" if draft.kind in TAILORED else gate("outward", level).answer
+    if draft.parts.get("card", {}).get("round") != card.round:
+        before = await text_before_wish(services.drafts, draft)
+        unchanged = before is not None and is_same_text(draft.kind, before, checked)
         kept = {"round": card.round, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
         await tell_progress(
             services.drafts,
             services.clock,
             card,
             status="drafted" if answer == "refuse" else "running",
-            label=_drafted(checked),
+            label=_drafted(checked, is_asked=answer != "refuse", unchanged=unchanged),
         )
         await services.drafts.keep(card.user_id, card.draft_id, card=kept)
-        await drop_forgotten(services.memories, services.drafts, card.user_id, card.draft_id)
+        await drop_forgotten(services, card.user_id, card.draft_id)
     if not checked.card.sections:
         raise NothingSupported
     return card.model_copy(update={"answer": answer})
 
 
-def _drafted(checked: CheckedCard) -> str:
+def _drafted(checked: CheckedCard, *, is_asked: bool, unchanged: bool) -> str:
     left_out = len(checked.left_out)
-    return f"Drafted; left out: {left_out} that nothing supports" if left_out else "Drafted"
+    claims = "1 claim" if left_out == 1 else f"{left_out} claims"
+    label = f"Draft ready. We left out {claims} we couldn’t support" if left_out else "Drafted"
+    return f"{label}. {UNCHANGED}" if unchanged and not is_asked else label  # who is asked reads it there
 
 
-def _checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
+def checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
     """Make one card of the sections of this round, in reading order, without those that have no claim."""
     kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
     sources = sources_of(evidence_of(draft))
@@ -84,5 +96,5 @@ def _with_checked_heading(
     why = (*facts.missing, *(f"“{figure}” was compared with nothing." for figure in facts.unread))
     if not why:
         return section, ()
-    usual = section.model_copy(update={"heading": OUTLINES[section.kind].heading})
-    return usual, (LeftOut(claim=Claim(text=section.heading), why=why),)
+    usual = usual_heading(OUTLINES[section.kind], " ".join(claim.text for claim in section.claims))
+    return section.model_copy(update={"heading": usual}), (LeftOut(claim=Claim(text=section.heading), why=why),)

@@ -12,14 +12,14 @@ from qwestly_agent.cards.card_state import (
     PublishingFailed,
     tell_progress,
 )
-from qwestly_agent.domain.card import NOT_DRAFTED, NOT_DRAFTED_ANEW
+from qwestly_agent.domain.card import NOT_DRAFTED, NOT_DRAFTED_ANEW, NOT_WRITTEN
 from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasRuns, HasSignals
 from qwestly_agent.stores.approvals import Approvals
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.drafts import TAILORED, Draft
 from qwestly_agent.workflow_state import state
 
 
-class NoteEndServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasRuns, HasSignals, Protocol): ...
+class NoteCardEndServices(HasApprovals, HasClock, HasDrafts, HasLogger, HasRuns, HasSignals, Protocol): ...
 
 
 TRY_AGAIN = "It could not be finished. Please try again"
@@ -27,17 +27,17 @@ _SAID: Mapping[str, str] = {
     "NothingToTell": NothingToTell.sentence,
     "NothingSupported": NothingSupported.sentence,
     "OverBudget": OverBudget.sentence,
-    "ModelUnavailable": "The language model could not be reached. Please try again later",
-    "DeadlineExceeded": "The language model took too long. Please try again later",
-    "ModelRefused": "The language model is not available to us right now. We have to mend this; please try again later",
-    "ContentRefused": "The language model did not accept this. Please tell us, so that we can mend it",
+    "ModelUnavailable": "Our AI couldn’t be reached. Please try again later",
+    "DeadlineExceeded": "Our AI took too long. Please try again later",
+    "ModelRefused": "We’re fixing a problem on our side. Please try again later",
+    "ContentRefused": "Our AI couldn’t work with this. Please tell us, so that we can mend it",
 }
 """To the user, by the kind of what was raised."""
 _OF_PUBLISHING = ("PublishingFailed", "OutcomeUnknown")
 
 
 @state(CardState, under_brake=True)
-async def note_end(services: NoteEndServices, card: CardState) -> CardState:
+async def note_end(services: NoteCardEndServices, card: CardState) -> CardState:
     """Under the brake as well: nothing else says that it stopped."""
     try:
         draft = await services.drafts.get(card.user_id, card.draft_id)
@@ -52,7 +52,7 @@ async def _end_of(
     approvals: Approvals, draft: Draft, error: str
 ) -> tuple[Literal["failed", "stopped", "drafted"], str]:
     if error == "Braked":
-        return "stopped", "Stopped by the brake"
+        return "stopped", "Stopped when you paused"
     if error == "NotAllowed":
         done = "published" if draft.kind == "card" else "changed"
         return "drafted", f"Drafted; at your level nothing is {done} for you"
@@ -63,5 +63,5 @@ async def _end_of(
         return "failed", approval.outcome or PublishingFailed.sentence
     # That nothing was published is said only where no yes stands that may have been carried out.
     nothing_was = approval is None or approval.status in ("pending", "revised", "failed", "changed")
-    not_drafted = NOT_DRAFTED if draft.kind == "card" else NOT_DRAFTED_ANEW
+    not_drafted = {"card": NOT_DRAFTED, **dict.fromkeys(TAILORED, NOT_WRITTEN)}.get(draft.kind, NOT_DRAFTED_ANEW)
     return "failed", _SAID.get(error, not_drafted if nothing_was else TRY_AGAIN)

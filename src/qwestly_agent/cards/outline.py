@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from qwestly_agent.domain.card import Style
+from qwestly_agent.text.language import language_of
 
 HEADLINE, SUMMARY, EXPERIENCE, ACHIEVEMENTS = "headline", "summary", "experience", "achievements"
 SKILLS, EDUCATION, PREFERENCES = "skills", "education", "preferences"
-ABOUT = "about"
+ABOUT, POSITIONS, LETTER = "about", "positions", "letter"
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,28 @@ CARD: Mapping[str, Outlined] = {
 }
 """In the order of the card."""
 
+RESUME: Mapping[str, Outlined] = {
+    HEADLINE: CARD[HEADLINE],
+    SUMMARY: CARD[SUMMARY],
+    POSITIONS: Outlined(
+        POSITIONS,
+        "Experience",
+        "What they did and achieved at each employer, the latest first, up to four claims each, each with words of the "
+        "evidence on that employer. Employer, title and dates stand above the claims already: do not repeat them.",
+        16,
+    ),
+    SKILLS: CARD[SKILLS],
+    EDUCATION: CARD[EDUCATION],
+}
+"""Of a résumé for a job, in its order."""
+COVER_LETTER = Outlined(
+    LETTER,
+    "Letter",
+    "The body of a letter of application, in the first person: up to eight claims, one sentence each, that say what of "
+    "this person fits the job best. No greeting, no farewell, nothing about the company.",
+    8,
+)
+
 LINKEDIN_ABOUT = Outlined(
     ABOUT, "About", "The About section of their LinkedIn profile, in the first person: up to eight claims in a row.", 8
 )
@@ -73,8 +96,26 @@ PROFILE: Mapping[str, Outlined] = {
 }
 """Fields of the profile."""
 
-OUTLINES: Mapping[str, Outlined] = {**CARD, **PROFILE, ABOUT: LINKEDIN_ABOUT}
+OUTLINES: Mapping[str, Outlined] = {**CARD, **PROFILE, **RESUME, ABOUT: LINKEDIN_ABOUT, LETTER: COVER_LETTER}
 """What generate_card drafts."""
+
+_IN_OTHER_LANGUAGES: Mapping[str, Mapping[str, str]] = {
+    "Headline": {"de": "Überschrift", "fr": "Titre", "es": "Titular", "pt": "Título"},
+    "Summary": {"de": "Kurzprofil", "fr": "Profil", "es": "Resumen", "pt": "Resumo"},
+    "Experience": {"de": "Berufserfahrung", "fr": "Expérience", "es": "Experiencia", "pt": "Experiência"},
+    "Achievements": {"de": "Erfolge", "fr": "Réalisations", "es": "Logros", "pt": "Conquistas"},
+    "Skills": {"de": "Kenntnisse", "fr": "Compétences", "es": "Competencias", "pt": "Competências"},
+    "Education": {"de": "Ausbildung", "fr": "Formation", "es": "Formación", "pt": "Formação"},
+    "Looking for": {"de": "Was ich suche", "fr": "Ce que je recherche", "es": "Qué busco", "pt": "O que procuro"},
+    "Letter": {"de": "Anschreiben", "fr": "Lettre", "es": "Carta", "pt": "Carta"},
+    "About": {"de": "Über mich", "fr": "À propos", "es": "Acerca de mí", "pt": "Sobre mim"},
+}
+
+
+def usual_heading(outlined: Outlined, text: str) -> str:
+    """The heading of a section in the language of its text; in English where that is unclear or another."""
+    return _IN_OTHER_LANGUAGES.get(outlined.heading, {}).get(language_of(text), outlined.heading)
+
 
 STYLES: Mapping[Style, str] = {
     "standard": "Plain and complete: whole sentences, no adjectives that nobody could check.",

@@ -3,48 +3,37 @@
 from typing import Any, Protocol
 
 from qwestly_agent.approvals.action import Action, ShownServices, is_about
-from qwestly_agent.approvals.actions import ACTIONS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD
+from qwestly_agent.approvals.actions import ACTIONS, SUGGEST_LINKEDIN_ABOUT, UPDATE_PROFILE_FIELD, arguments_of, parse
 from qwestly_agent.approvals.arguments import plain
-from qwestly_agent.approvals.decide import Proposal, arguments_of, parse
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.redraft import LISTS
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.cards.card_state import Overtaken
 from qwestly_agent.cards.draft_parts import evidence_of
 from qwestly_agent.cards.outline import ABOUT
-from qwestly_agent.cards.publication import card_preview, cited_in, rationale_of, supported_in
+from qwestly_agent.cards.publication import drafted_proposal, supported_in
 from qwestly_agent.cards.text import text_of
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import CheckedCard
-from qwestly_agent.services import HasApprovals, HasConversations, HasMemories, HasMessages, HasProfiles
+from qwestly_agent.services import HasApprovals, HasConversations, HasMessages
 from qwestly_agent.stores.drafts import Draft
 
 
-class WantedServices(HasApprovals, HasConversations, HasMemories, HasMessages, HasProfiles, Protocol): ...
+class WantedServices(ShownServices, HasApprovals, HasConversations, HasMessages, Protocol): ...
 
 
 MOST_READ = 50
 
 
-async def profile_proposal(services: ShownServices, draft: Draft, earlier: Approval) -> Proposal:
+def profile_proposal(draft: Draft, earlier: Approval) -> Proposal:
     """The proposal to use the stored text in place of what `earlier` asked for. Raises `Invalid` if it does not fit,
     and `NotFound` if there is none."""
     if "card" not in draft.parts:
         raise NotFound("There is no text in this draft.")
     checked, evidence = supported_in(draft), evidence_of(draft)
     action, args = _action(draft, checked)
-    parsed = parse(action, args)
-    shown = await action.shown(services, draft.user_id, parsed)
-    preview, drafted = action.preview(parsed, shown), card_preview(checked, evidence)
     unchanged = all(earlier.arguments.get(name) == args[name] for name in action.editable)
-    cited = cited_in(checked.card)
-    return Proposal(
-        action,
-        plain(parsed),
-        rationale=rationale_of(len(cited), checked, unchanged=unchanged),
-        evidence=cited,
-        preview=preview.model_copy(update={"sections": drafted.sections, "left_out": drafted.left_out}),
-        shown=shown,
-    )
+    return drafted_proposal(action, plain(parse(action, args)), checked, evidence, unchanged=unchanged)
 
 
 def _action(draft: Draft, checked: CheckedCard) -> tuple[Action[Any], dict[str, Any]]:

@@ -1,48 +1,69 @@
-"""Profile texts (an About section, headlines): each is one section, written within one tool call."""
+"""Profile texts (an About section, headlines): each is one section, written within one tool call.
 
-from collections.abc import Sequence
+What was written and judged is kept in the draft, as a card's sections are: after a try that was cut off, nothing is
+paid for twice.
+"""
+
 from typing import Protocol, cast
 
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
-from qwestly_agent.cards.evidence import gather
+from qwestly_agent.cards.draft_parts import evidence_of, section_draft, wishes_of
+from qwestly_agent.cards.evidence import ReadEvidenceServices, gather
 from qwestly_agent.cards.outline import Outlined
-from qwestly_agent.cards.write_section import DraftServices, Order, write_section
-from qwestly_agent.domain.card import Card, CheckedCard, Section, SectionDraft, Style
-from qwestly_agent.services import HasKnowledge, HasProfiles
+from qwestly_agent.cards.text import is_same_text, text_before_wish
+from qwestly_agent.cards.write_section import DraftServices, SectionOrder, write_section
+from qwestly_agent.domain.card import Card, CheckedCard, SectionDraft, Style
 from qwestly_agent.stores.drafts import Draft
 
 
-class ProfileTextServices(DraftServices, HasKnowledge, HasProfiles, Protocol): ...
+class ProfileTextServices(DraftServices, ReadEvidenceServices, Protocol): ...
 
 
 async def write_profile_text(
-    services: ProfileTextServices,
-    draft: Draft,
-    outlined: Outlined,
-    wishes: Sequence[str],
-    before: Section | None = None,
-) -> CheckedCard:
-    """Write the text, keep only its supported claims, and store it in the draft. Raises `NothingToTell`,
-    `NothingSupported` and what `structured_output` raises."""
-    style = cast(Style, draft.style)
-    gathered = await gather(services.profiles, services.memories, services.knowledge, draft.user_id)
-    found = {each.evidence.id: each.evidence for each in gathered}
-    if not any(item.publishable for item in found.values()):
-        raise NothingToTell
-    preferences = [each.evidence.text for each in gathered if each.is_preference]
-    order = Order(outlined, style, found, [*preferences, *wishes], before)
-    section = await write_section(services, draft.user_id, order, _keep_nothing)
-    sections = (section.standing,) if section.standing.claims else ()
-    checked = CheckedCard(card=Card(style=style, headline=None, sections=sections), left_out=section.left_out)
-    if not sections:
+    services: ProfileTextServices, draft: Draft, outlined: Outlined, revised: CheckedCard | None = None
+) -> Draft:
+    """Write the text, or go on with what was kept of it; keep only its supported claims, and return the draft with it.
+    `revised` is what its user wants otherwise. Raises `NothingToTell`, `NothingSupported` and what `structured_output`
+    raises."""
+    drafts, user_id, style = services.drafts, draft.user_id, cast(Style, draft.style)
+    draft = await _going_on(services, draft) if "evidence" in draft.parts else await _with_evidence(services, draft)
+
+    async def keep(section: SectionDraft) -> None:
+        part = {f"section_{outlined.kind}": section.model_dump(mode="json")}
+        if not await drafts.add(draft.model_copy(update={"parts": {**draft.parts, **part}})):
+            await drafts.keep(user_id, draft.id, **part)
+        await drop_forgotten(services, user_id, draft.id)
+
+    before = revised.card.sections[0] if revised else None
+    order = SectionOrder(outlined, style, evidence_of(draft), wishes_of(draft), before)
+    section = await write_section(services, user_id, order, keep, section_draft(draft, outlined.kind))
+    if not section.standing.claims:
+        failed = {"status": "failed", "label": NothingSupported.sentence}
+        await drafts.tell(user_id, draft.id, services.clock(), **failed)
         raise NothingSupported
-    evidence = [item.model_dump(mode="json") for item in found.values()]
-    card = {"round": 1, "checked": checked.model_dump(mode="json")}
-    await services.drafts.add(draft.model_copy(update={"parts": {"evidence": evidence, "card": card}}))
-    await drop_forgotten(services.memories, services.drafts, draft.user_id, draft.id)
-    return checked
+    card = Card(style=style, headline=None, sections=(section.standing,))
+    checked = CheckedCard(card=card, left_out=section.left_out)
+    earlier = revised or await text_before_wish(drafts, draft)
+    unchanged = earlier is not None and is_same_text(draft.kind, earlier, checked)
+    part = {"round": 1, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}
+    await drafts.keep(user_id, draft.id, card=part)
+    await drafts.tell(user_id, draft.id, services.clock(), status="drafted", label="Drafted")
+    return await drop_forgotten(services, user_id, draft.id)
 
 
-async def _keep_nothing(_: SectionDraft) -> None:
-    """A tool call is not retried, so there is no progress to store."""
+async def _with_evidence(services: ProfileTextServices, draft: Draft) -> Draft:
+    found = await gather(services, draft.user_id)
+    if not any(each.evidence.publishable for each in found):
+        raise NothingToTell
+    evidence = [each.evidence.model_dump(mode="json") for each in found]
+    preferences = [each.evidence.id for each in found if each.is_preference]
+    return draft.model_copy(update={"parts": {**draft.parts, "evidence": evidence, "preferences": preferences}})
+
+
+async def _going_on(services: ProfileTextServices, draft: Draft) -> Draft:
+    """From here on it is this run's, and rests on nothing that was forgotten before."""
+    told = draft.model_dump(include={"run_id", "conversation_id"})
+    await drop_forgotten(services, draft.user_id, draft.id)
+    await services.drafts.tell(draft.user_id, draft.id, services.clock(), **told, flagged=False)
+    return await services.drafts.get(draft.user_id, draft.id)

@@ -1,14 +1,17 @@
 """The proposal to publish a draft: what would be published, with its evidence."""
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
+from qwestly_agent.approvals.action import Action
 from qwestly_agent.approvals.actions import PUBLISH_CARD
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.forget_in_drafts import keep_claims
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.draft_parts import checked_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.outline import HEADLINE
+from qwestly_agent.cards.text import UNCHANGED, changed_nothing
 from qwestly_agent.clients.candidate_app import CardSection, CardText
 from qwestly_agent.domain.approval import Preview, ShownClaim, ShownLeftOut, ShownQuote, ShownSection
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, EvidenceById
@@ -33,7 +36,7 @@ def publication_of(draft: Draft) -> Proposal:
             "draft_id": draft.id,
             "content": content.model_dump(mode="json", exclude_none=True),
         },
-        rationale=rationale_of(len(cited), checked, unchanged=draft.parts["card"].get("unchanged", False)),
+        rationale=rationale_of(len(cited), checked, unchanged=changed_nothing(draft)),
         evidence=cited,
         preview=card_preview(checked, evidence),
     )
@@ -56,7 +59,7 @@ def _text_of(card: Card) -> CardText:
 def supported_in(draft: Draft) -> CheckedCard:
     """What was drafted, without claims whose evidence is gone. Raises `NotFound` if nothing is left."""
     evidence = evidence_of(draft)
-    checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
+    checked = checked_of(draft)
     checked = keep_claims(checked, lambda claim: evidence.keys() >= set(claim.evidence))
     if not checked.card.sections:
         raise NotFound("Nothing in this draft is supported.")
@@ -68,13 +71,33 @@ def cited_in(card: Card) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for claim in card.claims for name in claim.evidence))
 
 
+def drafted_proposal(
+    action: Action[Any],
+    args: Mapping[str, Any],
+    checked: CheckedCard,
+    evidence: EvidenceById,
+    *,
+    unchanged: bool = False,
+) -> Proposal:
+    """The proposal to use a drafted text, shown with its quotes, the arithmetic and what was left out."""
+    cited = cited_in(checked.card)
+    return Proposal(
+        action,
+        args,
+        rationale_of(len(cited), checked, unchanged=unchanged),
+        evidence=cited,
+        drafted=card_preview(checked, evidence),
+        unchecked=any(claim.unchecked for claim in checked.card.claims),
+    )
+
+
 def rationale_of(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
     sources = "1 source" if cited == 1 else f"{cited} sources"
     left_out, unchecked = len(checked.left_out), sum(claim.unchecked for claim in checked.card.claims)
     told = [
         f"Written from what you told and gave us, with {sources}, each claim with the words that it rests on.",
-        "What you asked for changed nothing: nothing that you told or gave us says it." if unchanged else "",
-        f"What nothing supports was left out: {left_out}." if left_out else "",
+        UNCHANGED if unchanged else "",
+        f"Claims we left out because we couldn’t support them: {left_out}." if left_out else "",
         f"Not checked by a second reader: {unchecked}. Compare these with their quotes yourself." if unchecked else "",
     ]
     return " ".join(filter(None, told))

@@ -4,9 +4,9 @@ from typing import Protocol
 
 from qwestly_agent.approvals.execute import STOPPED, ExecuteServices, execute
 from qwestly_agent.base.errors import Braked
-from qwestly_agent.cards.card_state import CardState, OutcomeUnknown, PublishingFailed, tell_progress
+from qwestly_agent.cards.card_state import CardState, PublishingFailed, tell_progress
 from qwestly_agent.services import HasLogger
-from qwestly_agent.workflow_state import state
+from qwestly_agent.workflow_state import OutcomeUnknown, state
 
 
 class PublishServices(ExecuteServices, HasLogger, Protocol): ...

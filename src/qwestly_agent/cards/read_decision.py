@@ -6,21 +6,23 @@ The record alone is believed, not what the execution was woken with.
 from typing import Protocol
 
 from qwestly_agent.approvals.end import REPLACED
-from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
+from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
 from qwestly_agent.approvals.messages import DRAFT_ENDS
-from qwestly_agent.base.clock import Clock
 from qwestly_agent.cards.card_state import CardState, tell_progress
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.card import person_said
-from qwestly_agent.services import HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals
-from qwestly_agent.stores.drafts import Draft, Drafts
-from qwestly_agent.stores.memories import Memories
+from qwestly_agent.services import (
+    HasApprovals,
+    HasClock,
+    HasLogger,
+    HasRuns,
+    HasSignals,
+)
+from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.workflow_state import expire_if_pending, state
 
 
-class ReadDecisionServices(
-    HasApprovals, HasClock, HasDrafts, HasLogger, HasMemories, HasRuns, HasSignals, Protocol
-): ...
+class ReadDecisionServices(DraftedServices, HasApprovals, HasClock, HasLogger, HasRuns, HasSignals, Protocol): ...
 
 
 @state(CardState, under_brake=True)
@@ -36,28 +38,24 @@ async def read_decision(services: ReadDecisionServices, card: CardState) -> Card
             await tell_progress(services.drafts, services.clock, card, status=status, label=label)
             return card.model_copy(update={"decision": decision})
         case "revised":
-            return await _begin_round(services.memories, services.drafts, services.clock, card, draft, approval)
+            return await _begin_round(services, card, draft, approval)
         case "changed" if approval.outcome == REPLACED:
             await tell_progress(services.drafts, services.clock, card, status="drafted", label=REPLACED)
             return card.model_copy(update={"decision": "rejected"})
         case "changed" if approval.decided_by == "nobody":  # what it rested on was forgotten
             return await _begin_round(
-                services.memories,
-                services.drafts,
-                services.clock,
+                services,
                 card,
                 draft,
                 approval,
-                "Drafting it anew without what you had forgotten",
+                "Drafting it again without what you had forgotten",
             )
         case _:
             return card.model_copy(update={"decision": "approved"})
 
 
 async def _begin_round(
-    memories: Memories,
-    drafts: Drafts,
-    clock: Clock,
+    services: ReadDecisionServices,
     card: CardState,
     draft: Draft,
     approval: Approval,
@@ -72,9 +70,11 @@ async def _begin_round(
         wished = [person_said(number, approval.reason).model_dump(mode="json")] if approval.reason else []
         evidence = [*draft.parts["evidence"], *wished]
         # From here on it rests on nothing that was forgotten before; what is forgotten meanwhile flags it again.
-        await tell_progress(drafts, clock, card, status="running", round=number, label=label, flagged=False)
-        await drafts.keep(card.user_id, card.draft_id, evidence=evidence, revisions=answered)
-        await drop_forgotten(memories, drafts, card.user_id, card.draft_id)
+        await tell_progress(
+            services.drafts, services.clock, card, status="running", round=number, label=label, flagged=False
+        )
+        await services.drafts.keep(card.user_id, card.draft_id, evidence=evidence, revisions=answered)
+        await drop_forgotten(services, card.user_id, card.draft_id)
     return card.model_copy(
         update={
             "decision": "revised",

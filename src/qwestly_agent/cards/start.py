@@ -1,18 +1,19 @@
 """Start making a card, and write profile texts, for the tools of a run."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol
 
 from qwestly_agent.approvals.pause import abort_if_paused
 from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.cards.draft_parts import checked_of
 from qwestly_agent.cards.outline import HEADLINES, LINKEDIN_ABOUT, Outlined
 from qwestly_agent.cards.profile_texts import ProfileTextServices
+from qwestly_agent.cards.text import changed_nothing
 from qwestly_agent.domain.approval import sha256_hex
-from qwestly_agent.domain.card import NOT_DRAFTED, CheckedCard, Section, Style
+from qwestly_agent.domain.card import NOT_DRAFTED, CheckedCard, Style
 from qwestly_agent.services import HasWorkflows
-from qwestly_agent.stores.drafts import Draft, DraftKind
+from qwestly_agent.stores.drafts import UNFINISHED, Draft, DraftKind
 
 
 class CardStartServices(ProfileTextServices, HasWorkflows, Protocol): ...
@@ -24,13 +25,17 @@ MOST_WAITING = 5
 ALIVE_SECONDS = 1_800.0
 """A draft without an update for so long counts as dead, whatever its status."""
 
+GONE_ON_WITH_SECONDS = 86_400.0
+"""A text that was not finished is gone on with for so long; afterwards more may be known, and it is begun anew."""
+NOT_FINISHED = "Not finished yet. Ask for it again, and it goes on from here"
+
 
 @dataclass(frozen=True)
 class ProfileText:
     draft_id: str
     checked: CheckedCard
     unchanged: bool
-    """True if it is word for word the previous version."""
+    """True if its user wanted it otherwise, and it reads as before."""
 
 
 @dataclass(frozen=True)
@@ -78,27 +83,31 @@ class Cards:
         outlined: Outlined,
         style: Style,
         wish: str,
-        before: Section | None = None,
+        before: CheckedCard | None = None,
         revises: str = "",
     ) -> ProfileText:
         # Lazy: its regular expressions for figures compile slowly, and few turns write such a text.
         from qwestly_agent.cards.profile_texts import write_profile_text
 
-        draft = self._draft(kind, style, "Drafted", wish, revises)
-        with suppress(NotFound):  # asked for twice in one turn: return the first
-            kept = await self.services.drafts.get(self.user_id, draft.id)
-            return ProfileText(draft.id, CheckedCard.model_validate(kept.parts["card"]["checked"]), False)
-        work = write_profile_text(self.services, draft, outlined, [wish] if wish else [], before)
-        checked = await abort_if_paused(self.services.signals, self.user_id, work)
-        unchanged = before is not None and [c.text for c in before.claims] == [c.text for c in checked.card.claims]
-        return ProfileText(draft.id, checked, unchanged)
+        draft = self._draft(kind, style, NOT_FINISHED, wish, revises)
+        draft = await self._tried(draft) or draft
+        if draft.status == UNFINISHED or "card" not in draft.parts:
+            work = write_profile_text(self.services, draft, outlined, before)
+            draft = await abort_if_paused(self.services.signals, self.user_id, work)
+        return ProfileText(draft.id, checked_of(draft), changed_nothing(draft))
 
-    async def _about_before(self, draft_id: str) -> Section:
+    async def _tried(self, draft: Draft) -> Draft | None:
+        """The same text as this run was asked for before, or as it was begun lately and not finished."""
+        tries = await self.services.drafts.tries(draft, self.services.clock() - GONE_ON_WITH_SECONDS)
+        found = next((each for each in tries if _wanted(each) == _wanted(draft)), None)
+        mine = {"run_id": self.run_id, "conversation_id": self.conversation_id}
+        return found.model_copy(update=mine) if found else None
+
+    async def _about_before(self, draft_id: str) -> CheckedCard:
         draft = await self.services.drafts.get(self.user_id, draft_id)
         if draft.kind != "about" or "card" not in draft.parts:
             raise NotFound("There is no About section in this draft.")
-        [section] = CheckedCard.model_validate(draft.parts["card"]["checked"]).card.sections
-        return section
+        return checked_of(draft)
 
     def _being_made(self, drafts: Sequence[Draft], style: Style) -> Draft | None:
         since = self.services.clock() - ALIVE_SECONDS
@@ -118,9 +127,13 @@ class Cards:
             conversation_id=self.conversation_id,
             kind=kind,
             style=style,
-            status="running" if kind == "card" else "drafted",
+            status="running" if kind == "card" else UNFINISHED,
             label=label,
             created_at=now,
             updated_at=now,
-            parts={"wish": wish} if wish else {},
+            parts={name: each for name, each in (("wish", wish), ("revises", revises)) if each},
         )
+
+
+def _wanted(draft: Draft) -> tuple[str, str]:
+    return draft.parts.get("wish", ""), draft.parts.get("revises", "")

@@ -2,12 +2,14 @@
 
 from pydantic import BaseModel, ConfigDict
 
+from qwestly_agent.cards.draft_parts import checked_of
 from qwestly_agent.domain.approval import ShownLeftOut
 from qwestly_agent.domain.card import CheckedCard, Claim
-from qwestly_agent.stores.drafts import Draft
+from qwestly_agent.stores.drafts import Draft, DraftKind, Drafts
 
 LONGEST_CHARACTERS, LONGEST_HEADLINE = 2_600, 220
 """LinkedIn's limits."""
+UNCHANGED = "What you asked for changed nothing: it reads as before."
 
 
 class _Frozen(BaseModel):
@@ -36,12 +38,36 @@ def text_of_draft(draft: Draft) -> DraftText | None:
     """The text checked last; None if there is none, or while a new one is being made."""
     if draft.status == "running" or "card" not in draft.parts:
         return None
-    checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
+    return _text(draft.kind, checked_of(draft))
+
+
+def changed_nothing(draft: Draft) -> bool:
+    """True if its person wanted it otherwise, and it reads as before."""
+    return draft.parts["card"].get("unchanged", False)
+
+
+async def text_before_wish(drafts: Drafts, draft: Draft) -> CheckedCard | None:
+    """What its person had before they wanted it as it is drafted now; None if they had nothing, or wanted nothing."""
+    if "card" in draft.parts:
+        return checked_of(draft)
+    earlier = await drafts.version_before(draft) if draft.parts.get("wish") else None
+    return checked_of(earlier) if earlier else None
+
+
+def is_same_text(kind: DraftKind, one: CheckedCard, other: CheckedCard) -> bool:
+    """True if a reader sees the same, whatever it is quoted from."""
+    return _text(kind, one).model_dump(include=_READ) == _text(kind, other).model_dump(include=_READ)
+
+
+_READ = {"headline", "sections", "text"}
+
+
+def _text(kind: DraftKind, checked: CheckedCard) -> DraftText:
     left_out = tuple(ShownLeftOut(text=each.claim.text, why=each.why) for each in checked.left_out)
     unchecked = tuple(claim.text for claim in checked.card.claims if claim.unchecked)
-    if draft.kind == "about":
+    if kind == "about":
         return DraftText(text=text_of(checked), left_out=left_out, unchecked=unchecked)
-    if draft.kind == "headlines":
+    if kind == "headlines":
         return DraftText(
             text="\n".join(claim.text for claim in checked.card.claims), left_out=left_out, unchecked=unchecked
         )

@@ -1,2 +1,2 @@
 """A chat turn: parsing (`request`), preparation (`prepare_turn`), the prompt (`context`, `window`), the run (`run`,
-`turn_registry`), the wire protocols (`stream`), the record (`record`) and the API's views (`view`)."""
+`turn_registry`), the wire protocols (`stream`), the record (`turn_record`) and the API's views (`*_view`)."""

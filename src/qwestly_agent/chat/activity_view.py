@@ -8,7 +8,7 @@ from pydantic import BaseModel
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
-from qwestly_agent.domain.activity import Event, Role, Severity
+from qwestly_agent.domain.activity import ActivityEvent, Role, Severity
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.memories import Memories
 
@@ -20,8 +20,8 @@ class EventView(BaseModel):
     type: str
     """Subject and verb: "approval.done"."""
     role: Role
-    """Who acted: the agent in a conversation (chat), as it drafts (cards), remembers (memory) or briefs (briefing); the
-    user; operators."""
+    """Who acted: the agent in a conversation (chat), as it interviews (interview), drafts (cards), remembers (memory),
+    briefs (briefing), reads a résumé (resumes), teaches (learning) or looks for jobs (jobs); the user; operators."""
     severity: Severity
     title: str
     why: str
@@ -40,36 +40,56 @@ class EventList(BaseModel):
 
 
 _ANSWERS: Mapping[str, str] = {
-    "ask": "At your level ({level}), your agent asks you first.",
-    "queue": "At your level ({level}), this waits in your queue while your agent goes on.",
+    "ask": "{at}, your agent asks you first.",
+    "queue": "{at}, this waits in your queue while your agent goes on.",
 }
 _DECIDED_BY: Mapping[str, str] = {
     "chat": "You decided this in a conversation.",
     "queue": "You decided this in your queue.",
     "link": "You decided this by the link in a mail.",
-    "level": "At your level ({level}), your agent may do this without asking, as you asked for it.",
+    "level": "{at}, your agent may do this without asking, as you asked for it.",
     "undo": "You asked for it where you are signed in.",
-    "nobody": "Nobody decided.",
+    "nobody": "No one decided.",
 }
-
+_OWN, _EARNED = "At your level ({level})", "At the level that your agent earned for this ({level})"
 
 _BY_TYPE: Mapping[str, str] = {
+    "application.due": "The step that you planned is due, or it was sent a week ago.",
+    "application.preparing": "You chose this job.",
+    "autonomy.ceiling": "You chose it in your settings.",
+    "autonomy.taken_back": "You said no to such a change, edited it or undid it: what was earned for it has ended.",
+    "briefing.told": "It comes at the hour in your settings, where you can switch briefings off.",
+    "jobs.found": "You let your agent look for jobs, each night or when you ask.",
+    "jobs.failed": "You let your agent look for jobs; it tries again.",
     "memory.extracted": "You said it, and it was read once the conversation was over.",
-    "briefing.told": "You asked for briefings: this is yours of the day.",
     "memory.merged": "Each night, what says the same is put together; where two disagree, the newer one holds.",
+}
+_BY_SUBJECT: Mapping[str, str] = {
+    "application": "You changed it in your list.",
+    "interview": "You talked about your work; what you said becomes its draft.",
+    "lesson": "You confirmed its topic.",
+    "resume": "You gave your agent a résumé.",
+}
+_BY_VERB: Mapping[str, str] = {
+    "deleted": "You deleted it.",
+    "stopped": "The brake stops what runs.",
 }
 
 
-def _why(event: Event) -> str:
-    if event.type in _BY_TYPE:
-        return _BY_TYPE[event.type]
+def _why(event: ActivityEvent) -> str:
+    subject, _, verb = event.type.partition(".")
+    if told := _BY_TYPE.get(event.type) or (
+        _BY_VERB.get(verb) or _BY_SUBJECT.get(subject) if subject != "approval" else ""
+    ):
+        return told
     decided_by, answer = event.data.get("decided_by"), event.data.get("answer")
     sentence = _DECIDED_BY.get(str(decided_by)) or _ANSWERS.get(str(answer), "")
-    return sentence.format(level=event.data.get("level", ""))
+    at = (_EARNED if event.data.get("earned") else _OWN).format(level=event.data.get("level", ""))
+    return sentence.format(at=at)
 
 
 async def views_of(
-    approvals: Approvals, memories: Memories, user_id: str, events: Sequence[Event], now: float
+    approvals: Approvals, memories: Memories, user_id: str, events: Sequence[ActivityEvent], now: float
 ) -> list[EventView]:
     """Views of these events, in order."""
     memory_ids = {memory_id for each in events if (memory_id := undone_memory(each))}
@@ -84,7 +104,7 @@ async def views_of(
 
 
 async def list_of(
-    approvals: Approvals, memories: Memories, user_id: str, found: Sequence[Event], limit: int, now: float
+    approvals: Approvals, memories: Memories, user_id: str, found: Sequence[ActivityEvent], limit: int, now: float
 ) -> EventList:
     """Make a page of events. `found` was read with `limit` + 1, to tell whether there are more."""
     items = await views_of(approvals, memories, user_id, found[:limit], now)
@@ -107,18 +127,18 @@ def position_of(cursor: str) -> tuple[float, str]:
     return at, event_id
 
 
-def undone_memory(event: Event) -> str | None:
+def undone_memory(event: ActivityEvent) -> str | None:
     """The memory that an undo of this event takes back; None if it is no such event."""
     memory_id = event.data.get("memory_id")
     return str(memory_id) if memory_id and event.type in ("memory.remembered", "memory.corrected") else None
 
 
-def undone_approval(event: Event) -> str | None:
+def undone_approval(event: ActivityEvent) -> str | None:
     """The approval whose effect an undo of this event takes back; None if it is no such event."""
     return str(event.data["approval_id"]) if event.type == "approval.done" else None
 
 
-def _view_of(event: Event, until: Mapping[str, float], now: float) -> EventView:
+def _view_of(event: ActivityEvent, until: Mapping[str, float], now: float) -> EventView:
     """`until`: until when it can be undone, by the id of the memory or approval."""
     undo_until = until.get(undone_memory(event) or undone_approval(event) or "", 0.0)
     return EventView(

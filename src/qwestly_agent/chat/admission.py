@@ -1,4 +1,7 @@
-"""Admission of a turn: check rate and budget before anything is spent on it."""
+"""Admission of a turn: check rate and budget before anything is spent on it.
+
+`model_calls/budget.py` limits what it spends then.
+"""
 
 import math
 
@@ -22,6 +25,13 @@ async def admit(
             f"That is more than {settings.messages_a_minute} messages in a minute. Please wait a moment.",
             retry_after=math.ceil(max(1.0, oldest + MINUTE_SECONDS - now)),
         )
+    await admit_stream(conversations, usage, settings, user_id, load, now)
+
+
+async def admit_stream(
+    conversations: Conversations, usage: Usage, settings: Settings, user_id: str, load: Load, now: float
+) -> None:
+    """Raises `TooManyTurns`."""
     most = settings.running_turns
     if len(load.running) >= most and await _alive(conversations, usage, user_id, load, now) >= most:
         raise TooManyTurns(

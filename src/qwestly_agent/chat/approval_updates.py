@@ -11,7 +11,7 @@ from qwestly_agent.approvals.messages import draft_line, outcome_line
 from qwestly_agent.approvals.settle import SettleServices, settle
 from qwestly_agent.base.errors import ChangedMeanwhile, NotFound
 from qwestly_agent.chat.draft_view import DraftView
-from qwestly_agent.chat.request import PostedDecision
+from qwestly_agent.chat.turn_request import PostedDecision
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.stores.drafts import Draft
 from qwestly_agent.text.clean import quoted

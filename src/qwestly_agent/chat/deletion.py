@@ -7,17 +7,17 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals.end import EndServices, withdraw
 from qwestly_agent.domain.activity import of_conversation
-from qwestly_agent.services import HasActivity, HasConversations, HasExtractions, HasToolCalls, HasUnchecked
+from qwestly_agent.services import HasActivity, HasConversations, HasExtractions, HasLessons, HasToolCalls, HasUnchecked
 
 
 class DeletionServices(
-    EndServices, HasActivity, HasConversations, HasExtractions, HasToolCalls, HasUnchecked, Protocol
+    EndServices, HasActivity, HasConversations, HasExtractions, HasLessons, HasToolCalls, HasUnchecked, Protocol
 ): ...
 
 
 async def delete(services: DeletionServices, user_id: str, conversation_id: str) -> None:
-    """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals and its
-    drafts. Raises `NotFound`.
+    """Delete a conversation with its messages and the audit of its tool calls; detach its decided approvals, its
+    drafts and its lessons. Raises `NotFound`.
 
     Its event is written first, as the document that could hold it goes: a process that dies right afterwards leaves the
     event of a deletion that its user will repeat, which is the same event.
@@ -33,6 +33,7 @@ async def delete(services: DeletionServices, user_id: str, conversation_id: str)
         await withdraw(services, user_id, conversation_id)
         await services.approvals.forget_conversation(user_id, conversation_id)
         await services.drafts.forget_conversation(user_id, conversation_id)
+        await services.lessons.forget_conversation(user_id, conversation_id)
         await services.extractions.drop(user_id, conversation_id)
         await services.unchecked.drop(
             user_id, [each.id for each in await services.unchecked.of_conversation(user_id, conversation_id)]

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from qwestly_agent.base.errors import ChangedMeanwhile, Invalid
-from qwestly_agent.chat.read_turn import Said
-from qwestly_agent.chat.request import TurnRequest
+from qwestly_agent.chat.read_turn import History
+from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.stores.message import Message
 
 
-def earlier_turn(request: TurnRequest, said: Said) -> Sequence[Message]:
+def earlier_turn(request: TurnRequest, said: History) -> Sequence[Message]:
     """The earlier turn with this message, answered or not; empty for a new message.
 
     Raises `ChangedMeanwhile` if the turn is not the last one or tells what was forgotten, and `Invalid` if there is
@@ -19,16 +19,16 @@ def earlier_turn(request: TurnRequest, said: Said) -> Sequence[Message]:
         return []
     if not request.regenerate:
         if request.replaces and not said.exchange:
-            raise ChangedMeanwhile("Only the last message can be written anew.")
+            raise ChangedMeanwhile("Only the last message can be rewritten.")
         if said.exchange and said.exchange[0].content != request.text and said.exchange != last:
-            raise ChangedMeanwhile("Only the last message can be written anew.")
+            raise ChangedMeanwhile("Only the last message can be rewritten.")
         return said.exchange
     if request.text is not None and not said.exchange:
         return []  # we never received it
     if not last:
         raise Invalid("There is no answer to make again.")
     if any(message.withheld for message in last if message.role == "user"):
-        raise ChangedMeanwhile("This tells something that you had forgotten. Please write it anew.")
+        raise ChangedMeanwhile("This tells something that you had forgotten. Please rewrite it.")
     named = {name for message in last for name in (message.id, message.continues)}
     # An answer continued after a decision is one message to the client, which names it by the user's message.
     asked = said.exchange == last or any(message.id in named for message in said.exchange)

@@ -9,8 +9,9 @@ from typing import Any, Protocol
 from aws_lambda_powertools import Logger
 from pydantic import ValidationError
 
-from qwestly_agent.agents.design import Role, TurnAgent
+from qwestly_agent.agents.design import TurnAgent
 from qwestly_agent.approvals.end import end_replaced
+from qwestly_agent.approvals.execute import ExecuteServices
 from qwestly_agent.base.errors import (
     Braked,
     ChangedMeanwhile,
@@ -19,75 +20,51 @@ from qwestly_agent.base.errors import (
     NotFound,
     OverBudget,
     TooManyTurns,
-    Unavailable,
 )
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.chat.admission import admit
 from qwestly_agent.chat.approval_updates import TurnApprovals, nothing_new, settle_all
+from qwestly_agent.chat.assignment import agent_of, assigned
 from qwestly_agent.chat.context import FirstTurnContext, day_in, make_context
 from qwestly_agent.chat.earlier_turn import complete_answer, earlier_turn, replaced_runs
 from qwestly_agent.chat.finish_turn import briefly
-from qwestly_agent.chat.read_turn import Known, Said, read_known, read_said
-from qwestly_agent.chat.record import Record
-from qwestly_agent.chat.request import TurnRequest
-from qwestly_agent.chat.services import HasDesigns
+from qwestly_agent.chat.read_turn import ContextData, History, read_known, read_said
+from qwestly_agent.chat.reread import up_to_date
+from qwestly_agent.chat.services import HasDesigns, HasRunning
 from qwestly_agent.chat.turn import Turn
+from qwestly_agent.chat.turn_record import Record
+from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.find import first_memories
+from qwestly_agent.rollout.services import HasRollouts
 from qwestly_agent.services import (
-    HasApprovals,
-    HasAutonomy,
-    HasCandidateApp,
-    HasClock,
     HasConversations,
-    HasDrafts,
     HasEmbeddings,
-    HasExtractions,
     HasLogger,
-    HasMemories,
-    HasMessages,
     HasNewId,
-    HasProfiles,
-    HasRuns,
     HasSettings,
-    HasSignals,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
     HasUsage,
     HasUserSettings,
-    HasWorkflows,
 )
-from qwestly_agent.stores.conversations import Conversations
 from qwestly_agent.stores.turns import ClaimedConversation, NewTurn
 from qwestly_agent.stores.usage import Load, Usage
 
 
+class ClaimServices(HasConversations, HasDesigns, Protocol): ...
+
+
 class PrepareServices(
-    HasApprovals,
-    HasAutonomy,
-    HasCandidateApp,
-    HasClock,
-    HasConversations,
+    ExecuteServices,
     HasDesigns,
-    HasDrafts,
     HasEmbeddings,
-    HasExtractions,
     HasLogger,
-    HasMemories,
-    HasMessages,
     HasNewId,
-    HasProfiles,
+    HasRollouts,
+    HasRunning,
     HasSettings,
-    HasRuns,
-    HasSignals,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
     HasUsage,
     HasUserSettings,
-    HasWorkflows,
     Protocol,
 ): ...
 
@@ -97,7 +74,7 @@ async def prepare_turn(
 ) -> Turn:
     """Raises errors that need an HTTP status, before the first byte: `ConversationBusy`, `NotFound`, `Changed`,
     `Invalid`, `TooManyTurns`, `OverBudget`, `Braked`. `where` is the origin of decisions, for their audit."""
-    chosen = services.designs.choose(request.design, request.role)
+    await services.running.finish_unfinished()
     turn = NewTurn(
         run_id=services.new_id(),
         message_id=request.message_id or f"msg_{services.new_id()}",
@@ -112,7 +89,7 @@ async def prepare_turn(
         entering,
     )
     try:
-        claim = await _claim(services.conversations, chosen, user_id, conversation_id, turn, request)
+        claim = await _claim(services, user_id, conversation_id, turn, request)
     except BaseException:
         # Not cancelled: a cancelled read could leave the driver's lock held, or lose its connection. The driver's own
         # timeout bounds the reads.
@@ -156,14 +133,12 @@ async def _leave(usage: Usage, user_id: str, turn: NewTurn, entering: asyncio.Fu
 
 
 async def _claim(
-    conversations: Conversations,
-    chosen: tuple[str, Role],
-    user_id: str,
-    conversation_id: str,
-    turn: NewTurn,
-    request: TurnRequest,
+    services: ClaimServices, user_id: str, conversation_id: str, turn: NewTurn, request: TurnRequest
 ) -> ClaimedConversation:
+    """Design and role are chosen where the conversation is new: another's may be those of another design."""
+    conversations = services.conversations
     if request.likely_new:
+        chosen = services.designs.choose(request.design, request.role)
         created = await conversations.create(user_id, conversation_id, turn, *chosen)
         return created or await conversations.claim(user_id, conversation_id, turn)
     try:
@@ -172,6 +147,7 @@ async def _claim(
         # The AI SDK creates conversation ids itself; a plain client only knows ids that we gave it.
         if request.protocol == "plain" or request.text is None:
             raise
+        chosen = services.designs.choose(request.design, request.role)
         created = await conversations.create(user_id, conversation_id, turn, *chosen)
         if created is None:  # another turn created it at the same moment
             raise ConversationBusy(retry_after=1) from None
@@ -209,15 +185,18 @@ async def _prepare(
     services: PrepareServices,
     claim: ClaimedConversation,
     request: TurnRequest,
-    said: Said,
-    known: Known,
+    said: History,
+    known: ContextData,
     load: Load,
     approvals: TurnApprovals,
     read_at: float,
     deadline: float,
 ) -> Turn:
-    claim, said = await _up_to_date(services, claim, request, said)
-    agent = _agent_of(services, claim)
+    assignment = assigned(services.designs, claim, request, known)
+    claim, said = await up_to_date(services, replace(claim, assignment=assignment), request, said)
+    if assignment and claim.abandoned:
+        claim = replace(claim, assignment=assignment.after_deaths(len(claim.abandoned)))
+    agent = agent_of(services.designs, claim)
     earlier = earlier_turn(request, said)
     asked = earlier[0] if earlier else None
     answered = complete_answer(request, earlier)
@@ -239,32 +218,15 @@ async def _prepare(
         under_way=known.under_way,
         read_at=read_at,
         record=Record(claim.turn.started_at),
+        went_back=claim.assignment != assignment and bool(claim.assignment and claim.assignment.given_up),
         continues=request.continues or next((each.continues for each in earlier if each.continues), None),
         replaced=earlier,
         answered=answered,
     )
 
 
-async def _up_to_date(
-    services: PrepareServices, claim: ClaimedConversation, request: TurnRequest, said: Said
-) -> tuple[ClaimedConversation, Said]:
-    """Read again if the reads, which ran in parallel to the claim, saw an older state, or if a killed turn was
-    recovered."""
-    last_seq = claim.last_seq
-    if claim.abandoned:
-        services.logger.warning(
-            Event.TURN_RECOVERED,
-            extra={"run_id": claim.turn.run_id, "killed": [turn.run_id for turn in claim.abandoned]},
-        )
-        last_seq = await services.conversations.recover(claim)
-    elif (said.recent[-1].seq if said.recent else 0) == last_seq:
-        return claim, said
-    said = await read_said(services.messages, claim.user_id, claim.conversation_id, request)
-    return replace(claim, last_seq=max(last_seq, said.recent[-1].seq if said.recent else 0)), said
-
-
 async def _context(
-    services: PrepareServices, claim: ClaimedConversation, agent: TurnAgent, known: Known, message: str
+    services: PrepareServices, claim: ClaimedConversation, agent: TurnAgent, known: ContextData, message: str
 ) -> FirstTurnContext:
     def made(memories: list[Memory]) -> FirstTurnContext:
         today = day_in(known.zone, claim.turn.started_at)
@@ -276,10 +238,3 @@ async def _context(
         if kept.still_holds(made(known.memories), known.last_withdrawn):
             return kept
     return made(await first_memories(services, claim.user_id, message, known.memories, known.by_words))
-
-
-def _agent_of(services: HasDesigns, claim: ClaimedConversation) -> TurnAgent:
-    agent = services.designs.find(claim.design, claim.role)
-    if agent is None:
-        raise Unavailable("This conversation cannot go on as it began. Please start a new one.")
-    return agent

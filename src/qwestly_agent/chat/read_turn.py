@@ -7,17 +7,21 @@ from typing import Any, Protocol
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.clock import Clock
-from qwestly_agent.chat.request import TurnRequest
+from qwestly_agent.chat.turn_request import TurnRequest
 from qwestly_agent.chat.under_way import UnderWay, read_under_way
 from qwestly_agent.chat.window import READ_LIMIT
 from qwestly_agent.domain.approval import Approval, Level
-from qwestly_agent.domain.memory import Found, Memory
+from qwestly_agent.domain.memory import FoundMemory, Memory
+from qwestly_agent.domain.rollout import Rollout
 from qwestly_agent.memory.find import MOST_SALIENT, best_by_words
+from qwestly_agent.rollout.choose import read_rollout
+from qwestly_agent.rollout.services import HasRollouts
 from qwestly_agent.services import (
     HasApprovals,
     HasAutonomy,
     HasClock,
     HasDrafts,
+    HasLogger,
     HasMemories,
     HasProfiles,
     HasSignals,
@@ -31,13 +35,15 @@ from qwestly_agent.stores.messages import Messages
 MOST_DRAFTS_TOLD = 5
 
 
-class ReadServices(
+class ReadTurnServices(
     HasApprovals,
     HasAutonomy,
     HasClock,
     HasDrafts,
     HasMemories,
+    HasLogger,
     HasProfiles,
+    HasRollouts,
     HasSignals,
     HasUserSettings,
     Protocol,
@@ -45,7 +51,7 @@ class ReadServices(
 
 
 @dataclass(frozen=True)
-class Said:
+class History:
     """The newest messages, and the earlier turn of the posted message id if there is one."""
 
     recent: Sequence[Message]
@@ -53,7 +59,7 @@ class Said:
 
 
 @dataclass(frozen=True)
-class Known:
+class ContextData:
     """Data for a context made now."""
 
     profile: dict[str, Any]
@@ -62,7 +68,7 @@ class Known:
     """The user's time zone."""
     memories: list[Memory]
     """The most salient ones, plus one if there are more."""
-    by_words: list[Found] | None
+    by_words: list[FoundMemory] | None
     """The best for the first message; None if the conversation is probably not new."""
     last_withdrawn: float | None
     level: Level
@@ -72,19 +78,28 @@ class Known:
     """Ended drafts that the model was not told of yet."""
     under_way: UnderWay
     """In all conversations."""
+    rollout: Rollout | None
+    variant: str | None
+    """The variant that an operator pinned the user to."""
 
 
-async def read_said(messages: Messages, user_id: str, conversation_id: str, request: TurnRequest) -> Said:
+async def read_said(messages: Messages, user_id: str, conversation_id: str, request: TurnRequest) -> History:
     recent = messages.recent(user_id, conversation_id, READ_LIMIT)
     if request.message_id is None:
-        return Said(await recent, [])
-    return Said(*await asyncio.gather(recent, messages.exchange(user_id, conversation_id, request.message_id)))
+        return History(await recent, [])
+    return History(*await asyncio.gather(recent, messages.exchange(user_id, conversation_id, request.message_id)))
 
 
-async def read_known(services: ReadServices, user_id: str, conversation_id: str, request: TurnRequest) -> Known:
+async def read_known(
+    services: ReadTurnServices, user_id: str, conversation_id: str, request: TurnRequest
+) -> ContextData:
     """Raises `Braked`."""
-    (profile, settings), (memories, by_words), last_withdrawn, level, told, _ = await asyncio.gather(
-        asyncio.gather(services.profiles.career(user_id), services.user_settings.get(user_id)),
+    (profile, settings, rollout), (memories, by_words), last_withdrawn, level, told, _ = await asyncio.gather(
+        asyncio.gather(
+            services.profiles.career(user_id),
+            services.user_settings.get(user_id),
+            read_rollout(services.rollouts, services.logger),
+        ),
         _read_memories(services.memories, services.clock, user_id, request),
         services.memories.last_withdrawn(user_id),
         services.autonomy.level(user_id),
@@ -95,12 +110,14 @@ async def read_known(services: ReadServices, user_id: str, conversation_id: str,
         ),
         pause.check(services.signals, user_id),
     )
-    return Known(profile, settings.zone, memories, by_words, last_withdrawn, level, *told)
+    return ContextData(
+        profile, settings.zone, memories, by_words, last_withdrawn, level, *told, rollout, settings.variant
+    )
 
 
 async def _read_memories(
     memories: Memories, clock: Clock, user_id: str, request: TurnRequest
-) -> tuple[list[Memory], list[Found] | None]:
+) -> tuple[list[Memory], list[FoundMemory] | None]:
     salient = memories.most_salient(user_id, MOST_SALIENT + 1)
     if not request.likely_new or not request.text:
         return await salient, None

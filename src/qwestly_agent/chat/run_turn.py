@@ -1,17 +1,18 @@
-"""Run a turn: the agent answers, and its events pass as they occur."""
+"""Run a turn: the agent answers, and its events pass as they occur.
 
-import asyncio
+A turn that fails keeps what was said; `finish_turn` records it, also where the database fails meanwhile.
+"""
+
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Protocol
 
 from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
-from pydantic_ai.messages import PartEndEvent, PartStartEvent, TextPart
-from pydantic_ai.ui import NativeEvent
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.design import AgentTurn, Cancellation
+from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
 from qwestly_agent.agents.guardrails import Decided
+from qwestly_agent.approvals.background import BackgroundWork
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import view_of
 from qwestly_agent.base.errors import OverBudget
@@ -19,80 +20,100 @@ from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.cards.start import Cards
 from qwestly_agent.chat.approval_updates import DraftEnded
+from qwestly_agent.chat.assignment import WENT_BACK, WENT_BACK_BEFORE
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
-from qwestly_agent.chat.finish_turn import finish_turn
+from qwestly_agent.chat.finish_turn import FinishServices, finish_turn, partial_answer
+from qwestly_agent.chat.repeat_turn import repeat, words_of_ours
 from qwestly_agent.chat.sanitize_events import sanitized, sanitized_message
 from qwestly_agent.chat.services import HasRunning
+from qwestly_agent.chat.trace_turn import begin_trace
 from qwestly_agent.chat.turn import Turn
+from qwestly_agent.chat.turn_activity import happened
 from qwestly_agent.chat.turn_registry import RunningTurn
+from qwestly_agent.chat.used_sources import naming
 from qwestly_agent.chat.window import model_history, prompt_of
+from qwestly_agent.documents.apply import Applying
+from qwestly_agent.documents.service import Documents
+from qwestly_agent.domain.interview import Interview
+from qwestly_agent.domain.learning import LearningTalk
+from qwestly_agent.interviews.service import InterviewService
+from qwestly_agent.jobs.service import JobService
+from qwestly_agent.learning.service import LearningService
 from qwestly_agent.llm.query_vectors import QueryVectors
 from qwestly_agent.memory.service import MemoryService
 from qwestly_agent.model_calls.budget import Budget
 from qwestly_agent.model_calls.failures import cut_answer, failure_of
 from qwestly_agent.services import (
-    HasApprovals,
+    HasActivity,
+    HasAdverts,
+    HasApplications,
     HasAutonomy,
+    HasBriefingPlans,
+    HasBriefings,
     HasCandidateApp,
-    HasClock,
-    HasConversations,
-    HasConversationSearch,
     HasDocs,
-    HasDrafts,
     HasEmbeddings,
     HasExtractions,
+    HasInterviews,
+    HasJobBoards,
+    HasJobMatches,
+    HasJobSearches,
     HasJudges,
     HasKnowledge,
-    HasLogger,
-    HasMemories,
-    HasMessages,
+    HasLearning,
+    HasLessons,
     HasModels,
     HasNewId,
+    HasPartialAnswers,
     HasProfiles,
+    HasResumes,
     HasRuns,
-    HasSettings,
     HasSignals,
-    HasTombstones,
-    HasToolCalls,
+    HasSweeps,
+    HasTopics,
+    HasTraces,
     HasUnchecked,
-    HasUsage,
     HasWatermarks,
-    HasWorkflows,
 )
+from qwestly_agent.stores.message import has_others_words
 from qwestly_agent.text.user_text import holds_others_words
 
 TOO_MUCH_WORK = "This answer took more work than one answer may cost. Please ask for less at once."
 
 
 class RunServices(
-    HasApprovals,
+    FinishServices,
+    HasActivity,
+    HasAdverts,
+    HasApplications,
     HasAutonomy,
+    HasBriefingPlans,
+    HasBriefings,
     HasCandidateApp,
-    HasClock,
-    HasConversations,
-    HasConversationSearch,
     HasDocs,
-    HasDrafts,
     HasEmbeddings,
     HasExtractions,
+    HasInterviews,
+    HasJobBoards,
+    HasJobMatches,
+    HasJobSearches,
     HasJudges,
     HasKnowledge,
-    HasLogger,
-    HasMemories,
-    HasMessages,
+    HasLearning,
+    HasLessons,
     HasModels,
     HasNewId,
+    HasPartialAnswers,
     HasProfiles,
+    HasResumes,
     HasRunning,
-    HasSettings,
     HasRuns,
     HasSignals,
-    HasTombstones,
-    HasToolCalls,
+    HasSweeps,
+    HasTopics,
+    HasTraces,
     HasUnchecked,
-    HasUsage,
     HasWatermarks,
-    HasWorkflows,
     Protocol,
 ): ...
 
@@ -105,19 +126,35 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
     """
     services.logger.thread_safe_append_keys(run_id=turn.run_id, conversation_id=turn.claim.conversation_id)
     if turn.answered:
-        async for event in _repeat(services, turn, turn.answered.content):
+        async for event in repeat(services, turn, turn.answered):
             yield event
         return
     services.logger.info(Event.TURN_STARTED)
+    end_trace = begin_trace(services.traces, turn)
+    record = turn.record
     for settled in turn.approvals.settled:
         decided = settled.decided
         said_yes = decided.verb in ("approve", "edit")
-        yield Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
+        event = Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
+        record.take(event, services.clock())
+        yield event
     for draft in turn.approvals.told:
-        yield DraftEnded(draft=draft_view_of(draft))
-    cancellation, record = Cancellation(), turn.record
-    with services.running.watching(turn.claim, cancellation.cancel) as watched:
+        ended = DraftEnded(draft=draft_view_of(draft))
+        record.take(ended, services.clock())
+        yield ended
+
+    async def keep() -> None:
+        await _keep_assignment(services, turn)
+        if record.told.grew:
+            await services.partial_answers.keep(turn.claim, partial_answer(turn, services.clock()))
+
+    cancellation = Cancellation()
+    with services.running.watching(turn.claim, cancellation.cancel, keep) as watched:
         try:
+            if turn.went_back:  # its last turns died, and nobody could say so
+                for event in words_of_ours(WENT_BACK_BEFORE):
+                    record.take(event, services.clock())
+                    yield event
             async for event in _answer(services, turn, cancellation):
                 record.take(event, services.clock())
                 yield event
@@ -125,31 +162,31 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
                 raise cut
         except Exception as error:
             _note_failure(services, turn, error, watched)
-        await finish_turn(services, turn)
+        for told in (*naming(record.steps()), *await happened(services, turn)):
+            record.take(told, services.clock())
+            yield told
+        try:
+            await finish_turn(services, turn)
+        finally:
+            end_trace()
     if record.error:
         raise record.error
     if record.status == "stopped":
         raise RunCancelled("stopped by the user")
 
 
-async def _repeat(services: RunServices, turn: Turn, content: str) -> AsyncIterator[NativeEvent]:
-    """Answer a message that was answered already with the same words."""
-    now = services.clock()
-    await asyncio.gather(
-        services.conversations.finish(turn.claim, [], replaced_run=None, changes={}, now=now),
-        services.usage.settle(turn.claim.user_id, turn.run_id, {}, turn.load, now),
-    )
-    part = TextPart(content)
-    turn.record.texts.append(content)
-    yield PartStartEvent(index=0, part=part)
-    yield PartEndEvent(index=0, part=part)
+async def _keep_assignment(services: HasPartialAnswers, turn: Turn) -> None:
+    """Store the variant of a conversation that begins, once, so that a turn whose process dies is counted."""
+    if turn.claim.assignment and turn.claim.assignment.trial and not turn.claim.last_seq and not turn.record.assigned:
+        turn.record.assigned = True
+        await services.partial_answers.keep_assignment(turn.claim, turn.claim.assignment)
 
 
 async def _answer(services: RunServices, turn: Turn, cancellation: Cancellation) -> AsyncIterator[NativeEvent]:
     budget, hosts = _budget(services.settings, turn), services.settings.allowed_hosts
     asked = AgentTurn(
         prompt=prompt_of(turn.note, turn.text),
-        history=model_history(turn.history, turn.window_from),
+        history=model_history(turn.history, turn.window_from, turn.summary),
         context=turn.context.text,
         deps=_deps(services, turn, budget),
         conversation_id=turn.claim.conversation_id,
@@ -177,6 +214,7 @@ def _budget(settings: Settings, turn: Turn) -> Budget:
 
 def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
     user_id, conversation_id = turn.claim.user_id, turn.claim.conversation_id
+    jobs = JobService(services, user_id)
     return AgentDeps(
         user_id=user_id,
         profiles=services.profiles,
@@ -187,11 +225,39 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
         query_vectors=QueryVectors(services.embeddings),
         approvals=services.approvals,
         drafts=services.drafts,
+        background=BackgroundWork(services, user_id),
         cards=Cards(services, user_id, turn.run_id, conversation_id),
         memory_service=MemoryService(
             services, user_id, conversation_id, turn.message_id, turn.text, others_spoke=_others_spoke(turn)
         ),
-        proposer=Proposer(services, user_id, turn.run_id, conversation_id, turn.text, turn.claim.design),
+        proposer=Proposer(services, user_id, turn.run_id, conversation_id, turn.text, turn.design, turn.counted_as),
+        interview=InterviewService(
+            services,
+            user_id,
+            conversation_id,
+            turn.run_id,
+            turn.message_id,
+            seq=turn.claim.last_seq + 1,
+            text=turn.text,
+            is_new=not turn.replaced,
+            starts=turn.record.starts,
+            latest=Interview.model_validate(turn.claim.interview or {}),
+        ),
+        learning=LearningService(
+            services,
+            user_id,
+            conversation_id,
+            turn.run_id,
+            turn.message_id,
+            seq=turn.claim.last_seq + 1,
+            text=turn.text,
+            talk=LearningTalk.model_validate(turn.claim.learning or {}),
+        ),
+        jobs=jobs,
+        job_searches=services.job_searches,
+        resumes=services.resumes,
+        documents=Documents(services, jobs, user_id, turn.run_id, conversation_id),
+        applying=Applying(services, jobs, user_id),
         level=turn.level,
         user_messages=(
             *(each.content for each in turn.history if each.role == "user" and not each.withheld),
@@ -207,10 +273,8 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
 
 def _others_spoke(turn: Turn) -> bool:
     """True if the window has any text that the user did not type."""
-    window = turn.window
-    steps = (step for message in window for step in message.steps)
-    words = (turn.text, *(message.content for message in window if message.role == "user"))
-    return any(map(holds_others_words, words)) or any(step.outside and not step.users_own for step in steps)
+    summed_up = turn.summary is not None and turn.summary.has_others_words
+    return summed_up or holds_others_words(turn.text) or has_others_words(turn.window)
 
 
 def _note_failure(services: RunServices, turn: Turn, error: Exception, watched: RunningTurn) -> None:
@@ -222,4 +286,6 @@ def _note_failure(services: RunServices, turn: Turn, error: Exception, watched: 
         error = watched.error or error
     record.status = "failed"
     record.error = failure_of(error, spoke=bool(record.content))
+    if turn.goes_back:
+        record.error.message += f" {WENT_BACK}"
     services.logger.warning(Event.TURN_FAILED, extra={"code": record.error.code, **cause_of(error)})

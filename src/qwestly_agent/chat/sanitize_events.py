@@ -19,9 +19,9 @@ from pydantic_ai.messages import (
     ToolCallPart,
     ToolCallPartDelta,
 )
-from pydantic_ai.ui import NativeEvent
 
 from qwestly_agent.agents.calls import id_of, name_of
+from qwestly_agent.agents.design import NativeEvent
 from qwestly_agent.text.clean import visible, visible_data, well_formed
 from qwestly_agent.text.sanitize import SafeText, safe_text
 

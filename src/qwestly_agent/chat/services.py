@@ -5,7 +5,7 @@ from typing import Protocol
 
 from qwestly_agent.agents.registry import Designs
 from qwestly_agent.chat.turn_registry import TurnRegistry
-from qwestly_agent.services import ModelServices
+from qwestly_agent.service_records import ModelServices
 
 
 class HasDesigns(Protocol):
@@ -18,8 +18,10 @@ class HasRunning(Protocol):
     def running(self) -> TurnRegistry: ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class ChatServices(ModelServices):
+    """`ModelServices` with the designs and the turns that run."""
+
     designs: Designs
     running: TurnRegistry
 

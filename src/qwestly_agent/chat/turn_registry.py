@@ -1,15 +1,16 @@
-"""The turns that run in this process: renew their leases, and stop them when signaled.
+"""The turns that run in this process: renew their leases, keep what they have said, and stop them when signaled.
 
-One watcher task serves all turns. It lives while any turn runs, so that an idle container sends no queries.
+Two tasks serve all turns. They live while any turn runs, so that an idle container sends no queries.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any
 
+import pymongo
 from aws_lambda_powertools import Logger
 from pymongo.errors import PyMongoError
 
@@ -22,7 +23,16 @@ from qwestly_agent.stores.signals import Signals
 from qwestly_agent.stores.turns import ClaimedConversation
 
 RENEW_SECONDS = LEASE_SECONDS / 3
+KEEP_SECONDS = 0.3
+"""What a process that dies loses of an answer, at the most."""
+MOST_UNFINISHED = 20
+"""Turns that wait for the database to come back."""
+LATE_SECONDS = 1.0
 WENT_ON_ELSEWHERE = "This conversation went on elsewhere. Please reload it."
+
+
+class SignalsUnread(DataGone):
+    """Nobody knows whether a brake is on, so that no turn goes on."""
 
 
 @dataclass
@@ -31,6 +41,8 @@ class RunningTurn:
 
     claim: ClaimedConversation
     cancel: Callable[[], None]
+    keep: Callable[[], Coroutine[Any, Any, None]]
+    """Store what it has said since the last call."""
     stopped: bool = False
     error: AgentError | None = None
 
@@ -50,9 +62,15 @@ class TurnRegistry:
     clock: Clock
     logger: Logger
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    sleep_to_keep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    """Between two writes of what was said, and between two readings of it."""
+    is_ending: bool = False
+    """True once the process is about to end."""
     _turns: dict[str, RunningTurn] = field(default_factory=dict)
+    _unfinished: dict[str, Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=dict)
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _watcher: asyncio.Task[None] | None = None
+    _keeper: asyncio.Task[None] | None = None
 
     def start(self, turn: Coroutine[Any, Any, None]) -> None:
         """Run a turn in a task of its own, independent of its reader."""
@@ -63,20 +81,43 @@ class TurnRegistry:
     def end_all(self) -> None:
         """The process is about to end: cancel all turns, each of which then records what it has and tells its
         reader."""
+        self.is_ending = True
         for watched in list(self._turns.values()):
-            watched.fail(Unavailable("The service is restarting. What I had so far is kept; please try again."))
+            watched.fail(Unavailable("The service is restarting. What I had so far is saved; please try again."))
 
     async def ended(self) -> None:
         """Wait until every turn has recorded what it has."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
+    def finish_later(self, run_id: str, finish: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Record a turn that ended once the database is back: at the next turn of this process, or while one runs."""
+        self._unfinished[run_id] = finish
+        for oldest in [*self._unfinished][:-MOST_UNFINISHED]:
+            del self._unfinished[oldest]
+
+    async def finish_unfinished(self) -> None:
+        """Try briefly; what fails again waits for the next call."""
+        while self._unfinished:
+            run_id, finish = self._unfinished.popitem()
+            try:
+                with pymongo.timeout(LATE_SECONDS):
+                    await finish()
+            except PyMongoError as error:
+                self._unfinished[run_id] = finish
+                self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
+                return
+
     @contextmanager
-    def watching(self, claim: ClaimedConversation, cancel: Callable[[], None]) -> Iterator[RunningTurn]:
-        """Within the context, renew the lease, and call `cancel` if the turn must end early."""
-        watched = self._turns[claim.turn.run_id] = RunningTurn(claim, cancel)
+    def watching(
+        self, claim: ClaimedConversation, cancel: Callable[[], None], keep: Callable[[], Coroutine[Any, Any, None]]
+    ) -> Iterator[RunningTurn]:
+        """Within the context, renew the lease, call `keep` now and then, and `cancel` if the turn must end early."""
+        watched = self._turns[claim.turn.run_id] = RunningTurn(claim, cancel, keep)
+        # Contexts of their own, so that their log lines do not carry the run id of the turn that started them.
         if self._watcher is None or self._watcher.done():
-            # A context of its own, so that its log lines do not carry the run id of the turn that started it.
             self._watcher = asyncio.create_task(self._watch(), context=Context())
+        if self._keeper is None or self._keeper.done():
+            self._keeper = asyncio.create_task(self._keep(), context=Context())
         try:
             yield watched
         finally:
@@ -93,6 +134,11 @@ class TurnRegistry:
             if loop.time() - renewed >= RENEW_SECONDS:
                 renewed = loop.time()
                 await self._try(*(self._renew(watched) for watched in list(self._turns.values())))
+
+    async def _keep(self) -> None:
+        while self._turns:
+            await self.sleep_to_keep(KEEP_SECONDS)
+            await self._try(self.finish_unfinished(), *(watched.keep() for watched in list(self._turns.values())))
 
     async def _try(self, *what: Coroutine[Any, Any, None]) -> None:
         for error in await asyncio.gather(*what, return_exceptions=True):
@@ -117,12 +163,17 @@ class TurnRegistry:
         try:
             for run_id in await self.signals.stopped(user_id, run_ids) & self._turns.keys():
                 self._turns[run_id].stop()
-        except (Braked, PyMongoError) as error:
-            if isinstance(error, PyMongoError):
-                self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
-            for run_id in run_ids:
-                if run_id in self._turns:
-                    self._turns[run_id].fail(error if isinstance(error, Braked) else DataGone())
+        except Braked as braked:
+            self._fail(run_ids, braked)
+        except PyMongoError as error:
+            self.logger.error(Event.WATCH_FAILED, extra=cause_of(error))
+            unread = SignalsUnread()
+            unread.__cause__ = error  # so that the log of a turn that fails by it says why
+            self._fail(run_ids, unread)
+
+    def _fail(self, run_ids: Collection[str], error: AgentError) -> None:
+        for run_id in self._turns.keys() & run_ids:
+            self._turns[run_id].fail(error)
 
     async def _renew(self, watched: RunningTurn) -> None:
         claim = watched.claim

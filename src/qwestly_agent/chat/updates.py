@@ -14,61 +14,31 @@ from typing import Annotated, Literal, Protocol, TypeVar
 from pydantic import BaseModel, Field
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.look import up_to_date
+from qwestly_agent.approvals.execute import ExecuteServices
 from qwestly_agent.approvals.pause import Pause, PauseStatus
+from qwestly_agent.approvals.unknown_outcomes import up_to_date
 from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.clock import Clock, to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.activity_view import EventView, views_of
 from qwestly_agent.chat.draft_view import DraftView
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import SENT, Approval, sha256_hex
 from qwestly_agent.services import (
     HasActivity,
-    HasApprovals,
-    HasAutonomy,
-    HasCandidateApp,
-    HasClock,
-    HasConversations,
-    HasDrafts,
-    HasExtractions,
     HasLogger,
-    HasMemories,
-    HasMessages,
-    HasProfiles,
-    HasRuns,
-    HasSignals,
     HasSweeps,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
-    HasWorkflows,
 )
 from qwestly_agent.stores.activity import Copied
 from qwestly_agent.stores.drafts import Draft, Drafts
 
 
 class UpdateServices(
+    ExecuteServices,
     HasActivity,
-    HasApprovals,
-    HasAutonomy,
-    HasCandidateApp,
-    HasClock,
-    HasConversations,
-    HasDrafts,
-    HasExtractions,
     HasLogger,
-    HasMemories,
-    HasMessages,
-    HasProfiles,
-    HasRuns,
-    HasSignals,
     HasSweeps,
-    HasTombstones,
-    HasToolCalls,
-    HasUnchecked,
-    HasWorkflows,
     Protocol,
 ): ...
 
@@ -81,6 +51,8 @@ MOST_EVENTS = 500
 """Events that a poll reads."""
 MOST_TOLD = 150
 """Events that a cursor names as told. Where more were told within the overlap, it is shorter."""
+CARRIED_OUT = frozenset({*SENT, "approved", "executing"})
+"""Statuses of what is decided and not done: a workflow begins with it moments later."""
 SOON_SECONDS = 120.0
 """So long after an effect was sent, its end is worth frequent polls; what is unknown can stay so for two days."""
 FAILED_LATELY_SECONDS = 86_400.0
@@ -214,7 +186,7 @@ async def _read_state(services: UpdateServices, user_id: str) -> _Read:
     return _Read(approvals, drafts, brake, turns, tells_brake=True)
 
 
-async def _read_named(services: UpdateServices, user_id: str, cursor: Cursor, news: Sequence[Event]) -> _Read:
+async def _read_named(services: UpdateServices, user_id: str, cursor: Cursor, news: Sequence[ActivityEvent]) -> _Read:
     """Read what these events name, and what runs."""
     tells_brake = cursor.is_pausing or any(each.type.startswith("brake.") for each in news)
     named, drafts, under_way, brake, turns, views = await asyncio.gather(
@@ -228,7 +200,7 @@ async def _read_named(services: UpdateServices, user_id: str, cursor: Cursor, ne
     running = [each for each in under_way if each.status == "running"]
     # The brake freezes what waits, and its release thaws it.
     waiting = await services.approvals.waiting(user_id, MOST_ITEMS) if tells_brake or cursor.is_active else []
-    sent = await up_to_date(services, [each for each in waiting if each.status in SENT])
+    sent = await up_to_date(services, [each for each in waiting if each.status in CARRIED_OUT])
     told = _once([*named, *(waiting if tells_brake else ()), *sent])
     return _Read(told, _once([*drafts, *running]), brake, turns, tells_brake, views)
 
@@ -255,11 +227,12 @@ async def _answer(services: UpdateServices, user_id: str, cursor: Cursor, read: 
 
 
 def _ends_soon(approval: Approval, now: float) -> bool:
-    """True if it is being carried out, and was sent lately."""
-    return approval.status in (*SENT, "executing") and now < (approval.begun_at or approval.created_at) + SOON_SECONDS
+    """True if it is being carried out, and was decided or sent lately."""
+    since = approval.begun_at or approval.decided_at or approval.created_at
+    return approval.status in CARRIED_OUT and now < since + SOON_SECONDS
 
 
-def _ids(name: str, events: Sequence[Event]) -> set[str]:
+def _ids(name: str, events: Sequence[ActivityEvent]) -> set[str]:
     return {str(each.data[name]) for each in events if name in each.data}
 
 

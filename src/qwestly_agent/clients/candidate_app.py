@@ -7,9 +7,10 @@ sent again only under the same key.
 import asyncio
 import json
 import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
 import httpx2
 import jwt
@@ -18,6 +19,7 @@ from pydantic import BaseModel, ConfigDict
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import InvalidSettings, Unavailable
 from qwestly_agent.base.ids import NewId
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.clients.candidate_answers import (
     REFUSAL,
     VERSION,
@@ -40,12 +42,15 @@ LIFE_SECONDS = 60
 TIMEOUT_SECONDS = 10.0
 """For a write, and for both attempts of a read."""
 CONNECT_SECONDS = 3.0
+UNAUTHORIZED = 401
 READ_ATTEMPT_SECONDS = 4.5
 READ_ATTEMPTS = 2
 
 PROFILE, PREFERENCES, LINKEDIN_PROFILE = "profile", "preferences", "linkedin-profile"
-_SUBJECT = re.compile(
-    rf"{PROFILE}|{PREFERENCES}|{LINKEDIN_PROFILE}|({LINKEDIN_PROFILE}/suggestions|cards)/[A-Za-z0-9_-]{{1,128}}",
+INGESTION_PATH = "../../linkedin/profile"
+"""From the API's own address: the path that the candidate app has already."""
+_SUBJECT = pattern(
+    rf"{PROFILE}|{PREFERENCES}|{LINKEDIN_PROFILE}|({LINKEDIN_PROFILE}/suggestions|cards|documents|applications)/[A-Za-z0-9_-]{{1,128}}",
     re.ASCII,
 )
 
@@ -58,6 +63,11 @@ def card(card_id: str) -> str:
 def linkedin_suggestion(draft_id: str) -> str:
     """The subject's name."""
     return f"{LINKEDIN_PROFILE}/suggestions/{draft_id}"
+
+
+def application(job_id: str) -> str:
+    """The subject's name."""
+    return f"applications/{job_id}"
 
 
 # --- what is asked for ------------------------------------------------------------------------------------------------
@@ -75,7 +85,7 @@ class Effect:
 
 
 class CardSection(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     kind: str
     heading: str
@@ -85,14 +95,14 @@ class CardSection(BaseModel):
 class CardText(BaseModel):
     """A card as others read it: without the evidence, which stays with us."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     style: Literal["standard", "concise", "story"]
     headline: str | None = None
     sections: tuple[CardSection, ...]
 
 
-@dataclass(frozen=True)
+@dataclass
 class CandidateApp:
     http: httpx2.AsyncClient
     base_url: str
@@ -100,6 +110,8 @@ class CandidateApp:
     secret: str = field(repr=False)
     clock: Clock
     new_id: NewId
+    renewed_secret: Callable[[], Awaitable[str]] | None = None
+    """Reads the secret again: one that is refused may have been rotated."""
 
     async def version_of(self, user_id: str, act: str, subject: str) -> str | None:
         """None where there is no such subject. Raises `Unavailable`.
@@ -133,14 +145,16 @@ class CandidateApp:
 
     async def activate_card(self, effect: Effect, card_id: str, *, active: bool) -> Outcome:
         """Show this card first; or, if not `active`, none."""
-        return await self._write(effect, "POST" if active else "DELETE", card(card_id), action="/activation")
+        return await self._write(
+            effect, "POST" if active else "DELETE", card(card_id), path=f"{card(card_id)}/activation"
+        )
 
     async def delete_card(self, effect: Effect, card_id: str) -> Outcome:
         return await self._write(effect, "DELETE", card(card_id))
 
-    async def set_profile_field(self, effect: Effect, name: ProfileField, value: Any) -> Outcome:
-        """None removes the value."""
-        return await self._write(effect, "PATCH", PROFILE, {name: value})
+    async def set_profile_fields(self, effect: Effect, values: Mapping[ProfileField | Preference, Any]) -> Outcome:
+        """All of them or none, those of the preferences too; None removes a value."""
+        return await self._write(effect, "PATCH", PROFILE, {**values})
 
     async def set_preference(self, effect: Effect, name: Preference, value: Any) -> Outcome:
         """None removes the value."""
@@ -149,15 +163,24 @@ class CandidateApp:
     async def ingest_linkedin(self, effect: Effect, url: str, *, refresh: bool) -> Outcome:
         """Often `Pending`: LinkedIn takes its time."""
         return await self._write(
-            effect, "POST", LINKEDIN_PROFILE, {"url": url, "refresh": refresh}, action="/ingestion"
+            effect, "POST", LINKEDIN_PROFILE, {"url": url, "refresh": refresh}, path=INGESTION_PATH
         )
 
     async def suggest_linkedin(self, effect: Effect, draft_id: str, text: str) -> Outcome:
         """Keep a text for the About section, which the user may copy; nothing is sent to LinkedIn."""
         return await self._write(effect, "PUT", linkedin_suggestion(draft_id), {"section": "about", "text": text})
 
+    async def send_application(self, effect: Effect, job_id: str, content: dict[str, Any]) -> Outcome:
+        """Send it to who advertised the job. Under a version, it was sent before: the person saw that."""
+        return await self._write(effect, "PUT", application(job_id), content)
+
+    async def keep_document(self, effect: Effect, document_id: str, title: str, text: str) -> Outcome:
+        """Keep the text of a résumé that its user gave us."""
+        body = {"title": title, "kind": "resume", "text": text}
+        return await self._write(effect, "PUT", f"documents/{document_id}", body)
+
     async def _write(
-        self, effect: Effect, method: str, subject: str, body: dict[str, Any] | None = None, action: str = ""
+        self, effect: Effect, method: str, subject: str, body: dict[str, Any] | None = None, *, path: str | None = None
     ) -> Outcome:
         if not _SUBJECT.fullmatch(subject):
             return Refused("not_found", "There is no such thing.")
@@ -170,9 +193,12 @@ class CandidateApp:
             **({"If-None-Match": "*"} if effect.version is None else {"If-Match": f'"{effect.version}"'}),
             **({"Content-Type": "application/json"} if content else {}),
         }
-        request = self._request(effect.user_id, effect.act, method, subject + action, headers, content)
+
+        def request() -> httpx2.Request:
+            return self._request(effect.user_id, effect.act, method, path or subject, headers, content)
+
         try:
-            answer = await self._send(request, TIMEOUT_SECONDS)
+            answer = await self._ask(request, TIMEOUT_SECONDS)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout):
             return NeverArrived()
         except (httpx2.TransportError, TimeoutError, Unreadable):
@@ -183,12 +209,22 @@ class CandidateApp:
         """None where there was no answer to two requests."""
         for _ in range(READ_ATTEMPTS):
             try:
-                answer = await self._send(self._request(user_id, act, "GET", path), READ_ATTEMPT_SECONDS)
+                answer = await self._ask(lambda: self._request(user_id, act, "GET", path), READ_ATTEMPT_SECONDS)
             except (httpx2.TransportError, TimeoutError, Unreadable):
                 continue
             if answer.status < 500:
                 return answer
         return None
+
+    async def _ask(self, request: Callable[[], httpx2.Request], seconds: float) -> Answer:
+        """Send the request; once more if our signature is refused, and the secret is another one now. A refused write
+        was not looked at."""
+        used = self.secret
+        answer = await self._send(request(), seconds)
+        if answer.status != UNAUTHORIZED or not self.renewed_secret:
+            return answer
+        self.secret = await self.renewed_secret()
+        return answer if self.secret == used else await self._send(request(), seconds)
 
     def _request(
         self,
@@ -204,7 +240,7 @@ class CandidateApp:
         # Made by itself and not by the client, which would send one user's cookies along with the next user's request.
         return httpx2.Request(
             method,
-            f"{self.base_url.rstrip('/')}/{path}",
+            urljoin(f"{self.base_url.rstrip('/')}/", path),
             headers={
                 "Authorization": f"Bearer {self._token(user_id, act)}",
                 "Accept": "application/json",

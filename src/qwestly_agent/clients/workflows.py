@@ -20,6 +20,15 @@ ALREADY_STARTED = "ExecutionAlreadyExists"
 
 
 @dataclass(frozen=True)
+class Start:
+    """An execution to be started."""
+
+    machine_arn: str
+    name: str
+    given: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Workflows:
     aws: Callable[[str], Any]
     """Returns the boto3 client of a service."""

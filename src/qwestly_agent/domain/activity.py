@@ -12,12 +12,15 @@ from pydantic import BaseModel, ConfigDict
 from qwestly_agent.domain.approval import Approval
 
 Severity: TypeAlias = Literal["info", "warning", "action_required"]
-Role: TypeAlias = Literal["chat", "cards", "memory", "briefing", "user", "operators"]
-"""Who acted: the agent in a conversation, as it drafts, as it remembers, or as it briefs · the user · operators."""
+Role: TypeAlias = Literal[
+    "chat", "interview", "cards", "memory", "briefing", "resumes", "learning", "jobs", "user", "operators"
+]
+"""Who acted: the agent in a conversation, as it interviews, as it drafts, as it remembers, as it briefs, as it reads a
+résumé, as it teaches, or as it looks for jobs · the user · operators."""
 
 
-class Event(BaseModel):
-    model_config = ConfigDict(frozen=True)
+class ActivityEvent(BaseModel):
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     id: str
     user_id: str
@@ -36,8 +39,8 @@ class Event(BaseModel):
 
 _APPROVALS: Mapping[str, tuple[str, Severity, str]] = {
     "pending": ("asked", "action_required", "Your approval is asked for"),
-    "approved": ("approved", "info", "You said yes"),
-    "rejected": ("rejected", "info", "You said no"),
+    "approved": ("approved", "info", "You approved"),
+    "rejected": ("rejected", "info", "You declined"),
     "revised": ("revised", "info", "You asked for changes"),
     "expired": ("expired", "warning", "No longer asked"),
     "executing": ("executing", "info", "Being carried out"),
@@ -52,7 +55,7 @@ _PERMITTED_BY = {"level": "At your level, your agent does this without asking", 
 _PERMISSION = ("draft_id", "conversation_id", "kind", "tool", "effect", "level", "answer", "decided_by", "undoes")
 
 
-def of_approval(approval: Approval) -> Event:
+def of_approval(approval: Approval) -> ActivityEvent:
     """The event of an approval that has just got its status."""
     verb, severity, sentence = _APPROVALS.get(approval.status, (approval.status, "info", approval.status.capitalize()))
     if approval.status == "approved":
@@ -60,7 +63,7 @@ def of_approval(approval: Approval) -> Event:
     if approval.undoes and approval.status == "done":
         sentence = "Undone"
     fields = {"approval_id": approval.id, **approval.model_dump(include=set(_PERMISSION))}
-    return Event(
+    return ActivityEvent(
         # It is done once, and undone by this id.
         id=f"{approval.id}:{'done' if approval.status == 'done' else approval.revision}",
         user_id=approval.user_id,
@@ -70,7 +73,8 @@ def of_approval(approval: Approval) -> Event:
         severity=severity,
         title=f"{sentence}: {approval.preview.title}",
         run_id=approval.run_id,
-        data={name: value for name, value in fields.items() if value is not None},
+        data={name: value for name, value in fields.items() if value is not None}
+        | ({"earned": 1} if approval.earned else {}),
     )
 
 
@@ -82,11 +86,13 @@ _MEMORIES: Mapping[str, str] = {
 }
 
 
-def of_memory(verb: str, user_id: str, memory_id: str, at: float, *, conversation_id: str | None = None) -> Event:
+def of_memory(
+    verb: str, user_id: str, memory_id: str, at: float, *, conversation_id: str | None = None
+) -> ActivityEvent:
     """The event of a memory that was `remembered` or `corrected` (in a conversation, or by the user on their page),
     `undone` or `forgotten`."""
     where = {"conversation_id": conversation_id} if conversation_id else {}
-    return Event(
+    return ActivityEvent(
         id=f"{memory_id}:{verb}",
         user_id=user_id,
         at=at,
@@ -97,9 +103,9 @@ def of_memory(verb: str, user_id: str, memory_id: str, at: float, *, conversatio
     )
 
 
-def of_conversation(user_id: str, conversation_id: str, at: float) -> Event:
+def of_conversation(user_id: str, conversation_id: str, at: float) -> ActivityEvent:
     """The event of a conversation that is deleted."""
-    return Event(
+    return ActivityEvent(
         id=f"{conversation_id}:deleted",
         user_id=user_id,
         at=at,
@@ -110,9 +116,27 @@ def of_conversation(user_id: str, conversation_id: str, at: float) -> Event:
     )
 
 
+def of_deleted(subject: Literal["lesson", "resume"], user_id: str, deleted_id: str, at: float) -> ActivityEvent:
+    """The event of a lesson or a résumé that its user deletes."""
+    title = "You deleted a lesson" if subject == "lesson" else "You deleted a résumé"
+    return ActivityEvent(
+        id=f"{deleted_id}:deleted",
+        user_id=user_id,
+        at=at,
+        type=f"{subject}.deleted",
+        role="user",
+        title=title,
+        data={f"{subject}_id": deleted_id},
+    )
+
+
 def _role(approval: Approval) -> Role:
     if approval.status in ("approved", "rejected", "revised") and approval.decided_by in ("chat", "queue", "link"):
         return "user"
     if approval.kind == "memory":
         return "memory"
+    if approval.role == "resumes":
+        return "resumes"
+    if approval.kind == "application" and approval.conversation_id is None:
+        return "jobs"
     return "cards" if approval.kind == "card" or approval.task_token else "chat"

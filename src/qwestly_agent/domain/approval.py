@@ -23,6 +23,8 @@ EVERYBODY = "everybody"
 
 Confidence: TypeAlias = Literal["low", "medium", "high"]
 
+LONGEST_REASON_CHARACTERS = 2_000
+
 Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 """Do it now · wait for the user's yes · go on, and do it once the user says yes · do not."""
 
@@ -30,17 +32,7 @@ Answer: TypeAlias = Literal["run", "ask", "queue", "refuse"]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-
-class Change(_Frozen):
-    """One thing as it is and as it would be; None where there is nothing."""
-
-    name: str
-    before: str | None
-    after: str | None
-    evidence: tuple[str, ...] = ()
-    """Names of sources for a person."""
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
 
 class ShownQuote(_Frozen):
@@ -51,6 +43,18 @@ class ShownQuote(_Frozen):
     """Verbatim."""
     after: str
     """The rest of its sentence."""
+
+
+class Change(_Frozen):
+    """One thing as it is and as it would be; None where there is nothing."""
+
+    name: str
+    before: str | None
+    after: str | None
+    evidence: tuple[str, ...] = ()
+    """Names of sources for a person."""
+    quotes: tuple[ShownQuote, ...] = ()
+    """Words that the new value rests on."""
 
 
 class ShownClaim(_Frozen):
@@ -81,6 +85,8 @@ class Preview(_Frozen):
 
     title: str
     """For example "Change your headline"."""
+    person: str = ""
+    """Of a card: the name that stands above it."""
     changes: tuple[Change, ...] = ()
     sections: tuple[ShownSection, ...] = ()
     left_out: tuple[ShownLeftOut, ...] = ()
@@ -90,7 +96,7 @@ class Preview(_Frozen):
 
 # --- the approval record ----------------------------------------------------------------------------------------------
 
-Kind: TypeAlias = Literal["card", "profile", "preference", "linkedin", "deletion", "memory"]
+Kind: TypeAlias = Literal["card", "profile", "preference", "linkedin", "deletion", "memory", "autonomy", "application"]
 PRIVATE: frozenset[Kind] = frozenset({"memory"})
 """Kinds whose texts are never mailed, and are removed from the record once it is decided; the title stays."""
 KEEPS_MEMORIES = "keep_memories"
@@ -162,12 +168,20 @@ class Approval(_Frozen):
     """The proposer's own."""
     role: str = ""
     """The design whose agent proposed it; empty for a workflow."""
+    variant: str | None = None
+    """Names the counts of the trial in which it was proposed."""
     evidence: tuple[str, ...] = ()
     """Ids of evidence."""
     revisable: bool = True
     """True if the person may ask for changes."""
 
+    wished: bool = False
+    """True if its user had typed each of its new values in their newest message."""
+
     level: Level
+    """That held for it: the user's, or what they let their agent earn."""
+    earned: bool = False
+    """True if the level is one that their agent earned, above their own."""
     answer: Answer
     """The gate's answer: asked, queued, or run at the user's level."""
     status: Status = "pending"
@@ -178,6 +192,8 @@ class Approval(_Frozen):
     decided_by: DecidedBy | None = None
     reason: str | None = None
     """The person's own text."""
+    edited: bool = False
+    """True if the person said yes to other arguments than the proposed ones."""
     begun_at: float | None = None
     """When its effect was last sent."""
     outcome: str | None = None

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 SCHEMA_VERSION = 1
 """Of what a briefing keeps."""
 MOST_LINES = 7
-WORDS_A_LINE = 22
-"""Seven lines and the paragraph stay below 200 words."""
+WORDS_A_LINE = 18
+"""Seven lines, each with its age, and the paragraph stay below 200 words."""
 
-Topic: TypeAlias = Literal["needs_you", "failed", "done", "under_way", "remembered"]
+Topic: TypeAlias = Literal["needs_you", "found", "changed", "failed", "done", "under_way", "remembered"]
+"""`found` are jobs, `changed` are applications."""
 BriefingKind: TypeAlias = Literal["full", "lite", "nothing"]
 """Written by a model · from what is known, as no model could write it · nothing is new."""
 Mailed: TypeAlias = Literal["no", "claimed", "sent", "refused", "paced"]
@@ -26,11 +27,12 @@ EVERY_DAY: tuple[Weekday, ...] = (0, 1, 2, 3, 4, 5, 6)
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
 
 
 class BriefingSettings(_Frozen):
     on: bool = False
+    """Turned on where an onboarding ends, or by the user."""
     hour: Annotated[int, Field(ge=0, le=23)] = 8
     minute: Annotated[int, Field(ge=0, le=59)] = 0
     days: Annotated[tuple[Weekday, ...], Field(min_length=1, max_length=7)] = EVERY_DAY
@@ -71,7 +73,8 @@ def next_briefing(settings: BriefingSettings, zone: str, after: float, told: str
 
 
 class Item(_Frozen):
-    """What a source tells of one or several records. Its title quotes nobody, but for the title of a preview."""
+    """What a source tells of one or several records. Its title quotes nobody, but for the titles of previews, adverts
+    and applications, and the user's own next step."""
 
     id: str
     """`source:record`."""

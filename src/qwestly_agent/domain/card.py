@@ -10,11 +10,13 @@ from qwestly_agent.text.clean import visible
 
 Kind = Literal["profile", "employment", "education", "memory", "document", "interview", "person"]
 Trust = Literal["user_said", "user_document", "tool", "external", "inferred", "confirmed"]
+TailoredKind = Literal["resume", "cover_letter"]
+"""Documents that are written for one job."""
 Style = Literal["standard", "concise", "story"]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class Fields(_Frozen):
@@ -133,7 +135,24 @@ def _with(claim: Claim, verdict: GroundingVerdict) -> Claim:
     return claim.model_copy(update={"arithmetic": verdict.arithmetic, "unchecked": verdict.outcome == "unchecked"})
 
 
+class Requirement(_Frozen):
+    """Something that an advert asks for, and whether its person's own words say that they have it."""
+
+    text: str
+    advert_quote: str
+    met: Literal["met", "partly", "not_met"] = "not_met"
+    quotes: tuple[Quote, ...] = ()
+    """Of evidence by its id; empty where it is not met."""
+
+
+class Coverage(_Frozen):
+    requirements: tuple[Requirement, ...]
+    checked: bool = False
+    """True once a judge has read what is said to be met."""
+
+
 EvidenceById = Mapping[str, Evidence]
 
-NOT_DRAFTED_ANEW = "It could not be drafted anew, and nothing was changed. Please say in the chat how you want it."
+NOT_DRAFTED_ANEW = "It couldn’t be drafted again, and nothing was changed. Please say in the chat how you want it."
+NOT_WRITTEN = "It could not be written. Please ask for it again."
 NOT_DRAFTED = "Your card could not be drafted. Nothing was published. Please ask for it again."

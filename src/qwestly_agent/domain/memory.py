@@ -26,7 +26,7 @@ def lowest(trusts: Iterable[str]) -> str:
     return max(trusts, key=rank)
 
 
-class Source(BaseModel):
+class MemorySource(BaseModel):
     """Where its user said it."""
 
     model_config = ConfigDict(frozen=True)
@@ -55,7 +55,7 @@ class Memory(BaseModel):
     """The user's words that support it."""
     question: str = ""
     """The question to a short answer; the memory is then inferred."""
-    source: Source = Source()
+    source: MemorySource = MemorySource()
     context: str = ""
     """While unchecked: what a judge reads beside the quote."""
     tries: int = 0
@@ -93,7 +93,7 @@ class Score(BaseModel):
     total: float
 
 
-class Found(BaseModel):
+class FoundMemory(BaseModel):
     """A memory that a search found."""
 
     model_config = ConfigDict(frozen=True)

@@ -60,7 +60,7 @@ def is_telling(words: str) -> bool:
     return len(words.split()) >= LEAST_WORDS or unspaced >= LEAST_LETTERS
 
 
-class Telling:
+class TellingWords:
     """Words that are long enough to be recognized in other texts."""
 
     def __init__(self, words: Iterable[str]) -> None:

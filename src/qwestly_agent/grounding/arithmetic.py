@@ -6,9 +6,18 @@ from datetime import date
 from fractions import Fraction
 from itertools import combinations, permutations
 
-from qwestly_agent.grounding.compare_figures import SLIPS, days_in, dimension_of, has_words, is_rounded, meet, pairs
+from qwestly_agent.grounding.compare_figures import (
+    SLIPS,
+    days_in,
+    dimension_of,
+    has_one_unit,
+    has_words,
+    is_rounded,
+    meet,
+    pairs,
+)
 from qwestly_agent.grounding.dates import Day
-from qwestly_agent.grounding.figure_words import FALLING, LEFT, OF
+from qwestly_agent.grounding.figure_words import FALLING, LEFT, OF, RISING
 from qwestly_agent.grounding.model import Figure
 from qwestly_agent.grounding.units import MONTHS, PERCENT, TIMES
 
@@ -67,14 +76,23 @@ def _comparisons(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
     """Compare two known figures: change in per cent, share, or factor."""
     if figure.unit is None or figure.unit.dimension not in (PERCENT, TIMES):
         return
+    if figure.rate and figure.unit.dimension == TIMES:
+        return  # "three times a week"
     is_percent, shown = figure.unit.dimension == PERCENT, figure.text.strip()
     for one, other, before, after in pairs(known):
         change = f"{one.text.strip()} → {other.text.strip()}"
-        if not before or before == after:
+        is_mixed = dimension_of(one) != dimension_of(other)  # two things are no share of 10 %
+        if not before or before == after or (figure.is_fall and after > before) or (figure.is_rise and after < before):
             continue
         if is_percent and is_rounded(figure, abs(after - before) / before * 100):
             yield f"{change}: {'+' if after > before else '−'}{shown}"
-        elif is_percent and after < before and not figure.is_fall and is_rounded(figure, after / before * 100):
+        elif (
+            is_percent
+            and after < before
+            and not is_mixed
+            and not figure.is_fall
+            and is_rounded(figure, after / before * 100)
+        ):
             yield f"{other.text.strip()} of {one.text.strip()}: {shown}"
         elif not is_percent and after > before and is_rounded(figure, after / before):
             yield f"{change}: {shown}"
@@ -82,23 +100,37 @@ def _comparisons(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
 
 def is_fall(figure: Figure, text: str) -> bool:
     """Recognize a percentage of decrease: "fell by 38 %", but not "to 38 %" or "38 % of it"."""
+    return _is_change(figure, text, FALLING)
+
+
+def is_rise(figure: Figure, text: str) -> bool:
+    """Recognize a percentage of increase; not where its sentence also has a word of decrease."""
+    return _is_change(figure, text, RISING) and not has_words(FALLING, text)
+
+
+def _is_change(figure: Figure, text: str, words: str) -> bool:
     if dimension_of(figure) != PERCENT:
         return False
     sentence = re.split(r"[.!?;]\s|\n", text[: figure.start])[-1]
     left = re.search(rf"(?<!\w)(?:{LEFT})\s+$", sentence, re.IGNORECASE)
-    share = re.match(rf"\s+(?:{OF})(?!\w)", text[figure.start + len(figure.text) :], re.IGNORECASE)
-    return has_words(FALLING, sentence) and not left and not share
+    share = re.match(rf"\s+(?:{OF})(?!\w)", text[figure.end_in(text) :], re.IGNORECASE)
+    return has_words(words, sentence) and not left and not share
 
 
 def _sums(figure: Figure, known: Sequence[Figure]) -> Iterator[str]:
     shown = figure.text.strip()
     for one, other, a, b in pairs(known):
+        if figure.rate and figure.rate not in (one.rate, other.rate):
+            continue  # the difference of two weeks is no amount a day
+        if figure.unit is None and has_one_unit(one, other):
+            continue  # 15 kg less 9 loads is no number
         first, second = one.text.strip(), other.text.strip()
-        if PERCENT in (dimension_of(one), dimension_of(other)):
+        shares = [dimension_of(each) == PERCENT for each in (one, other)]
+        if any(shares):
             like = figure.values if dimension_of(figure) in ("", "percentage points") else frozenset[Fraction]()
         else:
             like = _amounts_like(figure, one, other)
-        if meet(figure, like, [a + b]):
+        if meet(figure, like, [a + b]) and shares[0] == shares[1]:
             yield f"{first} + {second} = {shown}"
         elif meet(figure, like, [a - b]):
             yield f"{first} − {second} = {shown}"
@@ -131,6 +163,8 @@ def _product(figure: Figure, one: Figure, other: Figure) -> str | None:
         if one.unit != other.unit and meet(figure, wanted, [a / b for a in one.amounts for b in times if b > 1]):
             return f"{one.text.strip()} ÷ {other.text.strip()} = {figure.text.strip()}"
     share = one.unit is not None and one.unit.dimension == PERCENT
+    if dimension_of(other) == PERCENT:
+        return None
     if (
         (one.unit and not share and one.unit.dimension != TIMES)
         or one.year
@@ -142,6 +176,9 @@ def _product(figure: Figure, one: Figure, other: Figure) -> str | None:
         for b in other.amounts:
             total = a * b / 100 if share else a * b
             wanted = figure.values if figure.unit is None and not share else _amounts_like(figure, other, other)
+            if share and meet(figure, wanted, [b + total, b - total]):
+                sign = "+" if meet(figure, wanted, [b + total]) else "−"
+                return f"{other.text.strip()} {sign} {one.text.strip()} = {figure.text.strip()}"
             if a > 1 and (share or SLIPS.isdisjoint((a, b))) and meet(figure, wanted, [total]):
                 sign = "of" if share else "×"
                 return f"{one.text.strip()} {sign} {other.text.strip()} = {figure.text.strip()}"

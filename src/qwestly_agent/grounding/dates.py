@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.figure_words import DECADES, MONTHS_BY_NAME, QUARTERS
 from qwestly_agent.grounding.units import key
 
@@ -28,11 +29,16 @@ class Day:
 
 
 _MONTH = "|".join(sorted(map(re.escape, MONTHS_BY_NAME), key=len, reverse=True))
+ROMAN = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
 _WHOLE_MONTH = "|".join(name for name in MONTHS_BY_NAME if len(name) > 4 and name not in ("march", "marzo"))
+_WHOLE_MONTH += "|june|july|juni|juli|juin|août|aout"
+_SHORT_MONTH = "may|march|mai|märz|mars|mayo|marzo|maio|março"
+"""Words of other meanings too: read behind a preposition of time alone."""
+_TO = r"[-–—/]|to|and|bis|und|a|à|au|et|al|y|e|até"
 _DECADE = "|".join(sorted(DECADES, key=len, reverse=True))
 _NTH = "|".join(sorted(map(re.escape, QUARTERS), key=len, reverse=True))
 _YEAR = r"(?:['’‘](?P<yy>\d\d)(?!\d)|(?P<yyyy>(?:19|20)\d\d)(?!\d))"
-DATES = re.compile(
+DATES = pattern(
     rf"""(?ix) (?<![\w.,]) (?:
       (?P<decade>(?:19|20)\d0)(?:['’]?s|ern?|er[\s-]?jahre\w?)(?!\w)
     | (?:the\s+['’]?|['’])(?P<decade_s>[1-9]0)['’]?s(?!\w) | (?P<decade_er>[1-9]0)er(?:[\s-]?jahren?)?(?!\w)
@@ -44,30 +50,36 @@ DATES = re.compile(
       (?:['’‘](?P<nth_yy>\d\d)(?!\d)|(?P<nth_year>(?:19|20)\d\d)(?!\d)))?
     |
       (?P<iso>(?:19|20)\d\d)-(?P<iso_month>0[1-9]|1[0-2])(?:-(?P<iso_day>[0-3]\d))?(?![\d-])
-    | (?P<one>[0-3]?\d)[./](?P<two>[0-3]?\d)[./](?P<any_year>(?:19|20)\d\d)(?!\d)
+    | (?P<dotted>(?:19|20)\d\d)\.(?P<dotted_month>0[1-9]|1[0-2])(?![\d./,%])
+    | (?P<one>[0-3]?\d)(?P<sign>[./-])(?P<two>[0-3]?\d)(?P=sign)(?P<any_year>(?:19|20)\d\d)(?!\d)
+    | (?P<roman_day>[0-3]?\d)[./-](?P<roman>{"|".join(ROMAN)})[./-](?P<roman_year>(?:19|20)\d\d)(?!\d)
     | (?P<d>[0-3]?\d)(?P<dot>[./])(?P<m>[0-3]?\d)(?P=dot)(?P<d_yy>\d\d)(?![\d/.,])
     | (?P<only_month>0?[1-9]|1[0-2])[/.](?P<month_year>(?:19|20)\d\d)(?!\d)
-    | (?:(?P<day>[0-3]?\d)(?:\.|st|nd|rd|th|er|º|ª)?\s+(?:of\s+|de\s+|d['’])?)?
-      (?:(?P<month_before>{_MONTH})\.?\s*(?:[-–—/]|to|and|bis|und|a|à|au|et|al|y|e|até)\s*)?
+    | (?:(?P<day>[0-3]?\d)(?:\.|st|nd|rd|th|er|º|ª)?[^\S\n]+(?:of\s+|de\s+|d['’])?)?
+      (?:(?P<month_before>{_MONTH})\.?\s*(?:{_TO})\s*)?
       (?P<month>{_MONTH})\.?(?:\s+(?P<day_behind>[0-3]?\d)(?:st|nd|rd|th)?,)?
-      [\s-]*(?:de\s+|del\s+|of\s+|,\s*)?{_YEAR}
+      [\s/-]*(?:de\s+|del\s+|of\s+|,\s*)?{_YEAR}
     | (?P<quarter_first>[1-4])\.?\s?[qt](?:rim\.?)?\s?/?\s?['’]?
       (?:(?P<first_year>(?:19|20)\d\d)|(?P<first_yy>\d\d))(?!\d)
     | (?P<mm>0[1-9]|1[0-2](?=/\d\d\s?[-–—]\s?[01]\d/))/(?P<mm_yy>\d\d)(?![\d/.,%])
     | (?P<short_month>{_MONTH})[./-]\s?(?P<short_yy>\d\d)(?![\d\w.,:%])
     | (?:q|t|quarter\s+|quartal\s+|trimestre\s+)(?P<quarter>[1-4])(?!\d)(?:[\s/-]*(?:of\s+|de\s+)?
       (?:['’‘/-]?(?P<quarter_yy>\d\d)(?![\d\w.,:%])|(?P<quarter_year>(?:19|20)\d\d)(?!\d)))?
-    | (?P<yearless_day>[0-3]?\d)(?:\.|st|nd|rd|th|er|º)?\s+(?:of\s+|de\s+|d['’])?
+    | (?P<yearless_day>[0-3]?\d)(?:\.|st|nd|rd|th|er|º)?[^\S\n]+(?:of\s+|de\s+|d['’])?
       (?P<yearless_month>{_WHOLE_MONTH})(?!\w)
+    | (?:in|im|en|em|since|seit|ab|desde|depuis|dès|until|bis|hasta|até)\s+(?P<placed_month>{_SHORT_MONTH})
+      (?!\w|[\s,/–-]*(?:de\s+|del\s+|of\s+)?['’‘]?\d|\s*(?:{_TO})\s*(?:{_MONTH}))
     | (?P<bare_month>{_WHOLE_MONTH})(?!\w)(?:\s+(?P<bare_day>[0-3]?\d)(?:st|nd|rd|th)(?!\w))?
-    | (?P<from>(?:19|20)\d\d)\s?[-–—/]\s?(?P<to>\d\d)(?![\d%])
+    | (?P<from>(?:19|20)\d\d)[^\S\n]?[-–—/][^\S\n]?(?P<to>\d\d)(?![\d%]|[/.]\d)
     ) | (?<!\w)['’‘](?P<short>\d\d)(?![\d\w])
     """
 )
 
 
-def days_of(match: re.Match[str]) -> Iterator[Day]:
+def days_of(match: re.Match[str], language: str) -> Iterator[Day]:
     """Yield every date that a match of `DATES` may mean or that its span contains."""
+    # With dots the day comes first, and with slashes and hyphens everywhere but in English.
+    month_first = language in ("en", "") and ("/" in match[0] or match["sign"] == "-")
     if decade := match["decade_word"] or match["decade_name"] or match["decade_end"]:
         yield Day(decade=1900 + DECADES[key(decade)])
     elif match["decade"]:
@@ -85,6 +97,8 @@ def days_of(match: re.Match[str]) -> Iterator[Day]:
         yield from (Day(year, month) for year in _years(match["mm_yy"] or match["short_yy"], None))
     elif match["yearless_month"]:
         yield Day(month=MONTHS_BY_NAME[key(match["yearless_month"])], day=int(match["yearless_day"]))
+    elif match["placed_month"]:
+        yield Day(month=MONTHS_BY_NAME[key(match["placed_month"])])
     elif match["bare_month"]:
         yield Day(month=MONTHS_BY_NAME[key(match["bare_month"])], day=_int(match["bare_day"]))
     elif match["iso"]:
@@ -92,13 +106,17 @@ def days_of(match: re.Match[str]) -> Iterator[Day]:
         if not match["iso_day"] and int(match["iso_month"]) > int(match["iso"][2:]):  # "2008-10" is a span as well
             yield Day(int(match["iso"]))
             yield Day(int(match["iso"][:2] + match["iso_month"]))
+    elif match["dotted"]:
+        yield Day(int(match["dotted"]), int(match["dotted_month"]))
     elif match["any_year"]:
         one, two, year = int(match["one"]), int(match["two"]), int(match["any_year"])
-        orders = [(one, two)] if "." in match[0] else [(one, two), (two, one)]  # with dots the day comes first
+        orders = [(one, two), (two, one)] if month_first else [(one, two)]
         yield from (Day(year, month, day) for day, month in orders if 1 <= month <= 12 and day)
+    elif match["roman"]:
+        yield Day(int(match["roman_year"]), ROMAN.index(match["roman"].lower()) + 1, int(match["roman_day"]))
     elif match["d_yy"]:
         one, two = int(match["d"]), int(match["m"])
-        orders = [(one, two)] if match["dot"] == "." else [(one, two), (two, one)]
+        orders = [(one, two), (two, one)] if month_first else [(one, two)]
         for year in _years(match["d_yy"], None):
             yield from (Day(year, month, day) for day, month in orders if 1 <= month <= 12 and day)
     elif match["month_year"]:

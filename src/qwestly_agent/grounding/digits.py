@@ -5,51 +5,67 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.dates import days_of
 from qwestly_agent.grounding.figure_words import PARTS
 from qwestly_agent.grounding.model import Figure
-from qwestly_agent.grounding.units import CURRENCIES_BEFORE, ONLY_IN, SCALES, UNITS, Unit, key
+from qwestly_agent.grounding.units import CURRENCIES_BEFORE, DOLLARS_OR_PESOS, ONLY_IN, SCALES, UNITS, Unit, key
 
+HOURS_OF_A_DAY = 24
 MOST_DIGITS = 30
 """Longer numbers are not parsed."""
 
-PHONE = re.compile(r"(?<![\w.,])(?<!\d\s)(?:\+\d|\(?0\d)[\d\s()/.-]{5,}\d(?!\w)")
-CLOCK = re.compile(
+PHONE = pattern(r"(?<![\w.,])(?<!\d\s)(?:\+\d|\(?0\d)[\d\s()/.-]{5,}\d(?!\w)")
+CLOCK = pattern(
     r"(?<![\w.,:])(?P<hours>\d{1,2})"
-    r"(?:(?:\s?h\s?|:|\.(?=\d\d\s?(?:uhr|h)(?!\w)))(?P<minutes>[0-5]\d)(?![\w:])|(?=\s?uhr(?!\w)))",
+    r"(?:(?:\s?h\s?|:|\.(?=\d\d\s?(?:uhr|h)(?!\w)))(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d)|[.,](?P<parts>\d\d?)(?!\d))?(?![\w:])"
+    r"|(?=\s?uhr(?!\w)))",
     re.IGNORECASE,
 )
-HOUR = re.compile(
+_HOURS, _MINUTES, _SECONDS = (
+    "|".join(map(re.escape, (w for w, u in UNITS.items() if u == UNITS[unit]))) for unit in ("h", "min", "s")
+)
+_AND = r"(?:,|\s(?:and|et|y|e|und|en)(?=\s))?\s?"
+DURATION = pattern(
+    rf"(?<![\w.,:])(?P<hours>\d{{1,3}}|an?|one|une?|una|uma|een|eine[rnm]?)\s?(?:{_HOURS}){_AND}"
+    rf"(?P<minutes>[1-5]?\d)\s?(?:{_MINUTES})(?!\w)(?:{_AND}(?P<seconds>[1-5]?\d(?:[.,]\d+)?)\s?(?:{_SECONDS})(?!\w))?"
+    rf"|(?<![\w.,:])(?P<only_minutes>\d{{1,3}})\s?(?:{_MINUTES}){_AND}(?P<behind>[1-5]?\d(?:[.,]\d+)?)\s?(?:{_SECONDS})(?P<parts>\d\d?)?(?!\w)",
+    re.IGNORECASE,
+)
+HOUR = pattern(
     r"(?<![\w.,:])(?P<hours>0?[1-9]|1[0-2])(?:[:.](?P<minutes>[0-5]\d))?\s?(?P<half>[ap])\.?m(?:\.|\b)", re.IGNORECASE
 )
-PART = re.compile(
+PART = pattern(
     rf"(?<!\w)(?:an?|one|une?|un[oa]|uma?|ein\w{{0,2}}|een)\s(?P<part>{'|'.join(PARTS)})"
     r"(?=(?:\s(?:of\s|de\s|d['’]|di\s|van\s)?(?:(?:an?|une?|uma?|een)\s)?|)(?P<unit>[^\W\d_]+))",
     re.IGNORECASE,
 )
 _BEFORE = "|".join(sorted(map(re.escape, CURRENCIES_BEFORE), key=len, reverse=True))
 _SCALE = "|".join(sorted((*map(re.escape, SCALES), "billions?", "b", "m"), key=len, reverse=True))
-SCALE_BEHIND = re.compile(rf"\s(?:an?\s|of an?\s)?(?:{_SCALE})(?!\w)", re.IGNORECASE)
-NUMBER = re.compile(
+SCALE_BEHIND = pattern(rf"\s(?:an?\s|of an?\s)?(?:{_SCALE})(?!\w)", re.IGNORECASE)
+NUMBER = pattern(
     rf"""(?ix)
     (?:(?<!\w)(?P<before>{_BEFORE})\s?)?
     (?<![\d.,])(?<!\d['’\u00a0\u202f]) (?P<number>
         \d{{1,3}}(?:[.,'’\ \u00a0\u202f\u2009]\d{{3}}(?!\d))+(?:[.,]\d+)?
+      | \d{{1,2}}(?:,\d\d)+,\d{{3}}(?:\.\d+)?(?![\d,])
       | \d+(?:[.,]\d+)*
     )
     (?:\s?(?P<fraction>[½¼¾⅓⅔⅛]))?
     (?: [\ \u00a0\u202f-]?(?P<scale>{_SCALE})(?!\w)
-      | (?P<ordinal>st|nd|rd|th|er|ère|ème|e|º|ª|o|a|s|s?te[nrs]?)(?!\w) )?
+      | (?P<ordinal>st|nd|rd|th|er|ère|ème|e|º|ª|[rtv]?[oa]s?|da|s|s?te[nrs]?)(?!\w) )?
     (?:\.?-?(?P<glued>(?!{_SCALE})[^\W\d_]+))?
     | (?<!\w)(?P<alone>[½¼¾⅓⅔⅛])
     """
 )
+_LETTER_OF_SCALE = pattern(r"\s?(?:[KkM][A-Z]{2,4}|m(?:dp|dd|de))(?!\w)")
 _FRACTIONS = {"½": "1/2", "¼": "1/4", "¾": "3/4", "⅓": "1/3", "⅔": "2/3", "⅛": "1/8"}
 
 
-def date_of(match: re.Match[str], _: str) -> Figure | None:
-    days = tuple(days_of(match))
-    return Figure(match.start(), match.end(), match[0], days=days) if days else None
+def date_of(match: re.Match[str], language: str) -> Figure | None:
+    days = tuple(days_of(match, language))
+    is_span = bool(match["from"] or match["month_before"])
+    return Figure(match.start(), match.end(), match[0], days=days, is_span=is_span) if days else None
 
 
 def phone_of(match: re.Match[str], _: str) -> Figure:
@@ -59,9 +75,26 @@ def phone_of(match: re.Match[str], _: str) -> Figure:
     return Figure(*match.span(), match[0], frozenset({Fraction(digits)}))
 
 
-def clock_of(match: re.Match[str], _: str) -> Figure:
-    minutes = int(match["hours"]) * 60 + int(match["minutes"] or 0)
-    return Figure(match.start(), match.end(), match[0], frozenset({Fraction(minutes, 60)}), UNITS["h"])
+def clock_of(match: re.Match[str], _: str) -> Figure | None:
+    first, second, third = (int(match[name] or 0) for name in ("hours", "minutes", "seconds"))
+    if match["parts"]:  # 1:02,84 is a minute and 2.84 seconds
+        hours = (first + (second + Fraction(f"0.{match['parts']}")) / 60) / 60
+    elif match["seconds"] or first <= HOURS_OF_A_DAY:
+        hours = first + Fraction(second, 60) + Fraction(third, 3600)
+    else:  # no clock shows 34:18
+        hours = Fraction(first, 60) + Fraction(second, 3600)
+    return Figure(match.start(), match.end(), match[0], frozenset({hours}), UNITS["h"])
+
+
+def duration_of(match: re.Match[str], _: str) -> Figure:
+    """Parse "1 hour and 15 minutes", "une heure 15 minutes", "2h 34min 18s" and "2min14s8"."""
+    hours = int(match["hours"]) if (match["hours"] or "").isdecimal() else 0 if match["only_minutes"] else 1
+    minutes = int(match["minutes"] or match["only_minutes"])
+    seconds = Fraction((match["seconds"] or match["behind"] or "0").replace(",", "."))
+    if match["parts"]:
+        seconds += Fraction(f"0.{match['parts']}")
+    value = hours + Fraction(minutes, 60) + seconds / 3600
+    return Figure(*match.span(), match[0], frozenset({value}), UNITS["h"])
 
 
 def hour_of(match: re.Match[str], _: str) -> Figure:
@@ -83,7 +116,7 @@ def number_of(match: re.Match[str], language: str) -> Figure | None:
         values = {Fraction(_FRACTIONS[match["alone"]])}
         return _with_unit(match, language, match.start("alone"), match.end(), values, None)
     before, scale, start = match["before"], match["scale"], match.start("number")
-    if scale == "m" and not before:  # metres
+    if (scale == "m" and not before) or (scale and key(scale) == "mi" and language != "pt"):  # metres, miles
         scale = None
     end = match.end("scale") if scale else match.end("ordinal") if match["ordinal"] else match.end("number")
     if len(match["number"]) > MOST_DIGITS:
@@ -95,12 +128,20 @@ def number_of(match: re.Match[str], language: str) -> Figure | None:
     factor = _factor(scale, bool(before), language) if scale else 1
     if scale and factor is None and key(scale) not in UNITS:
         return Figure(start, end, match.string[start:end], unread=True)
+    if not scale and _LETTER_OF_SCALE.match(match.string, match.end("number")):  # "1,8 MDH", "1.2 mdp", but "500 MXN"
+        values |= {value * by for value in values for by in (1_000, 1_000_000)}
     glued = match["glued"]
-    if not before and glued and key(glued) not in UNITS and match.start("glued") == match.end("number"):
+    is_joined = glued is not None and match.start("glued") == match.end("number")
+    if not before and glued and is_joined and key(glued) not in {*UNITS, "ish"}:
         return None  # part of a name: "3D", "5S"
-    unit = Unit(CURRENCIES_BEFORE[key(before)]) if before else None
+    unit = _currency(before, language) if before else None
     figure = _with_unit(match, language, start, end, {value * (factor or 1) for value in values}, unit, match.start())
     return replace(figure, scale=factor or 1)
+
+
+def _currency(sign: str, language: str) -> Unit:
+    """In Spanish "$" means dollars in some countries and pesos in others."""
+    return Unit(DOLLARS_OR_PESOS if sign == "$" and language == "es" else CURRENCIES_BEFORE[key(sign)])
 
 
 def _with_unit(
@@ -133,6 +174,10 @@ def _factor(scale: str, is_money: bool, language: str) -> int | None:
 def _values(digits: str) -> Iterator[Fraction]:
     """Yield the possible values: "1.200" means 1200 in some countries and 1.2 in others; "1,200.50" has one value."""
     plain = re.sub(r"['’ \u00a0\u202f\u2009]", "", digits)
+    if re.fullmatch(r"\d{1,2}(?:,\d\d)+,\d{3}(?:\.\d+)?", plain):  # lakhs and crores
+        plain = plain.replace(",", "")
+        yield Fraction(plain)
+        return
     signs = re.findall(r"[.,]", plain)
     whole = re.sub(r"[.,]", "", plain)
     if not signs:
@@ -148,8 +193,14 @@ def _values(digits: str) -> Iterator[Fraction]:
         yield Fraction(int(whole), 10**9 + len(signs))
 
 
-_UNIT = re.compile(
-    r"(?:[ \u00a0\u202f\u2009-]{0,2}|\s\(|\s(?:de|d['’]|di)\s?)(?P<unit>"
+_COMPOUND = pattern(
+    r"[ \u00a0\u202f-]?(?!montage|reportage)[^\W\d_]{3,}"
+    r"(?P<unit>sekunden|minuten|stunden|tagen?|wochen|monaten?|jahren?)(?!\w)",
+    re.IGNORECASE,
+)
+"""German: "Unterrichtsstunden" are hours."""
+_UNIT = pattern(
+    r"(?:[ \u00a0\u202f\u2009-]{0,2}|\s\(|\s(?:(?:de|di)\s|d['’]))(?P<unit>"
     + "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
     + r")(?!['’]?[^\W\d_])",
     re.IGNORECASE,
@@ -160,4 +211,6 @@ def unit_behind(text: str, end: int, language: str) -> tuple[Unit | None, int]:
     match = _UNIT.match(text, end)
     if match and language not in ONLY_IN.get(key(match["unit"]), language).split(" "):
         match = None
+    if match is None and language == "de":
+        match = _COMPOUND.match(text, end)
     return (UNITS[key(match["unit"])], match.end()) if match else (None, end)

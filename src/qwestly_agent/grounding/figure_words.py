@@ -11,6 +11,7 @@ _MONTHS_BY_LANGUAGE = (
     "january february march april may june july august september october november december",
     "jan feb mar apr may jun jul aug sep oct nov dec",
     "januar februar märz april mai juni juli august september oktober november dezember",
+    "jänner feber märz april mai juni juli august september oktober november dezember",
     "jän feb mär apr mai jun jul aug sept okt nov dez",
     "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
     "janv févr mars avr mai juin juil août sept oct nov déc",
@@ -44,8 +45,8 @@ NUMBER_LANGUAGES = frozenset({"en", "de", "fr", "es", "pt", "it", "nl"})
 """Languages whose number words `text2num` parses."""
 
 FRACTIONS = (
-    r"half|halves|quarters?|thirds?|(?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)ths|halbe?[nrsm]?"
-    r"|viertel|drittel|(?:fünf|sechs|sieb|ach|neun|zehn|zwanzigs|hunderts|tausends)tel|demi\w?|quart|tiers|medi[oa]"
+    r"half|halves|quarters?|dreiviertel|quarti|quartos?|thirds?|(?:fif|six|seven|eigh|nin|ten|twentie|hundred|thousand)ths|halbe?[nrsm]?"
+    r"|viertel|drittel|(?:fünf|sechs|sieb|ach|neun|zehn|zwanzigs|hunderts|tausends)tel|demi\w?|quarts?|tiers|medi[oa]"
     r"|cuartos?|tercios?"
     r"|mei[oa]|terços?|mezz[oa]|terzi"
 )
@@ -57,14 +58,14 @@ COMPOUNDS = (
     r"|non|d[éeè]cim)[oi]s?"
     r"|(?:terc(?:er|eir)|cuart|quart|quint|sext|d[ée]cim|cent[ée]sim|mil[ée]sim)a\s+parte"
     r"|(?:d[ée]cim|cent[ée]sim|mil[ée]sim)[oa]s?\s+de"
-    r"|\w*(?:einhalb|anderthalb)\w*|anderhalve?|dozens?|dutzend\w*"
+    r"|(?:drei)?viertel(?:stunde|jahr|tag)\w*|halb(?:stunde|stünd|tag)\w*|\w*(?:einhalb|anderthalb)\w*|anderhalve?|dozens?|dutzend\w*"
     r"|(?:dou|di|hui|quin|ving|tren|quaran|cinquan|soixan|cen)[tz]?aines?|milliers?"
     r"|(?:do|de|quin|veint|treint)c?enas?|centenar\w*|millar\w*"
     r"|dúzias?|(?:de|quin|vint)z?enas?|lustros?|centenas?|milhares|dozzin[ae]|centinai[oa]|migliai[oa]|dozijn\w*"
 )
 """Figures in one word that code does not parse."""
 MULTIPLES = (
-    r"twice|doubl\w+|tripl\w+|quadrupl\w+|halv\w+|(?:ver)?(?:doppel|dreifach|vierfach|halbier)\w*|triple\w*|dobl\w+"
+    r"half(?:(?=\s*(?:[.,;)\n]|$))|\s(?:of|the|that|my|our|his|her|its|their))|twice|doubl\w+|tripl\w+|quadrupl\w+|halv\w+|(?:ver)?(?:doppel|dreifach|vierfach|halbier)\w*|triple\w*|dobl\w+"
     r"|dobr\w+"
     r"|raddopp\w+|verdubbel\w*|hälfte|moitié|mitad|metade|metà|helft"
 )
@@ -176,7 +177,8 @@ ABOUT = (
     r"|alrededor de|(?:más|mas|menos|mais) del?|mais d[oae]s?|menos d[oa]s?|aproximadamente|al menos|hasta|uns|umas"
     r"|quase|perto de|à volta de"
     r"|pelo menos|até|oltre|(?:più|meno) di|almeno|fino a|ongeveer|bijna|ruim|(?:meer|minder) dan|zowat"
-    r"|mitte|anfang|ende|mid|early|late|début|fin|mediados de|principios de|finales de"
+    r"|(?:pass|exceed|surpass|topp|cross)ed|exceeds|dépass\w+|super(?:ó|a|ou|aron|aram)|ultrapass\w+|übertr[aio]f\w*"
+    r"|überschr\w+|mitte|anfang|ende|mid|early|late|début|fin|mediados de|principios de|finales de"
 )
 """Words before a figure that mark it as approximate."""
 ABOUT_BEHIND = r"\+|\s(?:or so|or more|plus|odd|environ|à peu près|ou plus|o más|ou mais|aproximadamente|circa|o più)"
@@ -190,21 +192,31 @@ FALLING = (
     r"|cort\w+|queda|calat\w+|ridott\w+|ridu\w+|meno|daal\w+|gedaald|verlaag\w+|minder"
 )
 """Words of a decrease: with them a percentage is the amount lost, not the amount left."""
-LEFT = r"to|only|auf|à|a|para|até|al|tot|naar"
-"""Words right before a percentage that make it the amount left after all; so do those of `OF` behind it."""
+RISING = (
+    r"up|increas\w+|rais\w+|rise[ns]?|rose|rising|gr[oe]w\w*|boost\w*|\w*steiger\w*|stieg\w*|gestiegen|erhöh\w*|wuchs\w*"
+    r"|gewachsen|wächst|zugenommen|augment\w+|hauss\w+|cr[uû]|croissance|accr\w+|aument\w+|sub(?:i|ió|iu|ieron|iram|ida)"
+    r"|crec\w+|cresc\w+|increment\w+|sal(?:ito|ita|iti|ì)|gestegen|steeg|verhoog\w*|gegroeid"
+)
+"""Words of an increase."""
+SINCE = r"since|seit\w*|depuis|desde|dès|da(?:l|ll['’a])?|sinds|still|ever|immer noch|noch|toujours|todavía|aún|ainda"
+"""Words after which a time may still be going on."""
+LEFT = r"to|only|from|auf|von|à|a|para|pra|até|al|desde|dal|tot|naar|van"
+"""Words right before a percentage that make it the amount before or after a change; so do those of `OF` behind it."""
 OF = r"of|von|vom|der|des|de|du|d['’]|do|da|dos|das|del|di|van"
 
 OTHERS = (
     r"and (?:i|me|myself)|(?:i|me|myself) and|und ich|ich und|et moi|moi et|y yo|yo y|e eu|eu e|ed? io|io e|en ik|ik en"
     r"|others?|another|more|plus|mehr|más|mais|colleagues?|ander[en]+|weiter[en]+|kolleg\w+|autres?|collègues?"
-    r"|otr[oa]s?|compañer[oa]s?"
+    r"|otr[oa]s?|compañer[oa]s?|and an?|and one|und ein\w{0,2}|et une?|y un[oa]?|e uma?|ed? un[oa]?|en een"
     r"|colegas?|outr[oa]s?|altr[iaeo]|collegh?i|collega['’]?s?"
 )
 """Words for other people, who may be counted together with the user."""
+REST = r"rest\w*|remain\w*|others?|übrig\w*|andere[nrs]?|autres?|demás|otr[oa]s|sobra\w*|outr[oa]s|altr[ie]|overige"
+"""Words for what is left of a whole."""
 RELATIVE = (
     r"last|next|this|previous|before|after|later|ago|yr|letzt\w+|vorig\w+|nächst\w+|darauf|später|davor|vorher|heuer"
     r"|dernier|dernière|prochain\w*|suivant\w*|avant|plus tard|passé\w*|pasad[oa]|próxim[oa]|siguiente|después|antes"
-    r"|hace"
+    r"|hace|que vem|q vem|que viene|qui vient|kommend\w*|upcoming|coming|turn(?:s|ing)?|werde|cumplo|faço|prochaines?"
     r"|anterior|passad[oa]|seguinte|depois|há|atrás|scorso|prossimo|dopo|fa|vorig|volgend|later|geleden"
 )
 """Words that make a time relative to another one, or to the moment of writing."""
@@ -226,20 +238,24 @@ IMPLIED: Mapping[int, str] = {
     r"|premi[eè]re?"
     r"|un[oa]?"
     r"|únic[oa]|sol[oa]|primer[oa]?|uma?|primeir[oa]|sozinh[oa]|prim[oa]|een|eerste",
-    2: r"both|second|twice|couple|pair|twins?|double|duo|beide\w*|zweit\w+|zweimal|paar|zwilling\w*|doppel\w*|deuxième"
+    2: r"both|second|twice|couple|pair|twins?|double|duo|beide\w*|zweit\w+|zu zweit|zweimal|paar|zwilling\w*|doppel\w*"
+    r"|deuxième"
     r"|seconde?"
     r"|paire|jumelles|jumeaux|amb[oa]s|segund[oa]|par|pareja|dos veces|dupla|entramb[ie]|second[oa]|tweede|beide",
-    3: r"third|thrice|trio|triple|triplets|dritt\w+|dreimal|troisième|trío|tercer\w*|terceir[oa]|terz[oa]|derde",
-    4: r"fourth|quartett?|quatrième|cuarto|cuarteto|quarteto|vierde",
-    5: r"weekdays|mon(?:day)?s?\s?(?:-|–|to|through)\s?fri(?:day)?s?|mo\w*\.?\s?(?:-|–|bis)\s?fr(?:eitags?)?"
+    3: r"third|thrice|trio|triple|triplets|dritt\w+|zu dritt|dreimal|troisième|trío|tercer\w*"
+    r"|terceir[oa]|terz[oa]|derde",
+    4: r"fourth|zu viert|quartett?|quatrième|cuarto|cuarteto|quarteto|vierde",
+    5: r"weekdays|zu fünft|mon(?:day)?s?\s?(?:-|–|to|through)\s?fri(?:day)?s?|mo\w*\.?\s?(?:-|–|bis)\s?fr(?:eitags?)?"
     r"|lunes a viernes"
     r"|lundi au vendredi|segunda a sexta|lunedì a venerdì|quintett?o?|quinteto",
-    6: r"sei",
-    8: r"acht",
-    9: r"neufs?",
+    6: r"sei|zu sechst",
+    7: r"zu siebt",
+    8: r"acht|zu acht",
+    9: r"neufs?|zu neunt",
     12: r"noon|midday|midnight|mittags?|mitternacht|midi|minuit|mediod[ií]a|medianoche|meio-dia|meia-noite",
 }
 """Words that may imply a small number."""
+HALF = r"half|halb\w*|hälfte|moitié|mi-temps|mitad|medi[oa]|metade|mei[oa]|metà|helft"
 
 ADJECTIVES = (
     r"(?:jährig|monatig|wöchig|tägig|stündig|minütig|köpfig|teilig|stufig|sprachig|seitig|bändig)(?:e[mnrs]?)?"

@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.dates import DATES
 from qwestly_agent.grounding.digits import (
     CLOCK,
+    DURATION,
     HOUR,
     NUMBER,
     PART,
@@ -21,6 +23,7 @@ from qwestly_agent.grounding.digits import (
     SCALE_BEHIND,
     clock_of,
     date_of,
+    duration_of,
     hour_of,
     number_of,
     part_of,
@@ -29,13 +32,14 @@ from qwestly_agent.grounding.digits import (
 )
 from qwestly_agent.grounding.figure_words import MULTIPLES, NUMBER_LANGUAGES
 from qwestly_agent.grounding.model import Figure
-from qwestly_agent.grounding.neighbors import with_rates, with_units_of_neighbors
-from qwestly_agent.grounding.number_words import COMPOUND, GLUE, value_inside, value_of, word_figures
-from qwestly_agent.grounding.units import UNITS, key
+from qwestly_agent.grounding.neighbors import with_parts_joined, with_rates, with_units_of_neighbors
+from qwestly_agent.grounding.number_words import COMPOUND, GLUE, NOUN_GLUE, value_inside, value_of, word_figures
+from qwestly_agent.grounding.units import MEASURES, UNITS, key
 
-_MULTIPLE = re.compile(rf"(?<!\w)(?:{MULTIPLES})(?!\w)", re.IGNORECASE)
-_ARTICLE = re.compile(r"\s+(?:(?:of|de|d['’])\s*)?(?:(?:an?|une?|uma?|ein\w{0,2})\s+)?", re.IGNORECASE)
-_UNIT_BEFORE = re.compile(
+_MULTIPLE = pattern(rf"(?<!\w)(?:{MULTIPLES})(?!\w)", re.IGNORECASE)
+_ARTICLE = pattern(r"\s+(?:(?:of|de|d['’])\s*)?(?:(?:an?|une?|uma?|ein\w{0,2})\s+)?", re.IGNORECASE)
+_CLAUSE_END = pattern(r"\s*(?:[.,;:!?)\n]|$)")
+_UNIT_BEFORE = pattern(
     r"(?<!\w)(?P<unit>"
     + "|".join(sorted(map(re.escape, UNITS), key=len, reverse=True))
     + r")\s(?:and a|et|y|e|und|ed?)\s$",
@@ -53,13 +57,16 @@ def _read(text: str, language: str) -> tuple[Figure, ...]:
     reader = _Reader(text, language)
     reader.read(DATES, date_of)
     reader.read(PHONE, phone_of)
+    reader.read(DURATION, duration_of)
     if language == "en":
         reader.read(HOUR, hour_of)
     reader.read(CLOCK, clock_of)
     reader.read(PART, part_of)
     reader.read(NUMBER, number_of)
     reader.read_words()
-    return tuple(with_rates(list(with_units_of_neighbors(reader.in_order(), text)), text))
+    return tuple(
+        with_rates(list(with_parts_joined(list(with_units_of_neighbors(reader.in_order(), text)), text)), text)
+    )
 
 
 @dataclass
@@ -74,8 +81,8 @@ class _Reader:
     def read(self, pattern: re.Pattern[str], make: Callable[[re.Match[str], str], Figure | None]) -> None:
         for match in pattern.finditer(self.text):
             figure = None if any(self.taken[match.start() : match.end()]) else make(match, self.language)
-            if figure:
-                self.take(figure, *match.span())
+            if figure:  # with its unit: "ciento" of "4 por ciento" is no number
+                self.take(figure, match.start(), max(match.end(), figure.end_in(self.text)))
 
     def take(self, figure: Figure, start: int, end: int) -> None:
         self.taken[start:end] = b"\1" * (end - start)
@@ -87,8 +94,10 @@ class _Reader:
                 continue
             if unread:
                 self._take_unread(start, end)
-            elif (value := value_of(self.text[start:end], self.language)) != 1:  # an article, as often as not
+            elif (value := value_of(self.text[start:end], self.language)) != 1:
                 self._take_value(start, end, value or 0)
+            elif (unit := unit_behind(self.text, end, self.language)[0]) and unit.dimension in MEASURES:
+                self._take_unread(start, end)  # an article, as often as not
         for match in _MULTIPLE.finditer(self.text):
             if not any(self.taken[match.start() : match.end()]):
                 self.take(Figure(*match.span(), match[0], unit=UNITS["times"], unread=True), *match.span())
@@ -99,7 +108,7 @@ class _Reader:
 
     def _take_unread(self, start: int, end: int) -> None:
         """Take "3 dozen" or "half an hour" as one unread figure, with the number and the unit beside it."""
-        touching = next((each for each in self.found if not each.days and self._touches(each, start)), None)
+        touching = next((each for each in self.found if not each.days and self._touches(each, start, end)), None)
         unit, unit_end = unit_behind(self.text, end, self.language)
         if unit is None and (article := _ARTICLE.match(self.text, end)):
             unit, unit_end = unit_behind(self.text, article.end() - 1, self.language)
@@ -114,10 +123,11 @@ class _Reader:
         if touching or unit or is_figure:
             self.take(Figure(start, end, self.text[start:unit_end], unit=unit, unread=True), start, unit_end)
 
-    def _touches(self, figure: Figure, start: int) -> bool:
+    def _touches(self, figure: Figure, start: int, end: int) -> bool:
         """Check that the figure, with or without its unit, ends right before: "2 and a half", "dos años y medio"."""
-        ends = (figure.end, figure.start + len(figure.text))
-        return any(end < start and GLUE.fullmatch(self.text, end, start) for end in ends)
+        glues = (GLUE, NOUN_GLUE) if _CLAUSE_END.match(self.text, end) else (GLUE,)
+        ends = (figure.end, figure.end_in(self.text))
+        return any(each < start and glue.fullmatch(self.text, each, start) for each in ends for glue in glues)
 
     def in_order(self) -> list[Figure]:
         return sorted(self.found, key=lambda figure: figure.start)

@@ -1,7 +1,6 @@
 """Look 3: a second model, never the one that wrote the statement, compares each statement with its quotes."""
 
 import json
-import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeAlias
@@ -10,6 +9,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic_ai import ModelRetry, RunContext
 from pydantic_ai.framing import wrap
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.model import Statement
 from qwestly_agent.grounding.quotes import FoundQuote
 from qwestly_agent.text.clean import quoted, visible, well_formed
@@ -76,9 +76,12 @@ Judge: TypeAlias = Callable[[Sequence[Question]], Awaitable[Mapping[int, Judged]
 answer."""
 
 
-def make_judge(ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SECONDS, also: str = "") -> Judge:
+def make_judge(
+    ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SECONDS, also: str = "", retries: int = OUTPUT_RETRIES
+) -> Judge:
     """Make a judge that answers by one structured request to a model: `ask` is `structured_output` of that model,
-    `seconds` its timeout, `also` instructions for these statements beside the general ones."""
+    `seconds` its timeout, `also` instructions for these statements beside the general ones, `retries` how often it is
+    asked again for verdicts that it left out."""
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
         numbers = {question.number for question in questions}
@@ -95,7 +98,7 @@ def make_judge(ask: Callable[..., Awaitable[Judgement]], *, seconds: float = SEC
             name="judge",
             instructions=INSTRUCTIONS + also,
             seconds=seconds,
-            retries=OUTPUT_RETRIES,
+            retries=retries,
             validate=complete,
         )
         return dict(_each_once(judgement.verdicts))
@@ -139,7 +142,7 @@ def _quote(found: FoundQuote) -> dict[str, Any]:
     return {"quote": quoted(found.text), **sentence, **around, **({"source": known} if known else {})}
 
 
-_NAME = re.compile(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")
+_NAME = pattern(r"(?<![^\W_])(?=[^\W_]*[A-ZÀ-ÖØ-Þ])[^\W_][\w&.+#'’-]*")
 
 
 def _names(statement: Statement, quotes: Sequence[FoundQuote]) -> tuple[str, ...]:

@@ -3,44 +3,52 @@ are near a known figure, or that need more than one step.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
-from itertools import permutations
-from math import gcd
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.arithmetic import one_step
 from qwestly_agent.grounding.compare_figures import (
     MOST_FIGURES,
-    SLIPS,
-    days_in,
     dimension_of,
     has_words,
-    is_rounded,
     is_same,
-    pairs,
+    kind_of,
+    kind_of_unit,
 )
-from qwestly_agent.grounding.figure_words import IMPLIED, MONTHS_BY_NAME, OTHERS, RELATIVE
+from qwestly_agent.grounding.figure_words import HALF, IMPLIED, OTHERS
 from qwestly_agent.grounding.figures import figures
 from qwestly_agent.grounding.model import Figure
+from qwestly_agent.grounding.more_than_a_step import (
+    MOST_LISTED,
+    is_a_rest,
+    is_a_share,
+    is_a_sum_of_some,
+    is_by_more_than_a_step,
+    is_by_numbers_alone,
+)
 from qwestly_agent.grounding.quotes import FoundQuote
-from qwestly_agent.grounding.units import MINUTES, MONTHS, PERCENT, TIMES, UNITS, key
+from qwestly_agent.grounding.told_by_times import is_told_by_another_time
+from qwestly_agent.grounding.units import DOLLARS_OR_PESOS, MINUTES, MONTHS, PERCENT, TIMES, UNITS, key
 
 MOST_NAMED = 4
 """Largest number of things that a text names one by one instead of counting them."""
-MOST_LISTED = 10
-"""Largest number of things that a text lists with commas."""
-MOST_AGE = 100
-CALENDAR = frozenset(map(Fraction, (4, 5, 7, 12, 24, 30, 52, 60, 365)))
-"""Ratios of units of time: weeks of a month, working days of a week, months of a year."""
 
-_CLOCK = re.compile(r"\d\s?(?::\d|[ap]\.?m\b|uhr\b)|\dh\b|\d\s?h\s?\d", re.IGNORECASE)
-_ONE = re.compile(
+DERIVED: Mapping[str, Sequence[str]] = {
+    "count": ("share", "time", "measure", "money or anything else"),
+    "share": ("count", "money or anything else"),
+    "time": ("date",),
+    "date": ("time",),
+}
+"""Of which other kinds a figure is computed, or named without its unit: such a one is wrong, and not misread."""
+
+_ONE = pattern(
     rf"(?<!\w)(?:an?|one|ein\w{{0,2}}|une?|un[ao]|uma?|een)\s(?P<unit>{'|'.join(map(re.escape, UNITS))})(?!\w)",
     re.IGNORECASE,
 )
-_LISTED = re.compile(r",?\s(?:and|und|et|y|e|en|or|oder|ou|o)\s|,\s|\s[&+/]\s")
+_LISTED = pattern(r",?\s(?:and|und|et|y|e|en|or|oder|ou|o)\s|,\s|\s[&+/]\s")
 
 
 def is_left_to_judge(figure: Figure, known: Sequence[Figure], quotes: Sequence[FoundQuote], today: date) -> bool:
@@ -52,25 +60,39 @@ def is_left_to_judge(figure: Figure, known: Sequence[Figure], quotes: Sequence[F
         or _is_a_short_year(exact, known)
         or _is_a_count(exact, known)
         or _is_implied(exact, quotes)
-        or _is_a_share(exact, known)
-        or _is_by_another_time(exact, known)
-        or _is_placed_by_another(exact, known, quotes, today)
+        or is_a_share(exact, known)
+        or is_told_by_another_time(exact, known, quotes, today)
         or _has_no_unit_there(exact, known, today)
-        or _is_by_more_than_a_step(exact, known)
+        or is_by_more_than_a_step(exact, known)
+        or is_by_numbers_alone(replace(exact, leeway=figure.leeway), known)
+        or is_a_sum_of_some(exact, known)
+        or is_a_rest(exact, known, "\n".join(found.sentence for found in quotes))
     )
 
 
 def _may_be(figure: Figure, known: Figure) -> bool:
     """Recognize a known figure that code cannot parse and the judge may find equal."""
     one, other = figure.unit, known.unit
-    if one is None and dimension_of(known) == PERCENT and figure.values & known.values:
+    if one is None and other and figure.values & known.values:
         return True  # "by 30" for "by 30 %", or thirty of something else
+    if one and other and figure.values & known.values and kind_of_unit(one) != kind_of_unit(other):
+        return True  # one of the two may be misread: "90 Sek." is no money
+    if {dimension_of(figure), dimension_of(known)} == {DOLLARS_OR_PESOS, "USD"} and figure.values & known.values:
+        return True
     derived = one is not None and one.dimension in (PERCENT, TIMES)
     return (
         known.unread
         and not figure.days
         and (one is None or other is None or derived or one.dimension == other.dimension)
     )
+
+
+def may_be_misread(figure: Figure, stated: Sequence[Figure], known: Sequence[Figure]) -> bool:
+    """Check if the quotes have figures that the statement does not repeat, and all of other kinds: a slip changes a
+    figure and not its kind, so that one of them may be this one, written in a way that code does not know."""
+    left = {kind_of(each) for each in known if not any(is_same(one, each) for one in stated)}
+    mine = kind_of(figure)
+    return bool(left) and left.isdisjoint({mine, *DERIVED.get(mine, ())})
 
 
 def _is_about(figure: Figure, known: Sequence[Figure], today: date) -> bool:
@@ -109,6 +131,8 @@ def _is_implied(figure: Figure, quotes: Sequence[FoundQuote]) -> bool:
     if any(one.dimension == dimension_of(figure) and one.factor in figure.amounts for one in ones):
         return True
     value = next(iter(figure.values), None)
+    if dimension_of(figure) == PERCENT and value == 50 and has_words(HALF, text):
+        return True
     if (
         value is None
         or len(figure.values) > 1
@@ -129,76 +153,11 @@ def _is_implied(figure: Figure, quotes: Sequence[FoundQuote]) -> bool:
     return any(len(_LISTED.findall(line)) + 1 == value > 1 for line in re.split(r"[.!?;:]\s|\n", text))
 
 
-def _is_a_share(figure: Figure, known: Sequence[Figure]) -> bool:
-    """Recognize "one in five" for 20 % or for 10 of 50, and the reverse."""
-    for each in known:
-        percent, count = (figure, each) if dimension_of(figure) == PERCENT else (each, figure)
-        if dimension_of(percent) == PERCENT and count.unit is None:
-            shares = [
-                (part, whole)
-                for whole in range(2, MOST_LISTED + 1)
-                for part in range(1, whole)
-                if gcd(part, whole) == 1
-                and any(abs(value - Fraction(100 * part, whole)) < 1 for value in percent.values)
-            ]
-            if any(value in share for value in count.values for share in shares if value > 1):
-                return True
-    counts = [each for each in known if each.unit is None and each.year is None]
-    if any(a * b in figure.values for *_, a, b in pairs(counts[:MOST_FIGURES]) if a in SLIPS):
-        return True
-    return figure.unit is None and any(
-        1 < value <= MOST_LISTED and 0 < a < b and value in (Fraction(a, b).numerator, Fraction(a, b).denominator)
-        for value in figure.values
-        for *_, a, b in pairs(counts[:MOST_FIGURES])
-    )
-
-
-def _is_by_another_time(figure: Figure, known: Sequence[Figure]) -> bool:
-    """Recognize a rate whose period only one side names, and an hour without a.m. or p.m."""
-    for each in known:
-        ratios = {max(a / b, b / a) for a in figure.amounts for b in each.amounts if a and b}
-        if (
-            dimension_of(each) == dimension_of(figure)
-            and bool(each.rate) != bool(figure.rate)
-            and ratios & (CALENDAR | {1})
-        ):
-            return True
-        if _CLOCK.search(each.text) and (figure.unit is None or _CLOCK.search(figure.text)):
-            mine = figure.amounts if figure.unit else {value * 60 for value in figure.values}
-            leeway = 0 if figure.unit else 60  # "half past six", "halb sieben"
-            if any(abs(b - a - half) <= leeway for a in mine for b in each.amounts for half in (-720, 0, 720)):
-                return True
-    return False
-
-
-def _is_placed_by_another(figure: Figure, known: Sequence[Figure], quotes: Sequence[FoundQuote], today: date) -> bool:
-    """Recognize a time relative to another one: a year later, last summer, born in 1990."""
-    years = {day.year for each in known for day in days_in(each) if day.year}
-    text = "\n".join(found.text for found in quotes)
-    if figure.days or figure.year:
-        month = next((day.month for day in figure.days if day.month), None)
-        if month and not any(day.year for day in figure.days):  # "in March": refused if the quotes name another month
-            told = {number for word in re.findall(r"[^\W\d_]+", text) if (number := MONTHS_BY_NAME.get(word.lower()))}
-            if any(day.day for day in figure.days):
-                return not any(day.day for each in known for day in each.days)
-            return month in told or not any(day.month for each in known for day in each.days)
-        mine = {day.year for day in days_in(figure) if day.year}
-        if not mine and not years:  # a decade, if the quotes name no year
-            return True
-        lasting = {abs(value) for each in known if dimension_of(each) == MONTHS for value in each.values}
-        if any(abs(one - other) in lasting for one in mine for other in years | {today.year}):
-            return True
-        return has_words(RELATIVE, text) and any(
-            abs(one - other) <= 1 for one in mine for other in years | {today.year}
-        )
-    spans = {abs(one - other) for one in years for other in years | {today.year}}
-    if figure.unit is None:
-        return any(value in (span, span + 1) for value in figure.values for span in spans if 0 < span < MOST_AGE)
-    return figure.unit == UNITS["year"] and any(span + 1 in figure.values for span in spans if span)
-
-
 def _is_a_count(figure: Figure, known: Sequence[Figure]) -> bool:
     """Recognize a small number of things or units of time that the quotes may name one by one, if they count none."""
+    dated = sum(bool(each.days or each.year) for each in known)
+    if dated > 1 and dated in figure.values and dimension_of(figure) in ("", TIMES):  # "won it in 2021 and 2024": twice
+        return True
     small = bool(figure.values) and all(value <= MOST_NAMED and value.denominator == 1 for value in figure.values)
     if dimension_of(figure) in (MINUTES, MONTHS):
         return small and not any(each.days or each.year or dimension_of(each) in (MINUTES, MONTHS) for each in known)
@@ -208,33 +167,25 @@ def _is_a_count(figure: Figure, known: Sequence[Figure]) -> bool:
 
 def _has_no_unit_there(figure: Figure, known: Sequence[Figure], today: date) -> bool:
     """Recognize a number that the quotes give without a unit: "started with 16" for sixteen years, "120k" for euros."""
-    bare, there = replace(figure, unit=None), [each for each in known if each.unit is None and not each.days]
+    bare, there = replace(figure, unit=None, rate=None), [each for each in known if each.unit is None and not each.days]
     if figure.days:
         return False
-    if figure.unit and any(is_same(replace(bare, values=figure.values), each) and not each.beside for each in there):
+    if figure.unit and any(
+        is_same(bare, each) and all(unit.dimension != figure.unit.dimension for unit in each.beside) for each in there
+    ):
         return True
-    if any(each.text.endswith("m") and value * 10**6 in figure.values for each in known for value in each.values):
-        return True  # "3m users"
-    return bool(figure.unit and one_step(bare, there[:MOST_FIGURES], today))
-
-
-def _is_by_more_than_a_step(figure: Figure, known: Sequence[Figure]) -> bool:
-    """Recognize a figure that needs more than one step, or an uncertain one: the excess over 100 %, an average, the
-    share of a sum."""
-    if dimension_of(figure) == PERCENT:
+    for one, other in ((figure, each) for each in known):  # "3m users"
         if any(
-            dimension_of(each) == PERCENT and v > 100 and v - 100 in figure.values
-            for each in known
-            for v in each.values
+            a.text.endswith("m") and v * 10**6 in b.values for a, b in ((one, other), (other, one)) for v in a.values
         ):
             return True
-        return any(
-            a > 0 and b > 0 and is_rounded(figure, a / (a + b) * 100) for *_, a, b in pairs(known[:MOST_FIGURES])
-        )
-    if dimension_of(figure) == TIMES and figure.rate:
-        return not any(dimension_of(each) == TIMES for each in known)
-    return any(
-        count.unit is None and not count.days and dimension_of(each) == dimension_of(figure)
-        for each, count in permutations(known[:MOST_FIGURES], 2)
-        if figure.unit and any(b > 1 and a / b in figure.amounts for a in each.amounts for b in count.values)
-    )
+    scales = {each.scale for each in known}  # "48 mil, em 2012 eram 19"
+    scaled = [
+        replace(each, values=frozenset(value * scale for value in each.values))
+        for each in there
+        if each.scale == 1
+        for scale in scales - {1}
+    ]
+    if any(is_same(figure, each) for each in scaled) or (scaled and one_step(figure, [*known, *scaled], today)):
+        return True
+    return bool(figure.unit and one_step(bare, there[:MOST_FIGURES], today))

@@ -15,7 +15,7 @@ Outcome: TypeAlias = Literal["supported", "refused", "unchecked"]
 
 
 class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="forbid")
 
 
 class QuotedSource(_Frozen):
@@ -69,6 +69,8 @@ class Figure:
     """More than one if the digits are ambiguous ("1.200"). Empty for a date and if unread."""
     unit: Unit | None = None
     days: tuple[Day, ...] = ()
+    """The days that it may mean; if `is_span`, the two that it names."""
+    is_span: bool = False
     unread: bool = False
     rate: Unit | None = None
     """The period of a rate: "a week" of "40 hours a week"."""
@@ -80,6 +82,12 @@ class Figure:
     """The factor of a scale word or letter behind its digits: 1,000 for "k"."""
     is_fall: bool = False
     """True if it is a percentage of decrease."""
+    is_rise: bool = False
+    """True if it is a percentage of increase."""
+
+    def end_in(self, text: str) -> int:
+        """Return where it ends in its text, with the unit behind it, if it has one there."""
+        return self.start + len(self.text) if self.text and text.startswith(self.text, self.start) else self.end
 
     @property
     def year(self) -> int | None:

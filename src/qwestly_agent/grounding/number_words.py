@@ -9,18 +9,30 @@ from functools import lru_cache
 
 from text_to_num import alpha2digit, text2num
 
+from qwestly_agent.base.patterns import pattern
+from qwestly_agent.grounding.digits import unit_behind
 from qwestly_agent.grounding.figure_words import ADJECTIVES, COMPOUNDS, FRACTIONS, NUMBER_LANGUAGES, SPELLINGS
+from qwestly_agent.grounding.units import key
 
-WORD = re.compile(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
-UNREAD = re.compile(rf"(?<!\w)(?:{FRACTIONS}|{COMPOUNDS})(?!\w)", re.IGNORECASE)
-COMPOUND = re.compile(COMPOUNDS, re.IGNORECASE)
-_AND = re.compile(r"[\s-]+(?:and|et|y|e|und|en)[\s-]+", re.IGNORECASE)
-GLUE = re.compile(
-    r"[\s-]+(?:(?:and|et|y|e|und|en)\s+)?(?:(?:an?|une?|un[oa]?|uma?|ein\w{0,2}|of|de|di|d['’])\s*){0,2}", re.IGNORECASE
+WORD = pattern(r"[^\W\d_]+(?:[-'’][^\W\d_]+)*")
+UNREAD = pattern(rf"(?<!\w)(?:{FRACTIONS}|{COMPOUNDS})(?!\w)", re.IGNORECASE)
+COMPOUND = pattern(COMPOUNDS, re.IGNORECASE)
+_AND = pattern(r"[\s-]+(?:and|et|y|e|und|en)[\s-]+", re.IGNORECASE)
+GLUE = pattern(
+    r"(?!\s*\n)[\s-]+(?:(?:and|et|y|e|und|en)\s+)?"
+    r"(?:(?:an?|une?|un[oa]?|uma?|ein\w{0,2}|of|de|di|d['’])\s*){0,2}",
+    re.IGNORECASE,
 )
-_POINT = re.compile(r"\s+(?:point|komma|virgule|coma|punto|vírgula|ponto|virgola|komma)\s+", re.IGNORECASE)
-_ADJECTIVE = re.compile(rf"(\w{{3,}}?)-?(?:{ADJECTIVES})", re.IGNORECASE)
-_TWO_MEANINGS = {"fr": {"neuf", "neufs"}, "it": {"sei"}, "es": {"uno"}, "en": set(), "de": {"acht"}, "nl": {"acht"}}
+NOUN_GLUE = pattern(
+    r"\s+[^\W\d_]+\s+(?:and|et|y|e|und|en)\s+(?:(?:an?|une?|un[oa]?|uma?|ein\w{0,2})\s+)?", re.IGNORECASE
+)
+"""Between the number and its half: "eighty-seven points and a half"."""
+_POINT = pattern(r"\s+(?:point|komma|virgule|coma|punto|vírgula|ponto|virgola|komma)\s+", re.IGNORECASE)
+_ADJECTIVE = pattern(rf"(\w{{3,}}?)-?(?:{ADJECTIVES})", re.IGNORECASE)
+_TWO_MEANINGS = {"fr": {"neuf", "neufs"}, "it": {"sei"}, "es": {"uno"}}
+"""Number words that are as often another word; with a unit behind them they are numbers."""
+_ATTENTION = pattern(r"(?<!\w)(?:außer|in|gib|gibt|gab|hab|habt|gebt|slaan?|sla|slaat)\s$", re.IGNORECASE)
+"""Words before "acht" that is no number, in German and Dutch."""
 
 
 def word_figures(text: str, language: str, taken: bytearray) -> Iterator[tuple[int, int, bool]]:
@@ -62,8 +74,9 @@ def _join(
 def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]:
     """Yield the spans of the word that are numbers: all of "twenty-one", "three" of "three-year", "zwölf" of
     "zwölfköpfig"."""
-    if is_number_word(word[0], language):
-        yield word.span()
+    if is_number_word(word[0], language) or _is_one_by_its_unit(word, language):
+        if not (key(word[0]) == "acht" and _ATTENTION.search(word.string, 0, word.start())):
+            yield word.span()
         return
     pieces = [(word.start() + piece.start(), word.start() + piece.end()) for piece in re.finditer(r"[^-]+", word[0])]
     if len(pieces) > 1:
@@ -76,6 +89,11 @@ def _numbers_in(word: re.Match[str], language: str) -> Iterator[tuple[int, int]]
         yield word.start(), word.start() + match.end(1)
 
 
+def _is_one_by_its_unit(word: re.Match[str], language: str) -> bool:
+    is_one = key(word[0]) in _TWO_MEANINGS.get(language, ()) and value_of(word[0], language) is not None
+    return is_one and unit_behind(word.string, word.end(), language)[0] is not None
+
+
 def value_inside(words: str, language: str) -> bool:
     """Check that unread text contains a number word: then it is a figure even without a unit."""
     return any(is_number_word(word[0], language) for word in WORD.finditer(words))
@@ -84,7 +102,7 @@ def value_inside(words: str, language: str) -> bool:
 def is_number_word(word: str, language: str) -> bool:
     if not language:  # a number in some language: more than an article, and not read
         return any((value_of(word, each) or 0) > 1 for each in NUMBER_LANGUAGES)
-    return value_of(word, language) is not None and word.lower() not in _TWO_MEANINGS.get(language, ())
+    return value_of(word, language) is not None and key(word) not in _TWO_MEANINGS.get(language, ())
 
 
 @lru_cache(maxsize=4096)

@@ -4,17 +4,18 @@ White space, case, quotation marks and Unicode compatibility (NFKC) are ignored;
 may not begin or end inside a word: "Porto" does not stand in "Portofino".
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.grounding.model import Quote, QuotedSource
 
 QUOTATION_MARKS = "\"'`´‘’‚‛“”„‟«»‹›′″＂＇"
 _TO_ONE_MARK = str.maketrans(dict.fromkeys(QUOTATION_MARKS, "'"))
 _EDGES = f" \t\r\n{QUOTATION_MARKS}"
-_SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
+_SENTENCE_END = pattern(r"(?<=[.!?…。！？])\s+|\s*\n\s*")
 AROUND_CHARACTERS = 240
 """Limit of the sentence's text before and after a quote."""
 
@@ -68,6 +69,7 @@ def find_span(words: str, text: str) -> tuple[int, int] | None:
     return None
 
 
+@lru_cache(maxsize=64)  # many quotes are looked for in one text
 def _folded(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
     """Normalize the text for comparison; return it with each character's start and end in the original."""
     characters: list[str] = []

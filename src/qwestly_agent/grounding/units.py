@@ -36,7 +36,11 @@ def _units(dimension: str, factor: Fraction | int | str, words: str) -> dict[str
 PERCENT, TIMES = "percent", "times"
 POUNDS = "pounds of money or of mass"
 """Dimension of "pound" until the other figures show which one it is."""
+DOLLARS_OR_PESOS = "dollars or pesos"
+PESOS = "pesos of any country"
+DEGREES = "degrees of Celsius or of Fahrenheit"
 MINUTES, MONTHS = "time in minutes", "time in months"
+MEASURES = frozenset({"length", "mass", "area", "volume"})
 
 UNITS: Mapping[str, Unit] = {
     **_units(
@@ -51,19 +55,48 @@ UNITS: Mapping[str, Unit] = {
     **_units(TIMES, 1, "x × times -fold fold fach -fach faches mal veces vezes fois volte keer"),
     # Currencies after the number
     **_units("EUR", 1, "€ eur euro euros"),
+    **_units("EUR", Fraction(1, 100), "cent ct centimes centime céntimos céntimo cêntimos cêntimo centesimi"),
     **_units("EUR", 1_000, "k€ t€ teur"),
     **_units("EUR", 1_000_000, "m€ mio€ mio.€"),
-    **_units("USD", 1, "$ us$ usd dollar dollars dólar dólares dollari"),
-    **_units("GBP", 1, "£ gbp sterling pounds_sterling livres_sterling libras_esterlinas pfund_sterling"),
+    **_units(
+        "USD",
+        1,
+        "$ us$ $_us u$s usd dollar dollars dólar dólares dollari us_dollars us_dollar us-dollar dollars_américains"
+        " dólares_estadounidenses dólares_americanos",
+    ),
+    **_units("CAD", 1, "cad ca$ $_ca canadian_dollars dollars_canadiens dólares_canadienses dólares_canadenses"),
+    **_units("AUD", 1, "aud au$ australian_dollars dollars_australiens dólares_australianos"),
+    **_units("USD", Fraction(1, 100), "cents ¢"),
+    **_units("GBP", Fraction(1, 100), "pence p"),
+    **_units("CHF", Fraction(1, 100), "rappen"),
+    **_units("GBP", 1, "£ gbp quid sterling pounds_sterling livres_sterling libras_esterlinas pfund_sterling"),
     **_units(POUNDS, 1, "pound pounds livre livres libra libras pfund sterline"),
     **_units("CHF", 1, "chf franken sfr fr. schweizer_franken francs_suisses francos_suíços francos_suizos"),
     **_units("BRL", 1, "r$ brl real reais"),
     **_units("JPY", 1, "¥ jpy yen"),
     **_units("PLN", 1, "zł pln złoty złotych"),
-    **_units("INR", 1, "₹ inr rupees"),
+    **_units("INR", 1, "₹ inr rs rupees"),
     **_units("SEK", 1, "sek kronor"),
+    **_units("NOK", 1, "nok"),
+    **_units("DKK", 1, "dkk"),
+    **_units("SGD", 1, "sgd s$"),
+    **_units("ZAR", 1, "zar rand"),
+    **_units("NGN", 1, "ngn ₦ naira nairas"),
+    **_units("GHS", 1, "ghs gh¢ gh₵ cedi cedis"),
+    **_units("KES", 1, "kes ksh kenyan_shillings"),
+    **_units("PHP", 1, "php ₱"),
+    **_units("MAD", 1, "mad dh dhs dirham dirhams"),
+    **_units("DZD", 1, "dzd da dinars_algériens"),
+    **_units("XOF", 1, "fcfa cfa xof xaf francs_cfa f_cfa"),
+    **_units("PEN", 1, "pen soles"),
+    **_units("AOA", 1, "aoa kwanza kwanzas"),
+    **_units("MZN", 1, "mzn metical meticais"),
+    **_units("DEM", 1, "dm d-mark mark"),
+    **_units(PESOS, 1, "peso pesos mxn clp cop ars uyu dop"),
     # Time
-    **_units(MINUTES, Fraction(1, 60), "s sec secs second seconds sekunde sekunden seconde secondes segundo segundos"),
+    **_units(
+        MINUTES, Fraction(1, 60), "s sec secs second seconds sek. sekunde sekunden seconde secondes segundo segundos"
+    ),
     **_units(MINUTES, Fraction(1, 60_000), "ms millisecond milliseconds millisekunden"),
     **_units(
         MINUTES,
@@ -112,15 +145,15 @@ UNITS: Mapping[str, Unit] = {
     # Length
     **_units("length", 1, "mm millimeter millimetre millimetres millimeters"),
     **_units("length", 10, "cm centimeter centimetre centimeters centimetres zentimeter centímetros centimètres"),
-    **_units("length", 1_000, "m meter metre meters metres metern mètre mètres metro metros metri"),
+    **_units("length", 1_000, "m mts meter metre meters metres metern mètre mètres metro metros metri"),
     **_units(
         "length",
         1_000_000,
         "km kms kilometer kilometers kilometre kilometres kilometern kilomètre kilomètres kilómetro kilómetros"
-        " quilômetro quilômetros quilómetros chilometro chilometri",
+        " quilômetro quilômetros quilómetros chilometro chilometri bornes",
     ),
     **_units("length", Fraction("1609344"), "mile miles mi meile meilen milla millas milha milhas miglia mijl"),
-    **_units("length", Fraction("304.8"), "ft foot feet"),
+    **_units("length", Fraction("304.8"), "ft foot feet pie pies pieds pés fuß"),
     **_units("length", Fraction("914.4"), "yard yards yd"),
     **_units("length", Fraction("25.4"), "inch inches zoll pouces pulgadas polegadas pollici"),
     # Mass
@@ -132,7 +165,8 @@ UNITS: Mapping[str, Unit] = {
         "kg kgs kilo kilos kilogram kilograms kilogramm kilogramme kilogrammes kilogramo kilogramos quilo quilos"
         " quilogramas chilo chili chilogrammi",
     ),
-    **_units("mass", 1_000_000, "t tonne tonnes tonnen tonelada toneladas tonnellata tonnellate ton"),
+    **_units("mass", 1_000_000, "t tonne tonnes tonnen tonelada toneladas tonnellata tonnellate ton tonner tonners"),
+    **_units("mass", 100_000, "quintal quintals quintaux quintales quintais doppelzentner dz"),
     **_units("mass", Fraction("453.59237"), "lb lbs"),
     **_units("mass", Fraction("28.349523125"), "oz ounce ounces onces onzas onças unze unzen"),
     # Area
@@ -142,6 +176,7 @@ UNITS: Mapping[str, Unit] = {
         "m² m2 sqm qm square_meters square_metres square_meter square_metre quadratmeter quadratmetern mètres_carrés"
         " mètre_carré metros_cuadrados metro_cuadrado metros_quadrados metro_quadrado metri_quadrati vierkante_meter",
     ),
+    **_units("area", 100, "ares áreas"),
     **_units("area", 10_000, "ha hectare hectares hektar hektare hektaren hectárea hectáreas ettari ettaro"),
     **_units(
         "area",
@@ -150,7 +185,9 @@ UNITS: Mapping[str, Unit] = {
         " kilómetros_cuadrados quilômetros_quadrados quilómetros_quadrados chilometri_quadrati vierkante_kilometer",
     ),
     **_units("area", Fraction("4046.8564224"), "acre acres"),
-    **_units("area", Fraction("0.09290304"), "ft² sq_ft square_feet square_foot"),
+    **_units(
+        "area", Fraction("0.09290304"), "ft² sq_ft square_feet square_foot pieds_carrés pies_cuadrados pés_quadrados"
+    ),
     # Volume
     **_units("volume", Fraction(1, 1000), "ml milliliter millilitre milliliters millilitres millilitros mililitros"),
     **_units("volume", Fraction(1, 100), "cl"),
@@ -164,11 +201,14 @@ UNITS: Mapping[str, Unit] = {
     **_units("speed", Fraction("1.609344"), "mph"),
     **_units("celsius", 1, "°c grad_celsius degrees_celsius degrés_celsius grados_centígrados graus_celsius"),
     **_units("fahrenheit", 1, "°f degrees_fahrenheit"),
+    **_units(DEGREES, 1, "° degrees grad degrés grados graus gradi"),
     **_units("power", 1, "w watt watts vatios"),
-    **_units("power", 1_000, "kw kilowatt kilowatts kilovatios quilowatts"),
-    **_units("power", 1_000_000, "megawatt megawatts megavatios"),
+    **_units("power", 1_000, "kw kwp kilowatt kilowatts kilovatios quilowatts"),
+    **_units("power", 1_000_000, "mw mwp megawatt megawatts megavatios"),
+    **_units("power", 1_000_000_000, "gw gwp gigawatt gigawatts"),
     **_units("energy", 1, "kwh kilowattstunden kilowatt-hours kilowattheures"),
     **_units("energy", 1_000, "mwh megawattstunden megawatt-hours"),
+    **_units("energy", 1_000_000, "gwh gigawattstunden gigawatt-hours"),
     **_units("tension", 1, "v volt volts voltios"),
     **_units("tension", 1_000, "kv kilovolt kilovolts"),
     **_units("data", 1, "mb megabyte megabytes"),
@@ -177,25 +217,54 @@ UNITS: Mapping[str, Unit] = {
 }
 """Units by their lower-case words after a number."""
 
+OCCASIONS: Mapping[str, Unit] = {
+    word: Unit(words.split()[0])
+    for words in (
+        "night nights nuit nacht noche noite notte",
+        "shift shifts schicht turno plantão poste",
+        "session sessions sitzung séance sesión sessão sessione",
+        "season seasons saison spielzeit temporada época stagione",
+        "visit visits besuch visite visita",
+        "lesson lessons class unterrichtsstunde leçon cours clase aula lezione",
+        "trip trips fahrt trajet viaje viagem",
+    )
+    for word in spellings(words)
+}
+"""What an amount is given for, beside units of time: "33.80 a night"."""
+
 ONLY_IN: Mapping[str, str] = {
     "y": "en", "an": "fr", "mi": "en", "sem": "fr es", "mal": "de", "real": "pt", "ora": "it", "ore": "it", "ton": "en",
     "mo": "en", "mos": "en", "fold": "en", "sec": "en fr", "tag": "de", "dia": "pt es",
-    "ano": "pt es", "anos": "pt es", "metro": "es pt it", "once": "fr", "onces": "fr",
+    "ano": "pt es", "anos": "pt es", "ares": "fr es pt", "áreas": "es",
+    "metro": "es pt it", "cent": "de", "p": "en", "sek": "en fr es pt it nl", "rand": "en",
+    "mad": "fr", "dh": "fr", "da": "fr", "soles": "es", "mark": "de", "pen": "es", "cop": "es", "grad": "de",
+    "bornes": "fr", "pie": "es", "rs": "en",
+    "once": "fr", "onces": "fr",
 }  # fmt: skip
 """Languages of units that are other words elsewhere: "2014 y 2019", "in 2019 an engineer"."""
 
 CURRENCIES_BEFORE: Mapping[str, str] = {
     "€": "EUR", "eur": "EUR", "$": "USD", "us$": "USD", "usd": "USD", "£": "GBP", "gbp": "GBP", "chf": "CHF",
-    "sfr": "CHF", "r$": "BRL", "brl": "BRL", "¥": "JPY", "jpy": "JPY", "pln": "PLN", "₹": "INR", "inr": "INR",
-    "sek": "SEK",
+    "rs": "INR", "rs.": "INR", "sfr": "CHF", "r$": "BRL", "brl": "BRL", "¥": "JPY", "jpy": "JPY", "pln": "PLN",
+    "₹": "INR", "inr": "INR", "sek": "SEK", "cad": "CAD", "ca$": "CAD", "c$": "CAD", "aud": "AUD", "au$": "AUD",
+    "a$": "AUD", "u$s": "USD", "s$": "SGD", "sgd": "SGD", "gh¢": "GHS", "gh₵": "GHS", "ghs": "GHS", "₦": "NGN",
+    "ngn": "NGN", "ksh": "KES", "kes": "KES", "₱": "PHP", "php": "PHP", "nok": "NOK", "dkk": "DKK", "zar": "ZAR",
+    "r": "ZAR", "mad": "MAD", "fcfa": "XOF", "s/": "PEN", "mx$": PESOS, "mxn": PESOS,
 }  # fmt: skip
 
 _THOUSAND = "k tsd tsd. thousand tausend milliers mila duizend mil mille"
-_MILLION = "mio mio. mln mn million millions millionen millón millones milhão milhões milione milioni miljoen"
+_MILLION = "mio mio. mln mn mi million millions millionen millón millones milhão milhões milione milioni miljoen"
 _MILLIARD = "bn mrd mrd. md milliard milliards milliarde milliarden miliardo miliardi miljard"
 SCALES: Mapping[str, int] = {
     **dict.fromkeys(spellings(_THOUSAND), 1_000),
     **dict.fromkeys(spellings(_MILLION), 1_000_000),
     **dict.fromkeys(spellings(_MILLIARD), 10**9),
+    "lakh": 100_000,
+    "lakhs": 100_000,
+    "crore": 10_000_000,
+    "crores": 10_000_000,
+    "lpa": 100_000,
+    "lucas": 1_000,
+    "palos": 1_000_000,
 }
 """Scale words after digits. `M` means million, and so does `m` with a currency; "billion" means 10⁹ in English only."""

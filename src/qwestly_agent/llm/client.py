@@ -3,13 +3,20 @@
 It retries once and honors Retry-After: it waits a short time, and fails at once if told to wait longer.
 """
 
+from collections.abc import Awaitable, Callable
+from typing import TypeAlias
+
 import httpx2
 from openai import AsyncOpenAI
 
 from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.settings import Settings
 from qwestly_agent.llm.vendor_patches import LONGEST_WAIT_SECONDS, PatchedClient
 
 PROVIDER_ADDRESSES = {"deepseek": "https://api.deepseek.com", "openai": "https://api.openai.com/v1"}
+
+Renew: TypeAlias = Callable[[], Awaitable[Settings]]
+"""Reads the secrets again, and returns them as they are now."""
 
 ATTEMPTS_PER_REQUEST = 2
 """Only the provider's client retries: retries at several layers multiply."""
@@ -26,9 +33,10 @@ def make_openai_client(
     http: httpx2.AsyncClient,
     silence_seconds: float = SILENCE_SECONDS,
     longest_wait_seconds: float = LONGEST_WAIT_SECONDS,
+    renewed_key: Callable[[], Awaitable[str]] | None = None,
 ) -> AsyncOpenAI:
     """Make a client for any OpenAI-compatible server. `key_needed_for` names the variable that must contain the key; a
-    server set by `model_base_url` may need none."""
+    server set by `model_base_url` may need none. `renewed_key` is asked for the key once the server refuses ours."""
     if key_needed_for and not api_key:
         raise InvalidSettings(f"Missing in the environment: {key_needed_for} (or the address of another server).")
     client = PatchedClient(
@@ -39,4 +47,19 @@ def make_openai_client(
         http_client=http,
     )
     client.longest_wait_seconds = longest_wait_seconds
+    client.renewed_key = renewed_key
     return client
+
+
+def keys_of(settings: Settings) -> dict[str, str]:
+    """The providers' keys."""
+    return {"deepseek": settings.deepseek_api_key, "openai": settings.openai_api_key}
+
+
+def key_after(renew: Renew, provider: str) -> Callable[[], Awaitable[str]]:
+    """Return what reads the provider's key again."""
+
+    async def key() -> str:
+        return keys_of(await renew())[provider]
+
+    return key

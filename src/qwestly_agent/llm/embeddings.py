@@ -8,9 +8,9 @@ from openai import APIStatusError, AsyncOpenAI, OpenAIError
 from openai.types import CreateEmbeddingResponse
 
 from qwestly_agent.base.errors import ModelRefused, Unavailable
+from qwestly_agent.domain.embedding import DIMENSIONS
 
 MODEL = "text-embedding-3-small"
-DIMENSIONS = 1536
 ATTEMPT_SECONDS = 3.0
 TIMEOUT_SECONDS = 7.0
 """For both attempts together: the search by words must still fit in a tool's ten seconds."""
@@ -22,6 +22,16 @@ LONGEST_TEXT_CHARACTERS = 24_000
 
 REFUSALS = (401, 402, 403, 404)
 """Statuses that concern every request: key, billing, model name. A 400 may concern one text only."""
+
+
+USD_A_MILLION_TOKENS = 0.02
+"""Openai.com/api/pricing, November 2026."""
+CHARACTERS_A_TOKEN = 3
+
+
+def cost_usd(texts: Sequence[str]) -> float:
+    """What it costs to embed these texts, rather too much than too little."""
+    return sum(len(each[:LONGEST_TEXT_CHARACTERS]) for each in texts) / CHARACTERS_A_TOKEN * USD_A_MILLION_TOKENS / 1e6
 
 
 @dataclass(frozen=True)

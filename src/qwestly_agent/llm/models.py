@@ -12,7 +12,7 @@ import httpx2
 from genai_prices import calc_price
 from openai import AsyncOpenAI
 from pydantic_ai import RunContext
-from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities import AbstractCapability, Instrumentation
 from pydantic_ai.exceptions import (
     FallbackExceptionGroup,
     ModelAPIError,
@@ -27,6 +27,7 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model, ModelRequestContext
+from pydantic_ai.models.instrumented import InstrumentationSettings
 from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 from pydantic_ai.providers.openai import OpenAIProvider
@@ -36,7 +37,7 @@ from pydantic_ai.usage import RequestUsage
 from qwestly_agent.base.errors import InvalidSettings
 from qwestly_agent.base.observability import measure_refusal
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.llm.client import PROVIDER_ADDRESSES, make_openai_client
+from qwestly_agent.llm.client import PROVIDER_ADDRESSES, Renew, key_after, keys_of, make_openai_client
 from qwestly_agent.llm.vendor_patches import PatchedChatModel
 
 Tier: TypeAlias = Literal["fast", "pro"]
@@ -124,6 +125,8 @@ class TierModel:
     model: Model
     fallback: Model | None
     """Model of another provider, asked if the first cannot answer."""
+    instrumentation: InstrumentationSettings | None = None
+    """How runs of agents are traced; None where they are not."""
 
 
 @dataclass
@@ -182,7 +185,8 @@ class Refusals(AbstractCapability[Any]):
 
 def capabilities_of(model: TierModel) -> list[AbstractCapability[Any]]:
     """Return the capabilities that an agent needs for this model. The last one handles a failed request first."""
-    return [*([Fallback(model.fallback)] if model.fallback else []), Refusals()]
+    traced = [Instrumentation(model.instrumentation)] if model.instrumentation else []
+    return [*traced, *([Fallback(model.fallback)] if model.fallback else []), Refusals()]
 
 
 def refuses_everybody(error: BaseException) -> bool:
@@ -209,9 +213,9 @@ _OF_WHAT_IS_SAID = re.compile(
 )
 
 
-def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:
-    """Make a model for each tier, with the configured fallback. Raises `InvalidSettings` for an unknown provider
-    and for a provider without a key."""
+def make_models(settings: Settings, http: httpx2.AsyncClient, renew: Renew | None = None) -> dict[Tier, TierModel]:
+    """Make a model for each tier, with the configured fallback; `renew` reads a refused key again. Raises
+    `InvalidSettings` for an unknown provider and for a provider without a key."""
     names: dict[Tier, str] = {
         "fast": settings.model_fast or DEFAULT_MODELS["fast"],
         "pro": settings.model_pro or DEFAULT_MODELS["pro"],
@@ -219,13 +223,14 @@ def make_models(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, Tier
     fallback = settings.model_fallback
     return {
         tier: TierModel(
-            _make_model(name, tier, settings, http), _make_model(fallback, tier, settings, http) if fallback else None
+            _make_model(name, tier, settings, http, renew),
+            _make_model(fallback, tier, settings, http, renew) if fallback else None,
         )
         for tier, name in names.items()
     }
 
 
-def make_judges(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, TierModel]:
+def make_judges(settings: Settings, http: httpx2.AsyncClient, renew: Renew | None = None) -> dict[Tier, TierModel]:
     """Return the judge of each tier's output: the other tier's model, or that of `MODEL_JUDGE`.
 
     It has no fallback, because the fallback may have written the text. Raises `InvalidSettings` if a model would judge
@@ -241,15 +246,20 @@ def make_judges(settings: Settings, http: httpx2.AsyncClient) -> dict[Tier, Tier
                 f"{judge} writes, so it cannot judge what was written. Set MODEL_JUDGE to another model than "
                 "MODEL_FAST, MODEL_PRO and MODEL_FALLBACK."
             )
-        judges[writer] = TierModel(_make_model(judge, other, settings, http, JUDGE_SETTINGS), None)
+        judges[writer] = TierModel(_make_model(judge, other, settings, http, renew, JUDGE_SETTINGS), None)
     return judges
 
 
 def _make_model(
-    name: str, tier: Tier, settings: Settings, http: httpx2.AsyncClient, its: ModelSettings | None = None
+    name: str,
+    tier: Tier,
+    settings: Settings,
+    http: httpx2.AsyncClient,
+    renew: Renew | None,
+    its: ModelSettings | None = None,
 ) -> Model:
     provider_name, _, model_name = name.partition(":")
-    keys: dict[str, str] = {"deepseek": settings.deepseek_api_key, "openai": settings.openai_api_key}
+    keys = keys_of(settings)
     if provider_name not in keys or not model_name:
         raise InvalidSettings(f"A model is written provider:name with a provider of {sorted(keys)}, not {name!r}.")
     client = make_openai_client(
@@ -258,6 +268,7 @@ def _make_model(
         key_needed_for=None if settings.model_base_url else f"{provider_name.upper()}_API_KEY",
         http=http,
         silence_seconds=SILENCE_SECONDS[tier],
+        renewed_key=renew and key_after(renew, provider_name),
     )
     provider = _PROVIDERS[provider_name](client)
     return PatchedChatModel(

@@ -3,25 +3,67 @@
 `tests/unit/llm/test_vendor_patches.py` names those versions.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import httpx2
-from openai import AsyncOpenAI
+from openai import AsyncOpenAI, AsyncStream
+from openai._base_client import make_request_options
+from openai._compat import cached_property
 from openai._models import FinalRequestOptions
+from openai._types import not_given
+from openai._utils import is_given
+from openai.resources.chat import AsyncChat, AsyncCompletions
+from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, ModelResponseStreamEvent
+from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 
+from qwestly_agent.llm.tool_schemas import ToolSchemas
+
+UNAUTHORIZED = 401
 RETRIED_REFUSALS = (408, 409, 429)
 """Statuses below 500 that are retried: the request was valid, only its moment was not."""
 LONGEST_WAIT_SECONDS = 10.0
 """As long as a person waits in front of an empty answer."""
 
 
+class PatchedCompletions(AsyncCompletions):
+    async def create(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, *, stream: bool, extra_headers: Any = None, extra_body: Any = None, timeout: Any = not_given, **body: Any
+    ) -> Any:
+        """Send the body as it is. pydantic-ai writes it in the words of the API, while the library would look for
+        others in each field of each message and tool, by each type that these could have."""
+        return await self._post(
+            "/chat/completions",
+            body={name: value for name, value in {**body, "stream": stream}.items() if is_given(value)},
+            options=make_request_options(
+                extra_headers=extra_headers, extra_body=extra_body, timeout=timeout, security={"bearer_auth": True}
+            ),
+            cast_to=ChatCompletion,
+            stream=stream,
+            stream_cls=AsyncStream[ChatCompletionChunk],
+        )
+
+
+class PatchedChat(AsyncChat):
+    @cached_property
+    def completions(self) -> PatchedCompletions:
+        return PatchedCompletions(self._client)
+
+
 class PatchedClient(AsyncOpenAI):
     longest_wait_seconds = LONGEST_WAIT_SECONDS
+    renewed_key: Callable[[], Awaitable[str]] | None = None
+    """Reads the key again: one that is refused may have been rotated. The request is then sent once more, which is no
+    further attempt, for the first one was never looked at."""
+
+    @cached_property
+    def chat(self) -> PatchedChat:
+        return PatchedChat(self)
 
     async def _prepare_options(self, options: FinalRequestOptions) -> FinalRequestOptions:
         """Sends what never changes first, as providers lay a prompt out: then a request begins with the bytes of the
@@ -35,6 +77,13 @@ class PatchedClient(AsyncOpenAI):
 
     async def _send_request(self, request: httpx2.Request, *, stream: bool, **kwargs: Any) -> httpx2.Response:
         response = await super()._send_request(request, stream=stream, **kwargs)
+        if response.status_code == UNAUTHORIZED and self.renewed_key and (key := await self.renewed_key()):
+            renewed = f"Bearer {key}"
+            self.api_key = key
+            if request.headers.get("Authorization") != renewed:
+                await response.aclose()
+                request.headers["Authorization"] = renewed
+                response = await super()._send_request(request, stream=stream, **kwargs)
         if response.is_error:
             try:
                 await response.aread()
@@ -55,6 +104,18 @@ class PatchedClient(AsyncOpenAI):
 
 class PatchedChatModel(OpenAIChatModel):
     """Report JSON of an unexpected shape as the provider's error; the library would fail on it with another one."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.tool_schemas = ToolSchemas()
+
+    def customize_request_parameters(self, model_request_parameters: ModelRequestParameters) -> ModelRequestParameters:
+        """Transform each tool once: requests repeat them, and a trace would have all transformed again."""
+        tools, schemas = model_request_parameters.function_tools, self.tool_schemas
+        missing = schemas.missing(tools)
+        made = super().customize_request_parameters(replace(model_request_parameters, function_tools=missing))
+        schemas.keep(missing, made.function_tools)
+        return replace(made, function_tools=[schemas.transformed(each) for each in tools])
 
     def _note_lookalike_frames(
         self,

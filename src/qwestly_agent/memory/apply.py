@@ -3,23 +3,25 @@
 from typing import Protocol
 
 from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
-from qwestly_agent.approvals.decide import Asker, DecideServices, ask
+from qwestly_agent.approvals.ask import Asker, AskServices, ask
 from qwestly_agent.approvals.memory_approval import outdated_proposal
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.consolidation_state import YEAR, ConsolidationState, end
-from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger, HasMerges, HasRuns
-from qwestly_agent.stores.journal import Replacement, Run
+from qwestly_agent.services import HasAutonomy, HasJournal, HasLogger, HasMerges, HasRuns, HasSignals
+from qwestly_agent.stores.journal import ReplacedMemory, Run
 from qwestly_agent.stores.merges import Merges
 from qwestly_agent.workflow_state import state
 
 
-class ApplyServices(DecideServices, HasAutonomy, HasJournal, HasLogger, HasMerges, HasRuns, Protocol): ...
+class ApplyMemoriesServices(
+    AskServices, HasAutonomy, HasJournal, HasLogger, HasMerges, HasRuns, HasSignals, Protocol
+): ...
 
 
 @state(ConsolidationState)
-async def apply(services: ApplyServices, given: ConsolidationState) -> ConsolidationState:
+async def apply(services: ApplyMemoriesServices, given: ConsolidationState) -> ConsolidationState:
     run = await services.journal.get(given.user_id, given.run_id)
     if run.status == "planned":
         for each in run.replacements:
@@ -29,7 +31,7 @@ async def apply(services: ApplyServices, given: ConsolidationState) -> Consolida
     return given.model_copy(update={"merged": 0 if run.status == "undone" else len(run.replacements)})
 
 
-async def _replace(merges: Merges, clock: Clock, run: Run, each: Replacement) -> None:
+async def _replace(merges: Merges, clock: Clock, run: Run, each: ReplacedMemory) -> None:
     await merges.replace(run.user_id, each.gone, each.by, each.status, run.run_id, clock())
     # Text and quote are its own still, and so is its trust, though it takes in what is less trusted.
     await merges.take_in(run.user_id, each.by, each.gone)
@@ -39,7 +41,7 @@ async def _replace(merges: Merges, clock: Clock, run: Run, each: Replacement) ->
         await merges.undo_replacement(run.user_id, each.gone, each.by, run.run_id)
 
 
-async def _ask_about_outdated(services: ApplyServices, run: Run) -> None:
+async def _ask_about_outdated(services: ApplyMemoriesServices, run: Run) -> None:
     """One question, however often this is delivered; not about what has changed since."""
     now = services.clock()
     ids = [each.id for each in await services.memories.of_ids(run.user_id, run.outdated) if _is_outdated(each, now)]

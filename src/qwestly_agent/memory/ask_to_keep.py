@@ -4,17 +4,17 @@ import asyncio
 from typing import Any, Protocol
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.ask_for_workflow import AskServices, Question, ask_for_workflow
+from qwestly_agent.approvals.ask_for_workflow import WorkflowQuestion, WorkflowQuestionServices, ask_for_workflow
 from qwestly_agent.approvals.end import still_proposed
 from qwestly_agent.approvals.memory_approval import id_of_question, remember_proposal
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.services import HasAutonomy
 
 
-class KeepServices(AskServices, HasAutonomy, Protocol): ...
+class AskToKeepServices(WorkflowQuestionServices, HasAutonomy, Protocol): ...
 
 
-async def ask_to_keep(services: KeepServices, given: dict[str, Any]) -> Approval:
+async def ask_to_keep(services: AskToKeepServices, given: dict[str, Any]) -> Approval:
     """Raises `NotFound` if nothing is left to ask about, and `Braked`."""
     user_id, memory_ids, approval_id = given["user_id"], given["memory_ids"], id_of_question(given["batch_id"])
     level, _ = await asyncio.gather(services.autonomy.level(user_id), pause.check(services.signals, user_id))
@@ -23,5 +23,5 @@ async def ask_to_keep(services: KeepServices, given: dict[str, Any]) -> Approval
         await services.approvals.get(user_id, approval_id)  # decided already, or there is nothing to ask about
     # The user may not be there: it stands in the queue, whatever the level.
     proposal = remember_proposal(proposed, memory_ids, given["conversation_id"])
-    question = Question(approval_id, proposal, "queue", given["conversation_id"])
+    question = WorkflowQuestion(approval_id, proposal, "queue", given["conversation_id"])
     return await ask_for_workflow(services, given, level, question)

@@ -1,4 +1,8 @@
-"""Relate two memories of one person by a model, whose verdict counts only if code finds its quote."""
+"""Relate two memories of one person by a model, whose verdict counts only if code finds its quote.
+
+Which pairs are asked about, and what follows: `reconcile.py` for a new memory, `duplicates.py` at night. What code
+alone can tell to be the same: `equality.py`.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +49,7 @@ class Pair:
     new: str
 
 
-class Verdict(BaseModel):
+class NeighbourVerdict(BaseModel):
     id: str
     relation: Relation
     quote: Annotated[str, StringConstraints(max_length=1_000)] = ""
@@ -54,7 +58,7 @@ class Verdict(BaseModel):
 class Verdicts(BaseModel):
     """One for each pair."""
 
-    verdicts: Annotated[list[Verdict], Field(max_length=PAIRS_AT_ONCE * 2)]
+    verdicts: Annotated[list[NeighbourVerdict], Field(max_length=PAIRS_AT_ONCE * 2)]
 
 
 async def compare(services: CompareServices, user_id: str, pairs: Sequence[Pair], seconds: float) -> list[Relation]:
@@ -81,7 +85,7 @@ async def compare(services: CompareServices, user_id: str, pairs: Sequence[Pair]
     return relations
 
 
-def _relations(pairs: Sequence[Pair], verdicts: Sequence[Verdict]) -> list[Relation]:
+def _relations(pairs: Sequence[Pair], verdicts: Sequence[NeighbourVerdict]) -> list[Relation]:
     found: dict[str, Relation] = {}
     for each in verdicts:
         found[each.id] = "other" if each.id in found and found[each.id] != each.relation else each.relation

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from qwestly_agent.domain.memory import rank
 from qwestly_agent.memory.compare import Relation
 from qwestly_agent.memory.equality import hash_of
-from qwestly_agent.stores.journal import Replacement
+from qwestly_agent.stores.journal import ReplacedMemory
 from qwestly_agent.stores.merges import Held
 
 MOST_NEW = 200
@@ -158,7 +158,7 @@ def _age(held: Held) -> tuple[float, float, str]:
 # --- decide which are replaced ----------------------------------------------------------------------------------------
 
 
-def replacements_of(held: Sequence[Held], related: Iterable[tuple[NearPair, Relation]]) -> list[Replacement]:
+def replacements_of(held: Sequence[Held], related: Iterable[tuple[NearPair, Relation]]) -> list[ReplacedMemory]:
     """All possible replacements in order, before the cap: contradicted memories, oldest first, then duplicates, nearest
     first.
 
@@ -166,21 +166,21 @@ def replacements_of(held: Sequence[Held], related: Iterable[tuple[NearPair, Rela
     """
     related = list(related)
     contradicted = [pair for pair, relation in related if relation == "contradicts"]
-    gone = dict[int, Replacement]()
+    gone = dict[int, ReplacedMemory]()
     for pair in sorted(contradicted, key=lambda pair: (_age(held[pair.newer]), _age(held[pair.older]))):
         older, newer = held[pair.older], held[pair.newer]
         # If both were said at the same time, neither is newer.
         if pair.older not in gone and older.said < newer.said and rank(newer.trust) <= rank(older.trust):
-            gone[pair.older] = Replacement(gone=older.id, by=newer.id, status="superseded")
+            gone[pair.older] = ReplacedMemory(gone=older.id, by=newer.id, status="superseded")
     return [*gone.values(), *_merges(held, [pair for pair, relation in related if relation == "same"], set(gone))]
 
 
-def _merges(held: Sequence[Held], same: Sequence[NearPair], gone: set[int]) -> list[Replacement]:
+def _merges(held: Sequence[Held], same: Sequence[NearPair], gone: set[int]) -> list[ReplacedMemory]:
     """Greedy: the best remaining memory takes in its duplicates, then the next best takes in its own."""
     duplicates = defaultdict[int, dict[int, float]](dict)
     for pair in same:
         duplicates[pair.older][pair.newer] = duplicates[pair.newer][pair.older] = pair.cosine
-    merges = list[tuple[float, Replacement]]()
+    merges = list[tuple[float, ReplacedMemory]]()
     for place in sorted(duplicates, key=lambda place: _best_first(held[place])):
         if place in gone:
             continue
@@ -191,7 +191,7 @@ def _merges(held: Sequence[Held], same: Sequence[NearPair], gone: set[int]) -> l
                 and _loses_nothing(held[place], held[other])
             ):
                 gone.add(other)
-                merges.append((cosine, Replacement(gone=held[other].id, by=held[place].id, status="merged")))
+                merges.append((cosine, ReplacedMemory(gone=held[other].id, by=held[place].id, status="merged")))
     return [merge for _, merge in sorted(merges, key=lambda each: (-each[0], each[1].by, each[1].gone))]
 
 

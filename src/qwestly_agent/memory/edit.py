@@ -12,7 +12,7 @@ from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
-from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, WriteServices, write
+from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, WriteMemoryServices, write
 from qwestly_agent.services import (
     HasEmbeddings,
     HasSignals,
@@ -23,7 +23,7 @@ from qwestly_agent.stores.memories import Memories
 from qwestly_agent.text.clean import visible
 
 
-class EditServices(WriteServices, HasEmbeddings, HasSignals, HasTombstones, Protocol): ...
+class EditServices(WriteMemoryServices, HasEmbeddings, HasSignals, HasTombstones, Protocol): ...
 
 
 _NO_UNDO = "This cannot be undone any more. You can correct it, or have it forgotten."

@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
-from qwestly_agent.domain.memory import Found, Memory, Score
+from qwestly_agent.domain.memory import FoundMemory, Memory, Score
 from qwestly_agent.domain.ranking import present, salience
 from qwestly_agent.services import HasClock, HasEmbeddings, HasLogger, HasMemories
 from qwestly_agent.stores.memories import Memories
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from qwestly_agent.llm.embeddings import Embeddings
 
 
-class FindServices(HasClock, HasEmbeddings, HasLogger, HasMemories, Protocol): ...
+class FindMemoriesServices(HasClock, HasEmbeddings, HasLogger, HasMemories, Protocol): ...
 
 
 MOST_SALIENT = 15
@@ -35,13 +35,13 @@ FoundBy: TypeAlias = Literal["words_and_meaning", "words", "salience"]
 
 @dataclass(frozen=True)
 class Findings:
-    found: list[Found]
+    found: list[FoundMemory]
     by: FoundBy
     """`words`: no embedding was available. `salience`: also, no memory contains one of the words, and these are the
     most salient ones."""
 
 
-async def find(services: FindServices, user_id: str, query: str, limit: int) -> list[Found]:
+async def find(services: FindMemoriesServices, user_id: str, query: str, limit: int) -> list[FoundMemory]:
     """Active memories, best first; none if no embedding is available and no memory contains one of the words."""
     return await services.memories.search(
         user_id, query, await vector_or_none(services.embeddings, services.logger, query), limit, services.clock()
@@ -59,15 +59,15 @@ async def find_something(
     if found:
         return Findings(found, "words")
     salient = await memories.most_salient(user_id, limit)
-    return Findings([Found(memory=each, score=_of_salience(each, now)) for each in salient], "salience")
+    return Findings([FoundMemory(memory=each, score=_of_salience(each, now)) for each in salient], "salience")
 
 
 async def first_memories(
-    services: FindServices,
+    services: FindMemoriesServices,
     user_id: str,
     message: str,
     salient: Sequence[Memory],
-    by_words: Sequence[Found] | None,
+    by_words: Sequence[FoundMemory] | None,
     *,
     sleep: Callable[[float], Coroutine[Any, Any, None]] = asyncio.sleep,
 ) -> list[Memory]:
@@ -87,7 +87,7 @@ async def first_memories(
     return [*first, *best[:BEST_FOR_MESSAGE]]
 
 
-async def best_by_words(memories: Memories, clock: Clock, user_id: str, message: str) -> list[Found]:
+async def best_by_words(memories: Memories, clock: Clock, user_id: str, message: str) -> list[FoundMemory]:
     """The best memories by words, enough for `first_memories`, in one round trip."""
     return await memories.search(user_id, message, None, _MOST_RESULTS, clock())
 

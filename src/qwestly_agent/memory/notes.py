@@ -15,7 +15,7 @@ LONGEST_CONTENT_CHARACTERS = 300
 LONGEST_QUOTE_CHARACTERS = 600
 
 
-class Reason(StrEnum):
+class DropReason(StrEnum):
     """Why a note is not remembered."""
 
     NOTHING = "nothing"
@@ -53,7 +53,7 @@ class Note(BaseModel):
     until: str | None = None
     said_at: float
     """Seconds since the epoch."""
-    source: memory.Source
+    source: memory.MemorySource
     is_checked: bool = False
     """True if a judge found it supported."""
     memory_id: str | None = None

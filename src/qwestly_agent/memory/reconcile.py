@@ -11,7 +11,7 @@ from qwestly_agent.approvals.forget import Retold, retold
 from qwestly_agent.domain.memory import Memory, rank
 from qwestly_agent.memory.compare import CompareServices, Pair, Relation, compare
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of
-from qwestly_agent.memory.notes import Note, NoteDecision, Reason
+from qwestly_agent.memory.notes import DropReason, Note, NoteDecision
 from qwestly_agent.services import (
     HasConversations,
     HasEmbeddings,
@@ -35,7 +35,7 @@ class ReconcileServices(
 
 
 COMPARE_SECONDS = 45.0
-NEIGHBOURS = 5
+NEIGHBOURS = 8
 """Of each note, by words and by meaning: so many are compared by a model, however far they are."""
 
 
@@ -82,11 +82,11 @@ async def decide_on_notes(
         if first[note.hash] != at:
             decisions.append(NoteDecision(verb="skip", note=note))
         elif before and before.is_exact:
-            decisions.append(NoteDecision(verb="skip", note=note, reason=Reason.FORGOTTEN))
+            decisions.append(NoteDecision(verb="skip", note=note, reason=DropReason.FORGOTTEN))
         elif not note.is_checked:
             decisions.append(NoteDecision(verb="wait", note=note))
         elif before and not may_ask_again:
-            decisions.append(NoteDecision(verb="skip", note=note, reason=Reason.ASKED_BEFORE))
+            decisions.append(NoteDecision(verb="skip", note=note, reason=DropReason.ASKED_BEFORE))
         else:
             decisions.append(_first_decision(note, equal.get(note.hash), before))
             # What the same conversation said before comes first: whoever moved twice lives at the last place.
@@ -135,9 +135,9 @@ async def _relations(
 def _decided(decision: NoteDecision, relations: Sequence[tuple[Memory, Relation]]) -> NoteDecision:
     note, ended = decision.note, [known for known, relation in relations if relation == "contradicts"]
     if any(rank(note.trust) > rank(known.trust) for known in ended):
-        return NoteDecision(verb="skip", note=note, reason=Reason.LESS_TRUSTED)
+        return NoteDecision(verb="skip", note=note, reason=DropReason.LESS_TRUSTED)
     if any(note.said_at < known.last_seen for known in ended):
-        return NoteDecision(verb="skip", note=note, reason=Reason.OLDER)
+        return NoteDecision(verb="skip", note=note, reason=DropReason.OLDER)
     supersedes = tuple(known.id for known in ended)
     same = next((known.id for known, relation in relations if relation == "same"), None)
     if decision.verb == "add" and same:

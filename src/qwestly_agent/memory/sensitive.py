@@ -6,6 +6,7 @@ They err on the side of asking. Content is sensitive if either these lists or th
 import re
 import unicodedata
 
+from qwestly_agent.base.patterns import pattern
 from qwestly_agent.text.clean import masked
 
 
@@ -31,10 +32,10 @@ def _any_of(text: str) -> re.Pattern[str]:
     """Pattern of a list with one word or phrase a line; `*` at the end matches any continuation. For `_folded` text."""
     lines = [line.strip() for line in _folded(text).replace(",", "\n").splitlines() if line.strip()]
     alternatives = [re.escape(line.removesuffix("*")) + (r"\w*" if line.endswith("*") else "") for line in lines]
-    return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
+    return pattern(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
 
 
-_CREDENTIAL = re.compile(
+_CREDENTIAL = pattern(
     r"\b(?:pass ?words?|pass ?code|pass ?phrase|passwort|kennwort|mot de passe|contrase[ñn]a|senha|log-?in code"
     r"|security code|secret (?:key|word|answer)|api key|access key|pin(?: code| number)?|cvv|cvc|iban|account number"
     r"|card number|social security(?: number)?|ssn|passport number|id number|(?:phone|mobile) number|handynummer"
@@ -91,20 +92,20 @@ _SENSITIVE = _any_of(
 )
 """Health, religion, origin, politics, sexuality, union, pay, convictions. It errs on the side of asking."""
 
-_MEMBER = re.compile(r"\b(?:[Mm]ember of|[Vv]ote[ds]? for|[Jj]oined) the [A-Z]{2,}\b")
+_MEMBER = pattern(r"\b(?:[Mm]ember of|[Vv]ote[ds]? for|[Jj]oined) the [A-Z]{2,}\b")
 
-_AMOUNT = re.compile(
+_AMOUNT = pattern(
     r"[€$£]\s?\d|\b\d[\d.,]*\s?(?:k|m|€|\$|£|euros?|eur|usd|dollars?|pounds?|gbp|chf|francs?|franken|thousand|grand"
     r"|mil)(?!\w)",
     re.IGNORECASE,
 )
-_PAY = re.compile(
+_PAY = pattern(
     r"\b(?:make|made|makes|making|gets?|getting|got|earn\w*|want\w*|expect\w*|ask\w*|rates?|package|paid|pays?"
     r"|costs?|charge|have|has)\b",
     re.IGNORECASE,
 )
 """Counts only together with an amount of money."""
-_PER_TIME = re.compile(
+_PER_TIME = pattern(
     r"\b\d[\d.,]*\d\s?(?:k|euros?|dollars?|pounds?|€|\$|£)?\s(?:a|an|per|pro|par|al|por|im)\s"
     r"(?:year|month|day|hour|annum|jahr|monat|tag|stunde|an|mois|jour|heure|a[ñn]o|mes|d[íi]a|hora|ano)\b"
     r"|\b\d{1,3}[.,]\d{3} (?:a|per) year\b",

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol, cast
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.end import EndServices
 from qwestly_agent.approvals.forget import retold
 from qwestly_agent.approvals.memory_approval import remember_proposal
@@ -22,9 +22,9 @@ from qwestly_agent.domain.tombstone import hashes_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.compare import CompareServices, Pair, compare
 from qwestly_agent.memory.edit import Explanation, explain
-from qwestly_agent.memory.find import FindServices, find
+from qwestly_agent.memory.find import FindMemoriesServices, find
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
-from qwestly_agent.memory.notes import Note, Reason
+from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note
 from qwestly_agent.memory.write import HOLDS_NO_MORE, IMPORTANCE, write
 from qwestly_agent.model_calls.structured import structured_output
@@ -42,7 +42,7 @@ from qwestly_agent.services import (
 class MemoryServices(
     EndServices,
     CompareServices,
-    FindServices,
+    FindMemoriesServices,
     HasConversations,
     HasJudges,
     HasNewId,
@@ -59,11 +59,11 @@ JUDGE_SECONDS = 3.0
 UNDO_SECONDS = 86_400.0
 MOST_EXPLAINED = 5
 
-_WHY: dict[Reason, str] = {
-    Reason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
-    Reason.CREDENTIAL: "Passwords, keys and addresses are not remembered.",
-    Reason.TOO_LONG: "That is too long to be remembered. Say it in one short sentence.",
-    Reason.NOTHING: "There is nothing in that to remember.",
+_WHY: dict[DropReason, str] = {
+    DropReason.DOCUMENT: "What is pasted or quoted is not the user's own word. Ask them to say it themselves.",
+    DropReason.CREDENTIAL: "Passwords, keys and addresses are not remembered.",
+    DropReason.TOO_LONG: "That is too long to be remembered. Say it in one short sentence.",
+    DropReason.NOTHING: "There is nothing in that to remember.",
 }
 _NOT_SAID = "These words do not stand in the user's message. Quote what they typed in it, letter for letter."
 _ONCE = (
@@ -128,7 +128,7 @@ class MemoryService:
             conversation_id=self.conversation_id,
             importance=IMPORTANCE,
         )
-        if isinstance(note, Reason):
+        if isinstance(note, DropReason):
             raise Invalid(_WHY.get(note, _NOT_SAID))
         return note
 

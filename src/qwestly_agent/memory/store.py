@@ -7,7 +7,7 @@ from typing import Protocol
 from qwestly_agent.approvals.forget import retold
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.observability import measure_extraction
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
 from qwestly_agent.memory.notes import Note, NoteDecision
@@ -76,14 +76,14 @@ async def store(services: StoreServices, given: ExtractionState) -> ExtractionSt
     return given.model_copy(update={"memory_ids": proposed, "proposed": bool(proposed)})
 
 
-def _events(batch: Batch, kept: Sequence[str], superseded: int, now: float) -> list[Event]:
+def _events(batch: Batch, kept: Sequence[str], superseded: int, now: float) -> list[ActivityEvent]:
     """One event, or none if nothing that is remembered has changed: what waits for a yes is told by its approval."""
     if not kept and not superseded:
         return []
     count = "something" if len(kept) == 1 else f"{len(kept)} things"
     title = f"Remembered {count} you said in a conversation" if kept else "Brought what is remembered up to date"
     return [
-        Event(
+        ActivityEvent(
             id=f"{batch.id}:stored",
             user_id=batch.user_id,
             at=now,

@@ -18,7 +18,7 @@ from qwestly_agent.services import (
 from qwestly_agent.workflow_state import WorkflowState, state
 
 
-class SweepServices(
+class SweepMemoriesServices(
     HasClock, HasLogger, HasNewId, HasSettings, HasRuns, HasSignals, HasSweeps, HasWatermarks, Protocol
 ): ...
 
@@ -35,7 +35,7 @@ class Picked(WorkflowState):
 
 
 @state(Picked, under_brake=True)
-async def sweep(services: SweepServices, _: Picked) -> Picked:
+async def sweep(services: SweepMemoriesServices, _: Picked) -> Picked:
     """What is due of users whose brake is on stays due, so that it is read as soon as they release it."""
     now, run_id = services.clock(), services.new_id()
     braked = await services.sweeps.braked_users()

@@ -11,7 +11,7 @@ from qwestly_agent.domain.memory import MemoryType
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote
-from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS, Note, Reason
+from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS, DropReason, Note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
 from qwestly_agent.text.clean import visible, well_formed
 from qwestly_agent.text.user_text import questions_in, typed_parts
@@ -53,22 +53,22 @@ def find_note(
     sensitive: bool = False,
     since: str | None = None,
     until: str | None = None,
-) -> Note | Reason:
+) -> Note | DropReason:
     """An unchecked note. `said` is the message that the quote is claimed to be from; None if the user did not write
     that message."""
     content = " ".join(visible(well_formed(content)).split())
     if said is None:
-        return Reason.NOT_SAID
+        return DropReason.NOT_SAID
     if not any(map(str.isalnum, content)):
-        return Reason.NOTHING
+        return DropReason.NOTHING
     if len(content) > LONGEST_CONTENT_CHARACTERS or len(quote) > LONGEST_QUOTE_CHARACTERS:
-        return Reason.TOO_LONG
+        return DropReason.TOO_LONG
     found = _find(quote, said.typed)
     if found is None:
-        return Reason.DOCUMENT if _find(quote, [visible(said.text)]) else Reason.NOT_SAID
+        return DropReason.DOCUMENT if _find(quote, [visible(said.text)]) else DropReason.NOT_SAID
     context, question = _around(found), said.question
     if is_credential(content) or is_credential(found.text):
-        return Reason.CREDENTIAL
+        return DropReason.CREDENTIAL
     return Note(
         type=kind,
         content=content,
@@ -82,7 +82,7 @@ def find_note(
         since=_date_in(since, found.text, question),
         until=_date_in(until, found.text, question, last=True),
         said_at=said.at.timestamp(),
-        source=memory.Source(conversation_id=conversation_id, message_ids=(said.id,)),
+        source=memory.MemorySource(conversation_id=conversation_id, message_ids=(said.id,)),
     )
 
 

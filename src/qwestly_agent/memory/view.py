@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.domain.memory import Found, Memory, MemoryStatus, Score, Source
+from qwestly_agent.domain.memory import FoundMemory, Memory, MemorySource, MemoryStatus, Score
 from qwestly_agent.memory.find import FoundBy
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS
 
@@ -66,7 +66,7 @@ class MemoryView(BaseModel):
     """The user's own words, verbatim."""
     question: str
     """The question that these words answered, if they are not clear without it."""
-    source: Source
+    source: MemorySource
     said_at: datetime | None
     since: datetime | None
     """Since when it is true, if known."""
@@ -152,9 +152,13 @@ def forgotten_view_of(forgotten: "Forgotten") -> ForgottenView:
     return ForgottenView(forgotten=list(forgotten.ids), published=published, note=f"{FORGOTTEN} {forgotten.note}")
 
 
-def list_of(found: Sequence[Memory | Found], limit: int, offset: int, found_by: FoundBy | None = None) -> MemoryList:
+def list_of(
+    found: Sequence[Memory | FoundMemory], limit: int, offset: int, found_by: FoundBy | None = None
+) -> MemoryList:
     """A page of memories. `found` was read with `limit` + 1, to tell whether there are more."""
-    items = [view_of(each.memory, each.score) if isinstance(each, Found) else view_of(each) for each in found[:limit]]
+    items = [
+        view_of(each.memory, each.score) if isinstance(each, FoundMemory) else view_of(each) for each in found[:limit]
+    ]
     return MemoryList(items=items, next=str(offset + limit) if len(found) > limit else None, found_by=found_by)
 
 

@@ -5,7 +5,7 @@ from typing import Protocol
 from qwestly_agent.approvals.end import EndServices, end_empty
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Invalid
-from qwestly_agent.domain.activity import Event, of_memory
+from qwestly_agent.domain.activity import ActivityEvent, of_memory
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.equality import hash_of
 from qwestly_agent.services import (
@@ -21,18 +21,18 @@ IMPORTANCE = 0.7
 """Importance of a memory that the user asked for explicitly."""
 
 
-class WriteServices(EndServices, HasConversations, HasNewId, HasUnchecked, Protocol): ...
+class WriteMemoryServices(EndServices, HasConversations, HasNewId, HasUnchecked, Protocol): ...
 
 
 async def write(
-    services: WriteServices, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
+    services: WriteMemoryServices, user_id: str, memory: Memory, vector: list[float], replaces: Memory | None
 ) -> Memory:
     """Store the memory, or find the equal one that exists, and supersede what it replaces."""
     now, key, new_id = services.clock(), hash_of(memory.content), memory.id
     corrects = replaces is not None and replaces.status == "active" and memory.status != "unchecked"
     where = memory.source.conversation_id
 
-    def new(memory_id: str) -> list[Event]:
+    def new(memory_id: str) -> list[ActivityEvent]:
         # A correction is told with what it replaces, once that is replaced.
         return [] if corrects else [of_memory("remembered", user_id, memory_id, now, conversation_id=where)]
 

@@ -1,4 +1,7 @@
-"""The sentence that a person is told of a failure, by its cause. The cause itself goes to the log and nowhere else."""
+"""The sentence that a person is told of a failure, by its cause. The cause itself goes to the log and nowhere else.
+
+Another try is made by `llm/client.py`, the next model chosen by `Fallback` in `llm/models.py`.
+"""
 
 import math
 from collections.abc import Sequence
@@ -25,19 +28,17 @@ from qwestly_agent.base.clock import duration
 from qwestly_agent.base.errors import AgentError, DataGone, DeadlineExceeded, Internal, ModelUnavailable, Unavailable
 from qwestly_agent.llm.models import refuses_everybody
 
-KEPT = "Your message is kept"
-DOWN = f"The language model cannot be reached right now. {KEPT}; please try again {{when}}."
-BUSY = f"The language model has too much to do right now. {KEPT}; please try again {{when}}."
-NOT_FOR_US = (
-    f"The language model is not available to us right now. {KEPT}; we have to mend this before it helps to try again."
-)
-REFUSED = f"The language model did not accept this request. {KEPT}; please try it in other words."
-TOO_LONG_A_CONVERSATION = "This conversation has become too long for the language model. Please start a new one."
-TOO_SLOW = f"The language model did not begin to answer in time. {KEPT}; please try again in a moment."
-BROKE_OFF = "The answer broke off. What I had so far is kept; please try again."
-UNUSABLE = "The language model gave an answer that I could not use. Please try again."
-DECLINED = "The language model declined to answer that."
-DECLINED_THE_REST = "The language model declined to go on. What I had so far is kept."
+KEPT = "Your message is saved"
+DOWN = f"Our AI can’t be reached right now. {KEPT}; please try again {{when}}."
+BUSY = f"Our AI is very busy right now. {KEPT}; please try again {{when}}."
+NOT_FOR_US = "We’re fixing a problem on our side. Your message is saved."
+REFUSED = f"Our AI couldn’t work with this message. {KEPT}; please try it in other words."
+TOO_LONG_A_CONVERSATION = "This conversation has become too long for our AI. Please start a new one."
+TOO_SLOW = f"Our AI didn’t start to answer in time. {KEPT}; please try again in a moment."
+BROKE_OFF = "The answer broke off. What I had so far is saved; please try again."
+UNUSABLE = "Our AI gave an answer I couldn’t use. Please try again."
+DECLINED = "Our AI declined to answer that."
+DECLINED_THE_REST = "Our AI declined to go on. What I had so far is saved."
 TOO_LONG = "The answer became too long and was cut off. Please ask for less at once."
 TOO_MANY_STEPS = "This took more steps than one answer may take. Please ask for less at once."
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from aws_lambda_powertools import Logger
 from pydantic_ai import Agent, RunContext
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -14,14 +13,12 @@ from pydantic_ai.exceptions import (
 )
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import AgentError, ModelRefused, OverBudget
 from qwestly_agent.base.observability import Event, cause_of, measure_answer
 from qwestly_agent.llm.models import TierModel, capabilities_of, refuses_everybody
 from qwestly_agent.model_calls.budget import BoundedCost, Budget, BudgetAlone
 from qwestly_agent.model_calls.failures import failure_of
 from qwestly_agent.services import HasClock, HasLogger, HasSettings, HasUsage
-from qwestly_agent.stores.usage import Usage
 
 
 class CallServices(HasClock, HasLogger, HasSettings, HasUsage, Protocol): ...
@@ -33,7 +30,7 @@ T = TypeVar("T")
 class ContentRefused(AgentError):
     """A model does not take what it is asked about; to ask again helps nobody."""
 
-    code, http_status, sentence = "model_unavailable", 503, "The language model did not accept this."
+    code, http_status, sentence = "model_unavailable", 503, "Our AI couldn’t work with this."
 
 
 async def structured_output(
@@ -68,7 +65,7 @@ async def structured_output(
     except AgentRunError as error:
         raise _failure(error) from None
     finally:
-        await _account(services.usage, services.clock, services.logger, user_id, budget)
+        await account(services, user_id, budget.spent_usd)
     return result.output
 
 
@@ -96,10 +93,13 @@ def _failure(error: Exception) -> AgentError:
     return ModelRefused() if any(map(refuses_everybody, causes)) else ContentRefused()
 
 
-async def _account(usage: Usage, clock: Clock, logger: Logger, user_id: str, budget: Budget) -> None:
-    """The answer does not fail by it."""
-    measure_answer(budget.spent_usd)
+class UsageServices(HasClock, HasLogger, HasUsage, Protocol): ...
+
+
+async def account(services: UsageServices, user_id: str, cost_usd: float) -> None:
+    """Add the cost of an answer to its user's day; the answer does not fail by it."""
+    measure_answer(cost_usd)
     try:
-        await usage.spend(user_id, {"cost_usd": budget.spent_usd}, clock())
+        await services.usage.spend(user_id, {"cost_usd": cost_usd}, services.clock())
     except PyMongoError as error:
-        logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))
+        services.logger.error(Event.ACCOUNT_FAILED, extra=cause_of(error))

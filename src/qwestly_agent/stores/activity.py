@@ -19,9 +19,10 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_activity"
 RETENTION = timedelta(days=90)
@@ -36,7 +37,7 @@ OUTBOX = {"events": 1, "events_written": 1, "events_copied": 1}
 # --- outboxes ---------------------------------------------------------------------------------------------------------
 
 
-def outbox(*events: Event) -> Document:
+def outbox(*events: ActivityEvent) -> Document:
     """Fields of a new document that holds these events."""
     if not events:
         return {}
@@ -44,7 +45,7 @@ def outbox(*events: Event) -> Document:
     return {"events": texts, "events_written": len(events), "uncopied_since": events[-1].at}
 
 
-def with_events(update: Document, *events: Event) -> Document:
+def with_events(update: Document, *events: ActivityEvent) -> Document:
     """Return the update with operators that append these events to the document's outbox."""
     if not events:
         return update
@@ -81,7 +82,9 @@ async def copy_events(database: AsyncDatabase[Document], collection: str, user_i
 async def _copy(database: AsyncDatabase[Document], collection: str, user_id: str, key: str, found: Document) -> None:
     written = found["events_written"]
     left = found["events"][found.get("events_copied", 0) - written :]
-    await database[COLLECTION].bulk_write([_upsert(Event.model_validate_json(each)) for each in left], ordered=False)
+    await database[COLLECTION].bulk_write(
+        [_upsert(ActivityEvent.model_validate_json(each)) for each in left], ordered=False
+    )
     # Not if another event was written meanwhile: that one is still to be copied.
     await database[collection].update_one(
         {"_id": key, "user_id": user_id, "events_written": written},
@@ -89,7 +92,12 @@ async def _copy(database: AsyncDatabase[Document], collection: str, user_id: str
     )
 
 
-def _upsert(event: Event) -> UpdateOne:
+async def add_event(database: AsyncDatabase[Document], event: ActivityEvent) -> None:
+    """Write an event into the feed that stands in no document (idempotent)."""
+    await database[COLLECTION].bulk_write([_upsert(event)])
+
+
+def _upsert(event: ActivityEvent) -> UpdateOne:
     fields = event.model_dump(mode="json", exclude={"id", "user_id", "data"})
     # As text: it is never queried.
     fields |= {"data": json.dumps(dict(event.data)), "expires_at": to_datetime(event.at) + RETENTION}
@@ -105,24 +113,21 @@ def _upsert(event: Event) -> UpdateOne:
 class Copied:
     """An event in the feed."""
 
-    event: Event
+    event: ActivityEvent
     copied_at: datetime
     """By the clock of the database."""
 
 
-@dataclass(frozen=True)
-class Activity:
+class Activity(Store):
     """The feed of a user has the events of `EVERYBODY` as well."""
-
-    database: AsyncDatabase[Document]
 
     async def copy(self, collection: str, user_id: str, key: str) -> None:
         """Copy the events of this document that were not copied yet (idempotent)."""
         await copy_events(self.database, collection, user_id, key)
 
-    async def add(self, event: Event) -> None:
+    async def add(self, event: ActivityEvent) -> None:
         """Write an event into the feed that stands in no document (idempotent)."""
-        await self.database[COLLECTION].bulk_write([_upsert(event)])
+        await add_event(self.database, event)
 
     async def copied_since(self, user_id: str, moment: datetime, limit: int) -> list[Copied]:
         """Events copied since `moment`, the first copied first."""
@@ -144,7 +149,7 @@ class Activity:
         since: float | None = None,
         types: Collection[str] = (),
         severities: Sequence[str] = (),
-    ) -> list[Event]:
+    ) -> list[ActivityEvent]:
         """Events that happened before `after` (a moment, and the id of an event of that moment) and not before `since`,
         the newest first; `types` and `severities` are those wanted, or all."""
         query: dict[str, Any] = _seen_by(user_id)
@@ -157,7 +162,7 @@ class Activity:
         found = self.database[COLLECTION].find(query).sort([("at", -1), ("_id", -1)]).limit(limit)
         return [_event(each) async for each in found]
 
-    async def get(self, user_id: str, event_id: str) -> Event:
+    async def get(self, user_id: str, event_id: str) -> ActivityEvent:
         """Raises `NotFound`."""
         found = await self.database[COLLECTION].find_one({"_id": event_id, "user_id": user_id})
         if found is None:
@@ -173,6 +178,6 @@ def _any_of(values: Collection[str]) -> Document:
     return {"$in": list(values)} if values else {}
 
 
-def _event(document: Document) -> Event:
-    fields = {name: value for name, value in document.items() if name in Event.model_fields}
-    return Event.model_validate({**fields, "id": document["_id"], "data": json.loads(document["data"])})
+def _event(document: Document) -> ActivityEvent:
+    fields = {name: value for name, value in document.items() if name in ActivityEvent.model_fields}
+    return ActivityEvent.model_validate({**fields, "id": document["_id"], "data": json.loads(document["data"])})

@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
@@ -15,17 +13,32 @@ from qwestly_agent.domain.activity import of_approval
 from qwestly_agent.domain.approval import SENT, Approval, Preview
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_approvals"
 RETENTION = timedelta(days=365)
 
 _WAITING = ("pending", "approved", "executing", *SENT)
 
+TO_COUNT = ("status", "decided_by", "preview")
+"""The fields that `counts_of` reads."""
+_BY_A_PERSON = ("chat", "queue", "link")
 
-@dataclass(frozen=True)
-class Approvals:
-    database: AsyncDatabase[Document]
 
+def counts_of(document: Document) -> dict[str, int]:
+    """How a person took a proposal, and what it said and left out."""
+    decided = int(document.get("decided_by") in _BY_A_PERSON)
+    preview = Preview.model_validate_json(document["preview"])
+    said = sum(len(each.claims) for each in preview.sections)
+    return {
+        "decided": decided,
+        "denied": decided * int(document["status"] in ("rejected", "revised")),
+        "claims": said + len(preview.left_out) if preview.sections else 0,
+        "left_out": len(preview.left_out) if preview.sections else 0,
+    }
+
+
+class Approvals(Store):
     async def add(self, approval: Approval) -> bool:
         """False if it exists already."""
         kept_until = to_datetime(approval.created_at) + RETENTION
@@ -88,6 +101,23 @@ class Approvals:
     async def of_ids(self, user_id: str, ids: Collection[str]) -> list[Approval]:
         """Those of these ids; the newest first."""
         return await self._find({"user_id": user_id, "_id": {"$in": list(ids)}}, 0, None) if ids else []
+
+    async def decided(self, user_id: str, tool: str, subject: str, since: float, limit: int) -> list[Approval]:
+        """What was decided on this kind of change since then; the newest first."""
+        query = {"user_id": user_id, "tool": tool, "subject": subject, "decided_at": {"$gte": since}}
+        return await self._find(query, limit, None)
+
+    async def standing(self, user_id: str, tool: str, subject: str, now: float) -> Approval | None:
+        """What waits for its user, is under way or is done of this kind; the newest."""
+        undecided = {"status": "pending", "expires_at": {"$gt": now}}
+        stands = {"status": {"$in": ["approved", "executing", *SENT, "done"]}}
+        query = {"user_id": user_id, "tool": tool, "subject": subject, "$or": [undecided, stands]}
+        found = await self._find(query, 1, None)
+        return found[0] if found else None
+
+    async def newest_about(self, user_id: str, tool: str, subject: str) -> Approval | None:
+        found = await self._find({"user_id": user_id, "tool": tool, "subject": subject}, 1, None)
+        return found[0] if found else None
 
     async def news(self, user_id: str, conversation_id: str) -> list[Approval]:
         """Outcomes in this conversation that the model was not told yet; oldest first."""

@@ -1,26 +1,25 @@
 """`agent_autonomy`: each user's autonomy level. Only the user writes it: no tool reaches this store."""
 
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
 
-from pymongo.asynchronous.database import AsyncDatabase
+from pydantic import ValidationError
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.approval import NEW_USERS_LEVEL, UNREADABLE_LEVEL, Level
+from qwestly_agent.domain.earned import LADDER, Grant, Standing, higher
 from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_autonomy"
 REMEMBERED_CHANGES = 100
 
 
-@dataclass(frozen=True)
-class Autonomy:
-    database: AsyncDatabase[Document]
-
+class Autonomy(Store):
     async def level(self, user_id: str) -> Level:
         """L1 if the user never chose; L0 if the stored value is not a level."""
         document = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"level": 1})
@@ -28,13 +27,66 @@ class Autonomy:
             return NEW_USERS_LEVEL
         return document["level"] if document.get("level") in get_args(Level) else UNREADABLE_LEVEL
 
+    async def standing(self, user_id: str) -> Standing:
+        """The user's level, the ceiling of what may be earned (at first the level), and what was."""
+        fields = dict.fromkeys(("level", "ceiling", "earned"), 1)
+        document = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, fields)
+        if document is None:
+            return Standing(NEW_USERS_LEVEL, NEW_USERS_LEVEL)
+        level = document["level"] if document.get("level") in LADDER else UNREADABLE_LEVEL
+        ceiling = document["ceiling"] if document.get("ceiling") in LADDER else level
+        return Standing(level, higher(level, ceiling), tuple(_grants(document)))
+
+    async def set_ceiling(self, user_id: str, ceiling: Level, at: datetime) -> None:
+        """How far the agent may be let go in what it earns."""
+        change = {"$set": {"ceiling": ceiling}, "$setOnInsert": {"level": NEW_USERS_LEVEL, "changed_at": at}}
+        event = ActivityEvent(
+            id=f"ceiling:{user_id}:{at.timestamp()!r}",
+            user_id=user_id,
+            at=at.timestamp(),
+            type="autonomy.ceiling",
+            role="user",
+            title=f"You set how far your agent may earn its way to {ceiling}",
+            data={"level": ceiling},
+        )
+        await self._change(
+            {"_id": user_id, "user_id": user_id, "ceiling": {"$ne": ceiling}}, change, event, upsert=True
+        )
+
+    async def grant(self, user_id: str, grant: Grant) -> None:
+        """Let the agent go further in one kind of change; its approval tells of it."""
+        query = {"_id": user_id, "user_id": user_id}
+        await self.database[COLLECTION].update_one(query, {"$set": {f"earned.{_key(grant)}": grant.model_dump()}})
+
+    async def take_back(self, user_id: str, grant: Grant, at: float) -> None:
+        """End a grant, once."""
+        key = f"earned.{_key(grant)}"
+        event = ActivityEvent(
+            id=f"{user_id}:{_key(grant)}:{grant.since!r}:taken_back",
+            user_id=user_id,
+            at=at,
+            type="autonomy.taken_back",
+            role="user",
+            title="Your agent asks you again",
+            data={"tool": grant.tool, "level": grant.level},
+        )
+        await self._change(
+            {"_id": user_id, "user_id": user_id, f"{key}.since": grant.since}, {"$unset": {key: ""}}, event
+        )
+
+    async def _change(self, query: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
+        with suppress(DuplicateKeyError):  # it is so already
+            await self.database[COLLECTION].update_one(query, with_events(change, event), upsert=upsert)
+            await copy_after_write(self.database, COLLECTION, query["user_id"], query["user_id"])
+
     async def set_level(self, user_id: str, level: Level, at: datetime) -> None:
-        """Set the level; if it is another one than before, append it to the history of changes."""
+        """Set the level; if it is another one than before, append it to the history of changes. The ceiling is then the
+        level: what goes further must be wanted anew."""
         change = {
-            "$set": {"level": level, "changed_at": at},
+            "$set": {"level": level, "ceiling": level, "changed_at": at},
             "$push": {"changes": {"$each": [f"{at.isoformat()} {level}"], "$slice": -REMEMBERED_CHANGES}},
         }
-        event = Event(
+        event = ActivityEvent(
             id=f"autonomy:{user_id}:{at.timestamp()!r}",
             user_id=user_id,
             at=at.timestamp(),
@@ -43,7 +95,16 @@ class Autonomy:
             title=f"You set your agent's level to {level}",
             data={"level": level},
         )
-        other = {"_id": user_id, "user_id": user_id, "level": {"$ne": level}}
-        with suppress(DuplicateKeyError):  # it is that level already
-            await self.database[COLLECTION].update_one(other, with_events(change, event), upsert=True)
-            await copy_after_write(self.database, COLLECTION, user_id, user_id)
+        await self._change({"_id": user_id, "user_id": user_id, "level": {"$ne": level}}, change, event, upsert=True)
+
+
+def _key(grant: Grant) -> str:
+    return f"{grant.tool}:{grant.subject}"
+
+
+def _grants(document: Document) -> Iterator[Grant]:
+    """What cannot be read is no grant."""
+    earned = document.get("earned")
+    for each in earned.values() if isinstance(earned, dict) else ():
+        with suppress(ValidationError):
+            yield Grant.model_validate(each)

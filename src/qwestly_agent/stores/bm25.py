@@ -13,10 +13,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from qwestly_agent.base.patterns import pattern
+
 K1, B = 1.2, 0.75
 
-_NO_WORD = re.compile(r"[\W_]")
-_UNSPACED = re.compile(
+_NO_WORD = pattern(r"[\W_]")
+_UNSPACED = pattern(
     "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003ffff]+"
 )
 """Runs of scripts without spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, kana, Han."""

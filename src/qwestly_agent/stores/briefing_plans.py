@@ -2,15 +2,17 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import ValidationError
-from pymongo.asynchronous.database import AsyncDatabase
+from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.briefing import BriefingSettings, Planned, next_briefing
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.user_settings import COLLECTION, UserSettings
 
 _PREFIX = "briefing_"
@@ -33,10 +35,7 @@ class Plan:
     """When these settings were last changed."""
 
 
-@dataclass(frozen=True)
-class BriefingPlans:
-    database: AsyncDatabase[Document]
-
+class BriefingPlans(Store):
     async def get(self, user_id: str) -> Plan:
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
         return _plan(user_id, found or {})
@@ -49,6 +48,18 @@ class BriefingPlans:
             {"$set": {**changes, f"{_PREFIX}changed_at": now, "changed_at": to_datetime(now)}},
             upsert=True,
         )
+
+    async def turn_on(self, user_id: str, now: float) -> None:
+        """Turn briefings on and plan the first one, unless this was done before or the user chose on or off."""
+        plan = await self.get(user_id)
+        settings = plan.settings.model_copy(update={"on": True})
+        planned = _fields(next_briefing(settings, plan.zone, now, plan.told))
+        with suppress(DuplicateKeyError):  # chosen, or turned on, before
+            await self.database[COLLECTION].update_one(
+                {"_id": user_id, "user_id": user_id, f"{_PREFIX}on": {"$exists": False}},
+                {"$set": {f"{_PREFIX}on": True, **planned}},
+                upsert=True,
+            )
 
     async def plan(self, user_id: str, now: float) -> Planned | None:
         """Plan the next briefing anew, after a change of hour or zone; return it."""

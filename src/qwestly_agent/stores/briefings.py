@@ -1,19 +1,19 @@
 """`agent_briefings`: what each briefing gathered and says. Only a delivered one is shown."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.briefing import Briefing, BriefingKind, Gathered, Line, Mailed
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_briefings"
 RETENTION = timedelta(days=90)
@@ -21,10 +21,7 @@ RETENTION = timedelta(days=90)
 _NESTED = ("gathered", "before", "lines")
 
 
-@dataclass(frozen=True)
-class Briefings:
-    database: AsyncDatabase[Document]
-
+class Briefings(Store):
     async def add(self, briefing: Briefing) -> bool:
         """False if it exists already."""
         expires_at = to_datetime(briefing.created_at) + RETENTION
@@ -85,6 +82,11 @@ class Briefings:
         changes = {"mailed": "claimed", "unsubscribe": unsubscribe}
         return await self._set(user_id, briefing_id, changes, mailed="no")
 
+    async def was_mailed(self, user_id: str) -> bool:
+        """True if a briefing of this user was mailed, or may have been."""
+        query = {"user_id": user_id, "mailed": {"$in": ["claimed", "sent"]}}
+        return await self.database[COLLECTION].find_one(query, {"_id": 1}) is not None
+
     async def note_mail(self, user_id: str, briefing_id: str, mailed: Mailed) -> None:
         await self._set(user_id, briefing_id, {"mailed": mailed})
 
@@ -98,15 +100,27 @@ class Briefings:
         found = self.database[COLLECTION].find(query, {"read_at": 1}).sort("created_at", -1).limit(1)
         return next((each["read_at"] for each in await found.to_list()), None)
 
+    async def forget(self, user_id: str, tells: Callable[[str], bool]) -> None:
+        """Take out of briefings what tells what is forgotten: a next step is in the user's own words."""
+        found = self.database[COLLECTION].find({"user_id": user_id})
+        for each in [_briefing(document) async for document in found]:
+            items = tuple(item for item in each.gathered.items if not tells(item.title))
+            lines = tuple(line for line in each.lines if not tells(line.text))
+            if len(items) == len(each.gathered.items) and len(lines) == len(each.lines):
+                continue
+            gathered = each.gathered.model_copy(update={"items": items})
+            left = _document(each.model_copy(update={"gathered": gathered, "lines": lines}))
+            await self._set(user_id, each.id, {name: left[name] for name in ("gathered", "lines")})
+
     async def _set(self, user_id: str, briefing_id: str, changes: Document, **if_still: Any) -> bool:
         here = {"_id": briefing_id, "user_id": user_id, **if_still}
         return bool((await self.database[COLLECTION].update_one(here, {"$set": changes})).matched_count)
 
 
-def delivered_event(briefing: Briefing) -> Event:
+def delivered_event(briefing: Briefing) -> ActivityEvent:
     """The event of a briefing that its user can read."""
     title = "Nothing new" if briefing.kind == "nothing" else "Your briefing is here"
-    return Event(
+    return ActivityEvent(
         id=f"{briefing.id}:told",
         user_id=briefing.user_id,
         at=briefing.delivered_at or briefing.created_at,

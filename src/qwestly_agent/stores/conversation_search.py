@@ -8,13 +8,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pymongo.asynchronous.database import AsyncDatabase
-
 from qwestly_agent.domain.said_before import SaidBefore
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.bm25 import Tokens, bm25
 from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_of
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 BATCH = 50
 """Conversations compared at a time."""
@@ -40,10 +39,7 @@ MOST_SAID = 2_000
 """Messages that are compared by words: the newest of the user."""
 
 
-@dataclass(frozen=True)
-class ConversationSearch:
-    database: AsyncDatabase[Document]
-
+class ConversationSearch(Store):
     async def find(self, user_id: str, words: Sequence[str], limit: int, before: float | None = None) -> Hits:
         """Conversations with all the words in their title or in one message, the last used first."""
         found: list[Hit] = []

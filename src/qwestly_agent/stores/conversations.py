@@ -7,10 +7,8 @@ messages and then, in one conditional write, releasing the lease.
 
 import math
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from pymongo import ReturnDocument
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
@@ -18,7 +16,9 @@ from qwestly_agent.base.errors import ConversationBusy, NotFound
 from qwestly_agent.stores.message import Message
 from qwestly_agent.stores.messages import Messages
 from qwestly_agent.stores.search import Document
-from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, claim_of, unfinished_turns, user_message
+from qwestly_agent.stores.store import Store
+from qwestly_agent.stores.turns import ClaimedConversation, NewTurn, claim_of, unfinished_turns, unrecorded_messages
+from qwestly_agent.stores.variant_counts import VariantCounts
 
 COLLECTION = "agent_conversations"
 
@@ -33,12 +33,10 @@ RETENTION_SLACK_SECONDS = 30 * 86_400
 TITLE_CHARACTERS = 80
 SUMMARY = dict.fromkeys(("id", "title", "design", "role", "created_at", "last_used", "lease_until", "cost_usd"), 1)
 """Fields of a conversation in a list."""
+WITHOUT_LAST_ANSWER = {"last_answer": 0}
 
 
-@dataclass(frozen=True)
-class Conversations:
-    database: AsyncDatabase[Document]
-
+class Conversations(Store):
     @property
     def messages(self) -> Messages:
         return Messages(self.database)
@@ -73,6 +71,7 @@ class Conversations:
         document = await self.database[COLLECTION].find_one_and_update(
             {**key_of(user_id, conversation_id), "lease_until": {"$lte": turn.started_at}},
             {"$set": {**_lease(turn), f"turns.{turn.run_id}": _kept(turn)}},
+            projection=WITHOUT_LAST_ANSWER,
             return_document=ReturnDocument.BEFORE,
         )
         if document is not None:
@@ -85,28 +84,34 @@ class Conversations:
     async def renew(self, user_id: str, conversation_id: str, run_id: str, now: float) -> bool:
         """Extend the lease; False if it was lost: the turn must end and record nothing."""
         renewed = await self.database[COLLECTION].update_one(
-            _held(user_id, conversation_id, run_id), {"$set": {"lease_until": now + LEASE_SECONDS}}
+            held_by(user_id, conversation_id, run_id), {"$set": {"lease_until": now + LEASE_SECONDS}}
         )
         return renewed.matched_count == 1
 
     async def abandon(self, claim: ClaimedConversation) -> None:
         """Release the lease before an answer began. The user's message stays in the conversation for `recover`."""
         await self.database[COLLECTION].update_one(
-            _held(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
+            held_by(claim.user_id, claim.conversation_id, claim.turn.run_id), {"$set": {"lease_until": 0}}
         )
 
     async def recover(self, claim: ClaimedConversation) -> int:
-        """Insert the user messages of turns whose process died; return the new last `seq`."""
+        """Insert the messages of turns whose process died, as far as they came; return the new last `seq`."""
         seq = await self.messages.last_seq(claim.user_id, claim.conversation_id)
+        await VariantCounts(self.database).add_died(claim)
         for turn in claim.abandoned:
-            known = await self.messages.exchange(claim.user_id, claim.conversation_id, turn.message_id)
-            if turn.text is None or (known and known[0].content == turn.text):
-                continue  # it has no new message, or died after recording
-            seq += 1
-            if not await self.messages.insert(claim, [user_message(turn, seq, "interrupted")]):
+            found = unrecorded_messages(turn, seq + 1, "interrupted")
+            if not found:
+                continue
+            known = await self.messages.exchange(claim.user_id, claim.conversation_id, found[0].id)
+            if known and (known[0].run_id == turn.run_id or (len(found) == 1 and known[0].content == turn.text)):
+                continue  # it died after recording, or has nothing new
+            if not await self.messages.insert(claim, found):
                 raise ConversationBusy(retry_after=1)
+            seq = found[-1].seq
+            if turn.partial and turn.partial.replaced_run and len(found) > 1:
+                await self.messages.delete_run(claim, turn.partial.replaced_run)
         await self.database[COLLECTION].update_one(
-            _held(claim.user_id, claim.conversation_id, claim.turn.run_id),
+            held_by(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {"$set": {"last_seq": seq}, "$unset": {f"turns.{turn.run_id}": "" for turn in claim.abandoned}},
         )
         return seq
@@ -138,7 +143,7 @@ class Conversations:
         if messages:
             changes = {**changes, "last_seq": messages[-1].seq}
         discard = await self.database[COLLECTION].update_one(
-            _held(claim.user_id, claim.conversation_id, claim.turn.run_id),
+            held_by(claim.user_id, claim.conversation_id, claim.turn.run_id),
             {
                 "$set": {
                     **changes,
@@ -159,7 +164,7 @@ class Conversations:
 
     async def withdraw(self, claim: ClaimedConversation) -> None:
         """Undo the claim; delete the conversation if this turn created it."""
-        held = _held(claim.user_id, claim.conversation_id, claim.turn.run_id)
+        held = held_by(claim.user_id, claim.conversation_id, claim.turn.run_id)
         if not claim.last_seq and not claim.abandoned:
             await self.database[COLLECTION].delete_one(held)
             return
@@ -188,7 +193,7 @@ class Conversations:
 
     async def get(self, user_id: str, conversation_id: str) -> Document:
         """Raises `NotFound`."""
-        document = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id))
+        document = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), WITHOUT_LAST_ANSWER)
         if document is None:
             raise NotFound("There is no such conversation.")
         return document
@@ -221,12 +226,14 @@ class Conversations:
             return
         await self.recover(claim_of(held, NewTurn(reader_id, "", None, now)))
         await self.database[COLLECTION].update_one(
-            _held(user_id, conversation_id, reader_id), {"$set": {"lease_until": 0}, "$unset": {"holder": ""}}
+            held_by(user_id, conversation_id, reader_id), {"$set": {"lease_until": 0}, "$unset": {"holder": ""}}
         )
 
     async def drop_contexts(self, user_id: str) -> None:
-        """Drop the stored contexts, and which work was told; each conversation's next turn makes them anew."""
-        nothing = {"$unset": {"context": "", "told_under_way": ""}}
+        """Drop the stored contexts and summaries, what late readers of the last answer would be told, and which work
+        was told; each conversation's next turn makes them anew."""
+        fields = ("context", "told_under_way", "summary", "summary_due", "last_answer")
+        nothing = {"$unset": dict.fromkeys(fields, "")}
         await self.database[COLLECTION].update_many({"user_id": user_id}, nothing)
 
     async def exclude_unfinished_turns(
@@ -236,7 +243,8 @@ class Conversations:
         mine: Document = {"user_id": user_id}
         async for conversation in self.database[COLLECTION].find(mine, {"turns": 1}):
             for turn in unfinished_turns(conversation):
-                if turn.message_id in message_ids or tells(turn.text or ""):
+                said = (turn.text or "", turn.partial.answer.content if turn.partial else "")
+                if turn.message_id in message_ids or any(map(tells, said)):
                     held = {**mine, "_id": conversation["_id"], f"turns.{turn.run_id}.message_id": turn.message_id}
                     changes = {f"turns.{turn.run_id}.withheld": True}
                     await self.database[COLLECTION].update_one(held, {"$set": changes})
@@ -268,7 +276,7 @@ def key_of(user_id: str, conversation_id: str) -> Document:
     return {"_id": _key(user_id, conversation_id), "user_id": user_id}
 
 
-def _held(user_id: str, conversation_id: str, run_id: str) -> Document:
+def held_by(user_id: str, conversation_id: str, run_id: str) -> Document:
     return {**key_of(user_id, conversation_id), "holder": run_id}
 
 

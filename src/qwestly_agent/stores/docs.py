@@ -7,6 +7,7 @@ from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.stores.ranks import to_binary
 from qwestly_agent.stores.search import Document, Searchable
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "qwestly_docs"
 
@@ -22,8 +23,7 @@ class DocSection:
 
 
 @dataclass(frozen=True)
-class Docs:
-    database: AsyncDatabase[Document]
+class Docs(Store):
     searchable: Searchable
 
     @classmethod

@@ -2,43 +2,48 @@
 
 import json
 from collections.abc import AsyncIterator, Collection, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.activity import Event, Severity
+from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_drafts"
 RETENTION = timedelta(days=90)
 
-DraftKind: TypeAlias = Literal["card", "about", "headlines", "profile_text"]
+DraftKind: TypeAlias = Literal["card", "about", "headlines", "profile_text", "resume", "cover_letter"]
 DraftStatus: TypeAlias = Literal[
-    "running", "waiting", "drafted", "published", "rejected", "expired", "stopped", "failed"
+    "unfinished", "running", "waiting", "drafted", "published", "rejected", "expired", "stopped", "failed"
 ]
 
 GATHERING = "Gathering evidence"
 """The label of a draft's first state."""
+TAILORED: frozenset[DraftKind] = frozenset({"resume", "cover_letter"})
+"""Kinds that are written for one job, and are for their person alone until they apply with them."""
+UNFINISHED: DraftStatus = "unfinished"
+"""Of a text that a turn writes: what its models answered is kept, and the next try goes on with it."""
 UNDER_WAY: frozenset[DraftStatus] = frozenset({"running", "waiting"})
 
 
 class Draft(BaseModel):
     """Moments are seconds since the epoch."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     id: str
     user_id: str
     run_id: str
     conversation_id: str | None
     kind: DraftKind = "card"
+    job_id: str | None = None
+    """Of the job that it is written for."""
     style: str
     status: DraftStatus = "running"
     label: str
@@ -70,10 +75,7 @@ def id_of(pipeline_id: str) -> str:
     return pipeline_id.removeprefix(_PIPELINE)
 
 
-@dataclass(frozen=True)
-class Drafts:
-    database: AsyncDatabase[Document]
-
+class Drafts(Store):
     async def add(self, draft: Draft) -> bool:
         """False if it exists already."""
         fields = draft.model_dump(mode="json", exclude={"id", "parts"})
@@ -157,6 +159,28 @@ class Drafts:
         """All drafts, without their parts; the newest first."""
         return await self._find({"user_id": user_id}, "created_at", -1, limit)
 
+    async def tailored(self, user_id: str, limit: int, job_id: str | None = None) -> list[Draft]:
+        """Documents that were written for jobs, or for this one, without their parts; the newest first."""
+        of_job = {"job_id": job_id} if job_id else {}
+        query = {"user_id": user_id, "kind": {"$in": sorted(TAILORED)}, **of_job}
+        return await self._find(query, "created_at", -1, limit)
+
+    async def tries(self, draft: Draft, since: float) -> list[Draft]:
+        """Drafts of the same kind and style, of the same run, or unfinished and changed since; with their parts, the
+        newest first."""
+        lately = {"status": UNFINISHED, "updated_at": {"$gte": since}}
+        query = {"user_id": draft.user_id, "kind": draft.kind, "style": draft.style}
+        found = self.database[COLLECTION].find({**query, "$or": [{"run_id": draft.run_id}, lately]})
+        return [_draft(each) async for each in found.sort("created_at", -1)]
+
+    async def version_before(self, draft: Draft) -> Draft | None:
+        """The newest other draft of the same kind, and for the same job, that has a text; with its parts."""
+        same = {"user_id": draft.user_id, "kind": draft.kind, "job_id": draft.job_id}
+        query = {**same, "_id": {"$ne": draft.id}, "created_at": {"$lte": draft.created_at}}
+        found = self.database[COLLECTION].find({**query, "part_card": {"$exists": True}}).sort("created_at", -1)
+        newest = await found.limit(1).to_list()
+        return _draft(newest[0]) if newest else None
+
     async def running(self, user_id: str) -> set[str]:
         """Ids of the pipelines that run now, without those that wait for a person."""
         found = self.database[COLLECTION].find({"user_id": user_id, "status": "running"}, {"_id": 1})
@@ -174,7 +198,9 @@ class Drafts:
             after = before.model_copy(update=changes)
             is_other = (before.status, before.approval_id) != (after.status, after.approval_id)
             events = [_event(after, written or 0)] if is_other else []
-            ends = before.status != after.status and after.status not in UNDER_WAY and before.conversation_id
+            # What a turn writes, its own tool tells.
+            ends = before.status not in (after.status, UNFINISHED) and after.status not in UNDER_WAY
+            ends = ends and before.conversation_id
             change = {"$set": {**changes, **({"news": True} if ends else {})}}
             same = {**here, "events_written": written}
             changed = await self.database[COLLECTION].update_one(same, with_events(change, *events))
@@ -196,15 +222,18 @@ _NAMES: Mapping[DraftKind, str] = {
     "about": "About section",
     "headlines": "headlines",
     "profile_text": "profile text",
+    "resume": "résumé for a job",
+    "cover_letter": "cover letter",
 }
 _EVENTS: Mapping[DraftStatus, tuple[str, Severity, str]] = {
+    "unfinished": ("started", "info", "Begun: your {}"),
     "running": ("started", "info", "Drafting your {}"),
     "waiting": ("waiting", "info", "Ready for your decision: your {}"),
     "drafted": ("drafted", "info", "Drafted: your {}"),
     "published": ("published", "info", "Published: your {}"),
-    "rejected": ("rejected", "info", "You said no to it: your {}"),
+    "rejected": ("rejected", "info", "You declined it: your {}"),
     "expired": ("expired", "warning", "Nobody decided in time: your {}"),
-    "stopped": ("stopped", "warning", "Stopped by the brake: your {}"),
+    "stopped": ("stopped", "warning", "Stopped when you paused: your {}"),
     "failed": ("failed", "warning", "Could not be finished: your {}"),
 }
 """By status: the verb, the severity and the title."""
@@ -215,12 +244,12 @@ def title_of(draft: Draft) -> str:
     return _EVENTS[draft.status][2].format(_NAMES[draft.kind])
 
 
-def _event(draft: Draft, written: int) -> Event:
+def _event(draft: Draft, written: int) -> ActivityEvent:
     """The event of a draft that has just got its status; `written`: number of its events so far."""
     verb, severity, _ = _EVENTS[draft.status]
     data = {"draft_id": draft.id, "kind": draft.kind, "round": draft.round}
     links = {"approval_id": draft.approval_id, "conversation_id": draft.conversation_id}
-    return Event(
+    return ActivityEvent(
         id=f"{draft.id}:{written}",
         user_id=draft.user_id,
         at=draft.updated_at,

@@ -6,33 +6,38 @@ next one goes on there: whatever fails again and again keeps nothing behind it f
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pymongo.asynchronous.database import AsyncDatabase
-
 from qwestly_agent.domain.approval import EVERYBODY, SENT
 from qwestly_agent.stores import (
+    applications,
     approvals,
     autonomy,
     briefings,
     drafts,
     extractions,
+    job_searches,
     journal,
+    lessons,
     memories,
+    resumes,
     runs,
     signals,
     user_settings,
+    variant_counts,
 )
 from qwestly_agent.stores.conversations import COLLECTION as CONVERSATIONS
 from qwestly_agent.stores.messages import COLLECTION as MESSAGES
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_sweeps"
 MEMORIES_AT_A_TIME = 1_000
 
-SweepName = Literal["approvals", "consolidate"]
+SweepName = Literal["approvals", "consolidate", "jobs"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +50,9 @@ class Backlog:
 
 
 @dataclass(frozen=True)
-class UnderWay:
+class RunningWork:
     """Names of what runs: turns by their run, cards and other workflows by `card-…` and the like, effects by their
-    approval."""
+    approval, and those without one by `document-…` or `mail-…`."""
 
     running: frozenset[str] = frozenset()
     executing: frozenset[str] = frozenset()
@@ -56,29 +61,35 @@ class UnderWay:
     """Effects that were sent, and whose outcome is not known."""
 
 
-@dataclass(frozen=True)
-class Sweeps:
-    database: AsyncDatabase[Document]
-
-    async def under_way(self, whose: str, now: float) -> UnderWay:
+class Sweeps(Store):
+    async def under_way(self, whose: str, now: float) -> RunningWork:
         """What a brake would meet of this user, or of `EVERYBODY`."""
         of = {} if whose == EVERYBODY else {"user_id": whose}
         turns, cards, effects, others = await asyncio.gather(
             self._each(CONVERSATIONS, {**of, "lease_until": {"$gt": now}}, "holder"),
             self._each(drafts.COLLECTION, {**of, "status": "running"}, "_id"),
             self._each(approvals.COLLECTION, {**of, "status": {"$in": ["executing", *SENT]}}, "_id", "status"),
-            self._each(runs.COLLECTION, {**of, "until": {"$gt": now}}, "name"),
+            self._each(runs.COLLECTION, {**of, "until": {"$gt": now}}, "name", "begun_at", "is_sending"),
         )
-        return UnderWay(
+        sent = [each for each in others if "begun_at" in each]
+        sending = {
+            each["name"] for each in sent if each["is_sending"] and now < each["begun_at"] + runs.LONGEST_RUN_SECONDS
+        }
+        return RunningWork(
             running=frozenset(
                 [
                     *(each["holder"] for each in turns if each.get("holder")),
                     *(drafts.pipeline(each["_id"]) for each in cards),
-                    *(each["name"] for each in others),
+                    *(each["name"] for each in others if "begun_at" not in each),
                 ]
             ),
-            executing=frozenset(each["_id"] for each in effects if each["status"] == "executing"),
-            unknown=frozenset(each["_id"] for each in effects if each["status"] in SENT),
+            executing=frozenset(sending).union(each["_id"] for each in effects if each["status"] == "executing"),
+            unknown=frozenset(
+                [
+                    *(each["_id"] for each in effects if each["status"] in SENT),
+                    *(each["name"] for each in sent if each["name"] not in sending),
+                ]
+            ),
         )
 
     async def stopped(self, whose: str, over: Collection[str], since: float) -> set[str]:
@@ -122,10 +133,9 @@ class Sweeps:
         return [(each["user_id"], each["_id"], each["due_at"]) async for each in found.sort("due_at", 1).limit(limit)]
 
     async def uncopied(self, limit: int) -> list[tuple[str, str, str]]:
-        """`(collection, user_id, id)` of documents with events that were not copied into the feed, up to `limit` of
-        each collection."""
+        """`(collection, user_id, id)` of documents with events not copied into the feed, `limit` of each collection."""
         found = list[tuple[str, str, str]]()
-        for name in _OUTBOXES:
+        for name in OUTBOXES:
             left = self.database[name].find({"uncopied_since": {"$gt": 0}}, {"user_id": 1}).sort("uncopied_since", 1)
             found += [(name, each["user_id"], each["_id"]) async for each in left.limit(limit)]
         return found
@@ -146,10 +156,7 @@ class Sweeps:
 
     async def silent_conversations(self, now: float, limit: int, braked: Collection[str] = ()) -> list[tuple[str, str]]:
         """`(user_id, conversation_id)` of each conversation due for memory extraction, the longest due first; those of
-        `braked` users stay due.
-
-        The sweep needs no position: what it picks is due again only later.
-        """
+        `braked` users stay due. The sweep needs no position: what it picks is due again only later."""
         query = {**_silent(now), "user_id": {"$nin": list(braked)}} if braked else _silent(now)
         found = self.database[CONVERSATIONS].find(query, {"user_id": 1, "id": 1})
         return [(each["user_id"], each["id"]) async for each in found.sort("extract_at", 1).limit(limit)]
@@ -161,8 +168,7 @@ class Sweeps:
         return [(each["user_id"], each["id"], each["extract_set_aside"]) async for each in found.limit(limit)]
 
     async def users_to_consolidate(self, after: str, limit: int, until: str | None = None) -> list[str]:
-        """Ids greater than `after` (and up to `until`), ascending, of users with memories that were not consolidated
-        yet."""
+        """Ids greater than `after` (and up to `until`), ascending, of users with memories not consolidated yet."""
         users, upper = list[str](), {} if until is None else {"$lte": until}
         while len(users) < limit:
             ids = {"$gt": users[-1] if users else after, **upper}
@@ -180,6 +186,53 @@ class Sweeps:
 
     async def briefings_left(self, now: float) -> Backlog:
         return await self._backlog(user_settings.COLLECTION, _due("briefing_at", 0, now), "briefing_at")
+
+    async def due_job_searches(
+        self, after: float, until: float, limit: int, braked: Collection[str] = ()
+    ) -> list[tuple[str, float]]:
+        """`(user_id, next_at)` of each user whose night's search became due between these times, the longest due first;
+        those of `braked` users stay due."""
+        found = self.database[job_searches.COLLECTION].find(
+            _searches(after, until, braked), {"user_id": 1, "next_at": 1}
+        )
+        return [(each["user_id"], each["next_at"]) async for each in found.sort("next_at", 1).limit(limit)]
+
+    async def job_searches_left(self, now: float, braked: Collection[str] = ()) -> Backlog:
+        return await self._backlog(job_searches.COLLECTION, _searches(0, now, braked), "next_at")
+
+    async def variant_sums(self, tags: Collection[str]) -> dict[str, dict[str, float]]:
+        """The counts of all users under each of these tags, and how many users they are."""
+        sums = {name: {"$sum": f"${name}"} for name in variant_counts.NAMES}
+        pipeline = [{"$match": {"tag": {"$in": list(tags)}}}, {"$group": {"_id": "$tag", "users": {"$sum": 1}, **sums}}]
+        found = await self.database[variant_counts.COLLECTION].aggregate(pipeline)
+        # The laptop's database answers with nothing where nobody has the field.
+        return {each.pop("_id"): {name: value or 0 for name, value in each.items()} async for each in found}
+
+    async def variant_users(self, tag: str) -> list[dict[str, float]]:
+        """The counts of each user under this tag, with what was decided of what the variant's agents proposed."""
+        of_user = dict[str, Counter[str]]()
+        async for each in self.database[variant_counts.COLLECTION].find({"tag": tag}, {"runs": 0}):
+            of_user[each["user_id"]] = Counter({name: each.get(name, 0) for name in variant_counts.NAMES})
+        for each in await self._each(approvals.COLLECTION, {"variant": tag}, "user_id", *approvals.TO_COUNT):
+            if each["user_id"] in of_user:
+                of_user[each["user_id"]].update(approvals.counts_of(each))
+        return [dict(each) for each in of_user.values()]
+
+    async def conversations_by_variant(self) -> dict[str, int]:
+        """How many conversations have each variant; those that gave it up are not among them."""
+        query = {"assignment.variant": {"$gt": ""}, "assignment.given_up": False}
+        pipeline = [{"$match": query}, {"$group": {"_id": "$assignment.variant", "count": {"$sum": 1}}}]
+        found = await self.database[CONVERSATIONS].aggregate(pipeline)
+        return {each["_id"]: each["count"] async for each in found}
+
+    async def due_applications(self, now: float, limit: int) -> list[tuple[str, str]]:
+        """User and id of applications whose next step is due, the longest due first."""
+        found = self.database[applications.COLLECTION].find(_due("due_at", 0, now), {"user_id": 1})
+        return [(each["user_id"], each["_id"]) async for each in found.sort("due_at", 1).limit(limit)]
+
+    async def steps_left(self, now: float) -> Backlog:
+        """Next steps of applications that are due and that their user was not told of."""
+        return await self._backlog(applications.COLLECTION, _due("due_at", 0, now), "due_at")
 
     async def begin_mail(self, day: str, most: int) -> bool:
         """Count a briefing's mail of this day (UTC); False if there were so many already."""
@@ -208,14 +261,19 @@ class Sweeps:
         return next((each[field] for each in found), None)
 
 
-_OUTBOXES = (
+OUTBOXES = (
+    applications.COLLECTION,
     approvals.COLLECTION,
     autonomy.COLLECTION,
     briefings.COLLECTION,
+    CONVERSATIONS,
     drafts.COLLECTION,
     extractions.COLLECTION,
+    job_searches.COLLECTION,
     journal.COLLECTION,
+    lessons.COLLECTION,
     memories.COLLECTION,
+    resumes.COLLECTION,
     signals.COLLECTION,
 )
 _NEW: Document = {"consolidated": False, "status": memories.ACTIVE}
@@ -223,6 +281,10 @@ _NEW: Document = {"consolidated": False, "status": memories.ACTIVE}
 
 def _due(field: str, after: float, until: float) -> Document:
     return {field: {"$gt": after, "$lte": until}}
+
+
+def _searches(after: float, until: float, braked: Collection[str]) -> Document:
+    return {**_due("next_at", after, until), **({"user_id": {"$nin": list(braked)}} if braked else {})}
 
 
 def _silent(now: float) -> Document:

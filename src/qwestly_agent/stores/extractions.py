@@ -6,20 +6,19 @@ again. It holds the user's words only until they are stored.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.ranks import to_binary, to_floats
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_extractions"
 RETENTION = timedelta(days=30)
@@ -28,7 +27,7 @@ BatchStatus = Literal["found", "judged", "decided", "stored"]
 
 
 class Batch(BaseModel):
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     id: str
     user_id: str
@@ -52,10 +51,7 @@ class Batch(BaseModel):
     created_at: float
 
 
-@dataclass(frozen=True)
-class Extractions:
-    database: AsyncDatabase[Document]
-
+class Extractions(Store):
     async def add(self, batch: Batch) -> Batch:
         """Insert the batch; return the stored one if it exists already."""
         expires_at = to_datetime(batch.created_at) + RETENTION
@@ -100,7 +96,7 @@ class Extractions:
         await self._set(user_id, batch_id, "judged", changes)
 
     async def stored(
-        self, user_id: str, batch_id: str, proposed: Sequence[str], tries: int, events: Sequence[Event] = ()
+        self, user_id: str, batch_id: str, proposed: Sequence[str], tries: int, events: Sequence[ActivityEvent] = ()
     ) -> None:
         """Mark the batch as stored and remove the user's words from it."""
         empty = json.dumps([])
@@ -124,7 +120,7 @@ class Extractions:
         await self.database[COLLECTION].delete_many(query)
 
     async def _set(
-        self, user_id: str, batch_id: str, before: BatchStatus, changes: Document, events: Sequence[Event] = ()
+        self, user_id: str, batch_id: str, before: BatchStatus, changes: Document, events: Sequence[ActivityEvent] = ()
     ) -> None:
         query = {"_id": batch_id, "user_id": user_id, "status": before}
         await self.database[COLLECTION].update_one(query, with_events({"$set": changes}, *events))

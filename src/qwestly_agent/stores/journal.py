@@ -4,20 +4,19 @@ It holds ids and numbers, and none of the user's words: forgetting need not chan
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import combinations
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_memory_journal"
 RETENTION = timedelta(days=365)
@@ -25,10 +24,10 @@ RETENTION = timedelta(days=365)
 RunStatus: TypeAlias = Literal["planned", "applied", "undone"]
 
 
-class Replacement(BaseModel):
+class ReplacedMemory(BaseModel):
     """A replaced memory, and the active one that takes its place."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     gone: str
     by: str
@@ -39,13 +38,13 @@ class Replacement(BaseModel):
 class Run(BaseModel):
     """One consolidation of one user's memories. Times are seconds since the epoch."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     user_id: str
     run_id: str
     status: RunStatus = "planned"
     created: float
-    replacements: tuple[Replacement, ...] = ()
+    replacements: tuple[ReplacedMemory, ...] = ()
     left: int = 0
     """Number of replacements beyond the cap, left for the next run."""
     compared: tuple[str, ...] = ()
@@ -64,10 +63,7 @@ class Run(BaseModel):
         return frozenset([*together, *(frozenset((each.gone, each.by)) for each in self.replacements)])
 
 
-@dataclass(frozen=True)
-class Journal:
-    database: AsyncDatabase[Document]
-
+class Journal(Store):
     async def add(self, run: Run) -> bool:
         """False if it exists already."""
         expires_at = to_datetime(run.created) + RETENTION
@@ -107,9 +103,9 @@ _EVENTS: Mapping[RunStatus, tuple[str, str]] = {
 }
 
 
-def _event(run: Run, status: RunStatus, now: float) -> Event:
+def _event(run: Run, status: RunStatus, now: float) -> ActivityEvent:
     type_, title = _EVENTS[status]
-    return Event(
+    return ActivityEvent(
         id=f"{_id(run.user_id, run.run_id)}:{status}",
         user_id=run.user_id,
         at=now,

@@ -9,10 +9,10 @@ from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
-from qwestly_agent.domain.activity import Event
-from qwestly_agent.domain.memory import Found, Memory
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.domain.memory import FoundMemory, Memory
 from qwestly_agent.domain.ranking import salience
-from qwestly_agent.domain.tombstone import Telling
+from qwestly_agent.domain.tombstone import TellingWords
 from qwestly_agent.stores.activity import copy_after_write, outbox, with_events
 from qwestly_agent.stores.memory_documents import (
     ACTIVE,
@@ -28,8 +28,9 @@ from qwestly_agent.stores.memory_documents import (
     memories_of,
     score_of,
 )
-from qwestly_agent.stores.ranks import Known, cosines_of, fuse_ranks, rank_ids, to_binary
+from qwestly_agent.stores.ranks import CachedText, cosines_of, fuse_ranks, rank_ids, to_binary
 from qwestly_agent.stores.search import Document, Searchable
+from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.tombstones import Tombstones
 
 RECENT = 50
@@ -43,8 +44,7 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Memories:
-    database: AsyncDatabase[Document]
+class Memories(Store):
     searchable: Searchable
 
     @classmethod
@@ -117,12 +117,12 @@ class Memories:
 
     async def search(
         self, user_id: str, words: str, vector: Sequence[float] | None, limit: int, now: float
-    ) -> list[Found]:
+    ) -> list[FoundMemory]:
         """Active memories ranked by words and by meaning; without a vector, only those that contain one of the
         words."""
         found = await self.searchable.nearest({"user_id": user_id, "status": ACTIVE}, words, vector, limit)
         return [
-            Found(memory=memory, score=score_of(match, now))
+            FoundMemory(memory=memory, score=score_of(match, now))
             for match in found
             for memory in memories_of([match.document])
         ]
@@ -162,7 +162,7 @@ class Memories:
             replaced = {each.id for each in await self.replaced_by(user_id, [*left, *new])}
             left = (survivors | replaced) - read
             known = {each["hash"] for each in documents if each.get("hash")}
-        told = Telling(words for each in found.values() for words in (each.quote, each.content))
+        told = TellingWords(words for each in found.values() for words in (each.quote, each.content))
         async for each in self.each(user_id):  # the user's own sentence may contain another memory's words
             if each.id not in found and told.stands_in(each.content):
                 found[each.id] = each
@@ -179,7 +179,7 @@ class Memories:
         now: float,
         seen: Sequence[str] = (),
         replaces: Sequence[str] = (),
-        events: Sequence[Event] = (),
+        events: Sequence[ActivityEvent] = (),
     ) -> bool:
         """Insert a memory; False if it exists already, or an equal one does. `replaces` are the memories that it
         replaces once it is approved."""
@@ -242,7 +242,7 @@ class Memories:
         return changed.matched_count == 1
 
     async def supersede(
-        self, user_id: str, older_id: str, newer_id: str, now: float, events: Sequence[Event] = ()
+        self, user_id: str, older_id: str, newer_id: str, now: float, events: Sequence[ActivityEvent] = ()
     ) -> bool:
         """Mark the older one as replaced by the newer one; it keeps its text. False if it was not active any more."""
         changes = {
@@ -279,7 +279,7 @@ class Memories:
         query = {"user_id": user_id, "_id": {"$in": list(memory_ids)}, "status": {"$in": list(UNIQUE_STATUSES)}}
         await self.database[COLLECTION].delete_many(query)
 
-    async def _set(self, user_id: str, query: Document, changes: Document, events: Sequence[Event] = ()) -> int:
+    async def _set(self, user_id: str, query: Document, changes: Document, events: Sequence[ActivityEvent] = ()) -> int:
         update = with_events({"$set": changes}, *events)
         changed = await self.database[COLLECTION].update_one({**query, "user_id": user_id}, update)
         if events and changed.matched_count:
@@ -289,7 +289,7 @@ class Memories:
 
 def nearest(documents: Sequence[Document], words: str, vector: Sequence[float], limit: int) -> list[Near]:
     """The best of these documents by words and by meaning, with their exact cosines."""
-    known = [Known.of(each.get("content") or "", each.get("content_embedding")) for each in documents]
+    known = [CachedText.of(each.get("content") or "", each.get("content_embedding")) for each in documents]
     cosines = cosines_of([each.get("content_embedding") for each in documents], vector)
     places = fuse_ranks(rank_ids(range(len(documents)), known, words, vector))
     best = sorted(places, key=lambda at: -places[at].total)[:limit]

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from bson.binary import BinaryVectorDtype
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.domain.ranking import salience
@@ -22,6 +21,7 @@ from qwestly_agent.stores.memory_documents import (
     memories_of,
 )
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 MOST_TAKEN_IN = 200
 """Ids of merged memories stored per memory, so that none counts twice."""
@@ -49,10 +49,7 @@ class Held:
     """When the user was last asked whether it is still true."""
 
 
-@dataclass(frozen=True)
-class Merges:
-    database: AsyncDatabase[Document]
-
+class Merges(Store):
     async def each_held(self, user_id: str) -> AsyncIterator[tuple[Held, bytes]]:
         """All active memories in one pass, each with its vector: float32 bytes, empty if it has none."""
         query = {"user_id": user_id, "status": ACTIVE}

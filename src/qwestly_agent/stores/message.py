@@ -7,9 +7,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from qwestly_agent.domain.source import Source
 from qwestly_agent.stores.search import Document
+from qwestly_agent.text.user_text import holds_others_words
 
-Status = Literal["complete", "stopped", "failed", "interrupted"]
+Status = Literal["complete", "stopped", "failed", "interrupted", "running"]
+"""`running`: of an answer under way, and never recorded."""
+
+
+USAGE = ("input_tokens", "cached_tokens", "output_tokens", "cost_usd")
+"""Of an answer's receipt, what clients are told."""
 
 
 class Step(BaseModel):
@@ -33,6 +40,8 @@ class Step(BaseModel):
     problem: str | None = None
     """Why it failed or was refused."""
     ms: int | None = None
+    sources: tuple[Source, ...] = ()
+    """The records of its result that the answer used."""
 
 
 class Problem(BaseModel):
@@ -88,6 +97,19 @@ class Message(BaseModel):
     """True if it contains something forgotten: it stays in the transcript, but enters no prompt."""
     in_trouble: bool = False
     """True for a message of a person in trouble, answered in fixed words: nothing is remembered from it."""
+
+
+def sources_of(steps: Iterable[Step]) -> list[Source]:
+    """Each once."""
+    return list({source.id: source for step in steps for source in step.sources}.values())
+
+
+def has_others_words(messages: Iterable[Message]) -> bool:
+    """True if others than the user wrote any of what they say, or of the tools' results behind it."""
+    messages = list(messages)
+    said = (message.content for message in messages if message.role == "user")
+    steps = (step for message in messages for step in message.steps)
+    return any(map(holds_others_words, said)) or any(step.outside and not step.users_own for step in steps)
 
 
 def messages_of(documents: Iterable[Document]) -> list[Message]:

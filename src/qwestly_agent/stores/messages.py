@@ -1,24 +1,20 @@
 """`agent_messages`: one document per message; tool calls and results are part of the answer that made them."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import BulkWriteError, DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.stores.message import Feedback, Message, messages_of
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 from qwestly_agent.stores.turns import ClaimedConversation
 
 COLLECTION = "agent_messages"
 
 
-@dataclass(frozen=True)
-class Messages:
-    database: AsyncDatabase[Document]
-
+class Messages(Store):
     async def recent(self, user_id: str, conversation_id: str, limit: int, before: int | None = None) -> list[Message]:
         """The newest messages (with a `seq` below `before`), oldest first."""
         query: Document = {"user_id": user_id, "conversation_id": conversation_id}
@@ -97,7 +93,7 @@ class Messages:
         unseen = {"withheld": True, "model_messages": "[]"}
         await messages.update_many({**mine, "_id": {"$in": [each["_id"] for each in answers]}}, {"$set": unseen})
         for each in answers:
-            if steps := [{**step, "arguments": "{}", "problem": None} for step in each.get("steps", ())]:
+            if steps := [{**step, "arguments": "{}", "problem": None, "sources": []} for step in each.get("steps", ())]:
                 await messages.update_one({**mine, "_id": each["_id"]}, {"$set": {"steps": steps}})
 
     async def exclude_run_from_prompts(self, user_id: str, run_id: str) -> None:

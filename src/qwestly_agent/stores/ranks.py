@@ -31,7 +31,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Known:
+class CachedText:
     """A document's text, tokens and vector, cached between searches."""
 
     text: str
@@ -40,7 +40,7 @@ class Known:
     """Normalized to length 1; None if not loaded yet, or if there is none."""
 
     @classmethod
-    def of(cls, text: str, stored: Any = None) -> "Known":
+    def of(cls, text: str, stored: Any = None) -> "CachedText":
         """`stored` is the vector as it is in the database."""
         return cls(text, Tokens.of(text), normalized(to_floats(stored)) if stored else None)
 
@@ -52,7 +52,7 @@ class Known:
 
 
 def rank_ids(
-    ids: Sequence[Any], known: Sequence[Known], words: str, vector: Sequence[float] | None
+    ids: Sequence[Any], known: Sequence[CachedText], words: str, vector: Sequence[float] | None
 ) -> tuple[list[Any], list[Any]]:
     """The ids by words (only those that contain one) and by meaning (all with a comparable vector). Stable."""
     scores = bm25(words, [each.tokens for each in known])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pymongo.asynchronous.collection import AsyncCollection
 from pymongo.errors import OperationFailure
 
-from qwestly_agent.stores.ranks import Known, Place, fuse_ranks, normalized, rank_ids, to_floats
+from qwestly_agent.stores.ranks import CachedText, Place, fuse_ranks, normalized, rank_ids, to_floats
 
 if TYPE_CHECKING:
     pass
@@ -57,18 +57,18 @@ class Cache:
 
     largest: int = CACHE_BYTES
     size: int = 0
-    _kept: OrderedDict[Hashable, Known] = field(default_factory=OrderedDict)
+    _kept: OrderedDict[Hashable, CachedText] = field(default_factory=OrderedDict)
 
-    def known(self, id: Hashable, text: str) -> Known:
+    def known(self, id: Hashable, text: str) -> CachedText:
         kept = self._kept.get(id)
         if kept is None or kept.text != text:
-            kept = Known.of(text)
+            kept = CachedText.of(text)
             self.keep(id, kept)
         else:
             self._kept.move_to_end(id)
         return kept
 
-    def keep(self, id: Hashable, known: Known) -> None:
+    def keep(self, id: Hashable, known: CachedText) -> None:
         if before := self._kept.pop(id, None):
             self.size -= before.size
         self._kept[id] = known
@@ -197,7 +197,7 @@ class Searchable:
         cursor = await self.collection.aggregate([{"$match": dict(filter)}, *sort, {"$limit": EXACT_LIMIT}, stage])
         return await cursor.to_list()
 
-    async def _known(self, filter: Filter, read: Sequence[Document], *, with_vectors: bool) -> dict[Any, Known]:
+    async def _known(self, filter: Filter, read: Sequence[Document], *, with_vectors: bool) -> dict[Any, CachedText]:
         known = {each["_id"]: self.cache.known(each["_id"], each.get(self.text_field) or "") for each in read}
         without = [key for key, each in known.items() if each.vector is None] if with_vectors else []
         if without:

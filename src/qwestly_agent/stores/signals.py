@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from pymongo import ReturnDocument
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.errors import Braked
-from qwestly_agent.domain.activity import Event, Severity
+from qwestly_agent.domain.activity import ActivityEvent, Severity
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_signals"
 REMEMBERED_STOPS = 50
@@ -38,10 +38,7 @@ class Signal:
     """The `brake_since` of that brake."""
 
 
-@dataclass(frozen=True)
-class Signals:
-    database: AsyncDatabase[Document]
-
+class Signals(Store):
     async def stop(self, user_id: str, run_id: str) -> None:
         await self._update(
             user_id, {"$push": {"stopped_runs": {"$each": [run_id], "$slice": -REMEMBERED_STOPS}}}, upsert=True
@@ -92,7 +89,7 @@ class Signals:
         if not kept.matched_count:
             await self.database[COLLECTION].update_one({**here, "receipt_since": since}, {"$set": change})
 
-    async def _turn(self, where: Document, change: Document, event: Event, *, upsert: bool = False) -> None:
+    async def _turn(self, where: Document, change: Document, event: ActivityEvent, *, upsert: bool = False) -> None:
         turned = await self.database[COLLECTION].find_one_and_update(
             where, with_events(change, event), OUTBOX, upsert=upsert, return_document=ReturnDocument.AFTER
         )
@@ -103,9 +100,9 @@ class Signals:
         await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change, upsert=upsert)
 
 
-def _event(whose: str, state: Literal["on", "off"], at: float) -> Event:
+def _event(whose: str, state: Literal["on", "off"], at: float) -> ActivityEvent:
     sentence, severity = _SENTENCES[state, whose == EVERYBODY]
-    return Event(
+    return ActivityEvent(
         id=f"brake:{whose}:{state}:{at!r}",
         user_id=whose,
         at=at,

@@ -3,14 +3,13 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from pymongo.asynchronous.database import AsyncDatabase
-
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.tombstone import Tombstone, hashes_of, signature_of
 from qwestly_agent.stores.activity import OUTBOX, copy_after_write, with_events
 from qwestly_agent.stores.memory_documents import COLLECTION, FORGOTTEN, READABLE, WITHOUT_VECTORS
 from qwestly_agent.stores.ranks import to_floats
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 _TOMBSTONE_FIELDS = (
     *("user_id", "status", "key", "hashes", "signature", "dimensions", "seen"),
@@ -33,10 +32,7 @@ class Gone:
     """Ids of all messages in which it was said."""
 
 
-@dataclass(frozen=True)
-class Tombstones:
-    database: AsyncDatabase[Document]
-
+class Tombstones(Store):
     async def all(self, user_id: str) -> list[Tombstone]:
         """Tombstones of everything that this user had forgotten."""
         fields = {"hashes": 1, "signature": 1, "dimensions": 1, "seen": 1, "user_id": 1}
@@ -54,7 +50,7 @@ class Tombstones:
         await self.end(user_id, memory_ids, now)
 
     async def begin(
-        self, user_id: str, memory_ids: Collection[str], now: float, event: Event | None = None
+        self, user_id: str, memory_ids: Collection[str], now: float, event: ActivityEvent | None = None
     ) -> dict[str, str]:
         """Hide these memories; their text stays until it is removed elsewhere. Returns, by id, what each had been
         replaced by. `event` is written with the first one."""

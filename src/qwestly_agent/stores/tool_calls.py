@@ -1,14 +1,12 @@
 """`agent_tool_calls`: audit log of tool calls and their results. Written once, read by operators."""
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 
 from pydantic import BaseModel, ConfigDict
-from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_tool_calls"
 RETENTION = timedelta(days=30)
@@ -35,10 +33,7 @@ class ToolCallEntry(BaseModel):
     """Seconds since the epoch."""
 
 
-@dataclass(frozen=True)
-class ToolCalls:
-    database: AsyncDatabase[Document]
-
+class ToolCalls(Store):
     async def forget(self, user_id: str, conversation_id: str) -> None:
         await self.database[COLLECTION].delete_many({"user_id": user_id, "conversation_id": conversation_id})
 

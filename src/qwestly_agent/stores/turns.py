@@ -1,10 +1,51 @@
 """The turn that holds a conversation, and those that held it when their process died."""
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.rollout import Assignment
+from qwestly_agent.domain.summary import Summary
 from qwestly_agent.stores.message import Message, Status
 from qwestly_agent.stores.search import Document
+
+
+@dataclass(frozen=True)
+class PartialAnswer:
+    """What a turn would record if it ended now, and what it has told its reader."""
+
+    asked: Message
+    """The user's message."""
+    answer: Message
+    told: Sequence[str]
+    """JSON of its events, in order. The last one may still grow."""
+    replaced_run: str | None = None
+    """The run whose messages these replace."""
+
+    @property
+    def document(self) -> Document:
+        return {
+            "asked": self.asked.model_dump_json(),
+            "answer": self.answer.model_dump_json(),
+            "told": list(self.told),
+            "replaced_run": self.replaced_run,
+        }
+
+
+def partial_answer_of(document: Document | None) -> PartialAnswer | None:
+    """None if there is none, or if it is from another version."""
+    with suppress(ValidationError):
+        if document:
+            return PartialAnswer(
+                Message.model_validate_json(document["asked"]),
+                Message.model_validate_json(document["answer"]),
+                document["told"],
+                document["replaced_run"],
+            )
+    return None
 
 
 @dataclass(frozen=True)
@@ -17,7 +58,9 @@ class NewTurn:
     text: str | None
     started_at: float
     withheld: bool = False
-    """True if its text contains something that the user had forgotten since."""
+    """True if it may contain something that the user had forgotten since."""
+    partial: PartialAnswer | None = None
+    """What it had answered when that was stored last."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +83,16 @@ class ClaimedConversation:
     """Turns of processes that died; their user messages are not yet in `agent_messages`."""
     told_under_way: tuple[str, ...] = ()
     """Ids of what waited or ran elsewhere when its model was told of that last."""
+    summary: Summary | None = None
+    """Of what fell out of the window."""
+    interview: Document | None = None
+    """What is kept of an interview; None in other conversations."""
+    learning: Document | None = None
+    """What is kept of learning; None in other conversations."""
+    assignment: Assignment | None = None
+    """Its variant; None if it is in no trial."""
+    summary_due: int = 0
+    """The cut of the window for which a summary was begun."""
 
 
 def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
@@ -53,10 +106,28 @@ def claim_of(document: Document, turn: NewTurn) -> ClaimedConversation:
         window_from=document.get("window_from", 0),
         context=document.get("context"),
         told_under_way=tuple(document.get("told_under_way", ())),
+        summary=summary_of(document),
+        interview=document.get("interview"),
+        learning=document.get("learning"),
+        assignment=assignment_of(document),
+        summary_due=document.get("summary_due", 0),
         messages_expire_at=document.get("messages_expire_at", 0),
         last_used=document["last_used"],
         abandoned=tuple(other for other in unfinished_turns(document) if other.run_id != turn.run_id),
     )
+
+
+def summary_of(conversation: Document) -> Summary | None:
+    """None if there is none yet, or only one of another version's."""
+    with suppress(ValidationError):
+        return Summary.model_validate(conversation.get("summary"))
+    return None
+
+
+def assignment_of(conversation: Document) -> Assignment | None:
+    with suppress(ValidationError):
+        return Assignment.model_validate(conversation.get("assignment"))
+    return None
 
 
 def role_of(conversation: Document) -> str:
@@ -68,10 +139,26 @@ def unfinished_turns(conversation: Document) -> list[NewTurn]:
     """Turns not yet recorded, oldest first: the one that runs, and those whose process died."""
     kept = conversation.get("turns", {}).items()
     turns = [
-        NewTurn(run_id, turn["message_id"], turn["text"], turn["started_at"], turn.get("withheld", False))
+        NewTurn(
+            run_id,
+            turn["message_id"],
+            turn["text"],
+            turn["started_at"],
+            turn.get("withheld", False),
+            partial_answer_of(turn.get("partial")),
+        )
         for run_id, turn in kept
     ]
     return sorted(turns, key=lambda turn: turn.started_at)
+
+
+def unrecorded_messages(turn: NewTurn, seq: int, status: Status) -> list[Message]:
+    """The messages of a turn that runs or died, as far as they were stored; empty if it said nothing."""
+    if turn.partial and turn.partial.answer.content.strip():
+        changes = {"withheld": True, "model_messages": "[]"} if turn.withheld else {}
+        asked = turn.partial.asked.model_copy(update={"seq": seq, **changes})
+        return [asked, turn.partial.answer.model_copy(update={"seq": seq + 1, "status": status, **changes})]
+    return [] if turn.text is None else [user_message(turn, seq, status)]
 
 
 def user_message(turn: NewTurn, seq: int, status: Status) -> Message:

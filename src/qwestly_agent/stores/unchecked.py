@@ -1,23 +1,18 @@
 """Memories of `user_memories` that wait for the judge."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
-from qwestly_agent.domain.activity import Event
+from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.stores.activity import copy_after_write, with_events
 from qwestly_agent.stores.memory_documents import COLLECTION, UNCHECKED, WITHOUT_VECTORS, memories_of
 from qwestly_agent.stores.ranks import to_binary
-from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 
-@dataclass(frozen=True)
-class Unchecked:
-    database: AsyncDatabase[Document]
-
+class Unchecked(Store):
     async def settle(
         self,
         user_id: str,
@@ -25,7 +20,7 @@ class Unchecked:
         hash: str,
         vector: Sequence[float],
         replaces: Sequence[str],
-        events: Sequence[Event] = (),
+        events: Sequence[ActivityEvent] = (),
     ) -> bool:
         """Replace an unchecked memory by its judged version. False if it is no longer unchecked, or an equal one
         exists."""

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from pymongo import ReturnDocument
-from pymongo.asynchronous.database import AsyncDatabase
 from pymongo.errors import DuplicateKeyError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_usage"
 MINUTE_SECONDS = 60.0
@@ -32,10 +32,7 @@ class Load:
     """Days (UTC) with stored usage."""
 
 
-@dataclass(frozen=True)
-class Usage:
-    database: AsyncDatabase[Document]
-
+class Usage(Store):
     async def enter(self, user_id: str, run_id: str, now: float) -> Load:
         """Count a turn. Simultaneous turns are ordered: each sees those before it."""
         document = await self._enter(user_id, run_id, now)
@@ -46,6 +43,14 @@ class Usage:
             except DuplicateKeyError:  # a simultaneous turn of this user was first
                 document = await self._enter(user_id, run_id, now)
         return _load(document or {}, run_id, now)
+
+    async def attach(self, user_id: str, reader_id: str, now: float) -> Load:
+        """Count a reader of an answer under way among the running turns, until it leaves or is not attached again for
+        longer than a lease. Simultaneous readers are ordered: each sees those before it."""
+        document = await self.database[COLLECTION].find_one_and_update(
+            {"_id": user_id, "user_id": user_id}, {"$set": {f"running.{reader_id}": now}}
+        )
+        return _load(document or {}, reader_id, now)
 
     async def leave(self, user_id: str, run_id: str, now: float) -> None:
         """Undo `enter`."""
@@ -68,14 +73,19 @@ class Usage:
             },
         )
 
+    async def open(self, user_id: str, now: float) -> None:
+        """Make the document, for a user who begins with something else than a turn (idempotent)."""
+        here, new = {"_id": user_id, "user_id": user_id}, {"recent": [], "running": {}, **_keep(now)}
+        await self.database[COLLECTION].update_one(here, {"$setOnInsert": new}, upsert=True)
+
     async def spent_today(self, user_id: str, now: float) -> float:
         """Today's cost in US dollars."""
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}, {"days": 1})
         return _spent(found or {}, now)
 
     async def spend(self, user_id: str, amounts: Mapping[str, float], now: float) -> None:
-        """Add amounts spent outside of turns to the day. It does not create the document (only `enter` does), so that a
-        workflow that ends after its user was erased leaves nothing."""
+        """Add amounts spent outside of turns to the day. It does not make the document (`enter` and `open` do), so
+        that a workflow that ends after its user was erased leaves nothing."""
         counted = {f"days.{_day(now)}.{name}": amount for name, amount in amounts.items()}
         await self.database[COLLECTION].update_one(
             {"_id": user_id, "user_id": user_id}, {"$inc": counted, "$set": _keep(now)}

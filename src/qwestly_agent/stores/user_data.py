@@ -3,26 +3,32 @@
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 
-from pymongo.asynchronous.database import AsyncDatabase
-
 from qwestly_agent.stores import (
     activity,
+    applications,
     approvals,
     autonomy,
     briefings,
     conversations,
     drafts,
     extractions,
+    job_matches,
+    job_searches,
     journal,
+    learning,
+    lessons,
     memories,
     messages,
+    resumes,
     runs,
     signals,
     tool_calls,
     usage,
     user_settings,
+    variant_counts,
 )
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 
 @dataclass(frozen=True)
@@ -50,14 +56,22 @@ COLLECTIONS: Mapping[str, Expires | Stays] = {
     # Here `expires_at` is the deadline of the decision.
     approvals.COLLECTION: Expires("kept_until"),
     drafts.COLLECTION: Expires(),
+    resumes.COLLECTION: Expires(),
+    resumes.FILES: Expires(),
+    lessons.COLLECTION: Expires(),
+    learning.COLLECTION: Expires(),
+    applications.COLLECTION: Expires(),
+    job_matches.COLLECTION: Expires(),
+    job_searches.COLLECTION: Stays("One document a user: the jobs that they look for, and what their thumbs taught."),
     usage.COLLECTION: Expires(),
-    autonomy.COLLECTION: Stays("One document a user: the level that they chose."),
+    autonomy.COLLECTION: Stays("One document a user: the level that they chose, and what was earned."),
     user_settings.COLLECTION: Stays(
         "One document a user: the language, the time zone and the briefings that they chose."
     ),
     runs.COLLECTION: Expires(),
     activity.COLLECTION: Expires(),
     briefings.COLLECTION: Expires(),
+    variant_counts.COLLECTION: Expires(),
     # Last: while the brake is on, nothing of this user starts, and so nothing is written again.
     signals.COLLECTION: Stays("One document a user: their brake stays on until they release it."),
 }
@@ -71,10 +85,7 @@ _FORGOTTEN_HASHES = ("hash", "key", "hashes", "signature")
 _LEFT_OUT = dict.fromkeys((*_SECRETS, *_NUMBERS, *_FORGOTTEN_HASHES), 0)
 
 
-@dataclass(frozen=True)
-class UserData:
-    database: AsyncDatabase[Document]
-
+class UserData(Store):
     async def counts(self, user_id: str) -> dict[str, int]:
         """Number of documents, by collection."""
         return {name: await self.database[name].count_documents({"user_id": user_id}) for name in COLLECTIONS}

@@ -3,16 +3,15 @@
 `briefing_plans.py` keeps its fields in the same documents.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
-from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 COLLECTION = "agent_settings"
 NO_SUCH_ZONE = "There is no such time zone. Names are as in the IANA database, for example Europe/Lisbon."
@@ -25,6 +24,8 @@ class UserSettings(BaseModel):
     """As browsers name it (BCP 47); None if it was never set."""
     time_zone: str | None = None
     """Of the IANA database; None if it was never set."""
+    variant: str | None = None
+    """The variant that an operator pinned this user to; it wins over every share."""
 
     @field_validator("time_zone")
     @classmethod
@@ -45,10 +46,7 @@ def time_zones() -> frozenset[str]:
     return frozenset(available_timezones())
 
 
-@dataclass(frozen=True)
-class UserSettingsStore:
-    database: AsyncDatabase[Document]
-
+class UserSettingsStore(Store):
     async def get(self, user_id: str) -> UserSettings:
         """Nothing is set in a document that cannot be read."""
         found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
@@ -56,6 +54,13 @@ class UserSettingsStore:
             return UserSettings.model_validate(found or {})
         except ValidationError:
             return UserSettings()
+
+    async def pin(self, user_id: str, variant: str | None) -> None:
+        """Pin a user to a variant, or to none."""
+        change: Document = {"$set": {"variant": variant}} if variant else {"$unset": {"variant": ""}}
+        await self.database[COLLECTION].update_one(
+            {"_id": user_id, "user_id": user_id}, change, upsert=variant is not None
+        )
 
     async def put(self, user_id: str, changes: dict[str, Any], at: datetime) -> None:
         """Set these fields; the others stay."""

@@ -3,11 +3,10 @@
 
 from dataclasses import dataclass
 
-from pymongo.asynchronous.database import AsyncDatabase
-
 from qwestly_agent.base.errors import NotFound
 from qwestly_agent.stores.conversations import COLLECTION, key_of
 from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
 
 
 @dataclass(frozen=True)
@@ -24,10 +23,7 @@ class Reading:
     """Expiry of the lease, in seconds since the epoch."""
 
 
-@dataclass(frozen=True)
-class Watermarks:
-    database: AsyncDatabase[Document]
-
+class Watermarks(Store):
     async def due_now(self, user_id: str, conversation_id: str, now: float) -> None:
         """Schedule extraction now, as the conversation is over. Raises `NotFound`."""
         changed = await self.database[COLLECTION].update_one(

@@ -1,14 +1,10 @@
 /**
  * Drives the published `ai` package as React's `useChat` does: the same chat class over the same transport, with a plain
- * state in place of React's. One command a line on stdin, one answer a line on stdout.
+ * state in place of React's. One command a line on stdin, one answer a line on stdout. Its argument is the package.
  */
 import { createInterface } from "node:readline";
-import {
-  AbstractChat,
-  DefaultChatTransport,
-  lastAssistantMessageIsCompleteWithApprovalResponses,
-  validateUIMessages,
-} from "ai";
+
+const { AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, validateUIMessages } = await import(process.argv[2]);
 
 class State {
   status = "ready";
@@ -74,10 +70,10 @@ class Transport extends DefaultChatTransport {
 }
 
 class Chat extends AbstractChat {
-  constructor({ id, url, token, messages, automatic }) {
+  constructor({ id, url, token, messages, automatic, adapter, body }) {
     const state = new State(messages);
-    const headers = () => ({ Authorization: `Bearer ${this.token}` });
-    const transport = new Transport({ api: `${url}/api/chat`, headers });
+    const headers = () => ({ Authorization: `Bearer ${this.token}`, ...(adapter && { "x-amzn-lambda-context": "{}" }) });
+    const transport = new Transport({ api: `${url}/api/chat`, headers, body });
     const sendAutomaticallyWhen = automatic ? lastAssistantMessageIsCompleteWithApprovalResponses : undefined;
     super({ id, state, transport, sendAutomaticallyWhen, onFinish: (finish) => this.#onFinish(finish) });
     Object.assign(this, { token, noted: transport, until: state.until.bind(state) });
@@ -99,7 +95,7 @@ class Chat extends AbstractChat {
     this.noted.chunks = [];
     this.finish = undefined;
     await request;
-    await validateUIMessages({ messages: this.messages });
+    if (this.messages.length) await validateUIMessages({ messages: this.messages });
     const { status, error, messages, noted, finish } = this;
     return { status, error: error?.message ?? null, messages, chunks: noted.chunks, aborted: finish?.isAbort ?? false };
   }
@@ -117,6 +113,7 @@ const commands = {
   regenerate: ({ page, messageId }) => pages.get(page).seen(pages.get(page).regenerate({ messageId })),
   answer: ({ page, approval, sends }) => pages.get(page).seen(pages.get(page).answer(approval, sends)),
   resume: ({ page }) => pages.get(page).seen(pages.get(page).sendMessage()),
+  takeUp: ({ page }) => pages.get(page).seen(pages.get(page).resumeStream()),
   hangUp: ({ page }) => pages.get(page).stop(),
   untilSaid: ({ page, text }) => pages.get(page).until((messages) => textOf(messages.at(-1)).includes(text)),
 };

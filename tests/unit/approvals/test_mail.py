@@ -8,7 +8,7 @@ import pytest
 from qwestly_agent.approvals.mail import message_of, new_token
 from qwestly_agent.approvals.templates import Brand, moment, render
 from qwestly_agent.base.settings import Settings
-from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownSection
+from qwestly_agent.domain.approval import Approval, Change, Preview, ShownClaim, ShownQuote, ShownSection
 
 NOW = 1_800_000_000.0
 TOKEN = "t" * 43
@@ -141,6 +141,28 @@ def test_a_token_is_256_bits_of_chance() -> None:
     assert {len(token) for token in tokens} == {43}
 
 
+def test_it_marks_what_differs_and_shows_a_card_as_a_card() -> None:
+    quote = ShownQuote(source="cv.pdf", before="", quote="led five", after="")
+    claims = {
+        "experience": ShownClaim(text="Led a team of five.", quotes=(quote,)),
+        "skills": ShownClaim(text="<b>SQL</b>", unchecked=True),
+    }
+    preview = Preview(
+        title="Publish",
+        changes=(Change(name="Headline", before="Product Manager", after="Head of Product"),),
+        sections=tuple(ShownSection(heading=kind, kind=kind, claims=(claim,)) for kind, claim in claims.items()),
+    )
+    html = message_of(approval(preview=preview), at("https://x.test/approve"), PERSON, TOKEN, NOW)[2]
+    assert 'Before: Product <del style="text-decoration:line-through">Manager</del></p>' in html
+    assert '<strong><ins style="text-decoration:underline">Head of</ins> Product</strong>' in html
+    assert '<table role="presentation"' in html
+    assert "(1 quote)" in html
+    assert "SQL" in html
+    assert "<b>SQL" not in html
+    assert "not checked by a second reader" in html
+    assert "led five" not in html
+
+
 def test_a_moment_is_told_in_the_readers_own_time() -> None:
     assert moment(NOW, "Asia/Kolkata") == "Friday 15 January 2027, 13:30 Kolkata time"
     assert moment(NOW, "America/New_York") == "Friday 15 January 2027, 03:00 New York time"
@@ -160,7 +182,7 @@ def test_amounts_are_marked_and_years_versions_and_markup_are_not() -> None:
     given = {
         "approval": approval(preview=preview), "effect": "", "waits": False, "is_frozen": False, "left": "",
         "by_link": True, "revisable": True, "heading": "", "sentence": "", "notice": "", "words": "", "longest": 1,
-        "person": "", "first_name": "", "zone": "UTC",
+        "person": "", "first_name": "", "zone": "UTC", "published_at": None, "reworded": [], "difference": [],
     }  # fmt: skip
     shown = render("page.html", Brand(), **given)
     for said in (

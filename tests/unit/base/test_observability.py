@@ -3,14 +3,18 @@
 import asyncio
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from aws_lambda_powertools import Logger
 
+from infra.local.aws_functions import Context
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.base.errors import Internal
 from qwestly_agent.base.observability import NEVER_LOGGED, Event, make_logger
+from qwestly_agent.workflow_state import WorkflowState, by_name, dispatch, state
 from tests.servers import USER, ChatServer, Client, settings_for
 
 Lines = Callable[[], list[dict[str, Any]]]
@@ -83,11 +87,30 @@ def test_a_turn_writes_its_id_and_its_receipt_but_nothing_that_was_said(
     model.script(Reply(text="WORDS of the model", fault=fault))
     settings = settings_for(mongodb_uri, model.base_url, database_name, log_level="INFO")
     with ChatServer(settings) as server, Client(server.url) as client:
+        client.http.headers["x-amzn-request-context"] = json.dumps({"requestId": "request-1"})
         run_id = client.say("WORDS of the user").events[0].data["run_id"]
     lines = [line for line in written() if line.get("run_id") == run_id]
     assert [line["message"] for line in lines if line["level"] == "INFO"] == ["turn started", "turn ended"]
     assert lines[-1]["status"] == ("failed" if fault else "complete")
+    assert {line["request_id"] for line in lines} == {"request-1"}
     said = json.dumps(written())
     assert "WORDS" not in said
     assert USER not in said
     assert "Bearer" not in said
+
+
+def test_a_state_writes_lambdas_request_id_into_its_lines(logger: Logger, written: Lines) -> None:
+    @state(WorkflowState, under_brake=True)
+    async def stumble(services: Any, given: WorkflowState) -> WorkflowState:
+        raise ValueError("WORDS")
+
+    event = {"state": "stumble", "given": {"run_id": "run-1"}}
+    work = dispatch(by_name(stumble), event, Context("writer", 1024, 30, aws_request_id="request-1"))
+    with pytest.raises(Internal):
+        asyncio.run(_awaited(work(SimpleNamespace(logger=logger, traces=None))))
+    [line] = written()
+    assert (line["run_id"], line["request_id"], line["cause"]) == ("run-1", "request-1", ["ValueError"])
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    return await work

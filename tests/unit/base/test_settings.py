@@ -56,6 +56,13 @@ def test_what_a_door_needs_besides_is_named_at_once() -> None:
     settings().needs(*(name.lower() for name in OF_CHAT))
 
 
+def test_headers_of_traces_are_read_only_where_traces_are_sent() -> None:
+    given = settings(TRACES_HEADERS="ssm:/headers")
+    assert given.resolve(lambda _: {}).traces_headers == ""
+    sent = settings(TRACES_HEADERS="ssm:/headers", TRACES_URL="https://traces.test/v1/traces")
+    assert sent.resolve(lambda asked: dict.fromkeys(asked, "X-Key=k")).traces_headers == "X-Key=k"
+
+
 @pytest.mark.parametrize("secret", ["short", SECRET, SECRET[::-1]])
 def test_what_signs_towards_the_candidate_app_is_long_and_signs_nobody_in(secret: str) -> None:
     given = settings(QWESTLY_AGENT_SHARED_SECRET=f"{SECRET},{SECRET[::-1]}", QWESTLY_CANDIDATE_API_SECRET=secret)
@@ -170,3 +177,10 @@ def test_a_short_secret_is_refused_also_where_it_was_looked_up(cloud: None) -> N
     boto3.client("ssm").put_parameter(Name="/shared", Value="short", Type="SecureString")
     with pytest.raises(InvalidSettings, match="at least 32 bytes"):
         settings(QWESTLY_AGENT_SHARED_SECRET="ssm:/shared").resolve(look_up)
+
+
+@pytest.mark.parametrize("hours", ["apply", "apply=", "apply=soon", "apply=0", "apply=-1", "apply=169", "nobody=3"])
+def test_how_long_an_approval_waits_is_refused_unless_it_is_a_tools_hours_within_a_week(hours: str) -> None:
+    with pytest.raises(InvalidSettings, match="APPROVAL_HOURS must be tool=hours"):
+        settings(APPROVAL_HOURS=hours).resolve(never_asked)
+    assert settings(APPROVAL_HOURS="apply=2, delete_card=1").resolve(never_asked).seconds_to_decide("apply") == 7_200

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, cast
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,24 @@ from qwestly_agent.cards.evidence import (
     sources_of,
 )
 from qwestly_agent.domain.card import person_said
+from qwestly_agent.domain.interview import DraftSentence as Sentence
+from qwestly_agent.domain.interview import Interview, Said, Topic
 from qwestly_agent.domain.memory import Memory
+from qwestly_agent.domain.resume import ReadField, ResumeRecord, ResumeStatus
 from qwestly_agent.grounding.ground import check
 from qwestly_agent.grounding.model import Quote, Statement
+from qwestly_agent.stores.interviews import KeptInterview
 from qwestly_agent.stores.knowledge import Passage
 
 TODAY = datetime(2026, 11, 21, tzinfo=UTC).date()
+
+
+@dataclass
+class Kept:
+    kept: list[Any]
+
+    async def newest(self, _: str, limit: int) -> list[Any]:
+        return self.kept[:limit]
 
 
 @dataclass
@@ -31,6 +44,8 @@ class Known:
     remembered: list[Memory] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     searched: list[str] = field(default_factory=list)
+    interviews: list[KeptInterview] = field(default_factory=list)
+    resumes: list[ResumeRecord] = field(default_factory=list)
 
     async def career(self, _: str) -> dict[str, Any]:
         return self.profile
@@ -43,8 +58,14 @@ class Known:
         return self.passages[:limit]
 
     async def gathered(self) -> dict[str, GatheredEvidence]:
-        store = cast(Any, self)
-        return {each.evidence.id: each for each in await gather(store, store, store, "u1")}
+        stores: Any = SimpleNamespace(
+            profiles=self,
+            memories=self,
+            knowledge=self,
+            interviews=Kept(self.interviews),
+            resumes=Kept(self.resumes),
+        )
+        return {each.evidence.id: each for each in await gather(stores, "u1")}
 
 
 def maya(**more: Any) -> Known:
@@ -161,3 +182,101 @@ async def test_odd_values_of_others_are_left_out_and_break_nothing() -> None:
 def test_a_wish_is_what_a_person_confirmed() -> None:
     noted = person_said(2, "Say that I coach.")
     assert (noted.id, noted.by_person, noted.publishable, noted.source) == ("person:2", True, True, "your note")
+
+
+# --- interviews -------------------------------------------------------------------------------------------------------
+
+
+def sentence(text: str, quote: str, until: int | None = None) -> Sentence:
+    said = (Said(message_id="m1", text=quote),)
+    return Sentence(topic="Acme", aspects=(), text=text, quotes=said, since=1, until=until)
+
+
+async def test_what_was_said_in_an_interview_is_evidence_by_its_topic_in_the_persons_own_words() -> None:
+    told = Interview(
+        topics=(Topic(title="Studies"), Topic(title="Acme")),
+        statements=(
+            sentence("Led eight people.", "I led eight people"),
+            sentence("Won a prize.", "I won a prize", until=2),
+        ),
+    )
+    known = Known(interviews=[KeptInterview("c1", "My work", "interview", 1.0, told)])
+    [found] = (await known.gathered()).values()
+    assert (found.evidence.id, found.evidence.kind, found.evidence.text) == (
+        "interview:c1:1",
+        "interview",
+        "I led eight people",
+    )
+    assert (found.evidence.trust, found.evidence.source) == ("user_said", "your interview: Acme")
+
+
+# --- the résumé -------------------------------------------------------------------------------------------------------
+
+TEXT = """\
+Product Manager for payments
+Product Manager
+Contoso Bank
+06/2017 – today
+Launched instant transfers in four countries.
+SQL, Pricing"""
+
+
+def read(place: str, quote: str, value: str = "", *, is_checked: bool = True) -> ReadField:
+    start = TEXT.index(quote)
+    return ReadField(
+        path=f"/{place}", value=value, original=value or quote, quote=quote, start=start, end=start + len(quote),
+        is_checked=is_checked,
+    )  # fmt: skip
+
+
+READ = (
+    read("skills/0/name", "SQL", "SQL"),
+    read("skills/1/name", "Pricing", "Pricing"),
+    read("work/0/highlights/0", "Launched instant transfers in four countries.", "Launched instant transfers."),
+    read("work/0/startDate", "06/2017 – today", "2017-06"),
+    read("work/0/endDate", "06/2017 – today").model_copy(update={"original": "today"}),
+    read("work/0/name", "Contoso Bank", "Contoso Bank"),
+    read("work/0/position", "Product Manager", "Product Manager"),
+)
+
+
+def resume(*fields: ReadField, status: ResumeStatus = "proposed", id: str = "res_1") -> ResumeRecord:
+    return ResumeRecord(
+        id=id, user_id="u1", run_id=id, name="cv.pdf", status=status, label="", text=TEXT, read=fields, created_at=0,
+        updated_at=0,
+    )  # fmt: skip
+
+
+async def test_a_position_of_the_resume_is_evidence_in_its_own_words_with_its_employer_and_its_time() -> None:
+    found = await Known(resumes=[resume(*READ)]).gathered()
+    assert list(found) == ["resume:res_1:work:0", "resume:res_1:skills"]
+    work = found["resume:res_1:work:0"].evidence
+    header = "Product Manager\nContoso Bank\n06/2017 – today"
+    assert work.text == f"{header}\n\nLaunched instant transfers in four countries."
+    assert (work.trust, work.source) == ("user_document", "your résumé: cv.pdf")
+    fields = work.fields
+    assert (fields.title, fields.company, fields.start, fields.end) == (
+        "Product Manager", "Contoso Bank", "2017-06", "today",
+    )  # fmt: skip
+    assert found["resume:res_1:skills"].evidence.text == "SQL\nPricing"
+    assert sections_for(list(found.values()), "resume") == ("headline", "summary", "positions", "skills")
+
+
+async def test_what_no_second_reader_supported_and_what_is_still_being_read_is_no_evidence() -> None:
+    unchecked = resume(*(each.model_copy(update={"is_checked": False}) for each in READ))
+    assert await Known(resumes=[unchecked]).gathered() == {}
+    assert await Known(resumes=[resume(*READ, status="checking")]).gathered() == {}
+
+
+async def test_the_newest_resume_that_was_read_speaks_alone() -> None:
+    scan, newer, older = resume(status="failed", id="res_3"), resume(READ[0], id="res_2"), resume(*READ)
+    assert list(await Known(resumes=[scan, newer, older]).gathered()) == ["resume:res_2:skills"]
+
+
+async def test_a_long_resume_leaves_room_for_what_was_said() -> None:
+    lines = [read(f"work/{n}/highlights/0", TEXT[:60], TEXT[:60]) for n in range(30)]
+    long = resume(*(each.model_copy(update={"quote": "x" * 1_900}) for each in lines))
+    said = Memory(id="m1", type="experience", content="Mentored four.", quote="I mentored four")
+    found = await Known(resumes=[long], remembered=[said]).gathered()
+    assert "memory:m1" in found
+    assert "resume:res_1:work:0" in found

@@ -6,22 +6,27 @@ from typing import Any
 
 import pytest
 
+from evals.claims import FOLDER, TODAY, Case, load
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.bootstrap import bootstrap_models
-from qwestly_agent.cards.outline import CARD
-from qwestly_agent.cards.write_section import LONGEST_CLAIM, OUTPUT_RETRIES, Order, write_section
+from qwestly_agent.cards.keep_draft import checked_card
+from qwestly_agent.cards.outline import CARD, usual_heading
+from qwestly_agent.cards.publication import publication_of
+from qwestly_agent.cards.write_section import LONGEST_CLAIM, OUTPUT_RETRIES, SectionOrder, write_section
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.model_calls.structured import ContentRefused
-from qwestly_agent.services import ModelServices
+from qwestly_agent.service_records import ModelServices
+from qwestly_agent.stores.drafts import Draft
+from tests.counts import sample
 from tests.servers import settings_for
 
 pytestmark = pytest.mark.anyio
 SAID = Evidence(
     id="memory:1", kind="memory", trust="user_said", text="I coach a chess club of 12.", source="your message"
 )
-ORDER = Order(CARD["summary"], "standard", {SAID.id: SAID})
+ORDER = SectionOrder(CARD["summary"], "standard", {SAID.id: SAID})
 KEPT: list[SectionDraft] = []
 WRITER, JUDGE = "You write one section", "You are the second reader"
 
@@ -34,7 +39,7 @@ async def services(mongodb_uri: str, model: ModelServer, database_name: str) -> 
     await services.close()
 
 
-async def written(services: ModelServices, user_id: str, order: Order) -> SectionDraft:
+async def written(services: ModelServices, user_id: str, order: SectionOrder) -> SectionDraft:
     async def keep(section: SectionDraft) -> None:
         KEPT.append(section)
 
@@ -267,6 +272,21 @@ async def test_what_a_model_writes_is_cleaned_before_it_is_kept(services: ModelS
     assert section.section.heading == "Summary"
 
 
+@pytest.mark.parametrize(
+    ("text", "heading"),
+    [
+        ("Leitet seit 2019 das Team und ist für die Planung zuständig.", "Berufserfahrung"),
+        ("Dirige une équipe de huit personnes dans le nord de la France.", "Expérience"),
+        ("Dirige un equipo de ocho personas en el norte de España.", "Experiencia"),
+        ("Coordena uma equipa de oito pessoas e não só no Porto.", "Experiência"),
+        ("Leads the team of eight in Leeds.", "Experience"),
+        ("Guida una squadra di otto persone nel nord della regione.", "Experience"),
+    ],
+)
+def test_a_heading_that_is_missing_is_said_in_the_language_of_the_text(text: str, heading: str) -> None:
+    assert usual_heading(CARD["experience"], text) == heading
+
+
 async def test_a_claim_that_is_too_long_or_cites_nothing_is_sent_back(
     services: ModelServices, model: ModelServer
 ) -> None:
@@ -316,3 +336,37 @@ async def test_what_failed_is_paid_for_as_well(services: ModelServices, model: M
     with pytest.raises(ModelUnavailable):
         await written(services, "u1", ORDER)
     assert await services.usage.spent_today("u1", services.clock()) > 0
+
+
+@pytest.mark.thorough
+async def test_no_claim_and_no_source_of_the_labelled_ones_breaks_a_section(
+    services: ModelServices, model: ModelServer
+) -> None:
+    """Without a judge: what stands is unchecked, and a card is made of it as of any other."""
+    people: dict[str, list[Case]] = {}
+    for case in load(FOLDER.parent / "unseen"):
+        people.setdefault(case.person, []).append(case)
+    for user_id, cases in sample(people.items(), 20):
+        evidence = {
+            each.id: Evidence(id=each.id, kind="document", trust="user_document", text=each.text, source="résumé.pdf")
+            for each in cases[0].sources.values()
+        }
+        claims = [
+            {"text": each.text, "quotes": [f"{quote.source} {quote.text}" for quote in each.quotes]}
+            for each in (case.statement for case in cases[:12])
+        ]
+        model.script(*[says(*claims)] * (OUTPUT_RETRIES + 1), *[Reply(fault=503, to=JUDGE)] * 8)
+        order = replace(ORDER, outlined=CARD["experience"], evidence=evidence)
+        section = (await written(services, user_id, order)).model_copy(update={"done": True})
+        assert all(each.unchecked for each in section.standing.claims)
+        assert len(section.standing.claims) + len(section.left_out) == len(claims)
+        parts = {
+            "plan": ["experience"],
+            "section_experience": section.model_dump(mode="json"),
+            "evidence": [each.model_dump(mode="json") for each in evidence.values()],
+        }
+        made = {"id": "card_1", "user_id": user_id, "run_id": "r", "conversation_id": None, "style": "standard"}
+        draft = Draft(**made, label="", created_at=0, updated_at=0, parts=parts)
+        checked = checked_card(draft, 1, TODAY)
+        draft = draft.model_copy(update={"parts": {**parts, "card": {"checked": checked.model_dump(mode="json")}}})
+        assert publication_of(draft).preview

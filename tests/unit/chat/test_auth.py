@@ -240,6 +240,7 @@ def test_a_good_token_with_anything_else_in_it_is_unauthorized(data: st.DataObje
             user_of(changed)
 
 
+@pytest.mark.thorough
 @given(
     st.dictionaries(
         st.sampled_from(["user_id", "exp", "nbf", "iss", "aud", "sub", "jti"]),

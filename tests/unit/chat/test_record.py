@@ -20,7 +20,7 @@ from pydantic_ai.usage import RequestUsage
 
 from qwestly_agent.agents.calls import Outcome
 from qwestly_agent.agents.contract import Contract
-from qwestly_agent.chat.record import AUDITED_CHARACTERS, Record
+from qwestly_agent.chat.turn_record import AUDITED_CHARACTERS, Record
 
 CALL = ToolCallPart("get_user_profile", {}, tool_call_id="c1")
 
@@ -57,6 +57,27 @@ def test_the_first_words_are_timed_and_silence_is_not() -> None:
     )
     receipt = record.receipt(design="default", prompt_version="v1", ended_at=103.5)
     assert (receipt["first_text_ms"], receipt["total_ms"]) == (3000, 3500)
+
+
+def test_of_the_time_to_the_first_words_what_models_took_is_not_our_own() -> None:
+    record = Record(started_at=100.0)
+    waits = record.calls.waits
+    waits.begin(100.2)
+    waits.end(103.2)  # it called a tool, which took half a second
+    waits.begin(103.7)
+    record.take(PartStartEvent(index=0, part=TextPart("Hi")), 105.0)
+    waits.end(109.0)
+    receipt = record.receipt(design="default", prompt_version="v1", ended_at=110.0)
+    assert (receipt["first_text_ms"], receipt["own_first_text_ms"]) == (5000, 700)
+
+
+def test_a_model_that_failed_and_the_one_that_was_asked_instead_are_both_waited_for() -> None:
+    record = Record(started_at=100.0)
+    record.calls.waits.begin(100.1)
+    record.calls.waits.begin(102.1)
+    record.take(PartStartEvent(index=0, part=TextPart("Hi")), 103.0)
+    receipt = record.receipt(design="default", prompt_version="v1", ended_at=110.0)
+    assert receipt["own_first_text_ms"] == 100
 
 
 def test_a_run_that_said_nothing_has_no_first_words() -> None:

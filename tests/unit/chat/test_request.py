@@ -8,7 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid, TooLong
-from qwestly_agent.chat.request import LONGEST_MESSAGE_CHARACTERS, TurnRequest, parse_turn
+from qwestly_agent.chat.request import parse_turn
+from qwestly_agent.chat.turn_request import LONGEST_MESSAGE_CHARACTERS, PostedDecision, TurnRequest
 
 PRINTED = "one \U0001f44b\n\ttwo  "
 
@@ -33,6 +34,18 @@ def ai_sdk(*messages: Any, **more: Any) -> dict[str, Any]:
     return {"id": "chat-1", "messages": list(messages), "trigger": "submit-message", **more}
 
 
+def ag_ui(*messages: Any, **more: Any) -> dict[str, Any]:
+    return {"threadId": "chat-1", "runId": "r1", "messages": list(messages), "tools": [], "context": [], **more}
+
+
+def said(content: Any = "Hello", role: str = "user") -> dict[str, Any]:
+    return {"id": "m1", "role": role, "content": content}
+
+
+def resume(status: str = "resolved", interrupt: Any = "ap_1:call_1", **more: Any) -> dict[str, Any]:
+    return {"interruptId": interrupt, "status": status, **more}
+
+
 FILE = {"type": "file", "mediaType": "application/pdf", "url": "data:application/pdf;base64,AA=="}
 
 
@@ -55,6 +68,35 @@ def test_of_what_use_chat_posts_only_the_newest_message_is_read() -> None:
     assert posted(ai_sdk(*history, message(text("new")))) == TurnRequest(
         "ai_sdk", "chat-1", "new", "m1", likely_new=False
     )
+
+
+def test_of_what_an_ag_ui_client_posts_only_the_newest_message_is_read() -> None:
+    history = [None, {"role": "tool"}, said("old"), said("I am the system", role="system")]
+    tools = [{"name": "rm", "description": "Remove all", "parameters": {}}]
+    request = TurnRequest("ag_ui", "chat-1", "new", "m1", likely_new=False)
+    assert posted(ag_ui(*history, said("new"), tools=tools, state={"level": "L3"})) == request
+    assert posted(ag_ui(*history, said([text("new")]))) == request
+
+
+def test_an_ag_ui_client_says_by_its_props_what_a_conversation_is_for() -> None:
+    chosen = posted(ag_ui(said(), forwardedProps={"role": "interview", "design": "plain", "level": "L3"}))
+    assert chosen == TurnRequest("ag_ui", "chat-1", "Hello", "m1", likely_new=True, role="interview", design="plain")
+
+
+@pytest.mark.parametrize(
+    ("entry", "verb", "args"),
+    [
+        (resume(payload={"approved": True}), "approve", None),
+        (resume(payload={"approved": True, "editedArgs": {"value": "CPO"}}), "edit", {"value": "CPO"}),
+        (resume(payload={"approved": False, "editedArgs": {"value": "CPO"}}), "reject", None),
+        (resume("cancelled"), "reject", None),
+        (resume("cancelled", payload={"approved": True}), "reject", None),
+    ],
+)
+def test_an_interrupt_that_is_resumed_is_a_decision(entry: Any, verb: Any, args: Any) -> None:
+    request = posted(ag_ui(said("So.", role="assistant"), resume=[entry]))
+    assert request.decisions == (PostedDecision("ap_1", verb, args=args, call_id="call_1"),)
+    assert (request.text, request.likely_new) == (None, False)
 
 
 def test_the_texts_of_a_message_are_joined_and_other_parts_passed_over() -> None:
@@ -91,6 +133,8 @@ def test_a_message_without_words_is_refused(body: Any, words: str) -> None:
 def test_files_are_told_that_they_cannot_be_read(parts: list[dict[str, Any]]) -> None:
     with pytest.raises(AttachmentsUnsupported):
         posted(ai_sdk(message(*parts)))
+    with pytest.raises(AttachmentsUnsupported):
+        posted(ag_ui(said(parts)))
 
 
 @pytest.mark.parametrize(
@@ -117,6 +161,20 @@ def test_files_are_told_that_they_cannot_be_read(parts: list[dict[str, Any]]) ->
         ai_sdk({"id": "m1", "role": "user", "parts": {"type": "text"}}),
         ai_sdk({"id": "m1", "role": "user", "content": "in the form of long ago"}),
         ai_sdk(message(text()), trigger="resume-stream"),
+        ag_ui(),
+        ag_ui(None),
+        ag_ui(said(role="assistant")),
+        ag_ui(said(7)),
+        ag_ui(said(None)),
+        ag_ui(said(), forwardedProps={"role": "operator"}),
+        ag_ui(resume=[resume()]),
+        ag_ui(resume=[resume(payload={})]),
+        ag_ui(resume=[resume(payload={"approved": 1})]),
+        ag_ui(resume=[resume(payload={"approved": "true"})]),
+        ag_ui(resume=[resume("denied", payload={"approved": True})]),
+        ag_ui(resume=[resume(interrupt="ap_1", payload={"approved": True})]),
+        ag_ui(resume=[resume(interrupt="$ap:call", payload={"approved": True})]),
+        ag_ui(resume=[resume(payload={"approved": True})] * 21),
         {"messages": [message(text())]},
         {"id": "chat-1", "messages": None},
         {"id": "chat-1", "messages": {"0": message(text())}},
@@ -140,6 +198,8 @@ def test_an_id_that_means_something_to_the_database_is_refused(bad: Any) -> None
         {**ai_sdk(message(text())), "id": bad},
         ai_sdk({**message(text()), "id": bad}),
         ai_sdk(trigger="regenerate-message", messageId=bad),
+        ag_ui(said(), threadId=bad),
+        ag_ui({**said(), "id": bad}),
     ):
         with pytest.raises(Invalid):
             posted(body)
@@ -193,11 +253,17 @@ ANYTHING = st.recursive(
     ),
     lambda inner: st.one_of(
         st.lists(inner, max_size=3),
-        st.dictionaries(st.sampled_from(["id", "role", "parts", "type", "text"]), inner, max_size=4),
+        st.dictionaries(
+            st.sampled_from(["id", "role", "parts", "type", "text", "content", "interruptId", "status"]),
+            inner,
+            max_size=4,
+        ),
     ),
     max_leaves=8,
 )
-KEYS = st.sampled_from(["id", "messages", "message", "trigger", "messageId", "message_id", "conversation_id"])
+KEYS = st.sampled_from(
+    ["id", "messages", "message", "trigger", "messageId", "message_id", "conversation_id", "threadId", "resume"]
+)
 
 
 @pytest.mark.thorough

@@ -9,7 +9,7 @@ import pytest
 from pymongo.errors import AutoReconnect
 
 from qwestly_agent.base.errors import Braked, DataGone
-from qwestly_agent.base.observability import make_logger
+from qwestly_agent.base.observability import cause_of, make_logger
 from qwestly_agent.chat.turn_registry import TurnRegistry
 from qwestly_agent.stores.turns import ClaimedConversation, NewTurn
 from tests.servers import USER, FakeClock
@@ -59,6 +59,9 @@ def registry(signals: Any, clock: FakeClock, sleep: Any) -> TurnRegistry:
     return TurnRegistry(signals, nothing, clock, make_logger("CRITICAL"), sleep)
 
 
+async def nothing_said() -> None: ...
+
+
 async def at_once(_: float) -> None:
     await asyncio.sleep(0)
 
@@ -70,10 +73,19 @@ async def at_once(_: float) -> None:
 )
 async def test_a_turn_ends_as_its_signals_say(signals: Any, error: type[Exception] | None) -> None:
     clock, cancelled = FakeClock(), asyncio.Event()
-    with registry(signals, clock, at_once).watching(claim_of("run", clock.now), cancelled.set) as watched:
+    with registry(signals, clock, at_once).watching(claim_of("run", clock.now), cancelled.set, nothing_said) as watched:
         await asyncio.wait_for(cancelled.wait(), 5)
     assert watched.stopped is (error is None)
     assert watched.error is None if error is None else isinstance(watched.error, error)
+
+
+async def test_a_turn_that_ends_as_signals_cannot_be_read_names_the_cause() -> None:
+    clock, cancelled = FakeClock(), asyncio.Event()
+    turns = registry(Signals(AutoReconnect("gone")), clock, at_once)
+    with turns.watching(claim_of("run", clock.now), cancelled.set, nothing_said) as watched:
+        await asyncio.wait_for(cancelled.wait(), 5)
+    assert watched.error
+    assert cause_of(watched.error)["cause"] == ["SignalsUnread", "AutoReconnect"]
 
 
 @pytest.mark.parametrize(("seconds", "often", "seldom"), [(5.0, 16, 0), (10.0, 17, 9)])
@@ -82,7 +94,7 @@ async def test_signals_are_read_often_in_a_turns_first_seconds_and_seldom_afterw
 ) -> None:
     clock, signals = FakeClock(), Signals(set())
     naps = Naps(clock, seconds)
-    with registry(signals, clock, naps).watching(claim_of("run", clock.now), lambda: None):
+    with registry(signals, clock, naps).watching(claim_of("run", clock.now), lambda: None, nothing_said):
         await asyncio.wait_for(naps.over.wait(), 5)
     assert naps.slept == [0.3] * often + [0.5] * seldom
     assert signals.readings == [USER] * (often + seldom), "one reading for stop and brakes, every time"
@@ -93,21 +105,22 @@ async def test_all_turns_of_a_user_share_one_reading_as_often_as_the_youngest_ne
     naps = Naps(clock, 1.0)
     turns = registry(signals, clock, naps)
     with (
-        turns.watching(claim_of("old", clock.now - 60), lambda: None),
-        turns.watching(claim_of("young", clock.now), lambda: None),
-        turns.watching(claim_of("other", clock.now - 60, "auth0|other"), lambda: None),
+        turns.watching(claim_of("old", clock.now - 60), lambda: None, nothing_said),
+        turns.watching(claim_of("young", clock.now), lambda: None, nothing_said),
+        turns.watching(claim_of("other", clock.now - 60, "auth0|other"), lambda: None, nothing_said),
     ):
         await asyncio.wait_for(naps.over.wait(), 5)
     assert naps.slept == [0.3] * 3
     assert sorted(signals.readings) == sorted([USER, "auth0|other"] * 3)
 
 
+@pytest.mark.thorough
 async def test_what_watches_can_end_at_any_moment() -> None:
     clock = FakeClock()
     for moments in range(10):
         watcher = registry(Signals(set()), clock, at_once)
         before = asyncio.all_tasks()
-        with watcher.watching(claim_of("run", clock.now), lambda: None):
+        with watcher.watching(claim_of("run", clock.now), lambda: None, nothing_said):
             for _ in range(moments):
                 await asyncio.sleep(0)
             begun = asyncio.all_tasks() - before
@@ -122,7 +135,7 @@ async def test_where_no_turn_runs_any_more_nothing_is_asked() -> None:
     clock, signals = FakeClock(), Signals(set())
     watcher = registry(signals, clock, at_once)
     before = asyncio.all_tasks()
-    with watcher.watching(claim_of("run", clock.now), lambda: None):
+    with watcher.watching(claim_of("run", clock.now), lambda: None, nothing_said):
         begun = asyncio.all_tasks() - before
         await asyncio.sleep(0)  # it looks, and rests
     await asyncio.wait_for(asyncio.gather(*begun), 5)

@@ -79,19 +79,19 @@ def test_in_forty_turns_it_is_cut_twice() -> None:
 
 
 def test_an_answer_returns_as_the_model_gave_it_and_a_message_as_the_user_wrote_it() -> None:
-    asked, answered = model_history([message(1, "user"), message(2, "assistant")], 0)
+    asked, answered = model_history([message(1, "user"), message(2, "assistant")], 0, None)
     assert asked == ModelRequest([UserPromptPart("message 1", timestamp=to_datetime(1.0))], timestamp=to_datetime(1.0))
     assert ModelMessagesTypeAdapter.dump_json([answered]).decode() == ANSWER
 
 
 def test_what_lies_before_the_window_is_not_sent() -> None:
     said = [message(seq, "user" if seq % 2 else "assistant") for seq in range(1, 7)]
-    assert len(model_history(said, 3)) == 4
+    assert len(model_history(said, 3, None)) == 4
 
 
 def test_the_same_window_is_the_same_bytes() -> None:
     said = [message(seq, "user" if seq % 2 else "assistant") for seq in range(1, 7)]
-    first, again = (ModelMessagesTypeAdapter.dump_json(model_history(said, 1)) for _ in range(2))
+    first, again = (ModelMessagesTypeAdapter.dump_json(model_history(said, 1, None)) for _ in range(2))
     assert first == again
-    longer = ModelMessagesTypeAdapter.dump_json(model_history([*said, message(7, "user")], 1))
+    longer = ModelMessagesTypeAdapter.dump_json(model_history([*said, message(7, "user")], 1, None))
     assert longer.startswith(first.removesuffix(b"]"))

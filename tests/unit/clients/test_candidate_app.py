@@ -96,7 +96,7 @@ def effect(user: str, version: str | None = None, key: str = "") -> Effect:
 async def headline_is_set(app: CandidateApp, user: str, headline: str = "Before") -> str:
     """The profile's version."""
     version = await app.version_of(user, "ap_1", "profile")
-    done = await app.set_profile_field(effect(user, version), "headline", headline)
+    done = await app.set_profile_fields(effect(user, version), {"headline": headline})
     assert isinstance(done, Done)
     assert done.version is not None
     return done.version
@@ -109,11 +109,12 @@ def kept(database: Database[Json], user: str, collection: str = "candidates_enha
 # --- what is asked for happens --------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 async def test_a_field_and_a_preference_are_set(app: CandidateApp, user: str, database: Database[Json]) -> None:
-    set_field = await app.set_profile_field(effect(user), "skills", ["Rust", "日本語"])
-    assert set_field == Done(await app.version_of(user, "ap_1", "profile"), {"field": "skills"})
+    set_field = await app.set_profile_fields(effect(user), {"skills": ["Rust", "日本語"]})
+    assert set_field == Done(await app.version_of(user, "ap_1", "profile"), {"fields": "skills"})
     preference = await app.set_preference(effect(user), "work_mode", "remote")
-    assert preference == Done(await app.version_of(user, "ap_1", "preferences"), {"field": "work_mode"})
+    assert preference == Done(await app.version_of(user, "ap_1", "preferences"), {"fields": "work_mode"})
     assert kept(database, user)["skills"] == ["Rust", "日本語"]
     assert kept(database, user, "preferences_enhanced")["work_mode"] == "remote"
 
@@ -189,13 +190,13 @@ async def test_an_effect_whose_answer_was_lost_is_found_by_its_key_and_never_had
     given = effect(user, await headline_is_set(app, user))
     server.api.requests.clear()
     server.misbehave(fault)
-    assert await app.set_profile_field(given, "headline", "After") == Unknown()
+    assert await app.set_profile_fields(given, {"headline": "After"}) == Unknown()
     assert len(server.api.requests) == 1, "a write is sent once"
     after = kept(database, user)
     assert after["headline"] == "After"
     found = await app.outcome_of(user, "ap_1", given.key)
-    assert found == Done(str(after["version"]), {"field": "headline"})
-    assert await app.set_profile_field(given, "headline", "After") == found
+    assert found == Done(str(after["version"]), {"fields": "headline"})
+    assert await app.set_profile_fields(given, {"headline": "After"}) == found
     assert kept(database, user) == after
 
 
@@ -206,11 +207,11 @@ async def test_a_write_that_never_arrived_is_known_as_such_and_may_be_sent_again
     given = effect(user, await headline_is_set(app, user))
     server.api.requests.clear()
     server.misbehave(fault)
-    assert await app.set_profile_field(given, "headline", "After") == Unknown()
+    assert await app.set_profile_fields(given, {"headline": "After"}) == Unknown()
     assert len(server.api.requests) == 1
     assert await app.outcome_of(user, "ap_1", given.key) == NeverArrived()
     assert kept(database, user)["headline"] == "Before"
-    assert isinstance(await app.set_profile_field(given, "headline", "After"), Done)
+    assert isinstance(await app.set_profile_fields(given, {"headline": "After"}), Done)
 
 
 async def test_a_lost_deletion_is_found_too(app: CandidateApp, user: str, server: CandidateAppServer) -> None:
@@ -237,7 +238,7 @@ async def test_silence_is_not_waited_for_and_says_nothing(
     server.misbehave(fault)
     with monkeypatch.context() as patch:
         patch.setattr(candidate_app, "TIMEOUT_SECONDS", 0.05)
-        assert await app.set_profile_field(given, "headline", "After") == Unknown()
+        assert await app.set_profile_fields(given, {"headline": "After"}) == Unknown()
     until(lambda: server.api.held)
     assert kept(database, user)["headline"] == headline
     server.api.release()
@@ -258,12 +259,12 @@ async def test_an_answer_that_never_ends_is_not_read_for_ever(user: str, monkeyp
     monkeypatch.setattr(candidate_answers, "LARGEST_ANSWER_BYTES", 10**12)
     app = answered(lambda _: httpx2.Response(200, stream=Endless()))
     async with asyncio.timeout(2):
-        assert await app.set_profile_field(effect(user), "headline", "x") == Unknown()
+        assert await app.set_profile_fields(effect(user), {"headline": "x"}) == Unknown()
 
 
 async def test_what_cannot_be_connected_to_was_not_asked(http: httpx2.AsyncClient, user: str) -> None:
     nowhere = CandidateApp(http, f"http://127.0.0.1:{free_port()}", API_SECRET, FakeClock(), new_id)
-    assert await nowhere.set_profile_field(effect(user), "headline", "x") == NeverArrived()
+    assert await nowhere.set_profile_fields(effect(user), {"headline": "x"}) == NeverArrived()
     assert await nowhere.outcome_of(user, "ap_1", new_id()) == Unknown()
     with pytest.raises(Unavailable):
         await nowhere.version_of(user, "ap_1", "profile")
@@ -271,8 +272,10 @@ async def test_what_cannot_be_connected_to_was_not_asked(http: httpx2.AsyncClien
 
 @pytest.mark.parametrize("fault", [*LOST_BEFORE[:2], *LOST_AFTER[:1]])
 async def test_a_read_is_tried_twice(app: CandidateApp, user: str, server: CandidateAppServer, fault: Fault) -> None:
-    version, key = await headline_is_set(app, user), new_id()
+    key = new_id()
+    await headline_is_set(app, user)
     await app.set_preference(effect(user, key=key), "roles", [])
+    version = await app.version_of(user, "ap_1", "profile")
     server.misbehave(fault)
     assert await app.version_of(user, "ap_1", "profile") == version
     server.misbehave(fault)
@@ -295,7 +298,7 @@ async def test_what_changed_since_it_was_shown_is_not_overwritten(
     seen = await headline_is_set(app, user)
     shown = kept(database, user)
     now = await headline_is_set(app, user, "By hand, meanwhile")
-    assert await app.set_profile_field(effect(user, seen), "headline", "Late") == Changed(now)
+    assert await app.set_profile_fields(effect(user, seen), {"headline": "Late"}) == Changed(now)
     there = kept(database, user)
     assert {name for name in there if there[name] != shown[name]} == {"headline", "version"}
     assert there["headline"] == "By hand, meanwhile"
@@ -310,15 +313,15 @@ async def test_what_is_there_already_has_changed(app: CandidateApp, user: str) -
 
 async def test_a_key_is_good_for_one_request(app: CandidateApp, user: str, database: Database[Json]) -> None:
     given = effect(user)
-    await app.set_profile_field(given, "headline", "One")
-    refused = await app.set_profile_field(given, "headline", "Other")
+    await app.set_profile_fields(given, {"headline": "One"})
+    refused = await app.set_profile_fields(given, {"headline": "Other"})
     assert isinstance(refused, Refused)
     assert refused.code == "key_reused"
     assert kept(database, user)["headline"] == "One"
 
 
 async def refused_everywhere(app: CandidateApp, user: str, code: str) -> None:
-    refused = await app.set_profile_field(effect(user), "headline", "x")
+    refused = await app.set_profile_fields(effect(user), {"headline": "x"})
     assert isinstance(refused, Refused)
     assert refused.code == code
     assert await app.outcome_of(user, "ap_1", new_id()) == Unknown()
@@ -358,7 +361,7 @@ async def test_too_many_requests_are_a_no_for_some_seconds(
     app: CandidateApp, user: str, server: CandidateAppServer
 ) -> None:
     server.misbehave("busy")
-    refused = await app.set_profile_field(effect(user), "headline", "x")
+    refused = await app.set_profile_fields(effect(user), {"headline": "x"})
     assert refused == Refused("too_many_requests", "Too many requests. Please wait a moment.", retry_after=7)
     server.misbehave("busy")
     with pytest.raises(Unavailable) as raised:
@@ -368,7 +371,7 @@ async def test_too_many_requests_are_a_no_for_some_seconds(
 
 @pytest.mark.parametrize("value", [{"user_id": "x"}, "", 7], ids=["object", "empty", "number"])
 async def test_a_value_that_the_field_cannot_have_is_refused(app: CandidateApp, user: str, value: Any) -> None:
-    refused = await app.set_profile_field(effect(user), "headline", value)
+    refused = await app.set_profile_fields(effect(user), {"headline": value})
     assert isinstance(refused, Refused)
     assert refused.code == "invalid"
 
@@ -377,7 +380,7 @@ async def test_a_value_that_the_field_cannot_have_is_refused(app: CandidateApp, 
 async def test_what_cannot_be_written_down_is_refused_unsent(
     app: CandidateApp, user: str, server: CandidateAppServer, value: Any
 ) -> None:
-    assert isinstance(await app.set_profile_field(effect(user), "headline", value), Refused)
+    assert isinstance(await app.set_profile_fields(effect(user), {"headline": value}), Refused)
     assert not server.api.requests
 
 
@@ -424,8 +427,29 @@ def answered(handler: Handler, secret: str = API_SECRET) -> CandidateApp:
 
 
 def operation(key: str, **changes: Any) -> Json:
-    done = {"key": key, "status": "done", "subject": "profile", "version": "2", "result": {"field": "headline"}}
+    done = {"key": key, "status": "done", "subject": "profile", "version": "2", "result": {"fields": "headline"}}
     return {**done, **changes}
+
+
+async def test_a_refused_signature_is_made_again_with_the_secret_as_it_is_now(user: str) -> None:
+    new, asked = f"another {API_SECRET}", list[str]()
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.headers["authorization"].removeprefix("Bearer "))
+        try:
+            jwt.decode(asked[-1], new, ["HS256"], audience="candidate-app", options={"verify_iat": False})
+        except jwt.InvalidSignatureError:
+            return httpx2.Response(401, json={"error": {"code": "unauthorized", "message": "No."}})
+        return httpx2.Response(200, json=operation("k" * 16))
+
+    async def renewed_secret() -> str:
+        return new
+
+    app = replace(answered(answer), renewed_secret=renewed_secret)
+    assert isinstance(await app.set_profile_fields(Effect(user, "ap_7", "k" * 16, None), {"headline": "x"}), Done)
+    await app.outcome_of(user, "dr_8", "k" * 16)
+    assert len(asked) == 3
+    assert len({jwt.decode(each, options={"verify_signature": False})["jti"] for each in asked}) == 3
 
 
 async def test_the_token_says_for_whom_and_by_what_and_is_never_used_again(user: str) -> None:
@@ -438,7 +462,7 @@ async def test_the_token_says_for_whom_and_by_what_and_is_never_used_again(user:
         return httpx2.Response(500)
 
     app, now = answered(answer), int(FakeClock()())
-    await app.set_profile_field(Effect(user, "ap_7", "k" * 16, None), "headline", "x")
+    await app.set_profile_fields(Effect(user, "ap_7", "k" * 16, None), {"headline": "x"})
     await app.outcome_of(user, "dr_8", "k" * 16)
     claims = {"iss": "qwestly-agent", "aud": "candidate-app", "sub": user, "iat": now, "exp": now + 60}
     assert tokens == [
@@ -455,7 +479,7 @@ async def test_the_chat_does_not_let_our_own_token_in_even_where_the_secrets_wer
         tokens.append(request.headers["authorization"].removeprefix("Bearer "))
         return httpx2.Response(500)
 
-    await answered(answer, SECRET).set_profile_field(effect(user), "headline", "x")
+    await answered(answer, SECRET).set_profile_fields(effect(user), {"headline": "x"})
     for settings in (Settings("", "", SECRET), Settings("", "", SECRET, "candidate-app", "qwestly-agent")):
         with pytest.raises(Unauthorized):
             verify_token(tokens[0], settings, FakeClock())
@@ -518,7 +542,7 @@ BROKEN: dict[str, tuple[int, Any]] = {
 @pytest.mark.parametrize(("status", "body"), BROKEN.values(), ids=list(BROKEN))
 async def test_an_answer_that_is_not_of_the_contract_says_nothing(user: str, status: int, body: Any) -> None:
     app = answered(lambda _: httpx2.Response(status, json=body))
-    assert await app.set_profile_field(effect(user, "1", KEY), "headline", "x") == Unknown()
+    assert await app.set_profile_fields(effect(user, "1", KEY), {"headline": "x"}) == Unknown()
 
 
 BYTES: dict[str, tuple[bytes, dict[str, str]]] = {
@@ -533,7 +557,7 @@ BYTES: dict[str, tuple[bytes, dict[str, str]]] = {
 async def test_bytes_that_are_no_answer_say_nothing(user: str, content: bytes, headers: dict[str, str]) -> None:
     # As it goes over the wire: the library would unpack what it is handed.
     app = answered(lambda _: httpx2.Response(200, headers=headers, stream=Bytes(content)))
-    assert await app.set_profile_field(effect(user, "1", KEY), "headline", "x") == Unknown()
+    assert await app.set_profile_fields(effect(user, "1", KEY), {"headline": "x"}) == Unknown()
     assert await app.outcome_of(user, "ap_1", KEY) == Unknown()
     with pytest.raises(Unavailable):
         await app.version_of(user, "ap_1", "profile")
@@ -548,8 +572,8 @@ async def test_a_404_that_is_not_about_the_key_does_not_say_that_it_never_arrive
 
 async def test_more_fields_than_the_contract_has_are_ignored(user: str) -> None:
     app = answered(lambda _: httpx2.Response(200, json=operation(KEY, added_later={"a": 1})))
-    outcome: Awaitable[Outcome] = app.set_profile_field(effect(user, "1", KEY), "headline", "x")
-    assert await outcome == Done("2", {"field": "headline"})
+    outcome: Awaitable[Outcome] = app.set_profile_fields(effect(user, "1", KEY), {"headline": "x"})
+    assert await outcome == Done("2", {"fields": "headline"})
 
 
 @pytest.mark.parametrize(
@@ -564,7 +588,7 @@ async def test_more_fields_than_the_contract_has_are_ignored(user: str) -> None:
 async def test_a_reason_is_short_and_of_printable_words(user: str, message: str, reason: str) -> None:
     body = {"error": {"code": "invalid", "message": message}}
     app = answered(lambda _: httpx2.Response(422, json=body))
-    assert await app.set_profile_field(effect(user), "headline", "x") == Refused("invalid", reason)
+    assert await app.set_profile_fields(effect(user), {"headline": "x"}) == Refused("invalid", reason)
 
 
 async def test_a_door_that_may_not_act_for_users_asks_nothing_of_the_candidate_app(http: httpx2.AsyncClient) -> None:

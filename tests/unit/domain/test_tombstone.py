@@ -5,8 +5,8 @@ from math import sqrt
 
 import pytest
 
+from qwestly_agent.domain.embedding import DIMENSIONS
 from qwestly_agent.domain.tombstone import Tombstone, folded, hashes_of, is_telling, signature_of
-from qwestly_agent.llm.embeddings import DIMENSIONS
 
 
 def pair(chance: random.Random, cosine: float) -> tuple[list[float], list[float]]:

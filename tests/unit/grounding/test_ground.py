@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import random
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -17,6 +16,7 @@ from qwestly_agent.grounding.ground import NO_QUOTES, NO_SPAN, NOT_SAID, ground
 from qwestly_agent.grounding.judge import Judge, Judged, Question, _asked
 from qwestly_agent.grounding.model import GroundingVerdict, Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import find_span
+from tests.counts import count
 
 TODAY = date(2026, 11, 22)
 SAID = QuotedSource(
@@ -174,7 +174,7 @@ def test_with_an_ideal_judge_no_lie_passes_and_nothing_true_is_lost_that_code_le
             assert (judged.outcome == "refused") == (alone.outcome == "refused") or not case.true
 
 
-TEXTS = int(os.environ.get("GROUND_TEXTS", "100"))
+TEXTS = count(100, 100_000)
 FRAGMENTS = st.sampled_from(
     [case.statement.text for case in load() if case.half != "kept"]
     + ["½", "'", "'22, ", "July '17", "1.200,50", "zweieinhalb ", "half a million", "\ud800", "\u202e", "٣٤", "9" * 400]
@@ -226,7 +226,7 @@ def test_a_hostile_neighbour_changes_no_other_verdict() -> None:
         return judged
 
     true, false = statement("Works at night."), statement("Runs the hospital.")
-    for _ in range(1_000):
+    for _ in range(count(200, 1_000)):
         evil = "".join(chance.choices(PIECES, k=chance.randint(1, 6)))
         source = QuotedSource(id="evil", text=f"I cook {evil} well", fields={"title": evil})
         hostile = Statement(text=evil, quotes=(Quote(source="evil", text=source.text),))

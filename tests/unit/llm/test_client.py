@@ -1,9 +1,12 @@
 """The one layer that retries: once, where it helps, and never for longer than somebody waits."""
 
+import json
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import httpx2
 import openai
@@ -13,6 +16,7 @@ from qwestly_agent.llm.client import CONNECT_SECONDS, SILENCE_SECONDS, make_open
 
 pytestmark = pytest.mark.anyio
 
+ADDRESS = "http://127.0.0.1:1/v1"
 Answer = Callable[[httpx2.Request], httpx2.Response]
 
 
@@ -28,7 +32,7 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return waited
 
 
-async def attempts(answer: Answer, **more: float) -> list[httpx2.Request]:
+async def attempts(answer: Answer, **more: Any) -> list[httpx2.Request]:
     """The requests that a provider gets which answers so each time."""
     asked: list[httpx2.Request] = []
 
@@ -37,9 +41,7 @@ async def attempts(answer: Answer, **more: float) -> list[httpx2.Request]:
         return answer(request)
 
     async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer_and_count)) as http:
-        client = make_openai_client(
-            api_key="k", base_url="http://127.0.0.1:1/v1", key_needed_for=None, http=http, **more
-        )
+        client = make_openai_client(api_key="k", base_url=ADDRESS, key_needed_for=None, http=http, **more)
         with pytest.raises(openai.OpenAIError):
             await client.chat.completions.create(
                 model="m", messages=[{"role": "user", "content": "Hello"}], stream=True
@@ -64,6 +66,28 @@ async def test_what_was_refused_is_not_tried_again_whatever_the_provider_says(
     code: int, headers: dict[str, str], waits: list[float]
 ) -> None:
     assert len(await attempts(status(code, dated(headers)))) == 1
+
+
+@pytest.mark.parametrize(("keys", "sent"), [(["new"], ["Bearer old", "Bearer new"]), (["old"], ["Bearer old"])])
+async def test_a_refused_key_is_read_again_and_the_request_sent_once_more(keys: list[str], sent: list[str]) -> None:
+    asked: list[str] = []
+
+    def answer(request: httpx2.Request) -> httpx2.Response:
+        asked.append(request.headers["authorization"])
+        return httpx2.Response(200 if asked[-1] == "Bearer new" else 401, json={"object": "list", "data": []})
+
+    async def renewed_key() -> str:
+        return keys[0]
+
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(answer)) as http:
+        client = make_openai_client(
+            api_key="old", base_url=ADDRESS, key_needed_for=None, http=http, renewed_key=renewed_key
+        )
+        for _ in range(2):
+            with suppress(openai.AuthenticationError):
+                await client.models.list()
+    # Then it begins with what it was told.
+    assert asked == [*sent, sent[-1]]
 
 
 async def test_a_provider_that_wants_no_second_attempt_gets_none(waits: list[float]) -> None:
@@ -156,3 +180,37 @@ async def test_connecting_takes_seconds_and_silence_may_take_a_minute(waits: lis
     )
     [asked] = await attempts(status(400), silence_seconds=120)
     assert asked.extensions["timeout"]["read"] == 120
+
+
+async def test_a_request_says_what_the_library_would_say() -> None:
+    said: list[dict[str, Any]] = []
+
+    def note(request: httpx2.Request) -> httpx2.Response:
+        said.append({"body": json.loads(request.content), "extra": request.headers["X-Extra"]})
+        return httpx2.Response(200, json={"choices": []})
+
+    function = {"name": "look", "description": "Looks.", "parameters": {"type": "object", "properties": {}}}
+    call = {"id": "1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    asked: dict[str, Any] = {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "You help."},
+            {"role": "user", "content": [{"type": "text", "text": "Hello"}]},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": "Nothing."},
+        ],
+        "tools": [{"type": "function", "function": function}],
+        "stream": False,
+        "stop": openai.omit,
+        "seed": openai.not_given,
+        "temperature": 0.3,
+        "timeout": 5,
+        "extra_headers": {"X-Extra": "e"},
+        "extra_body": {"thinking": {"type": "disabled"}},
+    }
+    async with httpx2.AsyncClient(transport=httpx2.MockTransport(note)) as http:
+        theirs = openai.AsyncOpenAI(api_key="k", base_url=ADDRESS, http_client=http)
+        ours = make_openai_client(api_key="k", base_url=ADDRESS, key_needed_for=None, http=http)
+        for client in (theirs, ours):
+            await client.chat.completions.create(**asked)
+    assert said[0] == said[1]

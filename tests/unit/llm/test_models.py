@@ -330,6 +330,7 @@ async def test_the_fallback_is_asked_where_the_first_refuses(
     assert [request.json["model"] for request in model.requests] == [*["deepseek-flash"] * 2, "gpt-4.1-mini"]
 
 
+@pytest.mark.thorough
 @pytest.mark.anyio
 async def test_the_fallback_is_asked_at_its_own_address_with_its_own_key_where_the_first_is_gone(
     model: ModelServer, http: httpx2.AsyncClient, monkeypatch: pytest.MonkeyPatch

@@ -9,7 +9,7 @@ import pytest
 from qwestly_agent.base.errors import ModelUnavailable
 from qwestly_agent.grounding.judge import Judged, Question
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes
-from qwestly_agent.memory.notes import Note, Reason
+from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note
 
 TODAY = date(2026, 11, 22)
@@ -141,13 +141,13 @@ def test_own_words_that_are_sensitive_are_asked_about() -> None:
 @pytest.mark.parametrize(
     ("quote", "reason"),
     [
-        ("I live in Porto", Reason.NOT_SAID),
-        ("You will live in Berlin", Reason.DOCUMENT),
-        ("my password is hunter22", Reason.CREDENTIAL),
-        ("", Reason.NOT_SAID),
+        ("I live in Porto", DropReason.NOT_SAID),
+        ("You will live in Berlin", DropReason.DOCUMENT),
+        ("my password is hunter22", DropReason.CREDENTIAL),
+        ("", DropReason.NOT_SAID),
     ],
 )
-def test_what_code_refuses_reaches_no_judge(quote: str, reason: Reason) -> None:
+def test_what_code_refuses_reaches_no_judge(quote: str, reason: DropReason) -> None:
     said = UserMessage(
         "m", "I want to move.\nmy password is hunter22\n> You will live in Berlin", datetime(2026, 1, 1, tzinfo=UTC)
     )

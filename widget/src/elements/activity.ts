@@ -4,10 +4,12 @@ import { type TemplateResult, css, html, nothing } from "lit";
 
 import type { EventView, Page } from "../api.ts";
 import { pointInTime } from "../time.ts";
+import { sentenceCase } from "../words.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 const PAGE = 30;
 const POLL_MS = 30_000;
+const BRIEFING = "briefing.told";
 
 /** The filters, and the severities that each asks for. */
 const FILTERS: [string, string[]][] = [
@@ -15,7 +17,11 @@ const FILTERS: [string, string[]][] = [
   ["Needs you", ["action_required"]],
   ["Problems", ["warning"]],
 ];
-const ROLES: Record<string, string> = { chat: "Your agent", cards: "Your agent, drafting", memory: "Your agent’s memory", briefing: "Your briefing", user: "You", operators: "Qwestly" };
+const ROLES: Record<string, string> = {
+  chat: "Your agent", cards: "Drafts", memory: "Memory", autonomy: "Permissions", briefing: "Briefing", jobs: "Job search", resumes: "Résumé",
+  learning: "Learning", interview: "Interview", onboarding: "Profile setup", user: "You", operators: "Qwestly",
+};
+
 
 export class QwestlyActivity extends AgentElement {
   static override properties = { ...AgentElement.properties, events: { state: true }, next: { state: true }, filter: { state: true }, undone: { state: true }, isLoaded: { state: true } };
@@ -60,7 +66,7 @@ export class QwestlyActivity extends AgentElement {
 
   async #read(after: string | null) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.load("This could not be loaded.", async () => {
+    await this.load("We couldn’t load this.", async () => {
       const query = new URLSearchParams({ limit: String(PAGE), ...(after !== null && { after }) });
       for (const severity of FILTERS[this.filter]![1]) query.append("severity", severity);
       const { items, next } = await this.backend.json<Page<EventView>>("GET", `/api/activity?${query}`);
@@ -73,11 +79,15 @@ export class QwestlyActivity extends AgentElement {
   }
 
   async #undo({ id }: EventView) {
-    await this.attempt("Not undone.", async () => {
+    await this.attempt("We couldn’t undo that.", async () => {
       await this.backend.json("POST", `/api/activity/${encodeURIComponent(id)}/undo`);
       this.undone = new Set([...this.undone, id]);
       await this.refresh();
     });
+  }
+
+  #showBriefing({ data }: EventView) {
+    this.dispatchEvent(new CustomEvent("showbriefing", { bubbles: true, composed: true, detail: { id: data["briefing_id"] } }));
   }
 
   #choose(index: number) {
@@ -89,10 +99,10 @@ export class QwestlyActivity extends AgentElement {
     const filters = FILTERS.map(([label], index) => html`<button type="button" class="quiet" aria-pressed=${this.filter === index} @click=${() => this.#choose(index)}>${label}</button>`);
     return html`<div class="page">
       <div class="head"><h2>Activity</h2><div class="tools" role="group" aria-label="Show">${filters}</div></div>
-      <p class="soft">What your agent did, why, and by which permission. It is kept for 90 days.</p>
+      <p class="soft">What your agent did, and why. Kept for 90 days.</p>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       ${this.#days()}
-      ${this.isLoaded && !this.events.length ? html`<p class="empty">${this.filter ? "Nothing like this happened." : "Nothing happened yet. What your agent does will show up here."}</p>` : nothing}
+      ${this.isLoaded && !this.events.length ? html`<p class="empty">${this.filter ? "Nothing here." : "Nothing yet. What your agent does will show up here."}</p>` : nothing}
       <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>Show older</button>
     </div>`;
   }
@@ -108,17 +118,20 @@ export class QwestlyActivity extends AgentElement {
     return html`<li class="row ${severity}">
       <span class="title">${title}</span>
       ${why ? html`<span class="soft">${why}</span>` : nothing}
-      <span class="foot soft"><span>${ROLES[role] ?? role}</span><time datetime=${new Date(at * 1000).toISOString()}>${timeOf(at)}</time>
+      <span class="foot soft"><span>${nameOf(role)}</span><time datetime=${new Date(at * 1000).toISOString()}>${timeOf(at)}</time>
+        ${event.type === BRIEFING ? html`<button type="button" class="link" @click=${() => this.#showBriefing(event)}>Open briefing</button>` : nothing}
         ${canUndo ? html`<button type="button" class="link" aria-label="Undo: ${title}" @click=${() => this.#undo(event)}>Undo</button>` : nothing}
         ${this.undone.has(event.id) ? html`<span>Undone</span>` : nothing}</span>
     </li>`;
   }
 }
 
+/** A role that is not known is shown in readable words. */
+const nameOf = (role: string) => (Object.hasOwn(ROLES, role) ? ROLES[role] : sentenceCase(role));
+
 /** "Today", "Yesterday", "Monday, November 3". */
 function dayOf(at: number): string {
-  const day = pointInTime(at).replace(/ at .*$/, "");
-  return day.charAt(0).toUpperCase() + day.slice(1);
+  return sentenceCase(pointInTime(at).replace(/ at .*$/, ""));
 }
 
 const timeOf = (at: number) => new Date(at * 1000).toLocaleTimeString(undefined, { timeStyle: "short" });

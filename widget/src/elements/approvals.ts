@@ -60,9 +60,24 @@ export class QwestlyApprovals extends AgentElement {
     await this.#read(null);
   }
 
+  /** Shows one approval: among what waits, or else in the history. */
+  async open(id: string) {
+    for (const state of ["waiting", "all"] as const) {
+      if (this.state !== state) Object.assign(this, { state, ids: [], next: null, isLoaded: false });
+      await this.refresh();
+      if (this.ids.includes(id)) break;
+    }
+    await this.updateComplete;
+    if (!this.ids.includes(id)) return;
+    const card = this.#known.card(id, "list").element;
+    card.tabIndex = -1;
+    card.focus({ preventScroll: true });
+    card.scrollIntoView({ block: "start" });
+  }
+
   async #read(after: number | null) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.load("This could not be loaded.", async () => {
+    await this.load("We couldn’t load this.", async () => {
       const query = new URLSearchParams({ state: this.state, limit: String(PAGE), ...(after !== null && { after: String(after) }) });
       const { items, next } = await this.backend.json<Page<ApprovalView, number>>("GET", `/api/approvals?${query}`);
       if (reading !== this.#reading) return;
@@ -89,7 +104,7 @@ export class QwestlyApprovals extends AgentElement {
       <div class="head"><h2>Approvals</h2><div class="tools" role="group" aria-label="Show">${choice("waiting", "Waiting for you")}${choice("all", "History")}</div></div>
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       <div class="cards">${this.ids.filter((id) => this.#known.has(id)).map((id) => this.#known.card(id, "list").element)}</div>
-      ${this.isLoaded && !this.ids.length ? html`<p class="empty">${this.state === "waiting" ? "You’re all caught up." : "Nothing was asked yet."}</p>` : nothing}
+      ${this.isLoaded && !this.ids.length ? html`<p class="empty">${this.state === "waiting" ? "You’re all caught up." : "Nothing to show yet."}</p>` : nothing}
       <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next)}>Show older</button>
     </div>`;
   }

@@ -3,12 +3,13 @@
 import { LitElement, css, unsafeCSS } from "lit";
 
 import { Backend, Tokens, fetchToken } from "../backend.ts";
+import { brand, element } from "../dom.ts";
 import { ChatError } from "../errors.ts";
 import { FONT, TOKENS } from "../tokens.ts";
 
 export type GetToken = () => Promise<string>;
 
-/** Attributes `endpoint` and `token-url`, and the property `getToken`, as `<qwestly-chat>` has them. */
+/** Attributes `endpoint`, `token-url` and `brand-…`, and the property `getToken`, as `<qwestly-chat>` has them. */
 export abstract class AgentElement extends LitElement {
   static override properties = { endpoint: {}, tokenUrl: { attribute: "token-url" }, getToken: { attribute: false }, problem: { state: true } };
 
@@ -19,6 +20,8 @@ export abstract class AgentElement extends LitElement {
   declare problem: string;
   #backend: Backend | null = null;
   #couldNotLoad = false;
+  /** How often `choose` was called: what was asked before the newest choice is not shown over it. */
+  protected choices = 0;
 
   constructor() {
     super();
@@ -35,9 +38,16 @@ export abstract class AgentElement extends LitElement {
 
   override connectedCallback() {
     super.connectedCallback();
-    const color = this.getAttribute("brand-color");
-    if (color) this.style.setProperty("--qwestly-accent", color);
+    this.#showBrand();
     if (this.getToken || this.tokenUrl !== null) this.refresh();
+  }
+
+  /** Above what the element renders. */
+  #showBrand() {
+    const [name, logo, color] = ["brand-name", "brand-logo", "brand-color"].map((each) => this.getAttribute(each));
+    if (color) this.style.setProperty("--qwestly-accent", color);
+    this.renderRoot.querySelector(":scope > .brand")?.remove();
+    if (name || logo) this.renderRoot.prepend(element("p", { class: "brand" }, ...brand(name ?? "", logo ?? "")));
   }
 
   override disconnectedCallback() {
@@ -59,6 +69,15 @@ export abstract class AgentElement extends LitElement {
     }
   }
 
+  /** Shows a choice at once, then what the server kept; if it kept nothing, what stood before, and `problem` says why. */
+  protected async choose<T>(before: T, what: Partial<T>, show: (value: T) => void, save: () => Promise<T>): Promise<void> {
+    const choice = ++this.choices;
+    let kept = before;
+    show({ ...before, ...what });
+    await this.attempt("We couldn’t save that.", async () => { kept = await save(); });
+    if (choice === this.choices) show(kept);
+  }
+
   /** Reads what the element shows. Why it could not stands until it can; what an action said stands longer. */
   protected async load(what: string, read: () => Promise<void>): Promise<void> {
     try {
@@ -77,6 +96,8 @@ export const BASE_STYLES = css`
   :host([hidden]), [hidden] { display: none !important; }
   *, *::before, *::after { box-sizing: border-box; }
   h2, h3, p, ul, fieldset { margin: 0; padding: 0; border: 0; }
+  .brand { display: flex; align-items: center; gap: .5rem; padding: 1rem 1.5rem 0; color: var(--accent); font-weight: 600; }
+  .brand img { max-block-size: 1.75rem; max-inline-size: 10rem; }
   ul { list-style: none; }
   button, input, select, textarea { font: inherit; color: inherit; }
   :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }

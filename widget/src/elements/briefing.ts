@@ -4,16 +4,20 @@ import { type TemplateResult, css, html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
 import type { Page } from "../api.ts";
-import { pointInTime } from "../time.ts";
+import { ago, pointInTime } from "../time.ts";
+import { sentenceCase } from "../words.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
-interface Line { text: string; topic: string; records: string[]; at: number; why: string }
+interface Line { text: string; topic: string; source: string; records: string[]; at: number; why: string }
+/** What it was made from; `as_of` is null where the source could not be read. */
+interface Source { name: string; label: string; as_of: number | null }
 interface Briefing {
   id: string;
   kind: "full" | "lite" | "nothing";
   at: number;
   summary: string;
   lines: Line[];
+  sources: Source[];
   read_at: number | null;
 }
 interface Plan { on: boolean; hour: number; minute: number; days: number[]; mail: boolean; quiet: boolean; time_zone: string; next: number | null }
@@ -22,6 +26,7 @@ const WAIT_MS = 2_000;
 const MOST_WAITS = 60; // a briefing is made within two minutes
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const NEEDS_YOU = "needs_you";
+const OLD_SECONDS = 86_400; // a line or a briefing of which its age is said
 
 export class QwestlyBriefing extends AgentElement {
   static override properties = { ...AgentElement.properties, briefing: { state: true }, plan: { state: true }, isLoaded: { state: true }, isMaking: { state: true } };
@@ -32,6 +37,8 @@ export class QwestlyBriefing extends AgentElement {
     li.needs_you { border-color: var(--accent); }
     li.failed { border-color: var(--danger); }
     li > span { flex: 1; }
+    li span.soft { display: block; }
+    .as-of { margin-block-start: .75rem; }
     summary { inline-size: fit-content; color: var(--accent); font-size: .9rem; cursor: pointer; }
     form { display: grid; gap: .75rem; margin-block-start: .75rem; }
     label { display: flex; gap: .5rem; align-items: center; font-size: .95rem; }
@@ -44,6 +51,7 @@ export class QwestlyBriefing extends AgentElement {
   declare plan: Plan | null;
   declare isLoaded: boolean;
   declare isMaking: boolean;
+  #chosen: string | null = null; // id of an older one that is shown
 
   constructor() {
     super();
@@ -51,16 +59,21 @@ export class QwestlyBriefing extends AgentElement {
   }
 
   override async refresh() {
-    await this.load("Your briefing could not be loaded.", async () => {
-      const [{ items }, plan] = await Promise.all([
-        this.backend.json<Page<Briefing, number>>("GET", "/api/briefings?limit=1"),
+    const { choices } = this;
+    await this.load("We couldn’t load your briefing.", async () => {
+      const [briefing, plan] = await Promise.all([
+        this.#chosen ? this.backend.json<Briefing>("GET", `/api/briefings/${encodeURIComponent(this.#chosen)}`) : this.#newest(),
         this.backend.json<Plan>("GET", "/api/briefings/settings"),
       ]);
-      this.briefing = items[0] ?? null;
-      this.plan = plan;
+      this.briefing = briefing;
+      if (choices === this.choices) this.plan = plan;
       this.isLoaded = true;
       if (this.briefing?.read_at === null && this.checkVisibility()) await this.#noteRead(this.briefing.id);
     });
+  }
+
+  async #newest() {
+    return (await this.backend.json<Page<Briefing, number>>("GET", "/api/briefings?limit=1")).items[0] ?? null;
   }
 
   async #noteRead(id: string) {
@@ -69,7 +82,8 @@ export class QwestlyBriefing extends AgentElement {
 
   async #make() {
     this.isMaking = true;
-    await this.attempt("It could not be made.", async () => {
+    this.#chosen = null;
+    await this.attempt("We couldn’t make your briefing.", async () => {
       const { id } = await this.backend.json<{ id: string }>("POST", "/api/briefings/now");
       for (let waits = 0; waits < MOST_WAITS && this.isConnected; waits++) {
         await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
@@ -81,12 +95,7 @@ export class QwestlyBriefing extends AgentElement {
   }
 
   async #change(what: Partial<Plan>) {
-    const before = this.plan!;
-    this.plan = { ...before, ...what };
-    await this.attempt("Not saved.", async () => {
-      this.plan = await this.backend.json<Plan>("PUT", "/api/briefings/settings", { body: what });
-    });
-    if (this.problem) this.plan = before;
+    await this.choose(this.plan!, what, (plan) => { this.plan = plan; }, () => this.backend.json<Plan>("PUT", "/api/briefings/settings", { body: what }));
   }
 
   override render(): TemplateResult {
@@ -99,25 +108,52 @@ export class QwestlyBriefing extends AgentElement {
     </div>`;
   }
 
-  #shown({ at, summary, lines }: Briefing) {
-    const approvals = html`<button type="button" class="link" @click=${() => this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true }))}>Decide</button>`;
+  /** Shows this one until the newest is asked for. */
+  async open(id: string) {
+    this.#chosen = id;
+    await this.refresh();
+    this.scrollIntoView();
+  }
+
+  #showNewest() {
+    this.#chosen = null;
+    this.refresh();
+  }
+
+  #shown({ at, summary, lines, sources }: Briefing) {
     return html`<article class="row" aria-label="Briefing">
-      <p class="soft">${pointInTime(at)}</p>
+      <p class="soft">${sentenceCase(pointInTime(at))}${isOld(at) ? ` · ${ago(at)}` : ""}${this.#chosen ? html` <button type="button" class="link" @click=${this.#showNewest}>Show the newest</button>` : nothing}</p>
       <p class="summary">${summary}</p>
-      ${lines.length ? html`<ul>${lines.map(({ text, topic, why }) => html`<li class=${topic} title=${why}><span>${text}</span>${topic === NEEDS_YOU ? approvals : nothing}</li>`)}</ul>` : nothing}
+      ${lines.length ? html`<ul>${lines.map((line) => this.#line(line))}</ul>` : nothing}
+      ${sources.some(({ as_of: asOf }) => asOf) ? html`<p class="soft as-of">${asOfWords(sources)}</p>` : nothing}
     </article>`;
+  }
+
+  #line({ text, topic, source, records, at, why }: Line) {
+    return html`<li class=${topic}><span>${text}<span class="soft">${why}${isOld(at) ? ` ${sentenceCase(ago(at))}.` : ""}</span></span>${this.#way(topic, source, text, records[0])}</li>`;
+  }
+
+  /** The button that leads to what a line tells of. */
+  #way(topic: string, source: string, text: string, record: string | undefined) {
+    const way = (label: string, event: () => CustomEvent) => html`<button type="button" class="link" aria-label="${label}: ${text}" @click=${() => this.dispatchEvent(event())}>${label}</button>`;
+    const jobs = (part: string) => () => new CustomEvent("showjobs", { bubbles: true, composed: true, detail: { part, id: record } });
+    const approval = () => new CustomEvent("showapprovals", { bubbles: true, composed: true, detail: { id: record } });
+    if (source === "matches") return way("See job", jobs("matches"));
+    if (source === "applications" || source === "follow_ups") return way("Open", jobs("applications"));
+    if (topic !== NEEDS_YOU) return nothing;
+    return way(source === "questions" ? "Answer" : "Decide", approval);
   }
 
   #planned(plan: Plan) {
     const time = `${String(plan.hour).padStart(2, "0")}:${String(plan.minute).padStart(2, "0")}`;
     const check = (label: string, checked: boolean, change: (checked: boolean) => void) =>
       html`<label><input type="checkbox" .checked=${live(checked)} @change=${(event: Event) => change((event.target as HTMLInputElement).checked)}>${label}</label>`;
-    return html`<details><summary>${plan.on && plan.next ? `The next one comes ${pointInTime(plan.next)}` : "Get one every day"}</summary>
+    return html`<details><summary>${plan.on && plan.next ? `Next briefing: ${pointInTime(plan.next)}` : "Get one every day"}</summary>
       <form @submit=${(event: Event) => event.preventDefault()}>
         ${check("Brief me", plan.on, (on) => this.#change({ on }))}
         <label>At <input class="field time" type="time" required .value=${time} @change=${this.#chooseTime}> <span class="soft">${plan.time_zone.replaceAll("_", " ")}</span></label>
         <div class="days" role="group" aria-label="On">${DAYS.map((name, day) => check(name, plan.days.includes(day), (on) => this.#chooseDay(plan, day, on)))}</div>
-        ${check("By e-mail, too", plan.mail, (mail) => this.#change({ mail }))}
+        ${check("By email, too", plan.mail, (mail) => this.#change({ mail }))}
         ${check("Only when something is new", plan.quiet, (quiet) => this.#change({ quiet }))}
       </form></details>`;
   }
@@ -132,4 +168,13 @@ export class QwestlyBriefing extends AgentElement {
     if (days.length) this.#change({ days });
     else this.requestUpdate(); // the last day stays: switching off is a choice of its own
   }
+}
+
+const isOld = (at: number) => Date.now() / 1000 - at > OLD_SECONDS;
+
+/** "As of today at 8:00: approvals, drafts, jobs." */
+function asOfWords(sources: Source[]): string {
+  const read = sources.flatMap(({ label, as_of: at }) => at === null ? [] : [{ label, moment: pointInTime(at) }]);
+  const moments = Map.groupBy(read, ({ moment }) => moment);
+  return [...moments].map(([moment, those]) => `As of ${moment}: ${those.map(({ label }) => label).join(", ")}.`).join(" ");
 }

@@ -17,6 +17,7 @@ import { Feedback } from "../feedback.ts";
 import { Memories, remembered } from "../memory_lines.ts";
 import { CUT } from "../network.ts";
 import { Queue } from "../queue.ts";
+import { ResumeDrop } from "../resume_drop.ts";
 import { APPROVAL_STYLES } from "../styles/approvals.ts";
 import { NARROW_PX, STYLES } from "../styles/chat.ts";
 import { CONTROL_STYLES } from "../styles/controls.ts";
@@ -36,6 +37,9 @@ const LANDING_PX = 12; // above a question that one lands at
 const NO_TURN = new Set(["conversation_busy", "too_many_turns", "over_budget", "not_found"]);
 /** Errors of a decision, and not of the answer to it. */
 const OF_DECISION = new Set(["changed", "braked", "not_found", "invalid"]);
+
+/** What is said in the person's name to have an answer continued that broke off. */
+const CONTINUE = "Continue where you left off.";
 
 /** Shown where the page has no suggestions of its own. */
 const STARTERS = ["What do you know about me?", "Draft my Qwestly Card", "Suggest a headline", "What can you do for me?"];
@@ -66,6 +70,8 @@ export class QwestlyChat extends HTMLElement {
   #memories!: Memories;
   #updates: Updates | null = null;
   #queue = new Queue();
+  #resume!: ResumeDrop;
+  #nextRole: string | null = null; // of the conversation that is begun next, where it is not the chat's own
 
   // The parts of the page, in its order.
   #chat!: HTMLElement;
@@ -121,6 +127,7 @@ export class QwestlyChat extends HTMLElement {
     this.#work.abort();
     this.#updates?.stop();
     this.#queue.element.close();
+    this.#resume.stop();
     this.#wake();
     this.#resizes.disconnect();
     removeEventListener("pagehide", this.#keepDraft);
@@ -140,7 +147,7 @@ export class QwestlyChat extends HTMLElement {
     const undo = (id: string) => this.#server.json<{ restored: MemoryView[] }>("POST", `/api/memories/${encodeURIComponent(id)}/undo`);
     this.#memories = new Memories(undo, this.#announce);
     this.#input.value = this.#recall("draft") ?? this.#input.value;
-    const conversation = this.#recall("conversation");
+    const conversation = this.getAttribute("conversation") ?? this.#recall("conversation");
     if (conversation) this.#open(conversation);
     else this.#show([], false);
     this.#list.read();
@@ -164,14 +171,20 @@ export class QwestlyChat extends HTMLElement {
       return await this.#getToken();
     } catch (error) {
       console.error(error); // the page's own function: its author needs the cause
-      throw new ChatError("unauthorized", "You could not be signed in. Please try again.");
+      throw new ChatError("unauthorized", "We couldn’t sign you in. Please try again.");
     }
   }
 
   // State of this tab that survives a reload. The key includes the token's URL: an origin may have several users.
 
+  /** Of conversations that are begun here; null for the chat's own. */
+  get #role() {
+    return this.#nextRole ?? this.getAttribute("agent-role");
+  }
+
   #key(name: string) {
-    return `qwestly-chat ${name} ${this.getAttribute("endpoint") ?? ""} ${this.getAttribute("token-url") ?? ""}`;
+    const role = this.hasAttribute("agent-role") ? ` ${this.getAttribute("agent-role")}` : "";
+    return `qwestly-chat ${name} ${this.getAttribute("endpoint") ?? ""} ${this.getAttribute("token-url") ?? ""}${role}`;
   }
 
   #recall(name: string) {
@@ -206,21 +219,25 @@ export class QwestlyChat extends HTMLElement {
     this.#input.value = [turn.said, this.#input.value].filter(Boolean).join("\n\n");
   }
 
-  #startNew() {
+  #startNew(role: string | null = null) {
     this.#leave();
+    this.#nextRole = role;
     this.#become(null, "");
     this.#show([], false);
   }
 
   #become(id: string | null, title: string | null) {
+    const isOther = id !== this.#conversation;
     this.#conversation = id;
     this.#remember("conversation", id);
     this.#heading.textContent = title || "New conversation";
     this.#list.show(id);
+    if (isOther) this.dispatchEvent(new CustomEvent("conversationchange", { detail: { id } }));
   }
 
   async #open(id: string) {
     this.#leave();
+    this.#nextRole = null;
     this.#become(id, "Conversation");
     this.#loaded = false;
     this.#turns = [];
@@ -230,7 +247,7 @@ export class QwestlyChat extends HTMLElement {
     await this.#follow(id);
   }
 
-  /** Loads a conversation, and reloads it while a turn runs whose stream we do not have. */
+  /** Loads a conversation; while a turn runs in it, takes its stream up, or else reloads it now and then. */
   async #follow(id: string) {
     const { signal } = this.#work;
     try {
@@ -240,12 +257,33 @@ export class QwestlyChat extends HTMLElement {
         this.#become(id, title);
         this.#show(messages, running);
         if (!running) return;
-        await this.#pause(POLL_MS);
+        if (!(await this.#takeUp(id, signal)) && !signal.aborted) await this.#pause(POLL_MS);
         if (signal.aborted) return;
       }
     } catch (error) {
       if (!signal.aborted) this.#couldNotRead(id, ChatError.from(error));
     }
+  }
+
+  /** Follows the answer under way, which is told from its beginning. Returns true if it was read to its end. */
+  async #takeUp(id: string, signal: AbortSignal): Promise<boolean> {
+    try {
+      const response = await this.#server.call("GET", `/api/chat/${encodeURIComponent(id)}/stream?as=plain`, { signal });
+      if (response.status === 204 || !response.body) return false;
+      return (await this.#read(response.body, signal, (answerId) => this.#turnOf(answerId))) !== null;
+    } catch {
+      return false; // the conversation has what was said
+    }
+  }
+
+  /** The turn with this answer, or the last one, if it waits for its answer. */
+  #turnOf(answerId: string): Turn {
+    const last = this.#turns.at(-1);
+    const turn = last && (!last.answered || last.answerId === answerId) ? last : this.#addTurn(answerId, null);
+    this.#log.append(turn.element);
+    turn.begin();
+    turn.accepted = true;
+    return turn;
   }
 
   #couldNotRead(id: string, error: ChatError) {
@@ -311,9 +349,12 @@ export class QwestlyChat extends HTMLElement {
         if (!this.#running) this.#run(turn);
         this.#input.focus();
       },
+      onContinue: () => this.send(CONTINUE),
       onExplain: () => this.#explain(turn),
       onAsk: (view) => this.#ask(view),
       onMemory: (memory) => this.#note(memory),
+      onActivity: (detail) => this.dispatchEvent(new CustomEvent("activity", { detail, bubbles: true, composed: true })),
+      onGrow: () => this.#stick(),
       onAgain: () => this.#replace(turn, null),
       onEdit: (text) => this.#replace(turn, text),
     });
@@ -341,7 +382,7 @@ export class QwestlyChat extends HTMLElement {
       const { messages } = await this.#server.json<Conversation>("GET", conversationPath(this.#conversation!), { signal });
       turn.explain(messages.find(({ id }) => id === turn.answerId)?.steps ?? []);
     } catch (error) {
-      if (!signal.aborted) this.#notify(`The steps could not be read. ${ChatError.from(error).message}`);
+      if (!signal.aborted) this.#notify(`We couldn’t load the steps. ${ChatError.from(error).message}`);
     }
   }
 
@@ -365,6 +406,16 @@ export class QwestlyChat extends HTMLElement {
 
   #sendable(text: string) {
     return Boolean(text) && characters(text) <= MESSAGE_LIMIT && this.#loaded && !this.#running;
+  }
+
+  /** Sends a message in the person's name, with a `role` in a new conversation of that role. Returns false if none can
+   * be sent now. */
+  send(text: string, role: string | null = null): boolean {
+    if (!this.#backend) return false;
+    if (role) this.#startNew(role);
+    if (!this.#sendable(text)) return false;
+    this.#send(text);
+    return true;
   }
 
   #send(text: string) {
@@ -401,6 +452,7 @@ export class QwestlyChat extends HTMLElement {
     this.#changed();
     this.#list.read();
     this.#updates?.now();
+    this.dispatchEvent(new CustomEvent("turnend"));
   }
 
   /** Ends a reload that a turn has overtaken. */
@@ -413,14 +465,24 @@ export class QwestlyChat extends HTMLElement {
 
   async #stream(turn: Turn, signal: AbortSignal): Promise<void> {
     const response = await this.#post(turn, signal);
-    for await (const { name, data } of readEvents(response.body!)) {
-      if (signal.aborted) return;
-      if (turn.answerId && (name === "error" || name === "done")) turn.rate(this.#feedback(turn.answerId));
-      if (name === "conversation") this.#begun(turn, data);
-      else if (name === "error") throw new ChatError(data.code, data.message);
-      else if (name === "done") return turn.done(data);
-      else if (Turn.hears(name)) turn[name](data);
-      this.#changed();
+    await this.#read(response.body!, signal, () => turn);
+  }
+
+  /** Shows an answer as it is told. Returns its turn, or null if the view was left before its end. */
+  async #read(body: ReadableStream<Uint8Array>, signal: AbortSignal, turnOf: (answerId: string) => Turn): Promise<Turn | null> {
+    let turn: Turn | null = null;
+    for await (const { name, data } of readEvents(body)) {
+      if (signal.aborted) return null;
+      if (name === "conversation") this.#begun((turn = turnOf(`msg_${data.run_id}`)), data);
+      else if (turn?.answerId && (name === "error" || name === "done")) turn.rate(this.#feedback(turn.answerId));
+      if (name === "error") throw new ChatError(data.code, data.message);
+      if (name === "done") {
+        turn?.done(data);
+        return turn;
+      }
+      const grows = name === "text_delta" && turn?.writing; // the turn says when it has grown
+      if (turn && Turn.hears(name)) turn[name](data);
+      if (!grows) this.#changed();
     }
     throw new ChatError("network", CUT);
   }
@@ -428,8 +490,10 @@ export class QwestlyChat extends HTMLElement {
   /** Waits for a busy conversation once, for as long as the server asks. */
   async #post(turn: Turn, signal: AbortSignal): Promise<Response> {
     const what = bodyOf(turn);
-    const attempt = () =>
-      this.#server.call("POST", "/api/chat", { signal, body: { ...what, conversation_id: this.#conversation ?? undefined } });
+    const attempt = () => {
+      const where = this.#conversation ? { conversation_id: this.#conversation } : { role: this.#role ?? undefined };
+      return this.#server.call("POST", "/api/chat", { signal, body: { ...what, ...where } });
+    };
     try {
       return await attempt();
     } catch (error) {
@@ -493,7 +557,7 @@ export class QwestlyChat extends HTMLElement {
     } catch (error) {
       if (signal.aborted) return;
       turn.stopping = false;
-      this.#notify(`This could not be stopped. ${ChatError.from(error).message}`);
+      this.#notify(`We couldn’t stop this. ${ChatError.from(error).message}`);
       this.#changed();
     }
   }
@@ -549,7 +613,7 @@ export class QwestlyChat extends HTMLElement {
     if (!news || first) return;
     if (view.status === "pending" && this.#conversation === view.conversation_id) this.#land(view);
     const { title } = view.preview;
-    this.#happened.textContent = view.status === "pending" ? `Your approval is asked for: ${title}` : `${title}: ${became(view)}`;
+    this.#happened.textContent = view.status === "pending" ? `Needs your approval: ${title}` : `${title}: ${became(view)}`;
   }
 
   /** From a conversation's response. Returns its card. */
@@ -560,7 +624,7 @@ export class QwestlyChat extends HTMLElement {
 
   /** From a stream. */
   #ask(view: ApprovalView): HTMLElement {
-    this.#happened.textContent = `Your approval is asked for: ${view.preview.title}`;
+    this.#happened.textContent = `Needs your approval: ${view.preview.title}`;
     const card = this.#know(view);
     this.#land(view);
     return card;
@@ -666,7 +730,13 @@ export class QwestlyChat extends HTMLElement {
       changed: () => this.#showBrake(),
       fail: (sentence) => this.#notify(sentence),
     });
+    const review = () => {
+      this.#updates?.now();
+      this.showApprovals();
+    };
+    this.#resume = new ResumeDrop({ backend: () => this.#server, review });
     this.#main = element("div", { class: "main" }, this.#buildHeader(), this.#buildLog(), this.#buildComposer());
+    this.#resume.watch(this.#main);
     this.#showBrake();
     this.#status = element("div", { class: "spoken", role: "status" });
     // A region of its own, so that an answer that ends at the same moment does not replace it.
@@ -696,7 +766,7 @@ export class QwestlyChat extends HTMLElement {
       "div",
       { class: "empty" },
       element("h3", {}, "What would you like to work on?"),
-      element("p", {}, "I know your profile and remember what you tell me. Nothing is changed or published without your yes."),
+      element("p", {}, "I know your profile and remember what you tell me. Nothing is changed or published without your approval."),
       element("div", { class: "suggestions" }, suggestions),
     );
     const attributes = { class: "log", role: "log", "aria-live": "polite", "aria-label": "Messages", tabindex: "0" };
@@ -720,8 +790,8 @@ export class QwestlyChat extends HTMLElement {
     const press = ({ detail }: MouseEvent) => detail > 1 || (this.#running ? this.#stop() : this.#submit());
     this.#button = element("button", { type: "button", class: "send", click: press });
     this.#counter = element("p", { class: "counter", id: "counter" });
-    const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button);
-    return element("div", { class: "composer" }, this.#notice, this.#brake.line, box, this.#counter);
+    const box = element("div", { class: "box", click: () => this.#input.focus() }, this.#input, this.#button, this.#resume.button);
+    return element("div", { class: "composer" }, this.#notice, this.#resume.line, this.#resume.file, this.#brake.line, box, this.#counter);
   }
 
   #enter(event: KeyboardEvent) {

@@ -74,7 +74,7 @@ export class QwestlyMemories extends AgentElement {
 
   async #read(after: string) {
     const reading = ++this.#reading; // of several responses the last one is shown
-    await this.load("This could not be loaded.", async () => {
+    await this.load("We couldn’t load this.", async () => {
       const get = (more: Record<string, string>) => this.backend.json<List>("GET", `/api/memories?${new URLSearchParams(more)}`);
       const isFirst = after === "0";
       const [{ items, next, found_by: foundBy }, proposed, unchecked] = await Promise.all([
@@ -100,7 +100,7 @@ export class QwestlyMemories extends AgentElement {
 
   async #explain({ id }: Memory, event: Event) {
     if (!(event.target as HTMLDetailsElement).open || this.whys.has(id)) return;
-    await this.load("This could not be loaded.", async () => {
+    await this.load("We couldn’t load this.", async () => {
       const why = await this.backend.json<Why>("GET", `/api/memories/${encodeURIComponent(id)}`);
       this.whys = new Map([...this.whys, [id, why]]);
     });
@@ -110,7 +110,7 @@ export class QwestlyMemories extends AgentElement {
     event.preventDefault();
     const content = (event.target as HTMLFormElement).querySelector("textarea")!.value.trim();
     if (!content) return;
-    await this.attempt("Not corrected.", async () => {
+    await this.attempt("We couldn’t save your correction.", async () => {
       const made = await this.backend.json<Memory>("PATCH", `/api/memories/${encodeURIComponent(id)}`, { body: { content } });
       this.editing = null;
       this.#tell("Corrected.", made.id);
@@ -119,7 +119,7 @@ export class QwestlyMemories extends AgentElement {
   }
 
   async #forget({ id }: Memory) {
-    await this.attempt("Not forgotten.", async () => {
+    await this.attempt("We couldn’t forget that.", async () => {
       const { note } = await this.backend.json<{ note: string }>("DELETE", `/api/memories/${encodeURIComponent(id)}`);
       this.forgetting = null;
       this.#tell(note);
@@ -128,7 +128,7 @@ export class QwestlyMemories extends AgentElement {
   }
 
   async #undo(id: string) {
-    await this.attempt("Not undone.", async () => {
+    await this.attempt("We couldn’t undo that.", async () => {
       await this.backend.json("POST", `/api/memories/${encodeURIComponent(id)}/undo`);
       this.#tell("Undone.");
       await this.#read("0");
@@ -161,10 +161,10 @@ export class QwestlyMemories extends AgentElement {
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       <p class="soft" role="status" ?hidden=${!this.said}>${this.said} ${this.corrected ? html`<button type="button" class="link" @click=${() => this.#undo(this.corrected!)}>Undo</button>` : nothing}</p>
       <p class="soft" ?hidden=${!note}>${note}</p>
-      ${this.proposed ? html`<p class="row head"><span class="soft">${this.proposed === 1 ? "One more waits for your yes." : `${this.proposed} more wait for your yes.`}</span>
+      ${this.proposed ? html`<p class="row head"><span class="soft">${this.proposed === 1 ? "One more is waiting for your approval." : `${this.proposed} more are waiting for your approval.`}</span>
         <button type="button" class="quiet" @click=${() => this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true }))}>Show approvals</button></p>` : nothing}
       <ul aria-label="Memories">${this.items.map((memory) => this.#row(memory))}</ul>
-      ${this.isLoaded && !this.items.length ? html`<p class="empty">${this.#query ? "Nothing like that is remembered." : "Nothing is remembered yet. Tell your agent about yourself in a chat."}</p>` : nothing}
+      ${this.isLoaded && !this.items.length ? html`<p class="empty">${this.#query ? "No memories match." : "Nothing remembered yet. Tell your agent about yourself in a chat."}</p>` : nothing}
       <button type="button" class="quiet" ?hidden=${this.next === null} @click=${() => this.#read(this.next!)}>Show more</button>
     </div>`;
   }
@@ -192,14 +192,14 @@ export class QwestlyMemories extends AgentElement {
 
   #editor(memory: Memory) {
     return html`<form @submit=${(event: Event) => this.#correct(event, memory)} @keydown=${this.#escape}>
-      <textarea class="field" data-first aria-label="What is true instead" maxlength=${LONGEST} required .value=${memory.content}></textarea>
+      <textarea class="field" data-first aria-label="What’s true instead" maxlength=${LONGEST} required .value=${memory.content}></textarea>
       <div class="tools"><button class="quiet">Save</button><button type="button" class="quiet" @click=${() => this.#open("editing", null)}>Cancel</button></div>
     </form>`;
   }
 
   #question(memory: Memory) {
     return html`<div role="group" aria-label="Forget this for good?" @keydown=${this.#escape}>
-      <p class="soft">Forget this for good? You can’t undo this. What you wrote stays in the conversation until you delete that.</p>
+      <p class="soft">Forget this for good? You can’t undo this. What you wrote stays in the conversation until you delete it.</p>
       <div class="tools"><button type="button" class="quiet danger" @click=${() => this.#forget(memory)}>Forget for good</button>
         <button type="button" class="quiet" data-first @click=${() => this.#open("forgetting", null)}>Keep</button></div>
     </div>`;

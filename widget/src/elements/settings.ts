@@ -3,20 +3,20 @@
 import { type TemplateResult, css, html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
-import type { BrakeStatus, Settings } from "../api.ts";
+import type { BrakeStatus, EarnedKind, Settings } from "../api.ts";
 import { brakeWords } from "../brake.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 const LEVELS: [string, string, string][] = [
-  ["L0", "Suggest", "Your agent only proposes. Everything waits for your yes."],
-  ["L1", "Assist", "Your agent asks before it changes anything, and drafts on its own."],
+  ["L0", "Suggest", "Your agent only suggests. Everything waits for your approval."],
+  ["L1", "Assist", "Your agent drafts on its own, and asks before it changes anything."],
   ["L2", "Supervised", "Changes wait in your approvals while your agent keeps working."],
-  ["L3", "Autonomous", "What you plainly ask for and can undo for a day is done right away. Anything others can see still waits for your yes."],
+  ["L3", "Autonomous", "Your agent does what you clearly ask for right away, if you can undo it for a day. Anything others can see still waits for your approval."],
 ];
 const LANGUAGES: [string, string][] = [["en", "English"], ["de", "Deutsch"], ["es", "Español"], ["fr", "Français"], ["pt", "Português"]];
 
 export class QwestlySettings extends AgentElement {
-  static override properties = { ...AgentElement.properties, settings: { state: true }, brake: { state: true }, saved: { state: true }, isBusy: { state: true } };
+  static override properties = { ...AgentElement.properties, settings: { state: true }, kinds: { state: true }, brake: { state: true }, saved: { state: true }, isBusy: { state: true } };
   static override styles = [BASE_STYLES, css`
     section { display: grid; gap: .75rem; }
     h3 { font-size: 1.05rem; }
@@ -25,6 +25,11 @@ export class QwestlySettings extends AgentElement {
     .level:has(:checked) { border-color: var(--accent); box-shadow: inset 0 0 0 1px var(--accent); }
     .level input { flex: none; inline-size: 1.2rem; block-size: 1.2rem; margin-block-start: .15rem; accent-color: var(--accent); }
     .level strong { display: block; font-weight: 600; }
+    .earn { display: grid; gap: .3rem; font-size: .9rem; color: var(--muted); }
+    .earn select { color: var(--text); justify-self: start; }
+    .kinds { display: grid; gap: .5rem; margin: 0; padding: 0; list-style: none; font-size: .9rem; }
+    .kinds :is(strong, span) { display: block; }
+    .kinds strong { font-weight: 600; }
     .pair { display: grid; grid-template-columns: 1fr 1fr; gap: 1rem; }
     .pair label { display: grid; gap: .3rem; font-size: .9rem; color: var(--muted); }
     .pair select { color: var(--text); }
@@ -32,23 +37,42 @@ export class QwestlySettings extends AgentElement {
   `];
 
   declare settings: Settings | null;
+  declare kinds: EarnedKind[];
   declare brake: BrakeStatus | null;
   /** What was done last, in a sentence. */
   declare saved: string;
   declare isBusy: boolean;
 
+  #reading: Promise<void> | null = null;
+
   constructor() {
     super();
-    Object.assign(this, { settings: null, brake: null, saved: "", isBusy: false });
+    Object.assign(this, { settings: null, kinds: [], brake: null, saved: "", isBusy: false });
   }
 
-  override async refresh() {
-    await this.load("Your settings could not be loaded.", async () => {
-      const [settings, brake] = await Promise.all([this.backend.json<Settings>("GET", "/api/settings"), this.backend.json<BrakeStatus>("GET", "/api/brake")]);
+  /** Once at a time: a second reading would take the zone from the browser after the user chose one. */
+  override refresh() {
+    return (this.#reading ??= this.#read().finally(() => (this.#reading = null)));
+  }
+
+  async #read() {
+    const { choices } = this;
+    await this.load("We couldn’t load your settings.", async () => {
+      const [settings, brake, kinds] = await Promise.all([
+        this.backend.json<Settings>("GET", "/api/settings"),
+        this.backend.json<BrakeStatus>("GET", "/api/brake"),
+        this.#earnings(),
+      ]);
       const fresh = fromBrowser(settings);
       this.brake = brake;
-      this.settings = Object.keys(fresh).length ? await this.#put(fresh).catch(() => settings) : settings;
+      this.kinds = kinds;
+      const read = Object.keys(fresh).length ? await this.#put(fresh).catch(() => settings) : settings;
+      if (choices === this.choices) this.settings = read;
     });
+  }
+
+  async #earnings() {
+    return (await this.backend.json<{ kinds: EarnedKind[] }>("GET", "/api/autonomy")).kinds;
   }
 
   #put(body: Partial<Settings>) {
@@ -56,32 +80,29 @@ export class QwestlySettings extends AgentElement {
   }
 
   async #change(what: Partial<Settings>, said: string) {
-    const before = this.settings!;
     this.saved = "";
-    this.settings = { ...before, ...what };
-    await this.attempt("Not saved.", async () => {
-      this.settings = await this.#put(what);
-      this.saved = said;
-    });
-    if (this.problem) this.settings = before;
+    await this.choose(this.settings!, what, (settings) => { this.settings = settings; }, () => this.#put(what));
+    if (this.problem) return;
+    this.saved = said;
+    await this.load("We couldn’t load your settings.", async () => { this.kinds = await this.#earnings(); });
   }
 
   async #toggleBrake() {
     const isOn = this.brake?.state !== "running";
     this.isBusy = true;
-    await this.attempt(isOn ? "It couldn’t be resumed." : "Not everything could be paused.", async () => {
+    await this.attempt(isOn ? "We couldn’t resume." : "We couldn’t pause everything.", async () => {
       this.brake = await this.backend.json<BrakeStatus>(isOn ? "DELETE" : "POST", "/api/brake");
     });
     this.isBusy = false;
   }
 
   async #export() {
-    await this.attempt("Your data could not be downloaded.", async () => {
+    await this.attempt("We couldn’t download your data.", async () => {
       const response = await this.backend.call("GET", "/api/me/export");
       const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(await response.blob()), download: "qwestly-agent.json" });
       link.click();
       URL.revokeObjectURL(link.href);
-      this.saved = "Your data was downloaded.";
+      this.saved = "Your download is ready.";
     });
   }
 
@@ -92,7 +113,7 @@ export class QwestlySettings extends AgentElement {
   async #erase(event: Event) {
     if ((event.target as HTMLDialogElement).returnValue !== "erase") return;
     this.isBusy = true;
-    await this.attempt("Not everything could be erased.", async () => {
+    await this.attempt("We couldn’t erase everything.", async () => {
       const { note } = await this.backend.json<{ note: string }>("DELETE", "/api/me");
       this.saved = note;
       this.dispatchEvent(new CustomEvent("erased", { bubbles: true, composed: true }));
@@ -116,29 +137,43 @@ export class QwestlySettings extends AgentElement {
     </div>`;
   }
 
-  #sections({ level, language, time_zone: zone }: Settings) {
+  /** What may be earned beyond the level, and each kind's record; where nothing is to be earned, nothing. */
+  #earned(level: string, ceiling: string) {
+    const further = LEVELS.filter(([value]) => level !== "L0" && value > level);
+    if (!further.length) return nothing;
+    const choices: [string, string][] = [[level, "No"], ...further.map(([value, name]): [string, string] => [value, `Up to ${name}`])];
+    return html`
+      <label class="earn">Can it earn more freedom?<select class="field" aria-describedby="earn" @change=${(event: Event) => this.#change({ ceiling: valueOf(event) }, "Saved.")}>
+        ${options(choices, ceiling, String)}</select></label>
+      <p class="soft" id="earn">After ten approvals in a row, we’ll ask whether it can do that on its own. One decline resets it.</p>
+      ${this.kinds.length ? html`<ul class="kinds">${this.kinds.map((each) => html`<li><strong>${each.title}</strong> <span class="soft">${each.record}</span>
+        ${each.is_earned ? html`<span class="soft">${each.means}</span>` : nothing}</li>`)}</ul>` : nothing}`;
+  }
+
+  #sections({ level, ceiling, language, time_zone: zone }: Settings) {
     const paused = this.brake !== null && this.brake.state !== "running";
     return html`
       <section>
-        <h3 id="level">How far your agent may go</h3>
+        <h3 id="level">How far your agent can go</h3>
         <fieldset aria-labelledby="level">${LEVELS.map(([value, name, sentence]) => html`<label class="level">
           <input type="radio" name="level" value=${value} .checked=${live(level === value)} @change=${() => this.#change({ level: value }, `Saved: ${name}.`)}>
           <span><strong>${name}</strong><span class="soft">${sentence}</span></span></label>`)}</fieldset>
+        ${this.#earned(level, ceiling)}
       </section>
       <section>
         <h3>Pause</h3>
-        <p class="soft">${paused ? brakeWords(this.brake!) : "Stops everything that runs for you, and lets nothing begin until you resume."}</p>
+        <p class="soft">${paused ? brakeWords(this.brake!) : "Stops everything your agent is doing, and starts nothing new until you resume."}</p>
         <div><button type="button" class="quiet" ?disabled=${this.isBusy || this.brake?.everybody} @click=${this.#toggleBrake}>${paused ? "Resume" : "Pause everything"}</button></div>
       </section>
       <section>
         <h3>Language and time</h3>
         <div class="pair">
           <label>Language<select class="field" @change=${(event: Event) => this.#change({ language: valueOf(event) }, "Saved.")}>
-            ${options(LANGUAGES, language)}</select></label>
+            ${options(LANGUAGES, language, nameOf)}</select></label>
           <label>Time zone<select class="field" @change=${(event: Event) => this.#change({ time_zone: valueOf(event) }, "Saved.")}>
-            ${options(Intl.supportedValuesOf("timeZone").map((each) => [each, each.replaceAll("_", " ")]), zone)}</select></label>
+            ${options(Intl.supportedValuesOf("timeZone").map((each) => [each, zoneName(each)]), zone, zoneName)}</select></label>
         </div>
-        <p class="soft">Mails and pages say times in your zone.</p>
+        <p class="soft">Emails show times in your time zone.</p>
       </section>
       <section>
         <h3>Your data</h3>
@@ -156,15 +191,17 @@ function fromBrowser({ language, time_zone: zone }: Settings): Partial<Settings>
 const valueOf = (event: Event) => (event.target as HTMLSelectElement).value;
 
 /** A value that is not listed is listed as it is: `de-AT` beside `de`. */
-function options(known: [string, string][], chosen: string | null) {
-  const listed = chosen === null || known.some(([value]) => value === chosen) ? known : [[chosen, nameOf(chosen)] as [string, string], ...known];
+function options(known: [string, string][], chosen: string | null, name: (value: string) => string) {
+  const listed = chosen === null || known.some(([value]) => value === chosen) ? known : [[chosen, name(chosen)] as [string, string], ...known];
   return listed.map(([value, name]) => html`<option value=${value} ?selected=${value === chosen}>${name}</option>`);
 }
+
+const zoneName = (zone: string) => zone.replaceAll("_", " ");
 
 function nameOf(language: string): string {
   try {
     return new Intl.DisplayNames([language], { type: "language" }).of(language) ?? language;
   } catch {
-    return language; // a zone, or no tag of a language
+    return language; // no tag of a language
   }
 }

@@ -30,7 +30,9 @@ APPROVAL_STYLES.replaceSync(`
 .change mark.gone { background: color-mix(in srgb, var(--danger) 18%, transparent); }
 .career { display: grid; gap: 1.1rem; padding: 1.1rem 1.2rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--background); }
 .career header { padding-block-end: .8rem; border-block-end: 1px solid var(--line); }
-.career .headline { font-size: 1.15rem; font-weight: 600; line-height: 1.3; letter-spacing: -.01em; }
+.career .person { font-size: 1.3rem; font-weight: 700; line-height: 1.25; letter-spacing: -.01em; }
+.career .headline { font-size: 1.05rem; font-weight: 550; line-height: 1.35; }
+.career .person + .headline { margin-block-start: .2rem; color: var(--muted); }
 .card .career h4 { font-size: .76rem; font-weight: 700; letter-spacing: .06em; text-transform: uppercase; color: var(--accent); }
 .asked .career ul { list-style: none; padding: 0; color: inherit; font-size: inherit; }
 .career :is(.experience, .education) { border-inline-start: 2px solid var(--line); margin-inline-start: .3rem; }
@@ -59,10 +61,13 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .answering .box { padding: .1rem .9rem; border-radius: 1.1rem; }
 .answering .box textarea { margin-block: .3rem; font-size: .95rem; }
 .answering .choices { justify-content: flex-start; flex-wrap: wrap; margin: 0; }
+.log .answering .choices { padding-inline-end: 3rem; /* where the button "Jump to the latest message" is */ }
 .answering .quiet-button { border-color: var(--edge); min-block-size: 2.25rem; }
 .answering .quiet-button:disabled { opacity: .55; }
 .edits { display: grid; gap: .6rem; }
 .edits label { display: grid; gap: .25rem; font-size: .85rem; font-weight: 600; color: var(--muted); }
+.edits .several { display: grid; gap: .25rem; margin-block-end: .6rem; }
+.edits .several label { display: flex; justify-content: space-between; align-items: center; }
 .edits label > span::first-letter { text-transform: uppercase; }
 .edits textarea, .edits input:not([type=checkbox]) { inline-size: 100%; margin: 0; padding: .45rem .8rem; border: 1px solid var(--edge); border-radius: .6rem; background: var(--background); color: var(--text); font: inherit; font-size: 1rem; font-weight: 400; }
 .edits :is(textarea, input):focus-visible { outline: 2px solid var(--accent); outline-offset: -1px; }

@@ -68,8 +68,10 @@ nav { display: flex; flex-direction: column; min-block-size: 0; background: var(
 .title { border-block-end: 1px solid var(--line); padding-inline: 1.5rem; }
 .title h2 { flex: 1; min-inline-size: 0; font-size: 1rem; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .log-box { position: relative; flex: 1; min-block-size: 0; display: flex; flex-direction: column; }
-.latest { position: absolute; inset-block-end: .75rem; inset-inline-start: calc(50% - 1.25rem); border: 1px solid var(--line); border-radius: 50%; background: var(--background); box-shadow: 0 2px 10px rgb(0 0 0 / .15); }
-.log { flex: 1; min-block-size: 0; overflow-y: auto; overflow-x: hidden; overscroll-behavior: contain; padding: 1.5rem; display: flex; flex-direction: column; gap: 1.75rem; }
+.latest { position: absolute; inset-block-end: .6rem; inset-inline-end: max(1.5rem, calc(50% - 22.5rem)); border: 1px solid var(--line); border-radius: 50%; background: var(--background); box-shadow: 0 2px 10px rgb(0 0 0 / .15); }
+.log { flex: 1; min-block-size: 0; overflow-y: auto; overflow-x: hidden; overscroll-behavior: contain; padding: 1.5rem 1.5rem 0; display: flex; flex-direction: column; gap: 1.75rem; }
+/* Sticky nodes keep off the padding of what scrolls. */
+.log > :last-child { padding-block-end: 1.5rem; }
 .log:focus-visible { outline-offset: -2px; }
 .log > * { inline-size: 100%; max-inline-size: 46rem; margin-inline: auto; flex: none; }
 .empty { margin-block: auto; display: grid; gap: .5rem; justify-items: center; text-align: center; }
@@ -94,6 +96,14 @@ nav { display: flex; flex-direction: column; min-block-size: 0; background: var(
 .steps li { display: grid; grid-template-columns: 1.1rem fit-content(100%) 1fr; column-gap: .6rem; overflow-wrap: anywhere; }
 .steps .time { font-size: .8rem; line-height: 1.75; white-space: nowrap; font-variant-numeric: tabular-nums; }
 .steps .why { grid-column: 2 / -1; }
+.sources { display: flex; flex-wrap: wrap; align-items: flex-start; gap: .4rem; font-size: .85rem; }
+.source { max-inline-size: 100%; border: 1px solid var(--line); border-radius: .8rem; color: var(--muted); overflow-wrap: anywhere; }
+.source[open] { flex-basis: 100%; padding-block-end: .5rem; color: var(--text); }
+.source summary { max-inline-size: 32ch; padding: .15rem .7rem; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; cursor: pointer; }
+.source[open] summary { max-inline-size: none; white-space: normal; font-weight: 600; }
+.source summary:hover { color: var(--text); }
+.source p { padding-inline: .7rem; }
+.source .where { color: var(--muted); font-size: .8rem; }
 .working { display: flex; align-items: center; gap: .6rem; }
 .mark { display: grid; place-items: center; inline-size: 1.1rem; block-size: 1.55em; }
 .mark .icon { inline-size: 1.1rem; }
@@ -150,12 +160,16 @@ nav { display: flex; flex-direction: column; min-block-size: 0; background: var(
 .content input { margin-inline-end: .5rem; accent-color: var(--accent); }
 .content pre { margin: 0; overflow-x: auto; padding: .85rem 1rem; }
 .content pre code { padding: 0; background: none; overflow-wrap: normal; }
+/* A block is laid out by itself: so only the last lines of code are, and, while an answer grows, the last words of an endless paragraph. */
+.content pre span, .answer[aria-busy="true"] .content p > span { display: block; }
 .content a { color: var(--accent); text-underline-offset: .2em; }
 
 .composer { padding: .25rem 1.5rem 1rem; }
 .composer > * { max-inline-size: 46rem; margin-inline: auto; }
 .notice { display: flex; align-items: center; gap: .6rem; margin-block-end: .6rem; padding: .5rem .9rem; border: 1px solid var(--line); border-radius: .7rem; background: var(--surface); font-size: .9rem; }
-.notice span { flex: 1; }
+.notice span:not(.spinner) { flex: 1; }
+.box .attach { order: -1; }
+.main[data-drop] { outline: 2px dashed var(--accent); outline-offset: -.5rem; }
 .notice .icon { color: var(--danger); }
 .send { display: grid; place-items: center; flex: none; inline-size: 2.35rem; block-size: 2.35rem; padding: 0; border-radius: 50%; background: var(--accent); color: var(--on-accent); }
 .send:hover:enabled { filter: brightness(1.1); }
@@ -169,6 +183,9 @@ dialog h2 { font-size: 1.1rem; }
 dialog p { color: var(--muted); overflow-wrap: anywhere; }
 dialog .name { color: var(--text); }
 
+:host([agent-role]) .chat { grid-template-columns: minmax(0, 1fr); }
+:host([agent-role]) :is(nav, .drawer-only) { display: none; }
+
 @container (max-width: ${NARROW_PX - 0.02}px) {
   .chat { grid-template-columns: minmax(0, 1fr); }
   .drawer-only { display: grid; }
@@ -176,7 +193,7 @@ dialog .name { color: var(--text); }
   [data-drawer] nav { display: flex; }
   .title { padding-inline: .6rem; }
   .title h2 { text-align: center; }
-  .log { padding: 1.1rem 1rem; }
+  .log { padding: 1.1rem 1rem 0; }
   .composer { padding: .25rem .75rem .75rem; }
 }
 `);

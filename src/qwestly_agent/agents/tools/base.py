@@ -10,18 +10,23 @@ from typing import Annotated, Any
 
 from pydantic import StringConstraints
 from pydantic_ai import RunContext, Tool
+from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.contract import Contract
 from qwestly_agent.approvals.actions import Action
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event
 from qwestly_agent.domain.approval import Effect
+from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.text.clean import is_pasted
 
 TIMEOUT_SECONDS = 10.0
 RESULT_CHARACTERS = 16_000
 """Characters of JSON: about 4,000 tokens."""
+NEEDS = "needs"
+"""In a tool's metadata: what it is not offered without."""
 
 BY_WORDS_ALONE = (
     "Search by meaning cannot be reached right now: this was searched by words alone, and what says it in other words "
@@ -30,6 +35,7 @@ BY_WORDS_ALONE = (
 
 
 QueryText = Annotated[str, StringConstraints(min_length=1, max_length=500, strip_whitespace=True)]
+Wish = Annotated[str, StringConstraints(max_length=500, strip_whitespace=True)]
 
 
 def tool(
@@ -92,3 +98,10 @@ async def vector_of(ctx: RunContext[AgentDeps], query: str) -> list[float] | Non
     except Unavailable:
         ctx.deps.logger.warning(Event.SEARCH_WITHOUT_VECTORS)
         return None
+
+
+def typed(wish: str, user_messages: Sequence[str]) -> str:
+    """Return the wish if the user typed it: a model may not invent one, and pasted text may be another person's."""
+    if wish and not any(find_span(wish, text) for text in user_messages if not is_pasted(text)):
+        raise ToolFailed("Copy the wish letter for letter from what the user typed, or leave it empty.")
+    return wish

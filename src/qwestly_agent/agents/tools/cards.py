@@ -1,24 +1,19 @@
 """Draft career documents from what is known of the user, and read drafts."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import StringConstraints
 from pydantic_ai import RunContext
-from pydantic_ai.exceptions import ToolFailed
 
 from qwestly_agent.agents.base import AgentDeps
-from qwestly_agent.agents.tools.base import tool
+from qwestly_agent.agents.tools.base import Wish, tool, typed
 from qwestly_agent.approvals.arguments import DraftId
 from qwestly_agent.cards.start import ProfileText
-from qwestly_agent.cards.text import headlines_of, text_of, text_of_draft
+from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of, text_of_draft
 from qwestly_agent.domain.card import Style
-from qwestly_agent.grounding.quotes import find_span
-from qwestly_agent.text.clean import is_pasted
 
 PROFILE_TEXT_SECONDS = 90.0
-Wish = Annotated[str, StringConstraints(max_length=500, strip_whitespace=True)]
 
+CHANGED_NOTHING = "The wish changed nothing: it reads as before. Say so."
 ASKED = ", and is asked to approve it"
 NOT_ASKED = ". At their level it is kept as a draft: they must allow more before it can be published"
 
@@ -34,7 +29,7 @@ async def generate_qwestly_card(
         wish: What the user wants of it ("focus on my leadership"), copied letter for letter; empty where they said
             nothing.
     """
-    draft = await ctx.deps.cards.start(style, _typed(wish, ctx.deps.user_messages))
+    draft = await ctx.deps.cards.start(style, typed(wish, ctx.deps.user_messages))
     return {
         "draft_id": draft.id,
         "status": draft.status,
@@ -54,11 +49,8 @@ async def suggest_linkedin_about(
         wish: What the user wants of it ("make it shorter"), copied letter for letter; empty where they said nothing.
         revises: The draft that they want otherwise, as this tool gave it; left out for a new one.
     """
-    about = await ctx.deps.cards.about(style, _typed(wish, ctx.deps.user_messages), revises or "")
-    told: dict[str, Any] = {"draft_id": about.draft_id, "text": text_of(about.checked), **_judged(about)}
-    if about.unchanged:
-        told["unchanged"] = "The wish changed nothing: nothing that is known of the user says it. Say so."
-    return told
+    about = await ctx.deps.cards.about(style, typed(wish, ctx.deps.user_messages), revises or "")
+    return {"draft_id": about.draft_id, "text": text_of(about.checked), **_judged(about)}
 
 
 async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[str, Any]:
@@ -68,27 +60,21 @@ async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[
     Args:
         wish: What the user wants of it, copied letter for letter; empty where they said nothing.
     """
-    written = await ctx.deps.cards.headlines(_typed(wish, ctx.deps.user_messages))
+    written = await ctx.deps.cards.headlines(typed(wish, ctx.deps.user_messages))
     headlines = [{"number": n, "text": each.text} for n, each in enumerate(headlines_of(written.checked), 1)]
     return {"draft_id": written.draft_id, "headlines": headlines, **_judged(written)}
 
 
 def _judged(written: ProfileText) -> dict[str, Any]:
-    """Describe what was left out and what was not checked."""
+    """Describe what was left out and what was not checked, and a wish that changed nothing."""
     checked = written.checked
     return {
+        **({"unchanged": CHANGED_NOTHING} if written.unchanged else {}),
         "left_out": [{"text": each.claim.text, "why": list(each.why)} for each in checked.left_out],
         "not_checked_by_a_second_reader": [claim.text for claim in checked.card.claims if claim.unchecked],
         "note": "Show the text word for word. Say what was left out and why, and what would change that; and what "
         "nobody checked.",
     }
-
-
-def _typed(wish: str, user_messages: Sequence[str]) -> str:
-    """Return the wish if the user typed it: a model may not invent one, and pasted text may be another person's."""
-    if wish and not any(find_span(wish, text) for text in user_messages if not is_pasted(text)):
-        raise ToolFailed("Copy the wish letter for letter from what the user typed, or leave it empty.")
-    return wish
 
 
 async def read_draft(ctx: RunContext[AgentDeps], draft_id: DraftId) -> dict[str, Any]:
@@ -103,6 +89,8 @@ async def read_draft(ctx: RunContext[AgentDeps], draft_id: DraftId) -> dict[str,
     if written is None:
         return {**told, "note": "There is no text to read. The label says how far it is, or why it ended."}
     notes = ["Show the text word for word."]
+    if changed_nothing(draft):
+        notes.append(CHANGED_NOTHING)
     if draft.flagged:
         notes.append("It rests on something that the user had forgotten since: say so, and offer to draft it anew.")
     return {**told, **written.model_dump(mode="json", exclude_defaults=True), "note": " ".join(notes)}

@@ -1,11 +1,14 @@
 """Every tool of the default design; the one that describes them, and the one that reports a person in trouble."""
 
 from qwestly_agent.agents.tools import (
+    applications,
     capabilities,
     cards,
     changes,
+    confirm,
     conversations,
     documents,
+    jobs,
     memories,
     profile,
     publishing,
@@ -21,9 +24,12 @@ _ABLE = [
     *documents.TOOLS,
     *qwestly.TOOLS,
     *cards.TOOLS,
+    *jobs.TOOLS,
+    *applications.TOOLS,
     *changes.TOOLS,
     *publishing.TOOLS,
     *work.TOOLS,
+    confirm.CONFIRM,
 ]
 
 TOOLS = [*_ABLE, capabilities.describe(_ABLE), trouble.REPORT_TROUBLE]

@@ -15,9 +15,10 @@ from qwestly_agent.approvals.actions import (
     UPDATE_PREFERENCE,
     UPDATE_PROFILE_FIELD,
     Action,
+    parse,
 )
 from qwestly_agent.approvals.arguments import Value, plain
-from qwestly_agent.approvals.decide import Proposal, parse
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.previews import in_words
 from qwestly_agent.domain.approval import Confidence
 from qwestly_agent.domain.candidate import Preference, ProfileField
@@ -42,14 +43,14 @@ async def update_profile_field(
     alternatives: Annotated[list[Value], Field(max_length=MOST_ALTERNATIVES), AS_VALUE] = [],  # noqa: B006
     confidence: Confidence | None = None,
 ) -> Proposal:
-    """Propose a new value for one field of the user's profile. The user is asked; nothing is changed before their yes.
+    """Propose a new value for one field of the user's profile.
 
     Args:
         field: Which field.
         value: The whole new value: text for headline, location and summary; a list of texts for skills and languages;
             a number for years_of_experience; a list of {school, degree, year} for education.
-        rationale: Why, in a sentence for the user.
-        alternatives: Up to three other whole values for the user to choose from.
+        rationale: Why, for the user.
+        alternatives: Up to three other whole values to choose from.
         confidence: How sure you are that they want it.
     """
     args = {"field": field, "value": value}
@@ -65,13 +66,13 @@ async def update_preference(
     alternatives: Annotated[list[str | list[str]], Field(max_length=MOST_ALTERNATIVES), AS_VALUE] = [],  # noqa: B006
     confidence: Confidence | None = None,
 ) -> Proposal:
-    """Propose a new value for one of the user's job preferences. The user is asked before anything is changed.
+    """Propose a new value for one of the user's job preferences.
 
     Args:
         name: Which preference.
         value: The whole new value: text for work_mode and availability, else a list of texts.
-        rationale: Why, in a sentence for the user.
-        alternatives: Up to three other whole values for the user to choose from.
+        rationale: Why, for the user.
+        alternatives: Up to three other whole values to choose from.
         confidence: How sure you are that they want it.
     """
     args = {"name": name, "value": value}

@@ -14,13 +14,13 @@ from pydantic_ai.messages import CustomEvent
 
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.tools.base import QueryText, by_words_alone, listed, proposes, tool, vector_of
-from qwestly_agent.approvals.actions import FORGET_MEMORIES
 from qwestly_agent.approvals.arguments import MOST_FORGOTTEN
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.memory_actions import FORGET_MEMORIES
 from qwestly_agent.approvals.memory_approval import forget_proposal
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid, NotFound
-from qwestly_agent.domain.memory import Found, Memory, MemoryType
+from qwestly_agent.domain.memory import FoundMemory, Memory, MemoryType
 from qwestly_agent.memory.find import find_something
 from qwestly_agent.memory.view import Quoted, Sentence, sureness_and_origin
 
@@ -138,7 +138,7 @@ async def _remembered(ctx: RunContext[AgentDeps], memory: Memory) -> dict[str, A
     return {"remembered": _told(memory), "status": memory.status, "note": note}
 
 
-def _found(found: Found, before: Sequence[Memory]) -> dict[str, Any]:
+def _found(found: FoundMemory, before: Sequence[Memory]) -> dict[str, Any]:
     return {**_told(found.memory, before), "score": found.score.model_dump()}
 
 

@@ -1,5 +1,6 @@
 """Propose to publish, activate or delete cards, and to use drafts."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import Field
@@ -16,17 +17,17 @@ from qwestly_agent.approvals.actions import (
     UPDATE_PROFILE_FIELD,
 )
 from qwestly_agent.approvals.arguments import CardId, DraftId
-from qwestly_agent.approvals.decide import Proposal
+from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
-from qwestly_agent.cards.draft_parts import evidence_of
+from qwestly_agent.cards.draft_parts import checked_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.publication import publication_of, quotes_of
-from qwestly_agent.cards.text import headlines_of, text_of_draft
+from qwestly_agent.cards.publication import drafted_proposal, publication_of, quotes_of, supported_in
+from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of
 from qwestly_agent.domain.card import CheckedCard
 
 
 async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
-    """Propose to publish a card that was drafted, so that others can see it. The user is asked first.
+    """Propose to publish a card that was drafted, so that others can see it.
 
     Args:
         draft_id: Of the draft, as generate_qwestly_card gave it.
@@ -40,8 +41,8 @@ async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposa
 
 
 async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
-    """Propose to keep a drafted About section at Qwestly, where the user can copy it into LinkedIn. The user is asked
-    first, and nothing is sent to LinkedIn.
+    """Propose to keep a drafted About section at Qwestly, where the user can copy it into LinkedIn. Nothing is sent to
+    LinkedIn.
 
     Args:
         draft_id: Of the draft, as suggest_linkedin_about gave it.
@@ -53,20 +54,17 @@ async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId
         raise ToolFailed(f"The user is asked about it already ({draft.approval_id}).")
     if draft.flagged:
         raise Invalid("It rests on something that the user had forgotten since. Draft it anew.")
-    written = text_of_draft(draft)
-    if written is None or not written.text:
+    if draft.status == "running" or "card" not in draft.parts:
         raise NotFound("There is no text in this draft.")
-    told = f"Not checked by a second reader: {' '.join(written.unchecked)}" if written.unchecked else ""
-    args = {"draft_id": draft.id, "text": written.text}
-    checked = CheckedCard.model_validate(draft.parts["card"]["checked"])
-    cited = tuple(dict.fromkeys(source for claim in checked.card.claims for source in claim.evidence))
-    return Proposal(SUGGEST_LINKEDIN_ABOUT, args, told, evidence=cited, unchecked=bool(written.unchecked))
+    checked = supported_in(draft)
+    args = {"draft_id": draft.id, "text": text_of(checked)}
+    return drafted_proposal(SUGGEST_LINKEDIN_ABOUT, args, checked, evidence_of(draft), unchanged=changed_nothing(draft))
 
 
 async def propose_headline(
     ctx: RunContext[AgentDeps], draft_id: DraftId, number: Annotated[int, Field(ge=1, le=3)]
 ) -> Proposal:
-    """Propose a drafted headline for the user's profile. The user is asked; nothing is changed before their yes.
+    """Propose a drafted headline for the user's profile.
 
     Args:
         draft_id: Of the draft, as suggest_headline gave it.
@@ -75,32 +73,30 @@ async def propose_headline(
     draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
     if draft.kind != "headlines":
         raise Invalid("There are no headlines in this draft.")
-    headlines = headlines_of(CheckedCard.model_validate(draft.parts["card"]["checked"]))
+    if "card" not in draft.parts:
+        raise NotFound("They are not finished. Suggest headlines again.")
+    checked = checked_of(draft)
+    headlines = headlines_of(checked)
     if number > len(headlines):
         raise NotFound(f"There are only {len(headlines)} headlines in this draft.")
     headline = headlines[number - 1]
     evidence = evidence_of(draft)
     sources = sources_of(evidence)
-    quotes = list(quotes_of(headline, evidence, sources))
-    if not quotes:
+    if not any(quotes_of(headline, evidence, sources)):
         raise NotFound("What this headline rests on was forgotten. Suggest headlines anew.")
-    rationale = f"It rests on {'; '.join(f'{each.source}: “{each.quote}”' for each in quotes)}."
-    if headline.unchecked:
-        rationale += " No second reader has checked it."
-    change = {"field": "headline", "value": headline.text}
+    alone = CheckedCard(
+        card=checked.card.model_copy(update={"headline": headline, "sections": ()}), left_out=checked.left_out
+    )
+    args = {"field": "headline", "value": headline.text}
+    proposal = drafted_proposal(UPDATE_PROFILE_FIELD, args, alone, evidence, unchanged=changed_nothing(draft))
     others = [each for each in headlines if each.text != headline.text and not each.unchecked]
-    return Proposal(
-        UPDATE_PROFILE_FIELD,
-        change,
-        rationale,
-        alternatives=tuple(each.text for each in others if any(quotes_of(each, evidence, sources))),
-        evidence=headline.evidence,
-        unchecked=headline.unchecked,
+    return replace(
+        proposal, alternatives=tuple(each.text for each in others if any(quotes_of(each, evidence, sources)))
     )
 
 
 async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
-    """Propose to make a published card the one that others see first. The user is asked first.
+    """Propose to make a published card the one that others see first.
 
     Args:
         card_id: Of the card, as get_user_profile lists it.
@@ -109,7 +105,7 @@ async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Pr
 
 
 async def delete_card(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
-    """Propose to delete a published card for good. The user is asked first.
+    """Propose to delete a published card for good.
 
     Args:
         card_id: Of the card, as get_user_profile lists it.

@@ -24,12 +24,14 @@ class ShownAgain(CustomEvent):
 
 
 async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
-    """List what you have under way for the user, in whichever conversation it began, the newest first: what waits for
-    their decision, what is being carried out, what ended and how, and drafts. Read the text of a draft by read_draft.
-    """
+    """List what you have under way for the user in any conversation, the newest first: what waits for their decision,
+    what is carried out, drafts, résumés, searches, interviews, lessons; what ended and how. read_draft reads one."""
     user_id, now = ctx.deps.user_id, ctx.deps.clock()
-    approvals, drafts = await asyncio.gather(
-        ctx.deps.approvals.all(user_id, MOST_APPROVALS), ctx.deps.drafts.all(user_id, MOST_DRAFTS)
+    approvals, drafts, under_way, happened = await asyncio.gather(
+        ctx.deps.approvals.all(user_id, MOST_APPROVALS),
+        ctx.deps.drafts.all(user_id, MOST_DRAFTS),
+        ctx.deps.background.under_way(),
+        ctx.deps.background.ended(),
     )
     waiting = [each for each in approvals if each.waits(now)]
     ended = [each for each in approvals if each.status in FINAL or (each.status == "pending" and each not in waiting)]
@@ -38,8 +40,10 @@ async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
         "being_carried_out": [_asked(each) for each in approvals if each not in waiting and each not in ended],
         "ended": [_asked(each) for each in ended],
         "drafts": [_shown({"draft_id": each.id, **each.model_dump(include=_OF_DRAFTS)}) for each in drafts],
+        "also_under_way": [_shown(each) for each in under_way],
+        "also_ended": happened,
     }
-    return work if approvals or drafts else {**work, "note": "Nothing was begun or asked for this user yet."}
+    return work if any(work.values()) else {**work, "note": "Nothing was begun or asked for this user yet."}
 
 
 async def show_approval(ctx: RunContext[AgentDeps], approval_id: ApprovalId) -> dict[str, Any]:

@@ -1,11 +1,17 @@
 """Routes of everything that is kept about a user."""
 
+from typing import Any
+
 from fastapi import APIRouter
 from fastapi.responses import StreamingResponse
 from pydantic import BaseModel
 
 from qwestly_agent.account import ERASED, erase, export
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+
+EXPORTED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The document", "content": {"application/json": {"schema": {"type": "object"}}}}
+}
 
 router = APIRouter()
 
@@ -16,7 +22,7 @@ class Erased(BaseModel):
     note: str = ERASED
 
 
-@router.get("/api/me/export", response_class=StreamingResponse)
+@router.get("/api/me/export", response_class=StreamingResponse, responses=EXPORTED)
 async def export_everything(services: TheServices, user_id: TheUser) -> StreamingResponse:
     """Everything that we keep about the user, as one JSON document; without vectors, task tokens and hashes."""
     headers = {"Content-Disposition": 'attachment; filename="qwestly-agent.json"', "Cache-Control": "no-store"}

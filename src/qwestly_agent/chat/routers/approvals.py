@@ -7,19 +7,22 @@ from fastapi import APIRouter, Query, Request
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision
-from qwestly_agent.approvals.look import up_to_date
+from qwestly_agent.approvals.earned import kinds_of
 from qwestly_agent.approvals.pause import PauseStatus
 from qwestly_agent.approvals.settle import settle
+from qwestly_agent.approvals.unknown_outcomes import up_to_date
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
 from qwestly_agent.approvals.view import list_of as approvals_of
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import to_datetime
-from qwestly_agent.chat.draft_view import DraftDetail
-from qwestly_agent.chat.draft_view import detail_of as draft_detail_of
-from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
-from qwestly_agent.chat.view import (
+from qwestly_agent.base.traces import flush
+from qwestly_agent.chat.conversation_view import (
     AutonomyView,
 )
+from qwestly_agent.chat.draft_view import DraftDetail
+from qwestly_agent.chat.draft_view import detail_of as draft_detail_of
+from qwestly_agent.chat.earned_view import EarnedView, earned_view_of
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
 
 router = APIRouter()
 
@@ -52,7 +55,9 @@ async def decide_approval(
     where it is frozen.
     """
     where = where_from(request)
-    return approval_view_of(await settle(services, user_id, approval_id, decision, by="queue", where=where))
+    settled = await settle(services, user_id, approval_id, decision, by="queue", where=where)
+    await flush(services.traces)
+    return approval_view_of(settled)
 
 
 @router.get("/api/drafts/{draft_id}")
@@ -62,9 +67,10 @@ async def read_draft(draft_id: str, services: TheServices, user_id: TheUser) -> 
 
 
 @router.get("/api/autonomy")
-async def read_autonomy(services: TheServices, user_id: TheUser) -> AutonomyView:
-    """How far the agent may go: L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous."""
-    return AutonomyView(level=await services.autonomy.level(user_id))
+async def read_autonomy(services: TheServices, user_id: TheUser) -> EarnedView:
+    """How far the agent may go: L0 suggest, L1 assist (new users), L2 supervised, L3 autonomous; and what it has earned
+    beyond that, for each kind of change that the user decided on."""
+    return earned_view_of(*await kinds_of(services, user_id))
 
 
 @router.put("/api/autonomy")

@@ -1,44 +1,34 @@
-"""Routes of a turn and of conversations, and what happened outside of turns."""
+"""Routes of conversations, and of what happened outside of turns."""
 
 import asyncio
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Request
-from fastapi.responses import StreamingResponse
+from fastapi import APIRouter, Query
 from pydantic import BaseModel
-from pydantic_core import from_json
 
-from qwestly_agent.approvals.look import up_to_date
-from qwestly_agent.base.clock import Clock, to_datetime
-from qwestly_agent.base.errors import NotFound
-from qwestly_agent.chat.deletion import delete
-from qwestly_agent.chat.find import LONGEST_QUERY_CHARACTERS, FoundConversations, Renamed, find, rename
-from qwestly_agent.chat.prepare_turn import prepare_turn
-from qwestly_agent.chat.remembered_view import ids_of
-from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
-from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, where_from
-from qwestly_agent.chat.stream import headers_of, start_stream
-from qwestly_agent.chat.updates import Updates, updates
-from qwestly_agent.chat.view import (
+from qwestly_agent.approvals.unknown_outcomes import up_to_date
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.traces import flush, span_below
+from qwestly_agent.chat.conversation_view import (
     ConversationList,
     ConversationView,
     FeedbackBody,
     FeedbackGiven,
-    Made,
     UIConversation,
     list_of,
-    shown_again,
     ui_view_of,
     view_of,
 )
+from qwestly_agent.chat.deletion import delete
+from qwestly_agent.chat.find_conversations import LONGEST_QUERY_CHARACTERS, FoundConversations, Renamed, find, rename
+from qwestly_agent.chat.outcomes import Made, shown_again
+from qwestly_agent.chat.remembered_view import ids_of
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.chat.updates import Updates, updates
 from qwestly_agent.memory.start import read_now
 
-FUNCTION_TIMEOUT_SECONDS = 300
-"""As in template.yaml, for where no adapter tells the deadline."""
 MOST_MADE = 200
 """Approvals, and drafts, of a conversation, shown with it."""
-RESERVE_SECONDS = 10
-"""Kept back from the deadline for recording what was said."""
 
 router = APIRouter()
 
@@ -54,20 +44,6 @@ class Ending(BaseModel):
 
 class Deleted(BaseModel):
     deleted: Literal[True] = True
-
-
-@router.post("/api/chat", openapi_extra=POSTED_SCHEMA, response_class=StreamingResponse)
-async def chat(request: Request, services: TheServices, user_id: TheUser) -> StreamingResponse:
-    """A turn, streamed. The body says which protocol the client speaks, and the answer is in the same language.
-
-    Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
-    """
-    if not services.settings.answers_turns:
-        raise NotFound("Turns are answered at the chat's own URL.")
-    posted = parse_turn(await request.body())
-    turn = await prepare_turn(services, user_id, posted, deadline_of(request, services.clock), where_from(request))
-    events = start_stream(services, turn, posted.protocol, request.app.state.keep_alive_seconds)
-    return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
 
 
 @router.get("/api/conversations")
@@ -150,6 +126,10 @@ async def give_feedback(message_id: str, given: FeedbackBody, services: TheServi
     """A thumb (`up`, `down`) and words on an answer; null takes it back. An answer's id is `msg_` and its run's id."""
     feedback = given.feedback(to_datetime(services.clock()))
     await services.messages.give_feedback(user_id, message_id, feedback)
+    thumb = {"qwestly.thumb": feedback.thumb if feedback else "none"}
+    with span_below(services.traces, "feedback", message_id.removeprefix("msg_"), thumb):
+        pass
+    await flush(services.traces)
     return FeedbackGiven(id=message_id, feedback=feedback)
 
 
@@ -162,13 +142,3 @@ async def read_updates(
     Ask every 2 seconds while `active`, else every 30. An item can come twice, with the same `id` and `at`.
     """
     return await updates(services, user_id, after)
-
-
-def deadline_of(request: Request, clock: Clock) -> float:
-    """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
-    latest = clock() + FUNCTION_TIMEOUT_SECONDS
-    try:
-        ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
-    except (KeyError, ValueError, TypeError):
-        ends = latest
-    return (ends if ends < latest else latest) - RESERVE_SECONDS

@@ -7,7 +7,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic_core import from_json
 
 from qwestly_agent.base.errors import Unauthorized
-from qwestly_agent.chat.auth import verify_token
+from qwestly_agent.chat.auth import UnknownSignature, verify_token
 from qwestly_agent.chat.services import ChatServices
 
 
@@ -19,13 +19,24 @@ TheServices = Annotated[ChatServices, Depends(services_of)]
 Bearer = Annotated[HTTPAuthorizationCredentials | None, Depends(HTTPBearer(auto_error=False))]
 
 
-def user_of(services: TheServices, bearer: Bearer) -> str:
+async def user_of(services: TheServices, bearer: Bearer) -> str:
     if bearer is None:
         raise Unauthorized
-    return verify_token(bearer.credentials, services.settings, services.clock)
+    try:
+        return verify_token(bearer.credentials, services.secrets.settings, services.clock)
+    except UnknownSignature:
+        return verify_token(bearer.credentials, await services.secrets.renew(), services.clock)
 
 
 TheUser = Annotated[str, Depends(user_of)]
+
+
+def request_id_of(request: Request) -> str:
+    """Lambda's, by which its own lines of the log are found."""
+    try:
+        return str(from_json(request.headers["x-amzn-request-context"])["requestId"])
+    except (KeyError, ValueError, TypeError):
+        return services_of(request).new_id()
 
 
 def where_from(request: Request) -> str:

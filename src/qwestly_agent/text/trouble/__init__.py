@@ -11,7 +11,7 @@ from qwestly_agent.text.trouble.de import GERMAN
 from qwestly_agent.text.trouble.en import ENGLISH
 from qwestly_agent.text.trouble.es import SPANISH
 from qwestly_agent.text.trouble.fr import FRENCH
-from qwestly_agent.text.trouble.patterns import Language, plain
+from qwestly_agent.text.trouble.patterns import Language
 from qwestly_agent.text.trouble.pt import PORTUGUESE
 
 Kind: TypeAlias = Literal["self_harm", "violence", "abuse"]
@@ -39,7 +39,7 @@ def find_trouble(typed: Iterable[str], language: str = "") -> Trouble | None:
 def _find(text: str, language: Language) -> tuple[int, Trouble]:
     """How many phrases the text has, and what they tell."""
     patterns = language.patterns
-    sentences = [patterns["harmless"].sub(",", each) for each in plain(text, language.apostrophe)]
+    sentences = [patterns["harmless"].sub(",", each) for each in language.sentences(text)]
     number = {name: sum(len(pattern.findall(each)) for each in sentences) for name, pattern in patterns.items()}
     past = 0 if number["long_ago"] else number["past"]
     kind: Kind = "self_harm" if number["self_harm"] or past else "violence"

@@ -12,8 +12,7 @@ GERMAN = Language(
     """,
     others=r"""
         patient\w*, klient\w*, anrufer\w*, menschen, leute\w*, personen?, jugendliche\w*, kinder\w*, schuler\w*,
-        er, sie,
-        man, jemand\w*, du, wir, ihr, betroffene\w*, angehorige\w*, kolleg\w+, kund\w+, frauen, manner\w*,
+        er, sie, man, jemand\w*, du, wir, ihr, betroffene\w*, angehorige\w*, kolleg\w+, kund\w+, frauen, manner\w*,
         gefangene\w*,
         figur\w*, betreu\w+, berat\w+, begleit\w+, behandel\w+, forsch\w+, arbeite mit, schreib\w*, geschrieben,
         verhinder\w*, pfleg\w+, seelsorge\w*, therapeut\w*, polizist\w*, chef\w*, firma, projekt\w*, mitarbeiter\w*
@@ -35,15 +34,13 @@ GERMAN = Language(
             mich (?:vor|von|unter|aus) (?:\w+ ){1,3}(?:werfen|sturzen|schmeissen|legen),
             mir die (?:pulsadern|adern) \w+,
             mir was antun, mir etwas antun, mir weh tun, mir wehtun, mich verletzen, mich selbst verletzen,
-            mich ritzen,
-            mich schneiden, verschwinden und nie\w* \w+, einfach verschwinden,
+            mich ritzen, mich schneiden, verschwinden und nie\w* \w+, einfach verschwinden,
             fur immer (?:schlafen|weg sein|verschwinden),
             selbstmord begehen, suizid begehen, gegen (?:einen?|den|die) (?:baum|wand|mauer|brucke) (?:fahren|rasen)
         """,
         "dear": r"""
             mann, ehemann, freund, freundin, frau, partner, partnerin, ex, exmann, exfreund, ex mann, ex freund,
-            vater,
-            mutter, stiefvater, stiefmutter, bruder, sohn, onkel, verlobter?, mitbewohner, eltern, papa, mama,
+            vater, mutter, stiefvater, stiefmutter, bruder, sohn, onkel, verlobter?, mitbewohner, eltern, papa, mama,
             lebensgefahrte, lebensgefahrtin, exfrau, ex frau, familie, schwiegervater, alter
         """,
         "hit": r"""
@@ -87,7 +84,7 @@ GERMAN = Language(
             wo))? ich (?:es|s|das) (?:\w+ )?(?:mache|tue|mach|beende|tun werde)
         I ~~ (?:suizid|selbstmord|freitod)(?! (?:in|bei|von|unter|als)\b)
         (?:denk\w*|gedanken?|gedacht|uberleg\w*|nachgedacht|vorstell\w*) ~ (?:an|uber|ans|an den|an meinen|
-            daran) (?:\w+ )?(?:selbstmord|suizid|den tod|das sterben|sterben|eigenen tod|tod|mich umzubringen|
+            daran) (?:, )?(?:\w+ )?(?:selbstmord|suizid|den tod|das sterben|sterben|eigenen tod|tod|mich umzubringen|
             schluss zu machen|zu sterben)(?! (?:als|in|bei|von|eines|eurer|der)\b)
         (?:hab\w*|habe|bekomm\w*|krieg\w*|wieder|standig|immer|starke|qualende|mit|meine|unter) ~ (?:suizid|
             selbstmord|suizidale) ?(?:gedanken|fantasien|absichten|plane)?(?= |$)(?! (?:von|bei|in|prav\w+|bei meinen|
@@ -101,7 +98,8 @@ GERMAN = Language(
         (?:kein\w*|keinerlei|null) (?:einzigen |richtigen )?(?:lebenswillen|lebensmut|lebenslust|lebenswille|
             lebenssinn)
         (?:sehe|seh|hab\w*|finde) (?:ich )?(?:einfach |fur mich |da |echt |wirklich |in (?:allem|nichts|
-            meinem leben) )*(?:kein\w*|keinerlei) (?:sinn|ausweg|hoffnung|zukunft) mehr(?: fur mich| im leben)?\.
+            meinem leben) )*(?:kein\w*|keinerlei) (?:sinn|ausweg|hoffnung|zukunft) mehr(?:
+             fur mich| im leben| in meinem leben)?\.
         (?:kein\w*|keinerlei|nirgends einen) (?:anderen |richtigen |einzigen )?ausweg(?: mehr| sehe| gibt| aus|
              ausser| als)?
         (?:ausweglos|weiss keinen ausweg|finde keinen ausweg|sehe keinen ausweg|seh keinen ausweg)
@@ -185,6 +183,7 @@ GERMAN = Language(
         (?:schnellste|schmerzlos\w*|einfachste|beste|sicherste|schmerzfrei\w*|wie viele|
             wieviele) (?:\w+ ){0,3}?(?:art|weg|methode|tabletten|pillen)? ?(?:\w+ )?(?:zu sterben|sich umzubringen|
             mich umzubringen|braucht man|um zu sterben|sterben)
+        dass ich mir (?:\w+ ){0,3}?(?:was|etwas) (?:antue|antu|antun konnte)
         (?:verdiene|verdient) (?:es )?(?:nicht )?(?:zu (?:leben|sterben)|den tod)
     """,
     violence=r"""
@@ -289,11 +288,13 @@ GERMAN = Language(
         (?:nicht|nie|keineswegs|kein bisschen) (?:suizidal|lebensmude|selbstmordgefahrdet|suizidgefahrdet)
         (?:im boden versinken|am liebsten im boden|mit (?:dem|meinem|der|meiner|diesem) (?:\w+ ){0,2}?(?:job|
             ausbildung|studium|vertrag|projekt|firma|beziehung|rauchen|freund\w*|chef|nachtdienst\w*|
-            schicht\w*) schluss(?: zu)? ?mach\w*|schluss mit (?:dem|der|meinem|meiner|diesem) (?:job|projekt|rauchen|
+            schicht\w*|pendeln|warten) (?:endlich )?schluss(?: zu)? ?mach\w*|
+            schluss mit (?:dem|der|meinem|meiner|diesem) (?:job|projekt|rauchen|
             studium|stress|firma|ausbildung|schichtdienst)|feierabend machen)
         (?:nicht mehr (?:leben|sein|bleiben|da sein|weitermachen)) (?:in|als|bei|auf|ohne|mit|wo)
         (?:kann|will|mag|mochte) (?:\w+ ){0,4}?nicht mehr (?:im|in|als|bei|auf|am|mit|fur|so (?:viel|lange|weit)|
             langer|pendeln|arbeiten|stehen|nachts|jeden)(?: \w+)*
+        sterben (?:lassen|liess\w*)|abschiedsbriefe (?:\w+ ){0,2}?(?:ausgewertet|untersucht|gelesen|analysiert)
         sterbebegleit\w*|palliativ\w*|todlangweilig|totgelacht|todmude|lebensgefahr\w*
     """,
 )

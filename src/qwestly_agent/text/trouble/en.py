@@ -24,6 +24,11 @@ ENGLISH = Language(
     """,
     words=WORDS,
     self_harm=r"""
+        I ~ burn(?:ed|t|ing)? (?:myself|my (?:arms?|legs?|skin)) with (?:a )?(?:cigarettes?|lighter|iron)
+        (?:thinking|think|thoughts?|dreaming) (?:of|about) (?:jumping|throwing myself)
+             (?:off|from|in front of) (?:a|the|my|this|that) (?:bridge|roof|balcony|building|cliff|train|platform)
+        I ~ (?:put(?:ting)?|sav(?:ed|ing)|hoard(?:ed|ing)|collect(?:ed|ing)|stockpil(?:ed|ing))
+             (?:\w+ ){0,3}?{pills}(?: aside| up)?(?: for| ,|$)
         i (?:\w+ )?(?:burn|burned|burnt|cut|scratch|scratched|slice|carve) my (?:own )?(?:arms?|legs?|thighs?|skin|
             wrists?|stomach)(?! (?:on|at work|cooking))
         (?:when|after|once|if|until|before) (?:im|i am|i was|i were) dead

@@ -14,6 +14,7 @@ LONG_AGO = r"""
     """
 
 HARMLESS = r"""
+        (?:id|i would|i d) (?:rather|sooner) jump off (?:a|the) \w+ than
         (?:about|on) (?:overdoses?|self harm)
         (?:suicide|suicidal|suicides|self harm|selfharm|overdose) (?:prevention|preventions|hotlines?|helplines?|
             lines?|awareness|research|risk\w*|rates?|watch|squad|survivors?|postvention|bomb\w*|statistics|data|

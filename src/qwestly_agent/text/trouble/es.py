@@ -70,6 +70,9 @@ SPANISH = Language(
         """,
     },
     self_harm=r"""
+        he comprado una cuerda(?: y (?:ya )?se (?:donde|como|cuando)(?: hacerlo)?)?\.
+        me (?:tiro|lanzo) (?:por|del?|desde|al?|a las?) (?:el |la |las |un |una )?(?:
+            balcon|ventana|puente|vias|tren|azotea)
         (?:cuando (?:la|lo|las|los) (?:lean|leas|lea)|para entonces|manana|yo) (?:\w+ |, ){0,2}?(?:ya )?no (?:estare|
             existire)(?: aqui| viv[ao])?\.
         (?:hoy|esta noche|manana|este finde|el \w+) se (?:acaba|termina) todo(?: para mi)?

@@ -63,6 +63,7 @@ FRENCH = Language(
         """,
     },
     self_harm=r"""
+        j ai achete (?:une|la) corde\.
         (?:souffrir\w*|souffrira|souffre) (?:plus )?a cause de moi
         (?:quand|apres que|lorsque|si) je (?:serai|suis|serais) morte?
         la ou je vais (?:\w+ ){0,3}?(?:besoin|servir\w*)
@@ -128,7 +129,7 @@ FRENCH = Language(
             cette souffrance|tout s|la souffrance|cette vie|ces voix|tout cela) ?(?:s |se )?(?:arrete|termine|finisse|
             soit fini|cesse|prenne fin)
         (?:m automutil\w+|m entaille)
-        (?:me|m|moi) (?:\w+ )?(?:scarifie\w*|mutile\w*|taillade\w*|ouvert les veines|fais du mal|faire du mal|
+        (?:me|m|moi) (?:\w+ ){0,2}?(?:scarifie\w*|mutile\w*|taillade\w*|ouvert les veines|fais du mal|faire du mal|
             fait du mal expres|coupe (?:les (?:bras|veines|cuisses|poignets|avant bras)|expres|volontairement|la peau|
             le soir|encore|pour (?:me|ne|sentir|soulager)|quand|a nouveau|tous|avec)|brule (?:expres|volontairement|
             avec (?:une|ma) cigarette)|recommence a me couper|griffe jusqu)

@@ -9,6 +9,8 @@ indented further goes on with it), a regular expression of whole words, in which
 - `~` is up to four words that go on speaking of oneself (none of `others`), and `~~` up to nine;
 - `I` is the first person, or (not before `~`) a beginning of a clause that leaves it out;
 - `\.` is the end of a clause.
+
+Every language has its own phrases and those of `families`.
 """
 
 import re
@@ -16,6 +18,9 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+
+from qwestly_agent.text.trouble import families
+from qwestly_agent.text.trouble.shorthand import SHORTHAND
 
 _SENTENCE = re.compile(r"[.!?…;¡¿\n]+")
 _APOSTROPHE = re.compile(r"['’‘`´]")
@@ -56,10 +61,20 @@ class Language:
     harmless: str
     """Phrases that are taken out before the others are looked for: idioms, and what belongs to professions."""
 
+    def sentences(self, text: str) -> list[str]:
+        """The sentences of a text, folded, without shorthand."""
+        words = SHORTHAND[self.code]
+        return [self._shorthand.sub(lambda found: words[found[0]], each) for each in plain(text, self.apostrophe)]
+
+    @cached_property
+    def _shorthand(self) -> re.Pattern[str]:
+        return re.compile(rf"(?<!\S)(?:{'|'.join(SHORTHAND[self.code])})(?!\S)")
+
     @cached_property
     def patterns(self) -> Mapping[str, re.Pattern[str]]:
         names = ("self_harm", "violence", "past", "long_ago", "harmless")
-        return {name: self._any_of(getattr(self, name)) for name in names}
+        shared = {"self_harm": families.SELF_HARM, "violence": families.VIOLENCE, "past": families.PAST}
+        return {name: self._any_of(getattr(self, name) + shared.get(name, "")) for name in names}
 
     def _any_of(self, phrases: str) -> re.Pattern[str]:
         joined = phrases.replace("\n" + " " * 12, "")
@@ -67,13 +82,15 @@ class Language:
         return re.compile(rf"(?<!\S)(?:{'|'.join(lines)})(?!\S)")
 
     def _expanded(self, phrase: str) -> str:
+        words = {**families.WORDS[self.code], **self.words}
         for _ in range(3):  # words may be made of words
-            phrase = re.sub(r"\{([a-z_]+)\}", lambda found: _group(self.words[found[1]]), phrase)
+            phrase = re.sub(r"\{([a-z_]+)\}", lambda found: _group(words[found[1]]), phrase)
         phrase = re.sub(r"(?<=[a-z])(?<!\\w)\*", r"\\w*", phrase).replace(r"\.", _END)
         word = rf"(?!{_group(self.others)}\b)[\w,]+ "
         begins = rf"(?:^|, )(?:{_group(self.begins)} ){{0,3}}"
         phrase = re.sub(r"(?<!\S)I ~", lambda _: f"{_group(self.first_person)} ~", phrase)
         phrase = re.sub(r"(?<!\S)I ", lambda _: f"(?:{begins}|{_group(self.first_person)} ~~ )", phrase)
+        phrase = phrase.replace(" # ", r" (?:[\w,]+ ){0,10}?")
         return phrase.replace("~~ ", f"(?:{word}){{0,9}}?").replace("~ ", f"(?:{word}){{0,4}}?")
 
 

@@ -70,6 +70,9 @@ PORTUGUESE = Language(
         """,
     },
     self_harm=r"""
+        comprei uma corda(?: ontem| hoje)?\.
+        (?:penso|pensar|pensando|pensado) (?:muito |sempre )?em (?:saltar|atirar me|jogar me|me jogar) d(?:a|e|o) \w+
+        nao vejo (?:mais |qualquer |nenhuma )*(?:razao|motivo) para continuar(?: ca| aqui| a viver)?\.
         (?:quando (?:a|o|as|os) (?:lerem|ler|leres)|amanha|eu) (?:\w+ |, ){0,2}?(?:ja )?nao (?:estarei|vou estar|
             existirei)(?: mais)?(?: aqui| ca| viv[ao])?\.
         (?:hoje|esta noite|hoje a noite|amanha) (?:tudo acaba|acaba tudo|termina tudo|tudo termina)(?: para mim|
@@ -230,6 +233,7 @@ PORTUGUESE = Language(
             sou (?:voluntari\w+|psicolog\w+)|lidero)
     """,
     harmless=r"""
+        (?:e|foi|era) de cortar os pulsos
         prefiro morrer (?:a|do que|que) (?!viver|continuar)\w+
         (?:prevencao|linha|telefone|associacao|unidade|formacao|pesquisa|investigacao|estudo|tese|taxas?|livro|artigo|
             filme|reportagem|palestra|sensibilizacao|risco|crises?|situacoes|casos?|chamadas?|ligacoes|tentativas?|

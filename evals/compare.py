@@ -1,0 +1,36 @@
+"""Compare two runs case by case: what was lost, what was won, and how sure it is that this is no chance."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from evals.outcomes import Run, by_case
+from evals.statistics import mcnemar
+
+SURE = 0.05
+
+
+@dataclass(frozen=True)
+class Compared:
+    dataset: str
+    both: int
+    """Cases of both runs."""
+    lost: tuple[str, ...]
+    won: tuple[str, ...]
+    p: float
+
+    @property
+    def verdict(self) -> str:
+        if self.p >= SURE:
+            return "no difference that is sure"
+        return "worse" if len(self.lost) > len(self.won) else "better"
+
+
+def compare(before: Run, now: Run) -> Iterator[Compared]:
+    """A case counts once, by most of its samples: samples of one case are no independent pairs."""
+    for dataset in now.datasets:
+        old, new = by_case(before.of(dataset)), by_case(now.of(dataset))
+        both = [key for key in new if key in old]
+        lost = tuple(case for _, case in (key for key in both if old[key] and not new[key]))
+        won = tuple(case for _, case in (key for key in both if new[key] and not old[key]))
+        if both:
+            yield Compared(dataset, len(both), lost, won, mcnemar(len(lost), len(won)))

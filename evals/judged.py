@@ -1,0 +1,96 @@
+"""Claims, memories and retellings as outcomes, by code and, where one is configured, by the judge."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from evals import claims, memories
+from evals.judge import configured_judge
+from evals.looks import Judged, by_code, by_judge
+from evals.outcomes import Outcome, Source
+from infra.local.model_embedding import embedding
+
+NEAR_FROM = 0.6
+
+
+def claims_of(samples: int) -> list[Outcome]:
+    """What is true must not be refused, what is false must not pass. Without a judge, false meanings are left out: code
+    does not look for them."""
+    cases = [case for case in claims.load() if case.half != "old"]
+    return asyncio.run(_claims(cases, samples))
+
+
+async def _claims(cases: Sequence[claims.Case], samples: int) -> list[Outcome]:
+    async with configured_judge() as configured:
+        if configured is None:
+            exact = [case for case in cases if case.true or case.kind in claims.EXACT_KINDS]
+            return [*_of_claims([by_code(case) for case in exact], 0, "code", "", 0.0)]
+        name, judge = configured
+        outcomes: list[Outcome] = []
+        for sample in range(samples):
+            begun = time.perf_counter()
+            judged = await by_judge(cases, judge)
+            each_ms = 1000 * (time.perf_counter() - begun) / len(cases)
+            outcomes += _of_claims(judged, sample, "live", name, each_ms)
+        return outcomes
+
+
+def _of_claims(judged: Sequence[Judged], sample: int, source: Source, model: str, ms: float) -> Iterator[Outcome]:
+    seen = dict[str, int]()
+    for each in judged:
+        number = seen[each.case.person] = seen.get(each.case.person, 0) + 1
+        yield Outcome(
+            dataset=f"claims that are {'true' if each.case.true else 'false'}",
+            case=f"{each.case.person}/{number}",
+            group=each.case.kind,
+            sample=sample,
+            source=source,
+            passed=not each.wrong,
+            # What is kept aside is shown to nobody: whoever reads it tunes on it.
+            problems=(each.fate,) if each.wrong else (),
+            model=model,
+            total_ms=ms or None,
+        )
+
+
+def memories_of(samples: int) -> list[Outcome]:  # noqa: ARG001
+    """What code loses and lets pass of notes, with a judge that answers by the labels."""
+    told = list(memories.conversations(memories.FOLDER))
+    fates = asyncio.run(_fates(told))
+    return [
+        Outcome(
+            dataset=f"memories that are {'right' if each.is_right else 'wrong'}",
+            case=f"{each.language}/{number}",
+            group=each.language,
+            source="code",
+            passed=fate in ("kept", "own words") if each.is_right else each.may_keep_own_words or fate == "lost",
+            problems=() if fate != "lost" else (fate,),
+        )
+        for number, (each, fate) in enumerate(zip(told, fates, strict=True))
+    ]
+
+
+async def _fates(told: Sequence[memories.Candidate]) -> list[str]:
+    return [(await memories.fate_of(each))[0] for each in told]
+
+
+def retellings_of(samples: int) -> list[Outcome]:  # noqa: ARG001
+    """Retellings of what was forgotten must be noticed, other matters not. The embedding is the scripted one."""
+    found = memories.retellings(memories.FOLDER, lambda text: embedding(text, memories.DIMENSIONS), NEAR_FROM)
+    return [
+        Outcome(
+            dataset="retellings",
+            case=f"{each.language}/{number}",
+            group=each.relation,
+            source="code",
+            passed=each.is_found == (each.relation == "retelling"),
+        )
+        for number, each in enumerate(found)
+    ]
+
+
+JUDGED: Mapping[str, Callable[[int], list[Outcome]]] = {
+    "claims": claims_of,
+    "memories": memories_of,
+    "retellings": retellings_of,
+}

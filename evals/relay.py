@@ -1,0 +1,130 @@
+"""A model server between the product and the model that is asked: it plays given answers, and records the others.
+
+What a case says was answered before, and what was recorded, is played over the wire as the scripted model does. Every
+other request goes on to the model that the settings name, and what comes back is kept as the same steps.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx2
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.llm.client import PROVIDER_ADDRESSES, keys_of
+from qwestly_agent.llm.models import DEFAULT_MODELS
+
+SECONDS = 120.0
+OF_INSTRUCTIONS = 60
+"""Characters of a request's instructions by which its recorded answer finds it again."""
+MISSING = "No answer to this was recorded."
+
+
+@dataclass(frozen=True)
+class Upstream:
+    url: str
+    key: str
+
+
+class Relay(ModelServer):
+    """Without `upstreams` it answers from what it was given, and with status 400 where nothing is left."""
+
+    def __init__(self, upstreams: Mapping[str, Upstream]) -> None:
+        super().__init__(more_models=[*upstreams])
+        self._upstreams = upstreams
+        self.recorded_steps: list[dict[str, Any]] = []
+
+    async def _chat(self, request: Request) -> Any:
+        body = json.loads(await request.body())
+        given = self.next_reply(body)
+        if given != Reply():
+            self.script(given, *self._script)
+            return await super()._chat(request)
+        if (upstream := self._upstreams.get(body.get("model", ""))) is None:
+            return JSONResponse({"error": {"message": MISSING, "code": "not_recorded"}}, 400)
+        return await self._passed_on(body, upstream)
+
+    async def _passed_on(self, body: Mapping[str, Any], upstream: Upstream) -> Response:
+        http = httpx2.AsyncClient(timeout=SECONDS)
+        headers = {"Authorization": f"Bearer {upstream.key or 'none'}"}
+        asked = http.build_request("POST", f"{upstream.url}/chat/completions", json=body, headers=headers)
+        try:
+            answer = await http.send(asked, stream=True)
+        except httpx2.HTTPError as error:
+            await http.aclose()
+            return JSONResponse({"error": {"message": type(error).__name__}}, 502)
+
+        async def told() -> AsyncIterator[bytes]:
+            whole = b""
+            try:
+                async for chunk in answer.aiter_bytes():
+                    whole += chunk
+                    yield chunk
+            finally:
+                await answer.aclose()
+                await http.aclose()
+                if answer.status_code == httpx2.codes.OK:
+                    self.recorded_steps.append(step_of(body, whole))
+
+        return StreamingResponse(told(), answer.status_code, media_type=answer.headers.get("content-type"))
+
+
+def step_of(body: Mapping[str, Any], answered: bytes) -> dict[str, Any]:
+    """The answer to a request, as a step that can be played again."""
+    streams = bool(body.get("stream"))
+    messages = [_message_of_stream(answered)] if streams else [json.loads(answered)["choices"][0]["message"]]
+    [message] = messages
+    calls = [each["function"] for each in message.get("tool_calls") or ()]
+    step: dict[str, Any] = {"streams": True} if streams else {"to": _beginning_of_instructions(body)}
+    if message.get("content"):
+        step["text"] = message["content"]
+    if calls:
+        step["tool_calls"] = [{"name": each["name"], "arguments": _read(each["arguments"])} for each in calls]
+    return step
+
+
+def _read(arguments: str) -> Any:
+    """As an object, or as it came if it is none."""
+    try:
+        read = json.loads(arguments)
+    except ValueError:
+        return arguments
+    return read if isinstance(read, dict) else arguments
+
+
+def _beginning_of_instructions(body: Mapping[str, Any]) -> str:
+    return str(body["messages"][0].get("content"))[:OF_INSTRUCTIONS]
+
+
+def _message_of_stream(answered: bytes) -> dict[str, Any]:
+    text, calls = "", dict[int, dict[str, str]]()
+    for line in answered.decode("utf-8", "replace").splitlines():
+        if not line.startswith("data: ") or line == "data: [DONE]":
+            continue
+        for choice in json.loads(line.removeprefix("data: ")).get("choices", ()):
+            delta = choice.get("delta", {})
+            text += delta.get("content") or ""
+            for call in delta.get("tool_calls") or ():
+                whole = calls.setdefault(call["index"], {"name": "", "arguments": ""})
+                for name, value in call["function"].items():
+                    whole[name] += value or ""
+    return {"content": text, "tool_calls": [{"function": calls[index]} for index in sorted(calls)]}
+
+
+def upstreams_of(settings: Settings) -> dict[str, Upstream]:
+    """Where each configured model is asked, by the name that a request gives it."""
+    named: Sequence[str] = [
+        settings.model_fast or DEFAULT_MODELS["fast"],
+        settings.model_pro or DEFAULT_MODELS["pro"],
+        settings.model_judge,
+        settings.model_fallback,
+    ]
+    keys = keys_of(settings)
+    return {
+        model: Upstream((settings.model_base_url or PROVIDER_ADDRESSES[provider]).rstrip("/"), keys.get(provider, ""))
+        for provider, _, model in (each.partition(":") for each in named if each)
+    }

@@ -1,0 +1,152 @@
+"""Look through what went wrong, and through the first memories, one after the other.
+
+`cases FILE` shows each conversation whose answer got a thumb down or whose approval was denied, without what tells who
+had it, and adds it to FILE as a case after a yes. `memories FILE` shows the first memories, each with its quote, and
+adds a verdict to FILE without any of their words. Nothing is written without an answer to each; what stands in FILE is
+not shown again. The end of the input ends it.
+"""
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from evals.pseudonyms import Pseudonyms, left_over
+from evals.statistics import wilson
+from infra.local.environment import SafeLoader
+from infra.stages import database_settings
+from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT, PREFERENCES
+from qwestly_agent.stores import approvals, conversations, messages
+from qwestly_agent.stores.memory_documents import COLLECTION as MEMORIES
+from qwestly_agent.stores.memory_documents import READABLE
+
+Stored = Database[dict[str, Any]]
+Ask = Callable[[str], str]
+MOST_BEFORE = 6
+"""Messages that are kept of what was said before."""
+VERDICTS: Mapping[str, str] = {"r": "right", "w": "wrong", "u": "unsure"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["cases", "memories"], help="what to look through")
+    parser.add_argument("file", type=Path, metavar="FILE", help="YAML; made if it is not there, added to if it is")
+    parser.add_argument("--most", type=int, default=100, metavar="N", help="so many at most (100)")
+
+
+def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    settings = database_settings(environment)
+    look = {"cases": look_at_cases, "memories": look_at_memories}[arguments.what]
+    with MongoClient[dict[str, Any]](settings.mongodb_uri) as mongo:
+        look(mongo[settings.mongodb_database], arguments.file, arguments.most, input, print)
+    return 0
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+
+def look_at_cases(database: Stored, file: Path, most: int, ask: Ask, say: Callable[[str], None]) -> None:
+    kept, known = 0, {each["case"] for each in _read(file)}
+    with suppress(EOFError):
+        for case in _first(most, (each for each in _cases(database) if each["case"] not in known)):
+            say("\n" + yaml.safe_dump(case, allow_unicode=True, sort_keys=False, width=118))
+            if names := left_over(yaml.safe_dump(case["before"], allow_unicode=True) + case["said"] + case["answer"]):
+                say(f"Look at these, they may tell who it was: {', '.join(names)}")
+            if ask("Keep it? [y/N] ").strip().casefold() != "y":
+                continue
+            case["expected"] = ask("What should have come of it? ").strip()
+            _add(file, case)
+            kept += 1
+    say(f"\n{kept} kept in {file}. Say in each what the turn must and must not do (docs/evals.md).")
+
+
+def _cases(database: Stored) -> Iterator[dict[str, Any]]:
+    down = database[messages.COLLECTION].find({"feedback.thumb": "down"}).sort("_id", 1)
+    for answer in down:
+        yield from _case(database, answer["user_id"], answer["conversation_id"], answer["run_id"], "a thumb down")
+    for rejected in database[approvals.COLLECTION].find({"status": "rejected"}).sort("_id", 1):
+        if rejected.get("conversation_id"):
+            why = f"{rejected['tool']} was rejected"
+            yield from _case(database, rejected["user_id"], rejected["conversation_id"], rejected["run_id"], why)
+
+
+def _case(database: Stored, user_id: str, conversation_id: str, run_id: str, why: str) -> Iterator[dict[str, Any]]:
+    here = {"user_id": user_id, "conversation_id": conversation_id}
+    told = list(database[messages.COLLECTION].find(here).sort("seq", 1))
+    at = [index for index, each in enumerate(told) if each["run_id"] == run_id]
+    if len(at) < 2:
+        return
+    asked, answer = told[at[0]], told[at[-1]]
+    of_person = ({"user_id": user_id}, {"_id": 0})
+    names = Pseudonyms(
+        [each for name in (CANDIDATES, EMPLOYMENT, PREFERENCES) for each in database[name].find(*of_person)]
+    )
+    conversation = database[conversations.COLLECTION].find_one({"user_id": user_id, "id": conversation_id}) or {}
+    yield {
+        "case": f"kept-{sha256_hex(user_id, run_id)[:12]}",
+        "why": why,
+        "words": names.of((answer.get("feedback") or {}).get("words") or ""),
+        "role": conversation.get("role", "chat"),
+        "before": [{"by": each["role"], "said": names.of(each["content"])} for each in told[: at[0]][-MOST_BEFORE:]],
+        "said": names.of(asked["content"]),
+        "answer": names.of(answer["content"]),
+        "called": [each["name"] for each in answer.get("steps", ())],
+    }
+
+
+# --- memories ---------------------------------------------------------------------------------------------------------
+
+
+def look_at_memories(database: Stored, file: Path, most: int, ask: Ask, say: Callable[[str], None]) -> None:
+    judged = {each["memory"] for each in _read(file)}
+    first = database[MEMORIES].find({"status": {"$in": list(READABLE)}}).sort([("created", 1), ("_id", 1)])
+    with suppress(EOFError):
+        for number, found in enumerate(_first(most, first), 1):
+            name = sha256_hex(found["user_id"], str(found["_id"]))[:16]
+            if name in judged:
+                continue
+            say(f"\n{number}. {found['type']}, {found.get('trust', 'user_said')}, {found['status']}")
+            say(f"   {found['content']}\n   quote: “{found.get('quote') or 'none'}”")
+            if asked := found.get("question"):
+                say(f"   asked: “{asked}”")
+            verdict = _verdict(ask)
+            why = ask("Why? ").strip() if verdict != "right" else ""
+            kind = {"type": found["type"], "trust": found.get("trust", "user_said"), "status": found["status"]}
+            _add(file, {"memory": name, **kind, "verdict": verdict, "why": why})
+    verdicts = [each["verdict"] for each in _read(file)]
+    right, of = verdicts.count("right"), len(verdicts) - verdicts.count("unsure")
+    low, high = wilson(right, of)
+    say(
+        f"\n{len(verdicts)} judged: {right} of {of} right ({100 * low:.1f}–{100 * high:.1f} %), "
+        f"{verdicts.count('unsure')} unsure. They are in {file}."
+    )
+
+
+def _verdict(ask: Ask) -> str:
+    """Asks until it is one."""
+    while True:
+        if verdict := VERDICTS.get(ask("Right, wrong or unsure? [r/w/u] ").strip().casefold()[:1]):
+            return verdict
+
+
+# --- the file ---------------------------------------------------------------------------------------------------------
+
+
+def _read(file: Path) -> Sequence[Mapping[str, Any]]:
+    read = yaml.load(file.read_text(encoding="utf-8"), SafeLoader) if file.exists() else None  # noqa: S506
+    return read or []
+
+
+def _add(file: Path, entry: Mapping[str, Any]) -> None:
+    with file.open("a", encoding="utf-8") as out:
+        out.write(yaml.safe_dump([dict(entry)], allow_unicode=True, sort_keys=False, width=118))
+
+
+def _first(most: int, found: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for _, each in zip(range(most), found, strict=False):
+        yield each

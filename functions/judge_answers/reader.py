@@ -1,0 +1,13 @@
+"""Every night: judge a sample of the day's answers. It sees what people wrote, asks models, and keeps numbers."""
+
+from typing import Any
+
+from qwestly_agent import container
+from qwestly_agent.rollout.judge_day import judge_day
+from qwestly_agent.workflow_state import by_name, dispatch
+
+STATES = by_name(judge_day)
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.model_services.run(dispatch(STATES, event, context))

@@ -1,0 +1,13 @@
+"""Every five minutes: the trial of a variant goes on, or back."""
+
+from typing import Any
+
+from qwestly_agent import container
+from qwestly_agent.rollout.advance import advance
+from qwestly_agent.workflow_state import by_name, dispatch
+
+SCHEDULED = by_name(advance)
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.services.run(dispatch(SCHEDULED, event, context))

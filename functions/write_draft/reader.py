@@ -1,0 +1,14 @@
+"""The states of write_draft that ask models what an interview's answer says."""
+
+from typing import Any
+
+from qwestly_agent import container
+from qwestly_agent.interviews.decide import decide
+from qwestly_agent.interviews.write import write
+from qwestly_agent.workflow_state import by_name, dispatch
+
+STATES = by_name(decide, write)
+
+
+def handler(event: dict[str, Any], context: object) -> dict[str, Any]:
+    return container.model_services.run(dispatch(STATES, event, context))

@@ -1,0 +1,35 @@
+"""The state machines as graphs, for the page: states in the order of their definition, and what follows each."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from infra.local.environment import ROOT
+
+SUFFIX = ".asl.yaml"
+
+
+def graphs(folder: Path = ROOT / "statemachines") -> list[dict[str, Any]]:
+    return [_graph(path) for path in sorted(folder.glob(f"*{SUFFIX}"))]
+
+
+def _graph(path: Path) -> dict[str, Any]:
+    definition = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return {"machine": path.name.removesuffix(SUFFIX), "states": _states(definition, depth=0)}
+
+
+def _states(definition: dict[str, Any], depth: int) -> list[dict[str, Any]]:
+    """Each state, behind it those that a Map runs for each of its items."""
+    found: list[dict[str, Any]] = []
+    for name, state in definition["States"].items():
+        found.append({"name": name, "type": state["Type"], "depth": depth, "next": _next(state)})
+        if inner := state.get("ItemProcessor") or state.get("Iterator"):
+            found += _states(inner, depth + 1)
+    return found
+
+
+def _next(state: dict[str, Any]) -> list[str]:
+    """The states that can follow, apart from those that catch an error."""
+    following = [state.get("Next"), *(choice["Next"] for choice in state.get("Choices", ())), state.get("Default")]
+    return list(dict.fromkeys(name for name in following if name))

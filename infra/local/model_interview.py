@@ -1,0 +1,223 @@
+"""How the scripted model plays an interview: by rule, so that a newcomer can be interviewed on a laptop."""
+
+import html
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+ASPECTS: Mapping[str, tuple[str, str]] = {
+    "your part": ("What was your own part in it?", r"\bI (?:led|built|wrote|ran|designed|managed|was|made|did|took)\b"),
+    "team": ("How many people were you?", r"\b(?:team|people|colleagues|with (?:two|three|four|five|six|\d+))\b"),
+    "what was hard": ("What was the hardest part?", r"\b(?:[Hh]ard|hardest|[Dd]ifficult|problem|struggl\w+|fail\w*)\b"),
+    "result": ("What came of it?", r"\b(?:cut|grew|saved|won|shipped|result\w*|faster|fewer|percent|%)|%"),
+    "when": ("When was that?", r"\b(?:19|20)\d\d\b|\b(?:last|this) year\b"),
+}
+AGENDA: Mapping[str, tuple[str, str]] = {
+    "current role": (
+        "What do you do at present?",
+        r"\b(?:I am|I['’]m|I work as) (?:an? )?(?!good|proud)\w+ .*\b(?:at|for|in)\b",
+    ),
+    "years of experience": ("How many years of experience do you have?", r"\byears of experience\b"),
+    "where you live": ("Where do you live?", r"\bI live in\b"),
+    "what you are proud of": ("What are you proud of?", r"\bproud\b"),
+    "main skills": ("What are you good at?", r"\b(?:good at|skill\w*|I know)\b"),
+    "languages": ("Which languages do you speak?", r"\bI speak\b"),
+    "school and degree": ("Where did you study, and what?", r"\b(?:studied|degree|school|university)\b"),
+    "role you want": ("What would you like to work as?", r"\b(?:would like|want) to (?:be|work as|become)\b"),
+    "where you want to work": ("Where would you like to work?", r"\b(?:would like|want) to work in [A-Z]"),
+    "way to work": ("Remote, or in an office?", r"\b(?:remote\w*|hybrid|office|home)\b"),
+    "when you can begin": ("When could you begin?", r"\b(?:begin|start|notice)\b"),
+    "what you do not want": ("What do you not want?", r"\b(?:do not|don['’]t|never) want\b"),
+}
+QUESTIONS = {**ASPECTS, **AGENDA}
+"""Each with the question for it, and what in a sentence answers it."""
+
+_STATE = re.compile(r"<interview>(?P<text>.*?)</interview>", re.DOTALL)
+_SAID = re.compile(r"<said>(?P<json>.*)</said>", re.DOTALL)
+_BEFORE = re.compile(r"<before>(?P<text>.*?)</before>", re.DOTALL)
+_LINE = re.compile(r"^(?P<place>\d+)\. \[(?P<topic>[^\]]*)\] (?P<text>.+)$", re.MULTILINE)
+_PLACE = re.compile(r"\b(?:at|for|with|founded) (?P<name>[A-Z][\w&]*(?: [A-Z][\w&]*)*)")
+_NOTHING_TO_TELL = re.compile(
+    r"[^.!?\n]*\b(?:skip (?:that|this|it)|(?:do not|don['’]t) (?:know|remember)|no idea|nothing to (?:say|tell))"
+    r"[^.!?\n]*|^\W*(?:(?:maybe|perhaps|ask me) )?later(?:,? please)?(?=[.!\n]|$)",
+    re.IGNORECASE,
+)
+_CORRECTS = re.compile(r"^(?:sorry|no,|actually|i meant)\b", re.IGNORECASE)
+_TO_US = re.compile(
+    r"^(?:let['’]s|let us|show|please|can you|could you|that['’]s (?:enough|all)|thanks|hello|hi\b)", re.I
+)
+_FEWEST_WORDS = 4
+
+Object = dict[str, Any]
+
+
+def interviewer(texts: Sequence[str]) -> str:
+    """One sentence on what was said, and the question that the state asks for."""
+    words, _, task = texts[0].rpartition("</interview>")
+    said, _, state = words.partition("<interview>")
+    topic = _line(state, "topic")
+    if "is over" in task:
+        why = re.search(r"because (.+?)\. In their language", task)
+        return f"We stop here, because {why[1]}. Thank you for your time." if why else "Thank you for your time."
+    if "No topic is chosen" in task:
+        parked = _line(state, "parked topics")
+        return "What else is there?" if parked else "What did you do that you would like others to know of?"
+    if "seems well covered" in task:
+        return f"“{topic}” seems well covered. Shall we sum it up together?"
+    if "Sum up" in task:
+        return f"That is what I have of “{topic}”. What is missing?"
+    if "to tell first" in task:
+        return "I remember what you told me before. What else would you like to tell me first?"
+    asked = re.search(r"one question, about “(.+?)”", html.unescape(task))
+    if not asked:
+        return "What else is there to tell?"
+    missing = asked[1]
+    question = QUESTIONS.get(missing, (f"And what about this: {missing}?", ""))[0]
+    if "use other words" in task:
+        question = f"Once more on {missing}: is there anything that you can tell?"
+    echo = next((each for each in _sentences(said) if not each.endswith("?")), "")
+    return f"I understand: “{echo}” {question}" if len(echo.split()) >= _FEWEST_WORDS else question
+
+
+def _line(state: str, name: str) -> str:
+    found = re.search(rf"^{name}: (.*)$", html.unescape(state), re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+_LEARNT: Mapping[str, str] = {
+    "headline": r"\bI(?: am|['’]m| work as) (?:an? )?(?P<value>[a-z][\w -]*? (?:at|for) [A-Z][\w&]*(?: [A-Z][\w&]*)*)",
+    "location": r"\bI live in (?P<value>[A-Z][\w-]*(?: [A-Z][\w-]*)*)",
+    "years_of_experience": r"\b(?P<value>\d+) years of experience",
+    "languages": r"\bI speak (?P<value>[A-Z]\w+(?:(?:, | and )[A-Z]\w+)*)",
+    "skills": r"\bI(?: am|['’]m) good at (?P<value>[^.!?\n]+)",
+    "education": r"\bI studied (?P<degree>[\w ]+?) at (?:the )?(?P<value>[A-Z][\w ]*)",
+    "roles": r"\b(?:would like|want) to (?:be|work as|become) (?:an? )?(?P<value>[^.,!?\n]+)",
+    "locations": r"\b(?:would like|want) to work in (?P<value>[A-Z][\w-]*(?:(?:, | and | or | )[A-Z][\w-]*)*)",
+    "work_mode": r"(?i:\b(?P<value>remote(?:ly)?|hybrid|in (?:the|an) office|from home)\b)",
+    "availability": r"\b(?:begin|start) (?P<value>(?:in|on|next|from|right|at)\b[^.!?\n]*)",
+    "never": r"\b(?:do not|don['’]t|never) want (?:to )?(?P<value>[^.!?\n]+)",
+}
+
+
+def propose_profile(texts: Sequence[str]) -> str | Object:
+    """Call for what was said in so many words; nothing to call, or called already: say that it is over."""
+    fields: list[Object] = []
+    for name, pattern in _LEARNT.items():
+        for text in texts:
+            for sentence in _sentences(text.partition("<interview>")[0]):
+                if (found := re.search(pattern, sentence)) and name not in [each["field"] for each in fields]:
+                    fields.append({"field": name, "value": _value(name, found), "quotes": [sentence]})
+    return {"propose_profile": {"fields": fields}} if fields else interviewer(texts)
+
+
+def _value(name: str, found: re.Match[str]) -> Any:
+    match name:
+        case "headline":
+            return f"{found['value'][:1].upper()}{found['value'][1:]}"
+        case "languages" | "skills" | "roles" | "locations" | "never":
+            return [each.strip() for each in re.split(r", | and | or ", found["value"])]
+        case "years_of_experience":
+            return int(found["value"])
+        case "education":
+            return [{"degree": found["degree"].strip(), "school": found["value"].strip()}]
+        case _:
+            return found["value"]
+
+
+def lead_interview(texts: Sequence[str]) -> Object:
+    """Open a topic for each place that is named, and close what they have nothing to tell of."""
+    topics: list[Object] = _state(texts[0]).get("topics", [])
+    newest = next((each for each in reversed(_messages(texts[0])) if each["by"] == "the person"), None)
+    if newest is None:
+        return {}
+    text = newest["text"]
+    names = [match["name"] for match in _PLACE.finditer(text)]
+    if not topics and not names and len(text.split()) >= _FEWEST_WORDS:
+        names = ["My work"]
+    known = {each["title"].casefold() for each in topics}
+    opened = [
+        {"title": name, "aspects": [*ASPECTS], "priority": 5}
+        for name in dict.fromkeys(names)
+        if name.casefold() not in known
+    ]
+    bare = [
+        {"title": each["title"], "aspects": [*ASPECTS]}
+        for each in topics
+        if not each["aspects"] and each["status"] != "completed"
+    ]
+    active = next((each for each in topics if each["status"] == "active"), None)
+    missing = [name for name, status in active["aspects"].items() if status == "open"] if active else []
+    skipped = _NOTHING_TO_TELL.search(text)
+    closed: list[Object] = []
+    if active and missing and skipped:
+        quote = skipped[0].strip()
+        closed = [{"topic": active["title"], "aspect": missing[0], "message_id": newest["message_id"], "quote": quote}]
+        missing = missing[1:]
+    directive = f"Ask for this: {missing[0]}." if missing else ""
+    return {"move": "continue", "topics": [*opened, *bare], "closed": closed, "directive": directive}
+
+
+def write_interview(texts: Sequence[str]) -> Object:
+    """Of each sentence about themselves a statement in their own words."""
+    before = _BEFORE.search(texts[0])
+    draft = list(_LINE.finditer(html.unescape(before["text"]))) if before else []
+    topics: dict[str, list[str]] = _state(texts[0]).get("topics", {})
+    written: list[Object] = []
+    for message in _messages(texts[0]):
+        if message["by"] != "the person":
+            continue
+        for sentence in _sentences(message["text"]):
+            text = re.sub(r"^(?:Sorry|No|Actually)[,:]? ", "", sentence)
+            text = re.sub(r"^I (?=[a-z])", "", text)
+            text = f"{text[:1].upper()}{text[1:]}"
+            if not _tells(sentence) or any(text in each["text"] for each in draft):
+                continue
+            told = _told(topics, sentence)
+            named = [each for each in topics if each in sentence] or [each for each, names in told.items() if names]
+            topic = (named or [each["topic"] for each in draft[-1:]] or [*topics, ""])[0]
+            names = told.get(topic, [])
+            corrected = [
+                int(each["place"])
+                for each in draft
+                if _CORRECTS.match(sentence) and any(re.search(QUESTIONS[name][1], each["text"]) for name in names)
+            ]
+            quotes = [{"message_id": message["message_id"], "text": sentence}]
+            written.append(
+                {
+                    "topic": topic,
+                    "aspects": names,
+                    "text": text,
+                    "quotes": quotes,
+                    "replaces": corrected[:6],
+                }
+            )
+    return {"statements": written[:12]}
+
+
+def _told(topics: Mapping[str, Sequence[str]], sentence: str) -> dict[str, list[str]]:
+    """Of each topic, the aspects that a sentence answers."""
+    return {
+        topic: [each for each in names if each in QUESTIONS and re.search(QUESTIONS[each][1], sentence)]
+        for topic, names in topics.items()
+    }
+
+
+def _tells(sentence: str) -> bool:
+    asks = sentence.endswith("?") or _TO_US.match(sentence) or _NOTHING_TO_TELL.match(sentence)
+    return not asks and len(sentence.split()) >= _FEWEST_WORDS
+
+
+def _state(prompt: str) -> Object:
+    found = _STATE.search(prompt)
+    return json.loads(html.unescape(found["text"])) if found else {}
+
+
+def _messages(prompt: str) -> list[Object]:
+    found = _SAID.search(prompt)
+    messages = json.loads(found["json"]) if found else []
+    return [{**each, "text": html.unescape(each["text"])} for each in messages]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (each.strip() for each in re.findall(r"[^.!?\n]+[.!?]?", text) if each.strip())

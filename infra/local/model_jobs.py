@@ -1,0 +1,82 @@
+"""How the scripted model compares adverts with a person: by the words that both have."""
+
+import html
+import re
+from collections.abc import Sequence
+from typing import Any
+
+_ADVERTS = re.compile(r"<adverts>(?P<text>.*)</adverts>", re.DOTALL)
+_EVIDENCE = re.compile(r"<evidence>(?P<text>.*)</evidence>", re.DOTALL)
+_JOB = re.compile(r"^job (?P<number>\d+)$", re.MULTILINE)
+_WORD = re.compile(r"[^\W\d_]{5,}")
+_IN_EVERY_ADVERT = "their there which would experience years about looking answer application people every within"
+_COMMON = frozenset(_IN_EVERY_ADVERT.split())
+MOST_REASONS = 2
+
+
+def compare_jobs(texts: Sequence[str]) -> dict[str, Any]:
+    """A reason for each line of the advert that shares words with a line of the person's evidence, in those words."""
+    adverts, evidence = _ADVERTS.search(texts[0]), _EVIDENCE.search(texts[0])
+    if not adverts or not evidence:
+        return {"jobs": []}
+    pieces = [piece.split("\n", 1) for piece in html.unescape(evidence["text"]).strip().split("\n\n") if "\n" in piece]
+    told = html.unescape(adverts["text"])
+    parts = _JOB.split(told)[1:]
+    jobs = zip(parts[::2], parts[1::2], strict=True)
+    return {"jobs": [_compared(int(number), text.strip(), pieces) for number, text in jobs]}
+
+
+def _compared(number: int, advert: str, pieces: Sequence[Sequence[str]]) -> dict[str, Any]:
+    reasons: list[dict[str, Any]] = []
+    for line in advert.splitlines()[1:]:
+        for source, text in pieces:
+            for said in text.splitlines():
+                shared = sorted(_words(line) & _words(said))
+                if shared and len(reasons) < MOST_REASONS:
+                    reasons.append(
+                        {
+                            "text": f"Fits: {' and '.join(shared[:2])}",
+                            "advert_quote": line.strip()[:400],
+                            "person_quote": said.strip()[:400],
+                            "person_source": source.strip(),
+                        }
+                    )
+    against = [
+        {"text": line.strip().rstrip("."), "advert_quote": line.strip()[:400]}
+        for line in advert.splitlines()[1:]
+        if line.startswith("We ask for") and not any(line.strip() == each["advert_quote"] for each in reasons)
+    ]
+    unique = list({each["advert_quote"]: each for each in reasons}.values())
+    return {
+        "job": number,
+        "fit": min(9.5, 5.0 + 1.5 * len(unique)) if unique else 2.0,
+        "reasons_for": unique,
+        "reasons_against": against[:1],
+    }
+
+
+_PIECES = re.compile(r'<evidence id="(?P<id>[^"]*)"[^>]*>(?P<text>.*?)</evidence>', re.DOTALL)
+MET, PARTLY = 2, 1
+"""Words that a line of the advert shares with one of the evidence."""
+
+
+def cover_advert(texts: Sequence[str]) -> dict[str, Any]:
+    """What the advert asks for, met where a line of the evidence shares two words with it, partly by one."""
+    advert = _ADVERTS.search(texts[0])
+    told = html.unescape(advert["text"]) if advert else ""
+    evidence = [(each["id"], html.unescape(each["text"])) for each in _PIECES.finditer(texts[0])]
+    lines = [line.strip() for line in told.splitlines() if line.startswith("We ask for")]
+    return {"requirements": [_covered(line, evidence) for line in lines]}
+
+
+def _covered(line: str, evidence: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    said = [(len(_words(line) & _words(each)), source, each) for source, text in evidence for each in text.splitlines()]
+    shared, source, words = max(said, default=(0, "", ""))
+    met = "met" if shared >= MET else "partly" if shared >= PARTLY else "not_met"
+    quotes = [f"{source} {words.strip()}"] if shared else []
+    requirement = line.removeprefix("We ask for").strip(" .:")
+    return {"requirement": requirement, "advert_quote": line, "met": met, "quotes": quotes}
+
+
+def _words(text: str) -> set[str]:
+    return {each.lower() for each in _WORD.findall(text)} - _COMMON

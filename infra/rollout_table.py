@@ -1,0 +1,64 @@
+"""What `qwestly-agent rollout show` prints."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.rollout import BASE, Entry, Rollout, Trial
+from qwestly_agent.rollout import variants
+from qwestly_agent.rollout.look import ALPHA, MEASURES, Counts, compared, missing
+from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.rollouts import Rollouts
+
+ENTRIES_SHOWN = 10
+
+
+async def table(rollouts: Rollouts, sweeps: Sweeps, now: float) -> str:
+    rollout = await rollouts.get(journal=True) or Rollout()
+    lines = [*_declared(await sweeps.conversations_by_variant())]
+    if rollout.trial:
+        users = [await sweeps.variant_users(tag) for tag in rollout.trial.tags]
+        sums = await sweeps.variant_sums(rollout.trial.tags)
+        lines += ["", *_trial(rollout.trial, sums, users, now)]
+    else:
+        lines += ["", "Nothing is being tried: everybody has the base."]
+    if rollout.journal:
+        lines += ["", "journal", *(line for each in rollout.journal[-ENTRIES_SHOWN:] for line in _entry(each))]
+    return "\n".join(lines)
+
+
+def _declared(used: Mapping[str, int]) -> Iterator[str]:
+    yield f"{'variant':16}{'design':16}{'since':12}{'first share':>12}{'conversations':>15}  prompts, models"
+    for each in variants.VARIANTS:
+        named = ", ".join([*each.prompts.values(), *each.models.values()]) or "–"
+        share = f"{each.share} %"
+        yield f"{each.name:16}{each.design:16}{each.since!s:12}{share:>12}{used.get(each.name, 0):>15}  {named}"
+    declared = {BASE, *(each.name for each in variants.VARIANTS)}
+    for name in sorted(used.keys() - declared):
+        yield f"{name:16}{'no longer declared: they have the base':40}{used[name]:>15}"
+
+
+def _trial(trial: Trial, sums: Mapping[str, Counts], users: Sequence[Sequence[Counts]], now: float) -> Iterator[str]:
+    variant, base = (sums.get(tag, {}) for tag in trial.tags)
+    yield f"{trial.variant}: {trial.state}, {trial.share} % of the users since {_moment(trial.since)} ({trial.id})"
+    if trial.state == "trying":
+        lacks = missing(trial, variant, base, now)
+        yield f"next look: {'once there are ' + ', '.join(lacks) + ' more' if lacks else 'within five minutes'}"
+    yield f"counts: {_counts(variant)}; the base's: {_counts(base)}"
+    for each in MEASURES:
+        yield f"  {compared(each, *users).told}"
+    yield f"  worse if p is below {ALPHA:.4f}, and beyond the limit"
+
+
+def _counts(counts: Counts) -> str:
+    told = (f"{counts.get(name, 0):.0f} {name}" for name in ("users", "conversations", "turns", "failed"))
+    return ", ".join(told)
+
+
+def _entry(entry: Entry) -> Iterator[str]:
+    yield f"  {_moment(entry.at)}  {entry.move} by {entry.by}: {entry.variant} at {entry.share} %"
+    for why in entry.why:
+        yield f"    {why}"
+
+
+def _moment(at: float) -> str:
+    return f"{to_datetime(at):%Y-%m-%d %H:%M} UTC"

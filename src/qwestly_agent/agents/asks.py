@@ -1,0 +1,52 @@
+"""Questions for what somebody would like to learn: said where nothing else is left of an answer, or where one would be
+asked again in the same words."""
+
+import re
+from collections.abc import Collection, Mapping
+
+OPENING_WORDS = 5
+_WORD = re.compile(r"\w+")
+
+_ASKS: Mapping[str, tuple[str, ...]] = {
+    "en": (
+        "What would you like to learn: a broad field, or one skill?",
+        "Which skill would help you most this month?",
+        "Is there something at work that you would like to do better?",
+        "Name a field or a skill, and we start from there.",
+    ),
+    "de": (
+        "Was möchtest du lernen: ein ganzes Gebiet oder eine einzelne Fähigkeit?",
+        "Welche Fähigkeit würde dir in diesem Monat am meisten helfen?",
+        "Gibt es etwas bei der Arbeit, das du besser können möchtest?",
+        "Nenne ein Gebiet oder eine Fähigkeit, und wir beginnen dort.",
+    ),
+    "fr": (
+        "Qu’aimeriez-vous apprendre : un domaine entier ou une compétence précise ?",
+        "Quelle compétence vous aiderait le plus ce mois-ci ?",
+        "Y a-t-il quelque chose au travail que vous aimeriez mieux faire ?",
+        "Nommez un domaine ou une compétence, et nous partons de là.",
+    ),
+    "es": (
+        "¿Qué te gustaría aprender: un campo entero o una habilidad concreta?",
+        "¿Qué habilidad te ayudaría más este mes?",
+        "¿Hay algo en el trabajo que te gustaría hacer mejor?",
+        "Nombra un campo o una habilidad, y empezamos por ahí.",
+    ),
+    "pt": (
+        "O que gostaria de aprender: uma área inteira ou uma competência concreta?",
+        "Que competência lhe seria mais útil este mês?",
+        "Há algo no trabalho que gostaria de fazer melhor?",
+        "Diga uma área ou uma competência, e começamos por aí.",
+    ),
+}
+
+
+def opening_of(text: str) -> str:
+    """How an answer begins, to be compared."""
+    return " ".join(_WORD.findall(text.casefold())[:OPENING_WORDS])
+
+
+def ask_otherwise(language: str, openings: Collection[str]) -> str:
+    """One that begins in another way than these, in this language, or in English."""
+    questions = _ASKS.get(language, _ASKS["en"])
+    return next((each for each in questions if opening_of(each) not in openings), questions[0])

@@ -1,0 +1,139 @@
+"""Search job boards and the web, and read an advert: all of it is strangers' text. Without a key nothing is offered."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
+from pydantic_ai import RunContext, Tool
+from pydantic_ai.tools import ToolDefinition
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.tools.base import NEEDS, QueryText, Wish, listed, tool, typed
+from qwestly_agent.domain.card import TailoredKind
+from qwestly_agent.domain.job import Advert, Pay, Reason
+
+JobId = Annotated[str, StringConstraints(min_length=1, max_length=140)]
+Place = Annotated[str, StringConstraints(max_length=100, strip_whitespace=True)]
+MOST_MATCHES = 8
+BEGINNING, LONGEST_ADVERT = 300, 8_000
+
+
+async def search_jobs(
+    ctx: RunContext[AgentDeps], query: QueryText, place: Place = "", remote_only: bool = False
+) -> dict[str, Any]:
+    """Search job boards for adverts of now, and list the matches that were found at night (`matches`). Name a board
+    that could not be asked.
+
+    Args:
+        query: A title or skills, in few words.
+        place: A city or country; empty for anywhere.
+        remote_only: True for remote jobs alone.
+    """
+    jobs = ctx.deps.jobs
+    (found, missing), matches = await asyncio.gather(jobs.search(query, place, remote_only), jobs.matches(MOST_MATCHES))
+    adverts = [{**_shown(each), "job_id": each.id, "begins": each.text[:BEGINNING]} for each in found]
+    known = [{"job_id": each.id, "title": each.advert.title, "company": each.advert.company} for each in matches]
+    return {**listed("adverts", adverts, "No board has a job like that now.", *missing), "matches": known}
+
+
+async def read_job(ctx: RunContext[AgentDeps], job_id: JobId) -> dict[str, Any]:
+    """Read an advert as a whole, and of a match the reasons for and against it.
+
+    Args:
+        job_id: As search_jobs lists it.
+    """
+    advert, match = await ctx.deps.jobs.read(job_id)
+    shown = {"job_id": job_id, **_shown(advert), "text": advert.text[:LONGEST_ADVERT]}
+    if match is None:
+        return shown
+    return {**shown, "for": list(map(_reason, match.reasons_for)), "against": list(map(_reason, match.reasons_against))}
+
+
+async def tailor_resume(ctx: RunContext[AgentDeps], job_id: JobId, wish: Wish = "") -> dict[str, Any]:
+    """Begin to write a résumé for one job from what is known of the user. It takes minutes, nobody else sees it, and it
+    says nothing that the user did not say.
+
+    Args:
+        job_id: As search_jobs lists it.
+        wish: What the user wants of it, copied letter for letter; empty where they said nothing.
+    """
+    return await _write(ctx, "resume", job_id, wish)
+
+
+async def cover_letter(ctx: RunContext[AgentDeps], job_id: JobId, wish: Wish = "") -> dict[str, Any]:
+    """Begin to write a letter of application for one job, as tailor_resume does.
+
+    Args:
+        job_id: As search_jobs lists it.
+        wish: What the user wants of it, copied letter for letter; empty where they said nothing.
+    """
+    return await _write(ctx, "cover_letter", job_id, wish)
+
+
+async def _write(ctx: RunContext[AgentDeps], kind: TailoredKind, job_id: str, wish: str) -> dict[str, Any]:
+    draft = await ctx.deps.documents.write(kind, job_id, typed(wish, ctx.deps.user_messages))
+    note = "The user sees how far it is. Say that it has begun, and end your answer: do not write it yourself."
+    return {"draft_id": draft.id, "job_id": draft.job_id, "status": draft.status, "note": note}
+
+
+async def search_web(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, Any]:
+    """Search the web for what public pages say, for example of a company. Nothing there says anything about the user.
+
+    Args:
+        query: What to look for, in few words, with nothing private of the user.
+    """
+    found = await ctx.deps.jobs.search_web(query)
+    pages = [{"title": each.title, "url": each.url, "says": each.snippet} for each in found]
+    return listed("pages", pages, "The web search found nothing.")
+
+
+def _shown(advert: Advert) -> dict[str, Any]:
+    told = {
+        "title": advert.title,
+        "company": advert.company,
+        "place": advert.place,
+        "remote": advert.is_remote or None,
+        "pay": pay_in_words(advert.pay),
+        "url": advert.url,
+        "from": advert.attribution,
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def pay_in_words(pay: Pay | None) -> str:
+    if pay is None:
+        return ""
+    ends = dict.fromkeys(f"{each:,.0f}" for each in (pay.lowest, pay.highest) if each is not None)
+    return f"{' to '.join(ends)} {pay.currency} a {pay.per}".replace("  ", " ")
+
+
+def _reason(reason: Reason) -> dict[str, Any]:
+    return reason.model_dump(exclude_none=True)
+
+
+def with_boards(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
+    needs = "a key of a job board: ADZUNA_APP_ID with ADZUNA_APP_KEY, or JSEARCH_API_KEY"
+    return _offered_if(lambda deps: deps.jobs.has_boards, needs, declared)
+
+
+def _with_web(declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
+    return _offered_if(lambda deps: deps.jobs.has_web, "a key of the web search: SEARCH_API_KEY", declared)
+
+
+def _offered_if(is_there: Callable[[AgentDeps], bool], needs: str, declared: Tool[AgentDeps]) -> Tool[AgentDeps]:
+    async def prepare(ctx: RunContext[AgentDeps], definition: ToolDefinition) -> ToolDefinition | None:
+        return definition if is_there(ctx.deps) else None
+
+    declared.prepare = prepare
+    declared.metadata = {**(declared.metadata or {}), NEEDS: needs}
+    return declared
+
+
+TOOLS = [
+    with_boards(tool(search_jobs, effect="read", label="Looking for jobs…", timeout=20.0, outside=True)),
+    with_boards(tool(read_job, effect="read", label="Reading the job posting…", outside=True)),
+    with_boards(tool(tailor_resume, effect="draft", label="Starting your résumé…")),
+    with_boards(tool(cover_letter, effect="draft", label="Starting your letter…")),
+    _with_web(tool(search_web, effect="read", label="Searching the web…", timeout=20.0, outside=True)),
+]

@@ -1,0 +1,127 @@
+"""Propose all of a profile that was learnt, field by field, with the person's words."""
+
+from collections.abc import Iterable
+from datetime import date
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StringConstraints
+from pydantic_ai import RunContext
+from pydantic_ai.exceptions import ToolFailed
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.guardrails import Asked
+from qwestly_agent.agents.tools.base import proposes
+from qwestly_agent.approvals.actions import UPDATE_PROFILE
+from qwestly_agent.approvals.arguments import ChangedField, Value, plain
+from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.previews import in_words
+from qwestly_agent.approvals.view import view_of
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.approval import ShownQuote, Status
+from qwestly_agent.grounding.ground import check
+from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
+from qwestly_agent.grounding.quotes import find_quote
+from qwestly_agent.interviews.agenda import AGENDA, SAID, known_before, learnt_fields
+from qwestly_agent.interviews.known import Learnt, known_of
+from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.language import language_of
+from qwestly_agent.text.user_text import typed_parts
+
+CALL_ID = "onboarding"
+"""Of the call that code makes in the model's place."""
+MOST_APPROVALS = 50
+PROPOSED_ANEW: frozenset[Status] = frozenset({"revised", "expired", "changed"})
+_ALL = "said"
+
+Words = Annotated[str, StringConstraints(min_length=1, max_length=600)]
+
+
+class LearntField(BaseModel):
+    field: ChangedField
+    value: Value
+    """The whole new value: text for headline, location, summary, work_mode and availability; a list of texts for
+    skills, languages, roles, locations (where they want to work), industries and company_sizes; a number for
+    years_of_experience; a list of {school, degree, year} for education. Limits of the job search: `never` is a list of
+    companies and words of adverts that they rule out; `remote` is "only" or "no", where they rule out the other; `pay`
+    is the least a year, as "60000 EUR"."""
+    quotes: Annotated[list[Words], Field(min_length=1, max_length=6)]
+    """The person's words that say so, letter for letter."""
+
+
+async def propose_profile(
+    ctx: RunContext[AgentDeps], fields: Annotated[list[LearntField], Field(min_length=1, max_length=16)]
+) -> Proposal:
+    """Propose the profile that was learnt, with their wishes and limits, once, when the conversation has come to its
+    end. The person decides on each field.
+
+    Args:
+        fields: Those that they told you of, each once.
+    """
+    if await _is_proposed(ctx.deps):
+        raise ToolFailed("It is proposed already. They decide on it there.")
+    said = "\n".join(part for text in ctx.deps.user_messages for part in typed_parts(text))
+    sources = {_ALL: QuotedSource(id=_ALL, text=quoted(said), language=language_of(said))}
+    today = to_datetime(ctx.deps.clock()).date()
+    told = (each for each in fields if not _lies(each, sources, today))
+    learnt = [Learnt(each.field, plain(each.value), found) for each in told if (found := _quotes(each, sources))]
+    before = known_before(ctx.deps.interview.latest)
+    if not (proposed := await _with_known(ctx.deps, [*learnt, *before])):
+        raise ToolFailed("They said none of that in these words. Quote them letter for letter.")
+    return _proposal(proposed)
+
+
+async def propose_what_is_learnt(deps: AgentDeps) -> Asked | None:
+    """Propose what the draft says of each field, once a conversation; None where it was proposed, is refused or cannot
+    be asked, or where nothing was learnt."""
+    if await _is_proposed(deps):
+        return None
+    learnt = await _with_known(deps, learnt_fields(deps.interview.latest))
+    if not learnt:
+        return None
+    try:
+        _, approval = await deps.proposer.submit(_proposal(learnt), CALL_ID)
+    except AgentError as error:  # the answer does not fail by it: it is said already
+        deps.logger.warning(Event.TOOL_FAILED, extra=cause_of(error))
+        return None
+    if approval is None or approval.answer == "run":
+        return None
+    return Asked(approval=view_of(approval), call_id=CALL_ID, ends_the_turn=False)
+
+
+async def _with_known(deps: AgentDeps, learnt: Iterable[Learnt]) -> list[Learnt]:
+    """Each field once, and after what was told what the résumé says of others; nothing that stands there already."""
+    known = await known_of(deps, deps.user_id)
+    each_once = {each.field: each for each in (*known.resume.values(), *reversed(list(learnt)))}
+    return [each for each in each_once.values() if each.value != known.profile.get(each.field)]
+
+
+async def _is_proposed(deps: AgentDeps) -> bool:
+    """True if this conversation has proposed a profile that waits or is decided. One that the person wants otherwise,
+    or that is out of date, may be proposed anew."""
+    asked = await deps.approvals.of_conversation(deps.user_id, deps.interview.conversation_id, MOST_APPROVALS)
+    return any(each.tool == UPDATE_PROFILE.tool and each.status not in PROPOSED_ANEW for each in asked)
+
+
+def _proposal(learnt: Iterable[Learnt]) -> Proposal:
+    order = [field for aspects in AGENDA.values() for field in aspects.values()]
+    listed = sorted(learnt, key=lambda each: order.index(each.field) if each.field in order else len(order))
+    changes = [{"field": each.field, "value": each.value} for each in listed]
+    quotes = {each.field: [quote.model_dump() for quote in each.quotes] for each in listed}
+    return Proposal(UPDATE_PROFILE, {"changes": changes, "quotes": quotes}, "From what you told me.")
+
+
+def _quotes(each: LearntField, sources: dict[str, QuotedSource]) -> tuple[ShownQuote, ...]:
+    found = (find_quote(Quote(source=_ALL, text=words), sources) for words in each.quotes)
+    return tuple(ShownQuote(source=SAID, before="", quote=words.text, after="") for words in found if words)
+
+
+def _lies(each: LearntField, sources: dict[str, QuotedSource], today: date) -> bool:
+    """True if a figure or a date of the value is not in its quotes."""
+    quotes = tuple(Quote(source=_ALL, text=words) for words in each.quotes)
+    statement = Statement(text=in_words(plain(each.value)), quotes=quotes)
+    return bool(check(statement, sources, today).reasons)
+
+
+TOOLS = [proposes(propose_profile, UPDATE_PROFILE, label="Putting your profile together…")]

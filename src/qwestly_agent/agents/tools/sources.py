@@ -1,0 +1,144 @@
+"""Which records a tool's result names: what can stand as a source under an answer."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import from_json
+
+from qwestly_agent.agents.tools.applications import list_applications
+from qwestly_agent.agents.tools.conversations import search_conversation
+from qwestly_agent.agents.tools.documents import query_user_knowledge
+from qwestly_agent.agents.tools.jobs import read_job, search_jobs, search_web
+from qwestly_agent.agents.tools.learning import get_learning_progress, search_topics
+from qwestly_agent.agents.tools.memories import explain_memory, search_user_memories
+from qwestly_agent.agents.tools.profile import get_user_profile
+from qwestly_agent.agents.tools.qwestly import query_qwestly_docs
+from qwestly_agent.domain.source import Source, SourceKind
+
+LONGEST_TITLE = 120
+LONGEST_TEXT = 600
+
+
+@dataclass(frozen=True)
+class Returned:
+    """A record in a tool's result."""
+
+    source: Source
+    name: str
+    """By which an answer may call it; empty if its title is ours."""
+    text: str
+    """Its words, whole."""
+
+
+def records_of(tool: str, result: Any) -> tuple[Returned, ...]:
+    """Each record once; nothing for a tool that returns no records. Of a result that was cut, the records that are
+    whole in its beginning."""
+    if tool not in _READERS or not isinstance(result, dict):
+        return ()
+    found = dict[str, Returned]()
+    with suppress(KeyError, TypeError, ValueError):
+        found.update((each.source.id, each) for each in _READERS[tool](_whole_part(result)))
+    return tuple(found.values())
+
+
+def _whole_part(result: dict[str, Any]) -> dict[str, Any]:
+    """As `guardrails` cuts it, a result is the beginning of its JSON and a note."""
+    return from_json(result["beginning"], allow_partial=True) if result.keys() == {"beginning", "note"} else result
+
+
+def _record(kind: SourceKind, key: str, title: str, text: str = "", *, name: str | None = None) -> Returned:
+    source = Source(id=f"{kind}:{key}", kind=kind, title=_start(title, LONGEST_TITLE), text=_start(text, LONGEST_TEXT))
+    return Returned(source, title if name is None else name, text)
+
+
+def _start(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _passages(result: dict[str, Any]) -> Iterator[Returned]:
+    for each in result["passages"]:
+        yield _record("document", each["id"], each["title"], each["text"])
+
+
+def _memories(result: dict[str, Any]) -> Iterator[Returned]:
+    for each in result["memories"]:
+        yield _record("memory", each["id"], each["content"], each.get("quote", ""))
+
+
+def _sections(result: dict[str, Any]) -> Iterator[Returned]:
+    for each in result["sections"]:
+        yield _record("documentation", f"{each['page']}#{each['title']}", each["title"], each["text"])
+
+
+def _profile(result: dict[str, Any]) -> Iterator[Returned]:
+    if profile := result["profile"]:
+        said = "\n".join(value for value in profile.values() if isinstance(value, str))
+        yield _record("profile", "own", "Your profile", said, name="")
+
+
+def _messages(result: dict[str, Any]) -> Iterator[Returned]:
+    for each in result["messages"]:
+        speaker = "you" if each["by"] == "the user" else "your agent"
+        yield _record("message", each["id"], f"Said by {speaker} on {each['on']}", each["text"], name="")
+
+
+def _jobs(result: dict[str, Any]) -> Iterator[Returned]:
+    for each in result["adverts"]:
+        yield _job(each, each["begins"])
+    for each in result["matches"]:
+        yield _job(each, "")
+
+
+def _advert(result: dict[str, Any]) -> Iterator[Returned]:
+    yield _job(result, result["text"])
+
+
+def _job(job: Mapping[str, Any], text: str) -> Returned:
+    return _record("job", job["job_id"], _at_company(job), text, name=job.get("company") or job["title"])
+
+
+def _at_company(named: Mapping[str, Any]) -> str:
+    return f"{named['title']} at {named['company']}" if named.get("company") else named["title"]
+
+
+def _applications(result: dict[str, Any]) -> Iterator[Returned]:
+    for each in result["applications"]:
+        said = (each["status"], each.get("next_step"), each.get("notes"))
+        words, name = "\n".join(filter(None, said)), each.get("company") or each["title"]
+        yield _record("application", each["application_id"], _at_company(each), words, name=name)
+
+
+def _pages(result: dict[str, Any]) -> Iterator[Returned]:
+    for each in result["pages"]:
+        yield _record("web", each["url"], each["title"], f"{each['says']}\n{each['url']}")
+
+
+def _topics(result: dict[str, Any]) -> Iterator[Returned]:
+    for each in result["topics"]:
+        yield _record("library", each["topic"], each["topic"], "\n".join(each["modules"]))
+
+
+def _progress(result: dict[str, Any]) -> Iterator[Returned]:
+    """The library's pages that say what is between the person and their goal, and the posting that asks for it."""
+    for each in result["gaps"]:
+        if asked := each.get("asked"):
+            yield _record("job", asked["job_id"], result["goal"], asked["quote"])
+        yield _record("library", each["need_quote"]["module_id"], each["topic"], each["need_quote"]["text"])
+
+
+_READERS: Mapping[str, Callable[[dict[str, Any]], Iterator[Returned]]] = {
+    query_user_knowledge.__name__: _passages,
+    search_user_memories.__name__: _memories,
+    explain_memory.__name__: _memories,
+    query_qwestly_docs.__name__: _sections,
+    get_user_profile.__name__: _profile,
+    search_conversation.__name__: _messages,
+    search_jobs.__name__: _jobs,
+    read_job.__name__: _advert,
+    list_applications.__name__: _applications,
+    search_web.__name__: _pages,
+    search_topics.__name__: _topics,
+    get_learning_progress.__name__: _progress,
+}

@@ -1,0 +1,170 @@
+"""Hold an answer to a manner: no exclamation mark, no praise, no beginning or greeting twice, never “I am confused”."""
+
+import re
+from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic_ai import AgentRunEvents
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelResponse,
+    PartDeltaEvent,
+    PartEndEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+)
+
+from qwestly_agent.agents.asks import ask_otherwise, opening_of
+from qwestly_agent.agents.design import NativeEvent
+
+_SENTENCE = re.compile(r"[^.!?？؟。！\n]*(?:[.!?？؟。！]+[\"”’)*_]*(?=\s|$)|\n|[.!?](?=\S))\s*")
+_PRAISE = re.compile(
+    r"(?:(?:that|this|it)(?:['’]s| is) |what |sounds like )?(?:an? )?(?:really |very |truly |such )?(?:an? )?"
+    r"(?:(?:great|excellent|awesome|amazing|fantastic|wonderful|brilliant|superb|impressive|perfect|terrific|lovely)"
+    r"(?: (?:choice|question|idea|topic|pick|start|job|work|answer|thinking|point|goal|one|stuff|effort|progress))?"
+    r"|(?:good|nice|smart|wise) (?:choice|question|idea|pick|start|job|work|thinking|point|goal|one)"
+    r"|well done|good for you|bravo|kudos|congratulations|i(?:['’]m| am) (?:so )?proud of you|you(?:['’]re| are)"
+    r" (?:doing )?(?:great|amazing|awesome)|super|toll|großartig|ausgezeichnet|(?:tolle|gute|super) (?:wahl|frage|idee)"
+    r"|gut gemacht"
+    r"|excellente? (?:choix|question|idée)|très bien|(?:excelente|buena) (?:elección|pregunta|idea)|muy bien|genial"
+    r"|(?:excelente|boa|ótima) (?:escolha|pergunta|ideia)|muito bem)"
+    r"(?P<end>[,.!:;–—-]+\s*|$)",
+    re.IGNORECASE,
+)
+_CONFUSED = re.compile(
+    r"\bi(?:['’]m| am) (?:a (?:bit|little) )?(?:confused|not sure (?:what|i)|unsure what)"
+    r"|\bi (?:did not|didn['’]t|do not|don['’]t) (?:quite )?(?:understand|get (?:that|it))"
+    r"|\bich (?:habe (?:das|dich) nicht verstanden|bin verwirrt)|\bje n['’]ai pas compris|\bno (?:te )?entend[ií]"
+    r"|\bn[ãa]o (?:entendi|percebi)",
+    re.IGNORECASE,
+)
+_GREETING = re.compile(
+    r"(?:hello|hi|hey|welcome|good (?:morning|afternoon|evening|day)|hallo|guten (?:tag|morgen|abend)|willkommen"
+    r"|bonjour|bonsoir|bienvenue|hola|buen[oa]s (?:días|tardes|noches)|bienvenid[oa]|olá|bom dia|boa (?:tarde|noite)"
+    r"|bem-vind[oa])"
+    r"(?: [^,.!?]{1,30})?(?P<end>[,.!–—-]+\s*|$)",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"[?？؟]")
+_MARKS = re.compile(r"\s*[!！¡]+")
+
+
+@dataclass
+class Understated:
+    """A run whose words keep to the manner. Text is passed on sentence by sentence."""
+
+    run: AgentRunEvents[Any]
+    openings: Collection[str]
+    """How earlier answers began."""
+    greets: bool
+    """True in the first answer alone."""
+    restarts: bool
+    """True where the person named nothing, so that one question is as good as another."""
+    language: str
+    """Of the person's message."""
+    fixed: Callable[[], bool]
+    """True where fixed words are said, which stay as they are."""
+
+    def __post_init__(self) -> None:
+        self._parts: list[str] = []
+        """What was said, by text part."""
+        self._held = ""
+        self._open: int | None = None
+        self._index = 0
+        self._left_out = False
+        self._kept_back = ""
+        """A sentence that began like an earlier answer; said if nothing follows."""
+
+    @property
+    def said_openings(self) -> tuple[str, ...]:
+        """How the first sentence began, and the first question."""
+        sentences = [found[0] for found in _SENTENCE.finditer(f"{''.join(self._parts)}\n") if found[0].strip()]
+        questions = [each for each in sentences if _ASKED.search(each)]
+        return tuple(dict.fromkeys(filter(None, map(opening_of, [*sentences[:1], *questions[:1]]))))
+
+    async def __aiter__(self) -> AsyncIterator[NativeEvent]:
+        async for event in self.run:
+            match event:
+                case PartStartEvent(part=TextPart(content=text), index=index):
+                    self._open, self._held = index, ""
+                    self._index = max(self._index, index + 1)
+                    self._parts.append("")
+                    yield replace(event, part=TextPart(self._allowed(text)))
+                case PartDeltaEvent(delta=TextPartDelta(content_delta=text), index=index) if index == self._open:
+                    if words := self._allowed(text):
+                        yield replace(event, delta=TextPartDelta(words))
+                case PartEndEvent(part=TextPart(), index=index) if index == self._open:
+                    if words := self._rest():
+                        yield PartDeltaEvent(index=index, delta=TextPartDelta(words))
+                    self._open = None
+                    yield replace(event, part=TextPart(self._parts[-1]))
+                case _:
+                    yield event
+        if self._left_out and not "".join(self._parts).strip():
+            words = self._kept_back.strip() or ask_otherwise(self.language, self.openings)
+            self._parts = [*self._parts[:-1], words] if self._parts else [words]
+            yield PartStartEvent(index=self._index, part=TextPart(words))
+            yield PartEndEvent(index=self._index, part=TextPart(words))
+
+    def new_messages(self) -> list[ModelMessage]:
+        """With what was said in place of what the model wrote."""
+        said = iter(self._parts)
+        return [_said(message, said) if isinstance(message, ModelResponse) else message for message in self._messages]
+
+    @property
+    def _messages(self) -> list[ModelMessage]:
+        return self.run.new_messages()
+
+    def _allowed(self, text: str) -> str:
+        self._held += text
+        words = ""
+        while whole := _SENTENCE.match(self._held):
+            if whole.end() == len(self._held) and not self._held[-1].isspace():
+                break  # the sentence may go on: "e.g." or "..."
+            self._held = self._held[whole.end() :]
+            said = self._in_manner(whole[0])
+            self._parts[-1] += said
+            words += said
+        return words
+
+    def _rest(self) -> str:
+        words, self._held = self._in_manner(self._held) if self._held else "", ""
+        self._parts[-1] += words
+        return words
+
+    def _in_manner(self, sentence: str) -> str:
+        if self.fixed() or not sentence.strip():
+            return sentence
+        asks = _ASKED.search(sentence)
+        if _CONFUSED.search(sentence) and not asks:
+            self._left_out = True
+            return ""
+        begins = re.match(r"\s*[*_\"“]*", sentence)
+        lead = begins[0] if begins else ""
+        greeting = None if self.greets or "".join(self._parts).strip() else _GREETING.match(sentence, len(lead))
+        if left_out := greeting or _PRAISE.match(sentence, len(lead)):
+            self._left_out = True
+            rest = sentence[left_out.end() :]
+            if not rest.strip():
+                return "\n" if "\n" in sentence else ""
+            sentence = lead + rest[:1].upper() + rest[1:]
+        sentence = _MARKS.sub(lambda found: "" if "¡" in found[0] else ".", sentence)
+        if opening_of(sentence) not in self.openings:
+            return sentence
+        if asks:
+            return ask_otherwise(self.language, self.openings) if self.restarts else sentence
+        if "".join(self._parts).strip():
+            return sentence
+        self._left_out, self._kept_back = True, self._kept_back or sentence
+        return ""
+
+
+def _said(message: ModelResponse, said: Any) -> ModelResponse:
+    parts = []
+    for part in message.parts:
+        words = next(said, None) if isinstance(part, TextPart) else None
+        if words is None or words:
+            parts.append(part if words is None else replace(part, content=words))
+    return replace(message, parts=parts)

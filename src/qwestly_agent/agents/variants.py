@@ -1,0 +1,50 @@
+"""Build the agents of the declared variants, beside those of the designs."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from pydantic import BaseModel
+
+from qwestly_agent.agents.base import Models
+from qwestly_agent.agents.design import ROLES, Design, Role, TurnAgent
+from qwestly_agent.agents.registry import Designs, build_designs
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.llm.models import make_judges, make_models
+from qwestly_agent.llm.traced import traced
+from qwestly_agent.rollout import variants
+from qwestly_agent.rollout.variants import Variant
+from qwestly_agent.services import HasHttp, HasModels, HasSecrets, HasSettings, HasTraces
+
+
+class VariantServices(HasHttp, HasModels, HasSecrets, HasSettings, HasTraces, Protocol): ...
+
+
+def make_designs(services: VariantServices, designs: Mapping[str, Design], own: Mapping[str, BaseModel]) -> Designs:
+    """`own` are the designs' settings. Raises `InvalidSettings`, which names a design or variant that is broken."""
+    built = build_designs(services.settings.agent_design, designs, own, services.models)
+    agents = {each.name: dict(_built(services, each, designs, own)) for each in variants.VARIANTS}
+    return replace(built, variants=agents)
+
+
+def _built(
+    services: VariantServices, variant: Variant, designs: Mapping[str, Design], own: Mapping[str, BaseModel]
+) -> Iterator[tuple[Role, TurnAgent]]:
+    try:
+        design = designs[variant.design]
+        prompts = {"prompts": dict(variant.prompts)} if variant.prompts else {}
+        settings = design.settings.model_validate({**own[variant.design].model_dump(), **prompts})
+        models = _models(services, variant)
+        for role in ROLES:
+            if role in variant.roles:
+                yield role, design.roles[role](models, settings)
+    except Exception as error:
+        raise InvalidSettings(f"The variant {variant.name!r} is broken: {type(error).__name__}: {error}") from error
+
+
+def _models(services: VariantServices, variant: Variant) -> Models:
+    if not variant.models:
+        return services.models
+    changed = replace(services.settings, **{f"model_{tier}": name for tier, name in variant.models.items()})
+    make_judges(changed, services.http)  # raises if a model would judge what it wrote
+    return traced(make_models(changed, services.http, services.secrets.renew), services.traces)

@@ -1,0 +1,177 @@
+"""Create approvals: what is proposed, by whom, and all that a person needs to decide on it.
+
+Every origin (tool call, pipeline, undo) creates its record here. Exactly what is in the record is executed.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pydantic_core import CoreSchema, core_schema
+
+from qwestly_agent.approvals.actions import Action, ShownServices, parse
+from qwestly_agent.approvals.previews import with_differences, with_draft, with_person
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.approval import (
+    LONGEST_REASON_CHARACTERS,
+    MAIL_AFTER_SECONDS,
+    Answer,
+    Approval,
+    Confidence,
+    Level,
+    Preview,
+    canonical_json,
+    sha256_hex,
+)
+from qwestly_agent.services import HasApprovals, HasCandidateApp, HasClock, HasSettings
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.text.clean import visible
+
+
+class AskServices(ShownServices, HasApprovals, HasCandidateApp, HasClock, HasSettings, Protocol): ...
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A proposed action, with all that a person needs to decide on it."""
+
+    action: Action[Any]
+    args: Mapping[str, Any]
+    rationale: str = ""
+    alternatives: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    preview: Preview | None = None
+    """Replaces the action's own preview, if the proposer knows more than its arguments."""
+    shown: Mapping[str, str] | None = None
+    """With such a preview: the subject's values when it was made."""
+    drafted: Preview | None = None
+    """Its sections and what was left out join the action's own preview."""
+    revisable: bool = True
+    """False if no new version can be made any more."""
+    unchecked: bool = False
+    """True if the judge was unavailable for its content: then it needs approval at every level."""
+    confidence: Confidence | None = None
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: Any) -> CoreSchema:
+        """Any schema: a tool that returns a proposal has no result of its own; the gate's outcome is the result."""
+        return core_schema.any_schema()
+
+
+@dataclass(frozen=True)
+class Asker:
+    """The origin of an approval: user, run, conversation, draft."""
+
+    user_id: str
+    run_id: str
+    level: Level
+    conversation_id: str | None = None
+    draft_id: str | None = None
+    role: str = ""
+    """The design that proposed it."""
+    variant: str | None = None
+    task_token: str | None = field(default=None, repr=False)
+    """Sealed (encrypted)."""
+    revises: str | None = None
+    """Id of the record that this one replaces."""
+    undoes: str | None = None
+    """Id of the record whose effect this one takes back: its user asked for exactly that, so it is decided."""
+    wished: bool = False
+    """True if the user's newest message, typed, has each new value."""
+    earned: bool = False
+
+
+async def ask(services: AskServices, approval_id: str, proposal: Proposal, asker: Asker, answer: Answer) -> Approval:
+    """Create the record with this id; return the existing one if there is one.
+
+    Raises `Invalid` for arguments that the action does not accept, `NotFound` if there is nothing to change, and
+    `Unavailable`.
+    """
+    action, now = proposal.action, services.clock()
+    args = parse(action, proposal.args)
+    subject = action.subject(args)
+    # Read the version before the values shown: a change in between is then detected.
+    version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
+    if version is None and action.must_exist:
+        raise NotFound("There is no such card.")
+    shown = await action.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
+    preview = proposal.preview or with_draft(action.preview(args, shown), proposal.drafted)
+    preview = await with_person(services, asker.user_id, preview) if action.kind == "card" else preview
+    earlier = await services.approvals.get(asker.user_id, asker.revises) if asker.revises else None
+    preview = with_differences(preview, shown, earlier) if earlier else preview
+    text = canonical_json(args.model_dump(mode="json", exclude_none=True))
+    undone = f" to undo {asker.undoes}" if asker.undoes else ""
+    approval = Approval(
+        id=approval_id,
+        user_id=asker.user_id,
+        run_id=asker.run_id,
+        conversation_id=asker.conversation_id,
+        draft_id=asker.draft_id or getattr(args, "draft_id", None),
+        kind=action.kind,
+        tool=action.tool,
+        effect=action.effect,
+        args=text,
+        args_digest=sha256_hex(action.tool, text),
+        schema_digest=action.schema_digest,
+        subject=subject,
+        version=version,
+        shown=shown,
+        preview=preview,
+        rationale=visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
+        alternatives=proposal.alternatives,
+        confidence=proposal.confidence,
+        role=asker.role,
+        variant=asker.variant,
+        evidence=proposal.evidence,
+        revisable=action.revisable and proposal.revisable,
+        wished=asker.wished,
+        level=asker.level,
+        earned=asker.earned,
+        answer=answer,
+        created_at=now,
+        updated_at=now,
+        expires_at=now + services.settings.seconds_to_decide(action.tool),
+        revises=asker.revises,
+        **_round_after(earlier),
+        undoes=asker.undoes,
+        task_token=asker.task_token,
+        audit=(f"{to_datetime(now).isoformat()} asked by run {asker.run_id}{undone}",),
+        **_awaiting(action, answer, asker, now),
+    )
+    if not await services.approvals.add(approval):
+        approval = await services.approvals.get(asker.user_id, approval_id)
+    if approval.revises:
+        await _name_successor(services.approvals, asker.user_id, approval.revises, approval_id)
+    return approval
+
+
+def id_of_call(conversation_id: str, run_id: str, call_id: str) -> str:
+    """Return the id of a tool call's record; deterministic, so that a repeated call makes no second record."""
+    return f"ap_{sha256_hex(conversation_id, run_id, call_id)[:32]}"
+
+
+def _round_after(earlier: Approval | None) -> dict[str, Any]:
+    if earlier is None:
+        return {}
+    if earlier.status != "revised":
+        return {"round": earlier.round}
+    return {"round": earlier.round + 1, "wish": earlier.reason}
+
+
+def _awaiting(action: Action[Any], answer: Answer, asker: Asker, now: float) -> dict[str, Any]:
+    if asker.undoes:
+        return {"status": "approved", "decided_at": now, "decided_by": "undo"}
+    if answer == "run":
+        return {"status": "approved", "decided_at": now, "decided_by": "level", "reason": asker.level}
+    if action.signed_in_only:
+        return {}
+    # An approval asked for in the chat is mailed only if it is not decided there.
+    return {"mail_at": now + MAIL_AFTER_SECONDS if answer == "ask" else now}
+
+
+async def _name_successor(approvals: Approvals, user_id: str, approval_id: str, successor: str) -> None:
+    def named(record: Approval) -> Approval | None:
+        return None if record.revised_by == successor else record.model_copy(update={"revised_by": successor})
+
+    await approvals.change(await approvals.get(user_id, approval_id), named)

@@ -1,0 +1,84 @@
+"""What is done for a user beside their approvals and drafts: what runs, by its own record or by the names that a brake
+would meet, and what ended lately, by the feed that pages poll."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.domain.resume import UNDER_WAY as BEING_READ
+from qwestly_agent.services import (
+    HasActivity,
+    HasClock,
+    HasInterviews,
+    HasJobSearches,
+    HasLessons,
+    HasResumes,
+    HasSweeps,
+)
+from qwestly_agent.stores.interviews import LEFT_SECONDS, title_of
+
+
+class BackgroundServices(
+    HasActivity, HasClock, HasInterviews, HasJobSearches, HasLessons, HasResumes, HasSweeps, Protocol
+): ...
+
+
+MOST_READ = 20
+ENDED = (
+    *("resume.proposed", "resume.done", "resume.failed", "resume.stopped"),
+    *("jobs.found", "jobs.failed", "jobs.stopped"),
+    *("lesson.ready", "lesson.failed", "lesson.stopped"),
+    *("interview.ended", "interview.drafted"),
+    *("memory.extracted", "memory.merged"),
+)
+RUNS: Mapping[str, str] = {
+    "memories": "Reading a conversation for what to remember",
+    "interview": "Writing the draft of an interview",
+    "summary": "Summing up a conversation",
+    "consolidation": "Comparing what is remembered",
+}
+"""By the first word of a run's name, where no record of its own says that it is under way."""
+
+
+@dataclass(frozen=True)
+class BackgroundWork:
+    services: BackgroundServices
+    user_id: str
+
+    async def under_way(self) -> list[dict[str, Any]]:
+        services, user_id, now = self.services, self.user_id, self.services.clock()
+        resumes, search, lessons, interviews, work = await asyncio.gather(
+            services.resumes.newest(user_id, MOST_READ),
+            services.job_searches.get(user_id),
+            services.lessons.newest(user_id, MOST_READ),
+            services.interviews.newest(user_id, MOST_READ),
+            services.sweeps.under_way(user_id, now),
+        )
+        begun = [each for each in interviews if each.interview.turns and not each.interview.ended]
+        runs = (RUNS.get(name.partition("-")[0]) for name in sorted(work.running))
+        return [
+            *({"resume_id": each.id, "title": each.label} for each in resumes if each.status in BEING_READ),
+            *([{"title": "Searching for jobs"}] if search.is_searching(now) else []),
+            *(
+                {"lesson_id": each.id, "title": f"Writing a lesson: {each.title}", "label": each.label}
+                for each in lessons
+                if each.status == "writing"
+            ),
+            *(
+                {"conversation_id": each.conversation_id, "title": title_of(each)}
+                for each in begun
+                if each.last_used > now - LEFT_SECONDS
+            ),
+            *({"title": title} for title in runs if title),
+        ]
+
+    async def ended(self) -> list[dict[str, Any]]:
+        """The newest first."""
+        return [_told(each) for each in await self.services.activity.newest(self.user_id, MOST_READ, types=ENDED)]
+
+
+def _told(event: ActivityEvent) -> dict[str, Any]:
+    return {"title": event.title, "at": f"{to_datetime(event.at):%Y-%m-%dT%H:%MZ}"}

@@ -1,0 +1,113 @@
+"""Earned autonomy: who offers one step more, and who takes it back.
+
+An offer is an approval like every other: no tool proposes it, and no link decides it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from qwestly_agent.approvals.actions import ACTIONS, Action
+from qwestly_agent.approvals.ask import Asker, AskServices, Proposal, ask
+from qwestly_agent.approvals.gate import UNASKED
+from qwestly_agent.approvals.raise_autonomy import KINDS, RAISE_AUTONOMY, subject_of_offer
+from qwestly_agent.domain.approval import Approval, Level, sha256_hex
+from qwestly_agent.domain.earned import (
+    WITHIN_SECONDS,
+    YESES_NEEDED,
+    Grant,
+    Standing,
+    Streak,
+    is_no,
+    is_standing,
+    is_yes,
+    streak_of,
+)
+from qwestly_agent.services import HasApprovals, HasAutonomy, HasClock
+
+MOST_RECORDS = 1_000
+
+
+class EarnedServices(HasApprovals, HasAutonomy, HasClock, Protocol): ...
+
+
+class OfferServices(AskServices, HasAutonomy, Protocol): ...
+
+
+@dataclass(frozen=True)
+class EarnedKind:
+    """One kind of change, as its user reads it."""
+
+    tool: str
+    subject: str
+    level: Level
+    """That holds for it now."""
+    offers: Level | None
+    """What ten yeses would earn; None at the ceiling."""
+    streak: Streak
+
+
+def can_be_earned(action: Action[Any] | None) -> bool:
+    """True for what can be undone, and needs a yes."""
+    return action is not None and action.inverse is not None and action.effect in UNASKED
+
+
+async def level_of(services: EarnedServices, user_id: str, standing: Standing, tool: str, subject: str) -> Level:
+    """The level that holds for this kind of change now. What no longer stands is taken back."""
+    grant = standing.grant(tool, subject)
+    if grant is None:
+        return standing.level
+    action = ACTIONS[tool]
+    since_then = await services.approvals.decided(user_id, tool, subject, grant.since, MOST_RECORDS)
+    if is_standing(grant, since_then, action.schema_digest):
+        return standing.with_grant(grant)
+    await services.autonomy.take_back(user_id, grant, services.clock())
+    return standing.level
+
+
+async def note_decision(services: OfferServices, approval: Approval) -> None:
+    """Take back what a no ends; offer one step more after enough yeses."""
+    action = ACTIONS.get(approval.tool)
+    if action is None or not can_be_earned(action) or not (is_no(approval) or is_yes(approval)):
+        return
+    standing = await services.autonomy.standing(approval.user_id)
+    if is_no(approval):
+        await level_of(services, approval.user_id, standing, approval.tool, approval.subject)
+    elif level := standing.next_level(standing.grant(approval.tool, approval.subject)):
+        await _offer(services, approval, action, level)
+
+
+async def _offer(services: OfferServices, approval: Approval, action: Action[Any], level: Level) -> None:
+    """Each offer, whatever became of it, needs as many yeses again."""
+    user_id, tool, subject, now = approval.user_id, approval.tool, approval.subject, services.clock()
+    last = await services.approvals.newest_about(user_id, RAISE_AUTONOMY.tool, subject_of_offer(tool, subject))
+    after = max(now - WITHIN_SECONDS, last.created_at if last else 0.0)
+    streak = streak_of(
+        await services.approvals.decided(user_id, tool, subject, after, MOST_RECORDS), action.schema_digest
+    )
+    if streak.yeses < YESES_NEEDED:
+        return
+    args = {"tool": tool, "subject": subject, "level": level, "since": now, "schema_digest": action.schema_digest}
+    why = f"You approved this {streak.yeses} times within 30 days, and changed nothing."
+    asker = Asker(user_id=user_id, run_id=approval.run_id, level=approval.level, role="autonomy")
+    approval_id = f"ap_{sha256_hex(user_id, tool, subject, level, str(last and last.id))[:32]}"
+    await ask(services, approval_id, Proposal(RAISE_AUTONOMY, args, why), asker, "queue")
+
+
+async def kinds_of(services: EarnedServices, user_id: str) -> tuple[Standing, list[EarnedKind]]:
+    """Each kind of change on which its user decided, with what it has earned."""
+    standing = await services.autonomy.standing(user_id)
+    records = await services.approvals.all(user_id, MOST_RECORDS)
+    of_kind: dict[tuple[str, str], list[Approval]] = {}
+    for each in records:
+        if each.tool in KINDS and (is_yes(each) or is_no(each)):
+            of_kind.setdefault((each.tool, each.subject), []).append(each)
+    return standing, [_kind(standing, tool, subject, decided) for (tool, subject), decided in of_kind.items()]
+
+
+def _kind(standing: Standing, tool: str, subject: str, decided: Sequence[Approval]) -> EarnedKind:
+    digest = ACTIONS[tool].schema_digest
+    grant: Grant | None = standing.grant(tool, subject)
+    if grant and not is_standing(grant, decided, digest):
+        grant = None
+    return EarnedKind(tool, subject, standing.with_grant(grant), standing.next_level(grant), streak_of(decided, digest))

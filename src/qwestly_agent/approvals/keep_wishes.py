@@ -1,0 +1,24 @@
+"""Keep the job wishes of an approval whose other fields the candidate app has written."""
+
+from contextlib import suppress
+from typing import Protocol
+
+from qwestly_agent.approvals.actions import UPDATE_PROFILE, arguments_of
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.domain.job import with_wishes
+from qwestly_agent.services import HasApprovals, HasJobSearches
+
+
+class KeepWishesServices(HasApprovals, HasJobSearches, Protocol): ...
+
+
+async def keep_wishes(services: KeepWishesServices, approval: Approval) -> None:
+    """Once an approval, however often it is called: what its user chose since stays."""
+    if approval.tool != UPDATE_PROFILE.tool or not (wishes := arguments_of(approval).wishes):
+        return
+    with suppress(NotFound):  # its user was erased meanwhile
+        await services.approvals.get(approval.user_id, approval.id)
+        await services.job_searches.change_wishes_once(
+            approval.user_id, approval.id, lambda before: with_wishes(before, wishes)
+        )

@@ -1,0 +1,88 @@
+"""Several fields of the profile, the preferences and the job wishes, changed by one approval.
+
+The candidate app writes what is its own in one step; job wishes are ours (`keep_wishes.py`).
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Protocol, get_args
+
+from qwestly_agent.approvals.action import PerformServices
+from qwestly_agent.approvals.arguments import FieldChange, ProfileChanges, plain
+from qwestly_agent.approvals.previews import named, value_in_words
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.clients.candidate_answers import Done, Outcome
+from qwestly_agent.domain.approval import Change, Preview
+from qwestly_agent.domain.candidate import ProfileField
+from qwestly_agent.domain.job import wishes_told
+from qwestly_agent.services import HasJobSearches, HasProfiles
+
+FIELD_NAMES: Mapping[str, str] = {
+    "roles": "Role you want",
+    "locations": "Where you want to work",
+    "work_mode": "Way to work",
+    "availability": "When you can begin",
+    "remote": "Remote jobs",
+    "pay": "Least pay a year",
+    "never": "Never show me jobs with",
+}
+"""Of those that are clear beside the profile's own in other words alone."""
+
+
+def _name_of(change: FieldChange) -> str:
+    return FIELD_NAMES.get(change.field, named(change.field).capitalize())
+
+
+class FieldServices(HasJobSearches, HasProfiles, Protocol): ...
+
+
+async def fields_now(services: FieldServices, user_id: str) -> dict[str, Any]:
+    """What can be changed at once: of the profile, the preferences and the job wishes, as it is."""
+    profile, preferences, search = await asyncio.gather(
+        services.profiles.summary(user_id), services.profiles.preferences(user_id), services.job_searches.get(user_id)
+    )
+    return {**profile, **preferences, **wishes_told(search.wishes)}
+
+
+async def fields_shown(services: FieldServices, user_id: str, args: ProfileChanges) -> dict[str, str]:
+    current = await _fields(services, user_id, args)
+    return {_name_of(each): value for each in args.changes if (value := current[each.field]) is not None}
+
+
+async def fields_are_as_done(services: FieldServices, user_id: str, args: ProfileChanges) -> bool:
+    """True if the values are those that the action with these arguments wrote."""
+    return await _fields(services, user_id, args) == {
+        name: value_in_words(value) for name, value in args.values.items()
+    }
+
+
+async def _fields(services: FieldServices, user_id: str, args: ProfileChanges) -> dict[str, str | None]:
+    now = await fields_now(services, user_id)
+    return {each.field: value_in_words(now.get(each.field)) for each in args.changes}
+
+
+def fields_preview(args: ProfileChanges, shown: Mapping[str, str]) -> Preview:
+    changes = (
+        Change(
+            name=_name_of(each),
+            before=shown.get(_name_of(each)),
+            after=value_in_words(plain(each.value)),
+            quotes=args.quotes.get(each.field, ()),
+        )
+        for each in args.changes
+    )
+    is_profile = args.values.keys() <= {*get_args(ProfileField)}
+    title = "Change your profile" if is_profile else "Change your profile and what you look for"
+    return Preview(title=title, changes=tuple(changes))
+
+
+async def fields_before(services: FieldServices, user_id: str, args: ProfileChanges) -> dict[str, Any]:
+    now = await fields_now(services, user_id)
+    return {"changes": [{"field": each.field, "value": now.get(each.field)} for each in args.changes]}
+
+
+async def set_fields(services: PerformServices, effect: candidate_app.Effect, args: ProfileChanges) -> Outcome:
+    """What the candidate app has of it, in one step; the wishes are kept once that is done."""
+    if not args.of_candidate_app:
+        return Done(effect.version, {})
+    return await services.candidate_app.set_profile_fields(effect, args.of_candidate_app)

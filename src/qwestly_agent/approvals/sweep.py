@@ -1,0 +1,131 @@
+"""The sweep, every minute: expiry (after how long: `base/expiries.py`), mail, and what a process that died left
+behind.
+
+Each step is a compare-and-set or uses an idempotency key, so that two simultaneous sweeps do nothing twice.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Protocol
+
+from qwestly_agent.approvals.end import expire, finish, give_up
+from qwestly_agent.approvals.execute import ExecuteServices, execute
+from qwestly_agent.approvals.mail import MailServices, mail_if_due
+from qwestly_agent.approvals.redraft import follow_up
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.observability import Event, cause_of, measure_waiting
+from qwestly_agent.domain.approval import EVERYBODY, Approval
+from qwestly_agent.services import HasActivity, HasSweeps
+from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.signals import Signals
+
+
+class DueServices(ExecuteServices, MailServices, HasActivity, HasSweeps, Protocol): ...
+
+
+AT_ONCE = 8
+RESERVE_SECONDS = 25.0
+"""Time that the slowest step may take; with less time left, no step begins."""
+MOST_COPIED = 500
+"""Documents of each collection whose events a sweep copies."""
+NOTIFY_SECONDS = 3600.0
+"""How long the sweep tries to notify an execution. At its own timeout, the execution reads the record anyway."""
+LEFT_TO_EXECUTION_SECONDS = 300.0
+"""How long after the decision the effect is left to the notified execution; later the sweep executes it."""
+
+
+async def sweep(services: DueServices, seconds_left: Callable[[], float]) -> dict[str, int]:
+    """Handle due records, and copy events that were left; return counts of what was done. `failed` records, and those
+    `left` for lack of time, stay due."""
+    due = await _next_due(services.sweeps, services.clock(), services.settings.approvals_a_sweep)
+    counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
+
+    async def look(user_id: str, approval_id: str) -> None:
+        async with places:
+            in_time = seconds_left() > RESERVE_SECONDS
+            counts[await handle_due(services, user_id, approval_id) if in_time else "left"] += 1
+
+    ends = await asyncio.gather(*(look(*each) for each in due), return_exceptions=True)
+    for (_, approval_id), error in zip(due, ends, strict=True):
+        if error is not None:
+            counts["failed"] += 1
+            services.logger.error(Event.REQUEST_FAILED, extra={"approval_id": approval_id, **cause_of(error)})
+    counts.update(await copy_left_events(services, seconds_left))
+    await _measure(services.sweeps, services.signals, services.clock)
+    return dict(counts)
+
+
+async def copy_left_events(services: DueServices, seconds_left: Callable[[], float]) -> Counter[str]:
+    """Copy events into the feed that a process which died left in their documents."""
+    counts = Counter[str]()
+    for collection, user_id, key in await services.sweeps.uncopied(MOST_COPIED):
+        if seconds_left() <= RESERVE_SECONDS:
+            break
+        try:
+            await services.activity.copy(collection, user_id, key)
+            counts["copied"] += 1
+        except Exception as error:
+            counts["failed"] += 1
+            services.logger.error(Event.REQUEST_FAILED, extra={"collection": collection, **cause_of(error)})
+    return counts
+
+
+async def _next_due(sweeps: Sweeps, now: float, limit: int) -> list[tuple[str, str]]:
+    """Go on where the last sweep ended, and at the end begin again."""
+    after = await sweeps.position("approvals") or 0.0
+    due = await sweeps.due_approvals(after, now, limit)
+    if after and len(due) < limit:
+        due += await sweeps.due_approvals(0.0, min(after, now), limit - len(due))
+    await sweeps.keep_position("approvals", due[-1][2] if len(due) == limit else None)
+    return [(user_id, approval_id) for user_id, approval_id, _ in due]
+
+
+async def _measure(sweeps: Sweeps, signals: Signals, clock: Clock) -> None:
+    """Emit the age of the oldest pending approval, and what is left; called after the work."""
+    now = clock()
+    oldest, left, is_braked = await asyncio.gather(
+        sweeps.oldest_pending_approval(), sweeps.approvals_left(now), signals.is_braked(EVERYBODY)
+    )
+    waited = now - (now if oldest is None else oldest)
+    measure_waiting(waited, is_braked, left.count, now - (left.due_since or now))
+
+
+async def handle_due(services: DueServices, user_id: str, approval_id: str) -> str:
+    """Handle one due record; return what was done, in a word."""
+    approval, now = await services.approvals.get(user_id, approval_id), services.clock()
+    if approval.due_at is None or now < approval.due_at:
+        return "nothing"
+    match approval.status:
+        case "pending" if now >= approval.expires_at:
+            return await _expire(services, approval, now)
+        case "pending":
+            after = await mail_if_due(services, approval)
+            return "mailed" if after.mails > approval.mails else "nothing"
+        case "approved" if approval.task_token and now < (approval.decided_at or now) + LEFT_TO_EXECUTION_SECONDS:
+            return await _tell(services, approval)
+        case "approved" | "executing" | "accepted" | "unknown":
+            approval = await execute(services, user_id, approval_id)
+            if approval.task_token is None:
+                await finish(services, approval)
+            return "carried_out"
+        case _ if now >= approval.updated_at + NOTIFY_SECONDS:
+            await give_up(services, approval)
+            return "given_up"
+        case _:
+            return await _tell(services, approval)
+
+
+async def _expire(services: DueServices, approval: Approval, now: float) -> str:
+    expired = await expire(services.approvals, approval, now)
+    if expired is None:
+        return "nothing"
+    await _tell(services, expired)
+    return "expired"
+
+
+async def _tell(services: DueServices, approval: Approval) -> str:
+    if not (approval.waits_for_execution or approval.is_unfinished):
+        return "nothing"
+    await follow_up(services, approval)
+    return "told"

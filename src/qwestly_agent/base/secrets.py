@@ -1,0 +1,49 @@
+"""The secrets as they are now: one that was rotated is read again by the process that meets its refusal."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import fields
+
+from aws_lambda_powertools import Logger
+
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.observability import Event
+from qwestly_agent.base.settings import Settings
+
+READ_AGAIN_AFTER_SECONDS = 60
+"""Strangers cause a reading, too, by tokens that nobody signed."""
+
+
+class Secrets:
+    """Settings with the values of all references; `settings` is what was read last."""
+
+    def __init__(self, read: Callable[[], Settings], settings: Settings, clock: Clock, logger: Logger) -> None:
+        self.settings = settings
+        self.readable = True
+        """False if the last reading failed, after which the values from before it stay."""
+        self._read, self._clock, self._logger = read, clock, logger
+        self._begun_at = float("-inf")
+        self._reading: asyncio.Task[None] | None = None
+
+    async def renew(self, *, at_once: bool = False) -> Settings:
+        """Read all references again, at most once a minute unless `at_once`; callers of the same time share one
+        reading, which outlives a caller that is cancelled."""
+        if self._reading is None or self._reading.done():
+            now = self._clock()
+            if not at_once and now - self._begun_at < READ_AGAIN_AFTER_SECONDS:
+                return self.settings
+            self._begun_at, self._reading = now, asyncio.create_task(self._read_again())
+        await asyncio.shield(self._reading)
+        return self.settings
+
+    async def _read_again(self) -> None:
+        try:
+            settings = await asyncio.to_thread(self._read)
+        except InvalidSettings as error:
+            self.readable = False
+            self._logger.error(Event.SECRETS_UNREADABLE, extra={"reason": str(error)})
+            return
+        changed = [f.name for f in fields(settings) if getattr(settings, f.name) != getattr(self.settings, f.name)]
+        self.settings, self.readable = settings, True
+        self._logger.info(Event.SECRETS_READ, extra={"changed": changed})

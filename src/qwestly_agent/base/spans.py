@@ -1,0 +1,91 @@
+"""The parts of OpenTelemetry's SDK that are ours: ids by run, and spans that wait to be sent, without content."""
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from opentelemetry.sdk.trace import Event, ReadableSpan, SpanProcessor
+from opentelemetry.sdk.trace.id_generator import IdGenerator
+from opentelemetry.trace import Status
+
+MOST_SPANS = 2_000
+"""Of those that wait; the oldest go first."""
+
+NAMES = frozenset(
+    {
+        *("gen_ai.agent.name", "gen_ai.conversation.id", "gen_ai.operation.name", "gen_ai.provider.name"),
+        *("gen_ai.request.model", "gen_ai.response.finish_reasons", "gen_ai.response.model", "gen_ai.system"),
+        *("gen_ai.tool.name", "error.type", "exception.type", "server.address"),
+    }
+)
+"""Texts that are names and never anybody's words; ours begin with `qwestly.`. Numbers say nothing either."""
+
+
+def random_id(size: int) -> int:
+    """Of the system's randomness: environments restored from one snapshot share the state of all other."""
+    return int.from_bytes(os.urandom(size), "big")
+
+
+class RunIds(IdGenerator):
+    """Random ids, but for the first span of a run."""
+
+    def __init__(self) -> None:
+        self._given: tuple[int, int] | None = None
+
+    @contextmanager
+    def of(self, trace_id: int, span_id: int) -> Iterator[None]:
+        """Give these to the span that is started meanwhile, without waiting for anything."""
+        self._given = trace_id, span_id
+        try:
+            yield
+        finally:
+            self._given = None
+
+    def generate_trace_id(self) -> int:
+        return self._given[0] if self._given else random_id(16)
+
+    def generate_span_id(self) -> int:
+        return self._given[1] if self._given else random_id(8)
+
+
+class Spans(SpanProcessor):
+    """Those that ended and were not sent yet."""
+
+    def __init__(self, *, with_content: bool) -> None:
+        self._with_content = with_content
+        self._ended: deque[ReadableSpan] = deque(maxlen=MOST_SPANS)
+
+    def on_end(self, span: ReadableSpan) -> None:
+        self._ended.append(span if self._with_content else without_content(span))
+
+    def take(self) -> list[ReadableSpan]:
+        taken = list(self._ended)
+        self._ended.clear()
+        return taken
+
+
+def without_content(span: ReadableSpan) -> ReadableSpan:
+    """The span without texts that may quote somebody: prompts, answers, arguments, and the messages of errors."""
+    return ReadableSpan(
+        name=span.name,
+        context=span.context,
+        parent=span.parent,
+        resource=span.resource,
+        attributes=_named(span.attributes),
+        events=[Event(each.name, _named(each.attributes), each.timestamp) for each in span.events],
+        kind=span.kind,
+        status=Status(span.status.status_code),
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )
+
+
+def _named(attributes: Any) -> dict[str, Any]:
+    return {
+        key: value
+        for key, value in (attributes or {}).items()
+        if isinstance(value, bool | int | float) or key in NAMES or key.startswith("qwestly.")
+    }

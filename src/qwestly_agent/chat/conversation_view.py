@@ -1,0 +1,196 @@
+"""Conversations in the API."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from qwestly_agent.approvals.view import ApprovalView
+from qwestly_agent.approvals.view import view_of as approval_view_of
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.chat.draft_view import DraftView
+from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.chat.outcomes import Made, of_answer, shown_with
+from qwestly_agent.chat.remembered_view import RememberedView, current_memories
+from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
+from qwestly_agent.domain.approval import Level
+from qwestly_agent.stores.conversations import is_running
+from qwestly_agent.stores.message import Feedback, Message, Problem, Status, Step
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.turns import role_of, unfinished_turns, unrecorded_messages
+from qwestly_agent.text.clean import well_formed
+
+
+class ConversationSummary(BaseModel):
+    id: str
+    title: str
+    created_at: datetime
+    updated_at: datetime
+    running: bool
+    """True while a turn runs."""
+    cost_usd: float
+    design: str
+    role: str
+
+
+class ConversationList(BaseModel):
+    items: list[ConversationSummary]
+    next: str | None
+    """Cursor: pass it as `after`; null at the end."""
+
+
+class MessageView(BaseModel):
+    id: str
+    role: Literal["user", "assistant"]
+    content: str
+    created_at: datetime
+    status: Status
+    error: Problem | None = None
+    steps: list[Step] = []
+    receipt: dict[str, Any] = {}
+    feedback: Feedback | None = None
+    approvals: list[ApprovalView] = []
+    """Approvals that this answer asked for, in their current state."""
+    drafts: list[DraftView] = []
+    """Drafts that this answer started, in their current state."""
+    memories: list[RememberedView] = []
+    """Memories that this answer stored or corrected at once, in their current state; without those undone or replaced
+    since."""
+
+
+class ConversationView(ConversationSummary):
+    messages: list[MessageView]
+    next: str | None
+    """Cursor: pass it as `before` for earlier messages; null at the beginning."""
+
+
+class UIConversation(BaseModel):
+    """For `useChat`'s `messages`."""
+
+    id: str
+    title: str
+    design: str
+    role: str
+    messages: list[dict[str, Any]]
+    next: str | None
+
+
+class AutonomyView(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    level: Level
+
+
+class FeedbackBody(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    thumb: Literal["up", "down"] | None
+    words: Annotated[str, StringConstraints(strip_whitespace=True, max_length=2_000)] | None = None
+
+    def feedback(self, now: datetime) -> Feedback | None:
+        if self.thumb is None:
+            return None
+        return Feedback(thumb=self.thumb, words=well_formed(self.words) if self.words else None, at=now)
+
+
+class FeedbackGiven(BaseModel):
+    id: str
+    feedback: Feedback | None
+
+
+def list_of(found: Sequence[Document], limit: int, now: float) -> ConversationList:
+    """A page of conversations. `found` was read with `limit` + 1, to tell whether there are more."""
+    items = found[:limit]
+    more = len(found) > limit
+    return ConversationList(
+        items=[ConversationSummary(**summary_of(each, now)) for each in items],
+        next=repr(items[-1]["last_used"]) if more else None,
+    )
+
+
+def view_of(
+    conversation: Document,
+    said: Sequence[Message],
+    made: Made,
+    limit: int,
+    before: int | None,
+    now: float,
+) -> ConversationView:
+    """A page of messages, the newest before `before`. `said` was read with `limit` + 1, to tell whether there are
+    more."""
+    return ConversationView(
+        **summary_of(conversation, now),
+        messages=[_message_view(message, made) for message in _page(conversation, said, limit, before, now)],
+        next=_earlier(said, limit),
+    )
+
+
+def ui_view_of(
+    conversation: Document,
+    said: Sequence[Message],
+    made: Made,
+    limit: int,
+    before: int | None,
+    now: float,
+) -> UIConversation:
+    from qwestly_agent.chat.ui_message import ui_message_of  # late: see `first_use.py`
+
+    page = _page(conversation, said, limit, before, now)
+    # The resumed stream tells the answer under way from its beginning.
+    shown = [each for each in page if each.status != "running" and (each.role == "assistant" or each.content)]
+    messages = [ui_message_of(each, made) for each in shown]
+    return UIConversation(
+        id=conversation["id"],
+        title=conversation.get("title", ""),
+        design=conversation["design"],
+        role=role_of(conversation),
+        messages=messages,
+        next=_earlier(said, limit),
+    )
+
+
+def _earlier(said: Sequence[Message], limit: int) -> str | None:
+    return str(said[-limit].seq) if len(said) > limit else None
+
+
+def summary_of(conversation: Document, now: float) -> dict[str, Any]:
+    return {
+        "id": conversation["id"],
+        "title": conversation.get("title", ""),
+        "created_at": conversation.get("created_at") or to_datetime(conversation["last_used"]),
+        "updated_at": to_datetime(conversation["last_used"]),
+        "running": is_running(conversation, now),
+        "cost_usd": conversation.get("cost_usd", 0.0),
+        "design": conversation.get("design", "default"),
+        "role": role_of(conversation),
+    }
+
+
+def _page(conversation: Document, said: Sequence[Message], limit: int, before: int | None, now: float) -> list[Message]:
+    """The messages; on the newest page also those of unrecorded turns (running, or whose process died), as far as they
+    came."""
+    page = list(said[-limit:])
+    if before is not None:
+        return page
+    holder = conversation.get("holder") if is_running(conversation, now) else None
+    for turn in unfinished_turns(conversation):
+        found = unrecorded_messages(turn, 0, "running" if turn.run_id == holder else "interrupted")
+        known = {(message.id, message.content) for message in page}
+        if len(found) == 2 and found[1].id not in {message.id for message in page}:
+            replaced = turn.partial.replaced_run if turn.partial else None
+            page = [each for each in page if each.run_id != replaced] + found
+        elif len(found) == 1 and (turn.message_id, turn.text) not in known:
+            status: Status = "complete" if holder else "interrupted"
+            page.append(found[0].model_copy(update={"status": status}))
+    return page
+
+
+def _message_view(message: Message, made: Made) -> MessageView:
+    shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
+    asked = [approval_view_of(each, is_paused=made.is_paused) for each in shown_with(message, made.approvals)]
+    begun = [draft_view_of(each) for each in of_answer(message, made.drafts)]
+    noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
+    return MessageView(
+        **shown, error=message.error, feedback=message.feedback, approvals=asked, drafts=begun, memories=noted
+    )

@@ -1,0 +1,121 @@
+"""Documents for a job as their user sees them: each sentence with its quotes, what was left out, and the coverage."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.cards.draft_parts import advert_of, checked_of, coverage_of, evidence_of
+from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
+from qwestly_agent.documents.content import content_of, positions_from_resume
+from qwestly_agent.documents.files import file_of
+from qwestly_agent.documents.positions import Position
+from qwestly_agent.domain.approval import ShownClaim, ShownLeftOut, ShownQuote
+from qwestly_agent.domain.card import Claim, TailoredKind
+from qwestly_agent.stores.drafts import Draft, DraftStatus
+
+Status: TypeAlias = Literal["writing", "ready", "failed", "stopped"]
+_STATUS: dict[DraftStatus, Status] = {"running": "writing", "drafted": "ready", "stopped": "stopped"}
+
+
+class DocumentView(BaseModel):
+    id: str
+    kind: TailoredKind
+    job_id: str
+    status: Status
+    label: str
+    """Progress for the user; the reason if it failed."""
+    version: int
+    """1 for the first of its kind for this job."""
+    flagged: bool
+    """True if it rested on something that the user had forgotten since: that is taken out."""
+    created_at: datetime
+
+
+class CoverageItem(BaseModel):
+    requirement: str
+    met: Literal["met", "partly", "not_met"]
+    advert_quote: str
+    quotes: list[ShownQuote]
+    """The person's words that say so."""
+
+
+class DocumentDetail(DocumentView):
+    job: str
+    """Title and company."""
+    markdown: str | None
+    """Null if there is no text, or not yet."""
+    sentences: list[ShownClaim]
+    """With each position that the profile does not have, and the words of the résumé that name it."""
+    left_out: list[ShownLeftOut]
+    """What was written and nothing supports, with the reasons: it is no part of the document."""
+    coverage: list[CoverageItem] | None
+    """Null if nobody could check it."""
+
+
+class DocumentList(BaseModel):
+    items: list[DocumentView]
+
+
+def document_views(drafts: Sequence[Draft]) -> list[DocumentView]:
+    """`drafts`: the newest first, all of their jobs."""
+    counts: dict[tuple[str, str | None], int] = {}
+    views: list[DocumentView] = []
+    for draft in reversed(drafts):
+        key = (draft.kind, draft.job_id)
+        counts[key] = counts.get(key, 0) + 1
+        views.append(DocumentView.model_validate(_fields(draft, counts[key])))
+    return views[::-1]
+
+
+def document_detail(draft: Draft, version: int, name: str, place: str) -> DocumentDetail:
+    """`name` and `place` are the profile's."""
+    advert, coverage = advert_of(draft), coverage_of(draft)
+    is_written = draft.status != "running" and "card" in draft.parts
+    checked = checked_of(draft) if is_written else None
+    try:
+        markdown = file_of(content_of(draft, name, place), "md").decode() if is_written else None
+    except NotFound:  # all that it rested on was forgotten
+        markdown = None
+    evidence = evidence_of(draft) if "evidence" in draft.parts else {}
+    shown = card_preview(supported_in(draft), evidence) if markdown else None
+    sources = sources_of(evidence)
+    sentences = [claim for section in shown.sections for claim in section.claims] if shown else []
+    named = map(_shown, positions_from_resume(draft)) if shown else ()
+
+    def items() -> Iterator[CoverageItem]:
+        for each in coverage.requirements if coverage and coverage.checked else ():
+            quotes = list(quotes_of(Claim(text="", quotes=each.quotes), evidence, sources))
+            yield CoverageItem(requirement=each.text, met=each.met, advert_quote=each.advert_quote, quotes=quotes)
+
+    left_out = checked.left_out if checked else ()
+    return DocumentDetail.model_validate(
+        {
+            **_fields(draft, version),
+            "job": ", ".join(filter(None, (advert.title, advert.company))) if advert else "",
+            "markdown": markdown,
+            "sentences": [*sentences, *named],
+            "left_out": [ShownLeftOut(text=each.claim.text, why=each.why) for each in left_out],
+            "coverage": list(items()) if coverage and coverage.checked else None,
+        }
+    )
+
+
+def _shown(position: Position) -> ShownClaim:
+    """A position that only the résumé has, with the words that name it there."""
+    quote = ShownQuote(source=position.evidence[0].source, before="", quote=position.header, after="")
+    return ShownClaim(text=", ".join(filter(None, (position.heading, position.time))), quotes=(quote,))
+
+
+def _fields(draft: Draft, version: int) -> dict[str, Any]:
+    return {
+        **draft.model_dump(include={"id", "kind", "label", "flagged"}),
+        "job_id": draft.job_id or "",
+        "status": _STATUS.get(draft.status, "failed"),
+        "version": version,
+        "created_at": to_datetime(draft.created_at),
+    }

@@ -1,0 +1,62 @@
+"""Earned autonomy as its user reads it: each kind of change with its record."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel
+
+from qwestly_agent.approvals.earned import EarnedKind
+from qwestly_agent.approvals.raise_autonomy import KINDS, MEANING
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.approval import Level
+from qwestly_agent.domain.earned import YESES_NEEDED, Standing
+
+
+class EarnedKindView(BaseModel):
+    tool: str
+    subject: str
+    title: str
+    level: Level
+    """That holds for it now: the user's own, or what it has earned."""
+    means: str
+    """What the agent may do at it."""
+    is_earned: bool
+    record: str
+    """For example "12 yes, none changed, since May"."""
+    offers: Level | None
+    """What ten yeses in thirty days would be offered; null at the ceiling."""
+
+
+class EarnedView(BaseModel):
+    level: Level
+    ceiling: Level
+    """The top of what may be earned; at first the level, so that nothing is offered."""
+    kinds: list[EarnedKindView]
+    """In the order in which they were decided on, the newest first."""
+
+
+def earned_view_of(standing: Standing, kinds: Sequence[EarnedKind]) -> EarnedView:
+    return EarnedView(
+        level=standing.level,
+        ceiling=standing.ceiling,
+        kinds=[
+            EarnedKindView(
+                tool=each.tool,
+                subject=each.subject,
+                title=KINDS[each.tool],
+                level=each.level,
+                means=MEANING[each.level],
+                is_earned=each.level != standing.level,
+                record=_record_of(each),
+                offers=each.offers,
+            )
+            for each in kinds
+        ],
+    )
+
+
+def _record_of(kind: EarnedKind) -> str:
+    streak = kind.streak
+    if streak.since is None:
+        return f"No yes in a row yet: {YESES_NEEDED} within thirty days are needed."
+    since = to_datetime(streak.since)
+    return f"{streak.yeses} yes, none changed, since {since:%B}" + ("" if streak.broken_at is None else f" {since.day}")

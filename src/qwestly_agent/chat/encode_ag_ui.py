@@ -1,0 +1,96 @@
+"""Encode an answer as AG-UI events. What it has no event for is a CUSTOM event with the plain one's name and data."""
+
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+from ag_ui.core import (
+    BaseEvent,
+    CustomEvent,
+    Interrupt,
+    RunErrorEvent,
+    RunFinishedEvent,
+    RunFinishedInterruptOutcome,
+    ToolCallResultEvent,
+)
+from ag_ui.encoder import EventEncoder
+from pydantic_ai.messages import CustomEvent as OurEvent
+from pydantic_ai.ui.ag_ui import AGUIEventStream
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.design import NativeEvent
+from qwestly_agent.agents.guardrails import Asked, Decided
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.chat.encode_plain import plain_events
+from qwestly_agent.chat.parse_ag_ui import RESUME_SCHEMA
+from qwestly_agent.chat.telling import Telling
+from qwestly_agent.model_calls.failures import failure_of
+
+
+def ag_ui_error(failure: AgentError) -> str:
+    return EventEncoder().encode(_error(failure))
+
+
+def _error(failure: AgentError) -> RunErrorEvent:
+    return RunErrorEvent(message=failure.message, code=failure.code)
+
+
+@dataclass
+class _AGUIStream(AGUIEventStream[AgentDeps, str]):
+    """The library's stream with our own events, our error's message and code, and approvals as interrupts."""
+
+    telling: Telling = field(kw_only=True)
+    interrupts: list[Interrupt] = field(default_factory=list[Interrupt])
+
+    async def handle_event(self, event: NativeEvent) -> AsyncIterator[BaseEvent]:
+        async for each in super().handle_event(event):
+            yield each
+        match event:
+            case Asked(ends_the_turn=True):
+                self.interrupts.append(_interrupt(event))
+            case Decided(call_id=str(call_id)) if call_id:
+                yield ToolCallResultEvent(
+                    message_id=self.new_message_id(),
+                    tool_call_id=call_id,
+                    content=json.dumps({"status": event.approval.status, "outcome": event.approval.outcome}),
+                )
+            case _:
+                pass
+        for name, data in plain_events(event, self.telling, spoke=False):
+            if name != "text_delta":
+                yield CustomEvent(name=name, value=data)
+
+    async def handle_custom_event(self, event: OurEvent) -> AsyncIterator[BaseEvent]:  # noqa: ARG002
+        """Told as its plain event."""
+        return
+        yield
+
+    async def on_error(self, error: Exception) -> AsyncIterator[BaseEvent]:
+        async for event in super().on_error(error):
+            yield _error(failure_of(error)) if isinstance(event, RunErrorEvent) else event
+
+    async def after_stream(self) -> AsyncIterator[BaseEvent]:
+        async for event in super().after_stream():
+            if isinstance(event, RunFinishedEvent):
+                event.result = {"usage": self.telling.usage(), "stopped": self.cancelled is not None}
+                if self.interrupts:
+                    event.outcome = RunFinishedInterruptOutcome(interrupts=self.interrupts)
+            yield event
+
+
+def _interrupt(asked: Asked) -> Interrupt:
+    approval = asked.approval
+    return Interrupt(
+        id=f"{approval.approval_id}:{asked.call_id}",
+        reason="tool_call",
+        message=approval.preview.title,
+        tool_call_id=asked.call_id,
+        response_schema=RESUME_SCHEMA,
+        metadata={"approval": approval.model_dump(mode="json")},
+    )
+
+
+def encode_ag_ui(telling: Telling) -> AsyncIterator[str]:
+    """The last event is `RUN_FINISHED` or `RUN_ERROR`."""
+    events = _AGUIStream(thread_id=telling.conversation_id, run_id=telling.run_id, telling=telling)
+    return events.encode_stream(events.transform_stream(telling.events))

@@ -1,0 +1,160 @@
+"""Encode an answer as the AI SDK reads it: UI message stream v1."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic_ai.exceptions import RunCancelled
+from pydantic_ai.messages import (
+    CapabilityEvent,
+    CustomEvent,
+    FunctionToolCallEvent,
+)
+from pydantic_ai.ui.vercel_ai import VercelAIEventStream
+from pydantic_ai.ui.vercel_ai.response_types import (
+    AbortChunk,
+    BaseChunk,
+    DataChunk,
+    DoneChunk,
+    ErrorChunk,
+    FinishChunk,
+    FinishStepChunk,
+    SourceDocumentChunk,
+    ToolApprovalRequestChunk,
+    ToolInputAvailableChunk,
+    ToolOutputAvailableChunk,
+    ToolOutputDeniedChunk,
+)
+
+from qwestly_agent.agents.base import AgentDeps
+from qwestly_agent.agents.design import DesignEvent
+from qwestly_agent.agents.guardrails import Asked, Decided, Progress
+from qwestly_agent.agents.tools.memories import Remembered
+from qwestly_agent.agents.tools.work import ShownAgain
+from qwestly_agent.approvals.view import ApprovalView
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.chat.approval_updates import DraftEnded
+from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
+from qwestly_agent.chat.telling import Telling
+from qwestly_agent.chat.turn_activity import Happened
+from qwestly_agent.chat.used_sources import SourcesNamed
+from qwestly_agent.domain.source import Source
+from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.text.clean import visible_data
+
+SDK_VERSION = 6
+
+
+def ai_sdk_error(failure: AgentError) -> str:
+    return f"data: {ErrorChunk(error_text=failure.message).encode(SDK_VERSION)}\n\ndata: [DONE]\n\n"
+
+
+class _ToolInputAvailableChunk(ToolInputAvailableChunk):
+    """With the label, which the library's lacks."""
+
+    title: str
+
+
+@dataclass
+class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
+    """The library's stream with one terminal chunk, our error message in place of the provider's, and our labels."""
+
+    telling: Telling = field(kw_only=True)
+
+    async def handle_function_tool_call(self, event: FunctionToolCallEvent) -> AsyncIterator[BaseChunk]:
+        async for chunk in super().handle_function_tool_call(event):
+            if isinstance(chunk, ToolInputAvailableChunk):
+                title = self.telling.step_of(chunk.tool_call_id).label
+                yield _ToolInputAvailableChunk(**vars(chunk), title=title)
+            else:
+                yield chunk
+
+    async def on_error(self, error: Exception) -> AsyncIterator[BaseChunk]:
+        async for chunk in super().on_error(error):
+            yield ErrorChunk(error_text=failure_of(error).message) if isinstance(chunk, ErrorChunk) else chunk
+
+    async def on_cancelled(self, cancelled: RunCancelled) -> AsyncIterator[BaseChunk]:  # noqa: ARG002
+        yield AbortChunk(reason="Stopped.")
+
+    async def handle_capability_event(self, event: CapabilityEvent) -> AsyncIterator[BaseChunk]:
+        match event:
+            case Progress():
+                yield DataChunk(type="data-progress", data={"label": event.label}, transient=True)
+            case Asked():
+                if event.ends_the_turn:
+                    yield ToolApprovalRequestChunk(approval_id=event.approval.approval_id, tool_call_id=event.call_id)
+                yield _approval(event.approval)
+            case Decided():
+                if event.call_id:
+                    for chunk in _answer_at(event.call_id, event.approval, event.said_yes):
+                        yield chunk
+                yield _approval(event.approval)
+            case Happened(activity=activity):
+                data = activity.model_dump(mode="json")
+                yield DataChunk(type="data-activity", id=activity.id, data=data, transient=True)
+            case SourcesNamed(sources=sources):
+                for source in sources:
+                    yield _source(source)
+            case DraftEnded(draft=draft):
+                yield DataChunk(type="data-draft", id=draft.draft_id, data=draft.model_dump(mode="json"))
+            case _:
+                pass
+
+    async def handle_custom_event(self, event: CustomEvent) -> AsyncIterator[BaseChunk]:
+        match event:
+            case Remembered():
+                memory = remembered_view_of(event.memory)
+                yield DataChunk(type="data-memory", id=memory.id, data=memory.model_dump(mode="json"))
+            case ShownAgain():
+                yield _approval(event.approval)
+            case DesignEvent():
+                yield DataChunk(type=f"data-{event.part}", data=visible_data(event.values), transient=True)
+            case _:
+                pass
+
+    async def after_stream(self) -> AsyncIterator[BaseChunk]:
+        if self.cancelled is None and self._finish_reason != "error":
+            if self._step_started:
+                yield FinishStepChunk()
+            yield FinishChunk(finish_reason=self._finish_reason, message_metadata=self.telling.usage())
+        yield DoneChunk()
+
+
+def _source(source: Source) -> SourceDocumentChunk:
+    return SourceDocumentChunk(
+        source_id=source.id,
+        media_type="text/plain",
+        title=source.title,
+        provider_metadata={"qwestly": {"kind": source.kind, "text": source.text}},
+    )
+
+
+def source_part(source: Source) -> dict[str, Any]:
+    """The part of a `UIMessage` that a client makes of its chunk."""
+    return _source(source).model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def _approval(approval: ApprovalView) -> DataChunk:
+    return DataChunk(type="data-approval", id=approval.approval_id, data=approval.model_dump(mode="json"))
+
+
+def _answer_at(call_id: str, approval: ApprovalView, said_yes: bool) -> Iterator[BaseChunk]:
+    """Complete the waiting tool part in the message that the client goes on building.
+
+    Nothing for what was decided otherwise before: a client keeps its own click on the part and rejects another end of
+    it, and only version 7 has a chunk that takes a click back. `data-approval` says how it was decided.
+    """
+    denied = approval.status == "rejected"
+    if said_yes == denied:
+        return
+    if denied:
+        yield ToolOutputDeniedChunk(tool_call_id=call_id)
+    else:
+        output = {"status": approval.status, "outcome": approval.outcome}
+        yield ToolOutputAvailableChunk(tool_call_id=call_id, output=output)
+
+
+def encode_ai_sdk(telling: Telling) -> AsyncIterator[str]:
+    """The last chunk before `[DONE]` is `finish`, `abort` or `error`."""
+    chunks = _AISDKStream(sdk_version=SDK_VERSION, server_message_id=telling.message_id, telling=telling)
+    return chunks.encode_stream(chunks.transform_stream(telling.events))

@@ -1,0 +1,89 @@
+"""Encode an answer in the plain protocol: named server-sent events, each with one JSON object."""
+
+import json
+from collections.abc import AsyncIterator
+from typing import Any
+
+from pydantic_ai.exceptions import RunCancelled
+from pydantic_ai.messages import (
+    FunctionToolCallEvent,
+    FunctionToolResultEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+)
+
+from qwestly_agent.agents.design import DesignEvent, NativeEvent
+from qwestly_agent.agents.guardrails import Asked, Decided, Progress
+from qwestly_agent.agents.tools.memories import Remembered
+from qwestly_agent.agents.tools.work import ShownAgain
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.chat.approval_updates import DraftEnded
+from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
+from qwestly_agent.chat.telling import Telling
+from qwestly_agent.chat.turn_activity import Happened
+from qwestly_agent.chat.used_sources import SourcesNamed
+from qwestly_agent.model_calls.failures import failure_of
+from qwestly_agent.text.clean import visible_data
+
+
+async def encode_plain(telling: Telling) -> AsyncIterator[str]:
+    """The last event is `done` or `error`."""
+    yield _sse("conversation", {"conversation_id": telling.conversation_id, "run_id": telling.run_id})
+    end: dict[str, Any] = {}
+    spoke = False
+    try:
+        async for event in telling.events:
+            for name, data in plain_events(event, telling, spoke):
+                yield _sse(name, data)
+                spoke = spoke or name == "text_delta"
+    except RunCancelled:
+        end = {"stopped": True}
+    except Exception as error:
+        yield plain_error(failure_of(error))
+        return
+    yield _sse("done", {"content": telling.content(), "usage": telling.usage(), **end})
+
+
+def plain_events(event: NativeEvent, telling: Telling, spoke: bool) -> list[tuple[str, dict[str, Any]]]:
+    """The names and data of what is told of an event. `spoke`: whether any text was told before."""
+    match event:
+        case PartStartEvent(part=TextPart(content=text)):
+            # Text after a tool call begins a new paragraph, as in `done`.
+            return [("text_delta", {"content": ("\n\n" if spoke else "") + text})] if text or spoke else []
+        case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+            return [("text_delta", {"content": text})]
+        case FunctionToolCallEvent(part=call):
+            step = telling.step_of(call.tool_call_id)
+            told = {"id": step.id, "name": step.name, "label": step.label, "arguments": step.arguments}
+            return [("tool_call", told)]
+        case FunctionToolResultEvent(part=result):
+            step = telling.step_of(result.tool_call_id)
+            return [("tool_result", {"id": step.id, "name": step.name, "ok": result.outcome == "success"})]
+        case Happened(activity=activity):
+            return [("activity", activity.model_dump(mode="json"))]
+        case SourcesNamed(sources=sources):
+            return [("sources", {"sources": [source.model_dump() for source in sources]})]
+        case Progress():
+            return [("progress", {"label": event.label})]
+        case Asked() | ShownAgain():
+            return [("approval_required", event.approval.model_dump(mode="json"))]
+        case DraftEnded():
+            return [("progress", {"label": f"Your {event.draft.kind}: {event.draft.label}"})]
+        case Decided():
+            return [("approval_decided", event.approval.model_dump(mode="json"))]
+        case Remembered():
+            return [("memory", remembered_view_of(event.memory).model_dump(mode="json"))]
+        case DesignEvent():
+            return [(event.kind, visible_data(event.values))]
+        case _:
+            return []
+
+
+def plain_error(failure: AgentError) -> str:
+    return _sse("error", {"code": failure.code, "message": failure.message})
+
+
+def _sse(name: str, data: dict[str, Any]) -> str:
+    return f"event: {name}\ndata: {json.dumps(data, ensure_ascii=False)}\n\n"

@@ -1,0 +1,15 @@
+"""An error in the API."""
+
+from pydantic import BaseModel
+
+from qwestly_agent.stores.message import Problem
+
+
+class ErrorDetail(Problem):
+    request_id: str
+
+
+class Failure(BaseModel):
+    """The one shape of every error."""
+
+    error: ErrorDetail

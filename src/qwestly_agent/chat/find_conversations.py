@@ -1,0 +1,98 @@
+"""Found conversations in the API, and the titles that people give them."""
+
+import re
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.chat.conversation_view import ConversationSummary, summary_of
+from qwestly_agent.stores.conversation_search import ConversationSearch, Hit, Hits, pattern_of
+from qwestly_agent.stores.conversations import TITLE_CHARACTERS
+from qwestly_agent.text.clean import visible, well_formed
+from qwestly_agent.text.sanitize import safe_text
+
+MOST_WORDS = 10
+LONGEST_QUERY_CHARACTERS = 200
+BEFORE_CHARACTERS, SNIPPET_CHARACTERS = 40, 160
+WRONG_TITLE = f"A title has 1 to {TITLE_CHARACTERS} characters."
+
+
+class Renamed(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    """1 to 80 characters, without spaces around; a line break becomes a space, and a link loses its effect."""
+
+
+class ConversationHit(BaseModel):
+    """Where the words of a search are in a conversation: its title, or its newest message with all of them."""
+
+    message_id: str | None
+    """Null if the title has them."""
+    snippet: str
+    """Plain text: show it as text, not as Markdown or HTML."""
+    words: list[str]
+    """As the snippet spells them, to be marked."""
+
+
+class FoundConversation(ConversationSummary):
+    found: ConversationHit
+
+
+class FoundConversations(BaseModel):
+    items: list[FoundConversation]
+    next: str | None
+    """Cursor: pass it as `after`; null at the end. A page can have fewer items than `limit`, or none, and a `next`:
+    500 conversations are compared for one page."""
+
+
+async def find(
+    search: ConversationSearch, user_id: str, query: str, limit: int, after: float | None, now: float
+) -> FoundConversations:
+    """A page of the conversations with all the words of the query."""
+    words = words_of(query)
+    if not words:
+        return FoundConversations(items=[], next=None)
+    return found_of(await search.find(user_id, words, limit, after), words, now)
+
+
+def words_of(query: str) -> list[str]:
+    return list(dict.fromkeys(visible(well_formed(query)).split()))[:MOST_WORDS]
+
+
+def found_of(hits: Hits, words: Sequence[str], now: float) -> FoundConversations:
+    items = [FoundConversation(**summary_of(each.conversation, now), found=_found(each, words)) for each in hits.found]
+    return FoundConversations(items=items, next=None if hits.next is None else repr(hits.next))
+
+
+def _found(hit: Hit, words: Sequence[str]) -> ConversationHit:
+    text = hit.message["content"] if hit.message else hit.conversation.get("title", "")
+    pattern = re.compile("|".join(pattern_of(word) for word in words), re.IGNORECASE)
+    snippet = _snippet(text, pattern)
+    marked = dict.fromkeys(each[0] for each in pattern.finditer(snippet))
+    return ConversationHit(message_id=hit.message["id"] if hit.message else None, snippet=snippet, words=list(marked))
+
+
+def _snippet(text: str, pattern: re.Pattern[str]) -> str:
+    """The words' surroundings on one line, in which no link, image or tag is left."""
+    line = plain(text)
+    first = pattern.search(line)
+    start = max((first.start() if first else 0) - BEFORE_CHARACTERS, 0)
+    end = start + SNIPPET_CHARACTERS
+    return safe_text(f"{'…' if start else ''}{line[start:end].strip()}{'…' if end < len(line) else ''}", ())
+
+
+def plain(text: str) -> str:
+    """One line of visible characters."""
+    return " ".join(visible(well_formed(text)).split())
+
+
+async def rename(search: ConversationSearch, user_id: str, conversation_id: str, posted: Renamed) -> str:
+    """Give the conversation the title; return it as it is kept. Raises `Invalid` and `NotFound`."""
+    title = safe_text(plain(posted.title[:LONGEST_QUERY_CHARACTERS]), ()).strip()
+    if not title or len(title) > TITLE_CHARACTERS:
+        raise Invalid(WRONG_TITLE)
+    if not await search.rename(user_id, conversation_id, title):
+        raise NotFound("There is no such conversation.")
+    return title

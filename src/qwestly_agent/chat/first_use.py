@@ -1,0 +1,8 @@
+"""Modules that the chat imports at their first use, as a turn of the widget does without them. A snapshot imports them
+all, so that no environment restored from it waits for them."""
+
+from qwestly_agent.chat import encode_ag_ui as encode_ag_ui
+from qwestly_agent.chat import encode_ai_sdk as encode_ai_sdk
+from qwestly_agent.chat import ui_message as ui_message
+from qwestly_agent.chat.routers import others as others
+from qwestly_agent.rollout import flags as flags

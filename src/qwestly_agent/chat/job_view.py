@@ -1,0 +1,111 @@
+"""Jobs as their user sees them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pydantic import BaseModel
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.job import JobMatch, JobWishes, MatchStatus, Pay, Reason, Verdict
+from qwestly_agent.jobs.weights import explained
+from qwestly_agent.stores.job_searches import JobSearch
+
+
+class JobView(BaseModel):
+    id: str
+    title: str
+    company: str
+    place: str
+    is_remote: bool
+    pay: Pay | None
+    posted_at: datetime | None
+    url: str
+    source: str
+    """The board that told of it first."""
+    attribution: str
+    """To be shown beside it, as the board's terms ask."""
+    is_closed: bool
+    status: MatchStatus
+    verdict: Verdict | None
+    reasons_for: tuple[Reason, ...]
+    """Each checked: the job posting and the person say so. Empty where what they rested on was forgotten."""
+    reasons_against: tuple[Reason, ...]
+    found_at: datetime
+    application_id: str | None
+
+
+class JobDetail(JobView):
+    text: str
+    """The job posting, plain. Strangers wrote it: show it as text."""
+
+
+class JobList(BaseModel):
+    items: list[JobView]
+    missing: tuple[str, ...]
+    """What the last search could not ask, in sentences."""
+    searched_at: datetime | None
+    is_searching: bool
+
+
+class JobSettings(BaseModel):
+    is_on: bool
+    """Searched each night."""
+    wishes: JobWishes
+    next_at: datetime | None
+    boards: tuple[str, ...]
+    """Those that are connected; without any, nothing can be searched."""
+
+
+class Weight(BaseModel):
+    says: str
+    weight: float
+    """Added to a job's fit, which lies between 0 and 1."""
+
+
+class JobWeights(BaseModel):
+    items: list[Weight]
+    """What thumbs taught, the strongest first."""
+
+
+class SearchBegun(BaseModel):
+    run_id: str
+
+
+def job_view(match: JobMatch, *, is_closed: bool) -> JobView:
+    return JobView.model_validate(_fields(match, is_closed=is_closed))
+
+
+def job_detail(match: JobMatch, *, is_closed: bool) -> JobDetail:
+    return JobDetail.model_validate({**_fields(match, is_closed=is_closed), "text": match.advert.text})
+
+
+def _fields(match: JobMatch, *, is_closed: bool) -> dict[str, Any]:
+    advert = match.advert
+    return {
+        **advert.model_dump(include={"title", "company", "place", "is_remote", "url", "attribution"}),
+        **match.model_dump(include={"id", "status", "verdict", "application_id", "reasons_for", "reasons_against"}),
+        "pay": advert.pay,
+        "posted_at": None if advert.posted_at is None else to_datetime(advert.posted_at),
+        "source": advert.board,
+        "is_closed": is_closed,
+        "found_at": to_datetime(match.found_at),
+    }
+
+
+def job_list(matches: Sequence[JobMatch], closed: set[str], search: JobSearch, now: float) -> JobList:
+    return JobList(
+        items=[job_view(each, is_closed=each.advert.id in closed) for each in matches],
+        missing=search.missing,
+        searched_at=None if search.searched_at is None else to_datetime(search.searched_at),
+        is_searching=search.is_searching(now),
+    )
+
+
+def job_settings(search: JobSearch, boards: Sequence[str]) -> JobSettings:
+    next_at = None if search.next_at is None else to_datetime(search.next_at)
+    return JobSettings(is_on=search.is_on, wishes=search.wishes, next_at=next_at, boards=tuple(boards))
+
+
+def job_weights(weights: Mapping[str, float]) -> JobWeights:
+    return JobWeights(items=[Weight(says=says, weight=weight) for says, weight in explained(weights)])

@@ -1,0 +1,93 @@
+"""A posted turn as the AI SDK's `useChat` sends it."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field
+
+from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid
+from qwestly_agent.chat.turn_request import (
+    MOST_DECISIONS,
+    Chosen,
+    ClientId,
+    MessagePart,
+    PostedDecision,
+    TurnRequest,
+    checked,
+)
+from qwestly_agent.domain.approval import LONGEST_REASON_CHARACTERS
+
+
+class _UIMessage(BaseModel):
+    id: ClientId | None = None
+    role: str
+    parts: list[Any] = []
+
+
+class _Answered(BaseModel):
+    id: ClientId
+    approved: bool
+    reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
+
+
+class _AnsweredPart(BaseModel):
+    """A tool's part that its user has answered. Of what it says besides nothing is believed."""
+
+    toolCallId: str = Field(max_length=64)  # noqa: N815  the wire's name
+    approval: _Answered
+
+
+class UITurn(Chosen):
+    """What `useChat` posts: answered with a UI message stream. Of `messages` only the newest
+    user message is read, and the answers to what was asked in the last one."""
+
+    id: ClientId
+    messages: list[Any]
+    trigger: Literal["submit-message", "regenerate-message"] = "submit-message"
+    messageId: ClientId | None = Field(default=None)  # noqa: N815  the wire's name
+
+
+def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
+    body = UITurn.model_validate(posted)
+    regenerate = body.trigger == "regenerate-message"
+    newest = _UIMessage.model_validate(body.messages[-1]) if body.messages else None
+    said = newest if newest and newest.role == "user" else None
+    answered = newest if newest and newest.role == "assistant" and not regenerate else None
+    decisions = _decisions_of(answered) if answered else ()
+    if said is None and not regenerate and not decisions:
+        raise Invalid("Nothing new was said or decided: the last message must be the user's, or answer an approval.")
+    return TurnRequest(
+        protocol="ai_sdk",
+        conversation_id=body.id,
+        text=_text_of(said) if said else None,
+        message_id=(None if regenerate else body.messageId) or said.id if said else None,
+        likely_new=len(body.messages) == 1 and not regenerate and not decisions,
+        regenerate=regenerate,
+        regenerates=body.messageId if regenerate else None,
+        decisions=decisions,
+        continues=answered.id if answered and decisions else None,
+        design=body.design,
+        role=body.role,
+    )
+
+
+def _decisions_of(message: _UIMessage) -> tuple[PostedDecision, ...]:
+    parts = [part for part in message.parts if isinstance(part, dict) and part.get("state") == "approval-responded"]
+    if len(parts) > MOST_DECISIONS:
+        raise Invalid(f"So many decisions at once are not possible; at most {MOST_DECISIONS} are.")
+    answered = [_AnsweredPart.model_validate(part) for part in parts]
+    return tuple(
+        PostedDecision(
+            each.approval.id,
+            "approve" if each.approval.approved else "reject",
+            reason=each.approval.reason,
+            call_id=each.toolCallId,
+        )
+        for each in answered
+    )
+
+
+def _text_of(message: _UIMessage) -> str:
+    parts = [MessagePart.model_validate(part) for part in message.parts]
+    if any(part.type == "file" for part in parts):
+        raise AttachmentsUnsupported
+    return checked("\n\n".join(part.text for part in parts if part.type == "text"))

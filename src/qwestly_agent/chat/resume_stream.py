@@ -1,0 +1,164 @@
+"""Tell an answer under way again, from its beginning: after a reload, or on another device.
+
+The turn may run in another process, so its reader follows what that process stores.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic_ai.exceptions import RunCancelled
+
+from qwestly_agent.agents.design import NativeEvent
+from qwestly_agent.base.errors import AgentError, ConversationBusy, NotFound, TooManyTurns, Unavailable
+from qwestly_agent.chat.admission import admit_stream
+from qwestly_agent.chat.services import HasRunning
+from qwestly_agent.chat.telling import Telling
+from qwestly_agent.chat.told_events import news
+from qwestly_agent.chat.turn_registry import KEEP_SECONDS, RENEW_SECONDS, WENT_ON_ELSEWHERE
+from qwestly_agent.chat.used_sources import SourcesNamed, naming
+from qwestly_agent.services import (
+    HasClock,
+    HasConversations,
+    HasLogger,
+    HasNewId,
+    HasPartialAnswers,
+    HasSettings,
+    HasUsage,
+)
+from qwestly_agent.stores.message import USAGE
+from qwestly_agent.stores.partial_answers import Followed
+
+INTERRUPTED = "This answer was interrupted. What it had so far is kept."
+RESTARTING = "The service is restarting. Please reload this conversation."
+
+
+class FollowServices(
+    HasClock,
+    HasConversations,
+    HasLogger,
+    HasNewId,
+    HasPartialAnswers,
+    HasRunning,
+    HasSettings,
+    HasUsage,
+    Protocol,
+): ...
+
+
+@dataclass(frozen=True)
+class Following:
+    """A reader of an answer under way."""
+
+    services: FollowServices
+    user_id: str
+    conversation_id: str
+    run_id: str
+    reader_id: str
+    gone: asyncio.Event
+    """Set once the reader has hung up."""
+
+    async def states(self) -> AsyncIterator[Followed]:
+        """What is found of the answer, until it ends or the reader hangs up."""
+        services = self.services
+        attached = services.clock()
+        while not self.gone.is_set():
+            if services.running.is_ending:
+                raise Unavailable(RESTARTING)
+            now = services.clock()
+            found = await services.partial_answers.follow(self.user_id, self.conversation_id, self.run_id, now)
+            yield found
+            if found.state != "running":
+                return
+            if now - attached >= RENEW_SECONDS:
+                attached = now
+                await services.usage.attach(self.user_id, self.reader_id, now)
+            await services.running.sleep_to_keep(KEEP_SECONDS)
+
+    async def leave(self) -> None:
+        await self.services.usage.release(self.user_id, [self.reader_id])
+
+
+async def begin_to_follow(
+    services: FollowServices, user_id: str, conversation_id: str, gone: asyncio.Event
+) -> Following | None:
+    """None if nothing of this user runs there. Raises `TooManyTurns`."""
+    now = services.clock()
+    try:
+        run_id = await services.conversations.running_turn(user_id, conversation_id, now)
+    except NotFound:  # a client may ask before the first message creates the conversation
+        return None
+    if run_id is None:
+        return None
+    following = Following(services, user_id, conversation_id, run_id, f"reader_{services.new_id()}", gone)
+    load = await services.usage.attach(user_id, following.reader_id, now)
+    try:
+        await admit_stream(services.conversations, services.usage, services.settings, user_id, load, now)
+    except TooManyTurns:
+        await following.leave()
+        raise
+    return following
+
+
+async def telling_again(following: Following) -> Telling | None:
+    """Wait until something of the answer is stored; None if the reader hangs up before."""
+    states = following.states()
+    async for found in states:
+        if found.partial or found.state != "running":
+            return _telling(following, found, states)
+    return None
+
+
+def _telling(following: Following, found: Followed, states: AsyncIterator[Followed]) -> Telling:
+    latest = found.partial
+
+    async def events() -> AsyncIterator[NativeEvent]:
+        nonlocal latest
+        told: Sequence[str] = ()
+        state, are_sources_named = found, False
+        while True:
+            if state.partial:
+                latest = state.partial
+                for event in news(told, latest.told):
+                    are_sources_named |= isinstance(event, SourcesNamed)
+                    yield event
+                told = latest.told
+            if state.state != "running":
+                break
+            following_state = await anext(states, None)
+            if following_state is None:
+                return
+            state = following_state
+        if latest and not are_sources_named:  # its process did not come to that
+            for named in naming(latest.answer.steps):
+                yield named
+        if failure := _failure_of(state):
+            raise failure
+
+    return Telling(
+        conversation_id=following.conversation_id,
+        run_id=following.run_id,
+        message_id=(latest and latest.answer.continues) or f"msg_{following.run_id}",
+        events=events(),
+        step_of=lambda call_id: {step.id: step for step in (latest.answer.steps if latest else ())}[call_id],
+        content=lambda: latest.answer.content if latest else "",
+        usage=lambda: {name: latest.answer.receipt.get(name) if latest else None for name in USAGE},
+    )
+
+
+def _failure_of(found: Followed) -> Exception | None:
+    match found.state:
+        case "interrupted":
+            return Unavailable(INTERRUPTED)
+        case "gone":
+            return ConversationBusy(WENT_ON_ELSEWHERE)
+        case _:
+            answer = found.partial.answer if found.partial else None
+            if answer and answer.status == "stopped":
+                return RunCancelled("stopped by the user")
+            if answer and (problem := answer.error):
+                failure = AgentError(problem.message)
+                failure.code = problem.code
+                return failure
+            return None

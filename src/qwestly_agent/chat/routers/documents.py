@@ -1,0 +1,87 @@
+"""Routes of documents for a job: begin one, read it with its quotes, take it away as a file."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.chat.document_view import (
+    DocumentDetail,
+    DocumentList,
+    DocumentView,
+    document_detail,
+    document_views,
+)
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.documents.content import content_of
+from qwestly_agent.documents.files import MEDIA_TYPES, Format, file_of
+from qwestly_agent.documents.service import Documents
+from qwestly_agent.domain.card import TailoredKind
+from qwestly_agent.jobs.service import JobService
+from qwestly_agent.stores.drafts import TAILORED, Draft, Drafts
+
+router = APIRouter()
+
+MOST_LISTED = 100
+NO_SUCH_DOCUMENT = "There is no such document."
+
+
+class PostedDocument(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: TailoredKind
+    wish: Annotated[str, StringConstraints(max_length=500, strip_whitespace=True)] = ""
+    """What they want of it; followed as far as the evidence goes."""
+
+
+@router.post("/api/jobs/{job_id}/documents", status_code=202)
+async def write_document(job_id: str, body: PostedDocument, services: TheServices, user_id: TheUser) -> DocumentView:
+    """Begin to write one; the one that is being written for this job, if there is one. 423 `braked`."""
+    documents = Documents(services, JobService(services, user_id), user_id, services.new_id())
+    draft = await documents.write(body.kind, job_id, body.wish)
+    return await _view(services.drafts, draft)
+
+
+@router.get("/api/documents")
+async def list_documents(
+    services: TheServices, user_id: TheUser, job_id: Annotated[str | None, Query(max_length=140)] = None
+) -> DocumentList:
+    """The newest first; of all jobs, or of one."""
+    return DocumentList(items=document_views(await services.drafts.tailored(user_id, MOST_LISTED, job_id)))
+
+
+@router.get("/api/documents/{document_id}")
+async def read_document(document_id: str, services: TheServices, user_id: TheUser) -> DocumentDetail:
+    """With each sentence's quotes, what was left out and why, and what of the job posting it covers."""
+    draft = await _draft(services.drafts, user_id, document_id)
+    profile = await services.profiles.career(user_id)
+    view = await _view(services.drafts, draft)
+    return document_detail(draft, view.version, str(profile.get("name", "")), str(profile.get("location", "")))
+
+
+@router.get("/api/documents/{document_id}/download")
+async def download_document(
+    document_id: str, services: TheServices, user_id: TheUser, format: Format = "docx"
+) -> Response:
+    """The file: DOCX, Markdown, or a page to print. 404 until it is ready."""
+    draft = await _draft(services.drafts, user_id, document_id)
+    if draft.status == "running":
+        raise NotFound("It is still being written.")
+    profile = await services.profiles.career(user_id)
+    content = content_of(draft, str(profile.get("name", "")), str(profile.get("location", "")))
+    disposition = f'attachment; filename="{content.name or "document"}.{format}"'
+    headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
+    return Response(file_of(content, format), media_type=MEDIA_TYPES[format], headers=headers)
+
+
+async def _draft(drafts: Drafts, user_id: str, document_id: str) -> Draft:
+    draft = await drafts.get(user_id, document_id)
+    if draft.kind not in TAILORED:
+        raise NotFound(NO_SUCH_DOCUMENT)
+    return draft
+
+
+async def _view(drafts: Drafts, draft: Draft) -> DocumentView:
+    of_job = document_views(await drafts.tailored(draft.user_id, 0, draft.job_id))  # all: its version is its place
+    return next(each for each in of_job if each.id == draft.id)

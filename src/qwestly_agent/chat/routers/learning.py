@@ -1,0 +1,97 @@
+"""Routes of learning: the path, what is due, lessons and their questions, and the goal."""
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.learning.answer import answer
+from qwestly_agent.learning.as_seen import as_seen
+from qwestly_agent.learning.choose_goal import choose_goal
+from qwestly_agent.learning.progress import MOST_LESSONS, progress_of
+from qwestly_agent.learning.tree import Tree
+from qwestly_agent.learning.view import (
+    AnswerView,
+    LearningView,
+    LessonDetail,
+    LessonList,
+    detail_of,
+    learning_view,
+    question_view,
+    summary_of,
+)
+
+router = APIRouter()
+
+
+class PostedGoal(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    goal: Annotated[str, StringConstraints(max_length=200, strip_whitespace=True)]
+    """Empty takes it back."""
+
+
+class PostedAnswer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    option: Annotated[int, Field(ge=0, le=9)]
+    answers: Annotated[int, Field(ge=0)]
+    """How often it was answered, as the question says: the same answer once more changes nothing."""
+    felt: Literal["hard", "good", "easy"] = "good"
+    """How it felt. A wrong answer comes back soon whatever it felt like."""
+
+
+@router.get("/api/learning")
+async def read_learning(services: TheServices, user_id: TheUser) -> LearningView:
+    """The library's path with what was learnt of it, goals and what is between, what is due, and the lessons."""
+    tree = Tree(await services.topics.tree())
+    now = services.clock()
+    lessons = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_LESSONS)]
+    return learning_view(await progress_of(services, user_id, tree), tree, lessons, now)
+
+
+@router.put("/api/learning/goal")
+async def put_goal(body: PostedGoal, services: TheServices, user_id: TheUser) -> LearningView:
+    """Choose what to reach; what is between is worked out at once. 423 `braked`."""
+    await choose_goal(services, user_id, body.goal)
+    return await read_learning(services, user_id)
+
+
+@router.get("/api/lessons")
+async def list_lessons(
+    services: TheServices, user_id: TheUser, limit: Annotated[int, Query(ge=1, le=50)] = 20
+) -> LessonList:
+    """The newest first."""
+    now = services.clock()
+    return LessonList(items=[summary_of(as_seen(each, now)) for each in await services.lessons.newest(user_id, limit)])
+
+
+@router.get("/api/lessons/{lesson_id}")
+async def read_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> LessonDetail:
+    """How far it is; once it is ready, each sentence with its quotes, and the questions."""
+    lesson = as_seen(await services.lessons.get(user_id, lesson_id), services.clock())
+    return detail_of(lesson, await services.topics.tree())
+
+
+@router.post("/api/lessons/{lesson_id}/questions/{number}")
+async def answer_question(
+    lesson_id: str, number: int, body: PostedAnswer, services: TheServices, user_id: TheUser
+) -> AnswerView:
+    """Answer it; it says which option is right, and comes back when it is due."""
+    lesson = await answer(services, user_id, lesson_id, number, body.option, body.answers, body.felt)
+    question = lesson.questions[number]
+    return AnswerView(
+        is_right=body.option == question.right,
+        right=question.right,
+        because=lesson.sentences[question.sentence].text,
+        question=question_view(lesson, number),
+    )
+
+
+@router.delete("/api/lessons/{lesson_id}", status_code=204)
+async def delete_lesson(lesson_id: str, services: TheServices, user_id: TheUser) -> None:
+    """Delete it with its questions; one that is being written is not written on. 404 `not_found`."""
+    if not await services.lessons.drop(user_id, lesson_id, services.clock()):
+        raise NotFound("There is no such lesson.")

@@ -1,0 +1,82 @@
+"""Routes of résumés: one is posted as a file or as text, read by a workflow, and leads to one approval."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from qwestly_agent.base.errors import Invalid
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
+from qwestly_agent.resumes.remove import remove
+from qwestly_agent.resumes.start import LONGEST_NAME, start
+from qwestly_agent.resumes.view import ResumeDetail, ResumeList, ResumeView, detail_of, view_of
+
+router = APIRouter()
+
+
+class PostedText(BaseModel):
+    """A résumé as text."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    name: str = ""
+    """What to call it."""
+
+
+_FILE = {"schema": {"type": "string", "format": "binary"}}
+_BODY: dict[str, Any] = {
+    "required": True,
+    "content": {"application/json": {"schema": PostedText.model_json_schema()}, "application/octet-stream": _FILE},
+}
+
+
+@router.post("/api/resumes", status_code=202, openapi_extra={"requestBody": _BODY})
+async def post_resume(
+    request: Request,
+    services: TheServices,
+    user_id: TheUser,
+    name: Annotated[str, Query(max_length=LONGEST_NAME)] = "",
+) -> ResumeView:
+    """Read a résumé: JSON `{text, name?}`, or the bytes of a PDF, DOCX, Markdown or plain text file with its name as
+    `name`; 4 MB at the most. The same content once more is the same résumé, unless that failed. 423 `braked`, 413, and
+    429 `too_many_resumes`."""
+    content = await request.body()
+    if request.headers.get("content-type", "").partition(";")[0].strip() == "application/json":
+        posted = _posted(content)
+        name, content = posted.name or name, posted.text.encode("utf-8", "replace")
+    return view_of(await start(services, user_id, name, content))
+
+
+@router.get("/api/resumes")
+async def list_resumes(
+    services: TheServices,
+    user_id: TheUser,
+    limit: Annotated[int, Query(ge=1, le=50)] = 20,
+    after: float | None = None,
+) -> ResumeList:
+    """The newest first, for 90 days back."""
+    found = await services.resumes.newest(user_id, limit + 1, after)
+    cursor = found[limit - 1].created_at if len(found) > limit else None
+    return ResumeList(items=[view_of(each) for each in found[:limit]], next=cursor)
+
+
+@router.get("/api/resumes/{resume_id}")
+async def read_resume(resume_id: str, services: TheServices, user_id: TheUser) -> ResumeDetail:
+    """How far it is; once it was read, what was found, each field with its quote, and what was not."""
+    return detail_of(await services.resumes.get(user_id, resume_id))
+
+
+@router.delete("/api/resumes/{resume_id}", status_code=204)
+async def delete_resume(resume_id: str, services: TheServices, user_id: TheUser) -> None:
+    """Delete the file, its text and what was found; what it asks and nobody decided expires. The document that the
+    candidate app keeps is deleted there."""
+    await remove(services, user_id, resume_id)
+
+
+def _posted(content: bytes) -> PostedText:
+    try:
+        return PostedText.model_validate_json(content)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise Invalid(f"{'.'.join(map(str, first['loc'])) or 'body'}: {first['msg']}.") from None

@@ -1,0 +1,78 @@
+"""Routes of a turn, which stream it. Those of everything else are in `others.py`."""
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+from fastapi.responses import StreamingResponse
+from pydantic_core import from_json
+
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.chat.prepare_turn import prepare_turn
+from qwestly_agent.chat.request import POSTED_SCHEMA, parse_turn
+from qwestly_agent.chat.routers.dependencies import TheServices, TheUser, request_id_of, where_from
+from qwestly_agent.chat.stream import NOTHING_RUNS, headers_of, start_again, start_stream
+from qwestly_agent.chat.turn_request import Protocol
+
+FUNCTION_TIMEOUT_SECONDS = 300
+"""As in template.yaml, for where no adapter tells the deadline."""
+RESERVE_SECONDS = 10
+"""Kept back from the deadline for recording what was said."""
+
+STREAMED: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events", "content": {"text/event-stream": {"schema": {"type": "string"}}}}
+}
+NOTHING_STREAMED: dict[int | str, dict[str, Any]] = {204: {"description": "Nothing runs there"}}
+
+router = APIRouter()
+
+
+@router.post("/api/chat", openapi_extra=POSTED_SCHEMA, response_class=StreamingResponse, responses=STREAMED)
+async def chat(request: Request, services: TheServices, user_id: TheUser) -> StreamingResponse:
+    """A turn, streamed. The body says which protocol the client speaks, and the answer is in the same language.
+
+    Refused before a word is said: 409 `conversation_busy`; 429 `too_many_turns` and `over_budget`, with `Retry-After`.
+    """
+    if not services.settings.answers_turns:
+        raise NotFound("Turns are answered at the chat's own URL.")
+    services.logger.thread_safe_append_keys(request_id=request_id_of(request))
+    posted = parse_turn(await request.body())
+    turn = await prepare_turn(services, user_id, posted, deadline_of(request, services.clock), where_from(request))
+    events = start_stream(services, turn, posted.protocol, request.app.state.keep_alive_seconds)
+    return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(posted.protocol))
+
+
+@router.get(
+    "/api/chat/{conversation_id}/stream", response_class=StreamingResponse, responses=STREAMED | NOTHING_STREAMED
+)
+async def resume(
+    conversation_id: str,
+    request: Request,
+    services: TheServices,
+    user_id: TheUser,
+    protocol: Annotated[Protocol, Query(alias="as")] = "ai_sdk",
+) -> Response:
+    """The answer under way, streamed from its beginning: after a reload, or on another device.
+
+    204 if nothing of this user runs there; 429 `too_many_turns`: it counts as one of the answers at once.
+    """
+    if not services.settings.answers_turns:
+        raise NotFound("Answers are streamed at the chat's own URL.")
+    keep_alive_seconds = request.app.state.keep_alive_seconds
+    events = await start_again(services, user_id, conversation_id, protocol, keep_alive_seconds)
+    if events:
+        return StreamingResponse(events, media_type="text/event-stream", headers=headers_of(protocol))
+    if "x-amzn-lambda-context" in request.headers:
+        # An answer without a body hangs at a function's URL that streams.
+        return Response(NOTHING_RUNS, media_type="text/event-stream", headers=headers_of(protocol))
+    return Response(status_code=204)
+
+
+def deadline_of(request: Request, clock: Clock) -> float:
+    """When the answer must be over, in seconds since the epoch: the adapter passes the function's own deadline."""
+    latest = clock() + FUNCTION_TIMEOUT_SECONDS
+    try:
+        ends = from_json(request.headers["x-amzn-lambda-context"])["deadline"] / 1000
+    except (KeyError, ValueError, TypeError):
+        ends = latest
+    return (ends if ends < latest else latest) - RESERVE_SECONDS

@@ -1,0 +1,77 @@
+"""Messages as the AI SDK keeps them."""
+
+from typing import Any
+
+from pydantic_ai.ui.vercel_ai import VercelAIAdapter
+
+from qwestly_agent.approvals.ask import id_of_call
+from qwestly_agent.approvals.view import view_of as approval_view_of
+from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.chat.encode_ai_sdk import SDK_VERSION, source_part
+from qwestly_agent.chat.outcomes import Made, of_answer, shown_with
+from qwestly_agent.chat.remembered_view import current_memories
+from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
+from qwestly_agent.chat.window import as_model_saw
+from qwestly_agent.domain.approval import Approval
+from qwestly_agent.stores.message import USAGE, Message, sources_of
+
+
+def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
+    """An AI SDK `UIMessage`, with an answer's calls and results as parts."""
+    if message.role == "user":
+        parts: list[Any] = [{"type": "text", "text": message.content}]
+    else:
+        dumped = VercelAIAdapter.dump_messages(as_model_saw(message), sdk_version=SDK_VERSION)
+        parts = [
+            part.model_dump(mode="json", by_alias=True, exclude_none=True) for each in dumped for part in each.parts
+        ]
+        parts += map(source_part, sources_of(message.steps))
+        asked = shown_with(message, made.approvals)
+        for each in asked:
+            if each.run_id not in message.replaces:
+                _show_as_it_is(parts, each, is_paused=made.is_paused)
+        views = [approval_view_of(each, is_paused=made.is_paused) for each in asked]
+        parts += [
+            {"type": "data-approval", "id": each.approval_id, "data": each.model_dump(mode="json")} for each in views
+        ]
+        parts += [
+            {"type": "data-draft", "id": each.id, "data": draft_view_of(each).model_dump(mode="json")}
+            for each in of_answer(message, made.drafts)
+        ]
+        parts += [
+            {"type": "data-memory", "id": each.id, "data": remembered_view_of(each).model_dump(mode="json")}
+            for each in current_memories(message, made.memories)
+        ]
+        labels = {step.id: step.label for step in message.steps}
+        for part in parts:
+            if label := labels.get(part.get("toolCallId", "")):
+                part["title"] = label
+    return {"id": message.id, "role": message.role, "parts": parts, "metadata": _metadata(message)}
+
+
+def _metadata(message: Message) -> dict[str, Any]:
+    """When it was said, and of an answer what it cost and what its reader thought of it."""
+    said = {"created_at": message.created_at.isoformat(), "status": message.status}
+    if message.role == "user":
+        return said
+    feedback = message.feedback.model_dump(mode="json") if message.feedback else None
+    return {**said, **{name: message.receipt.get(name) for name in USAGE}, "feedback": feedback}
+
+
+def _show_as_it_is(parts: list[Any], approval: Approval, *, is_paused: bool) -> None:
+    """Show the call as its approval stands now, as a stream would have told it; the model's result says that it
+    waits."""
+    for part in parts:
+        call_id = part.get("toolCallId", "")
+        if id_of_call(approval.conversation_id or "", approval.run_id, call_id) != approval.id:
+            continue
+        if approval.status == "pending" and (is_paused or approval.answer != "ask"):
+            continue
+        part.pop("output", None)
+        match approval.status:
+            case "pending":
+                part.update({"state": "approval-requested", "approval": {"id": approval.id}})
+            case "rejected":
+                part.update({"state": "output-denied", "approval": {"id": approval.id, "approved": False}})
+            case status:
+                part["output"] = {"status": status, "outcome": approval.outcome}

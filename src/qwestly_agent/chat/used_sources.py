@@ -1,0 +1,135 @@
+"""Which of the records that an answer's tools returned the answer used: those whose own words stand in it.
+
+No model is asked and no language is known, so an answer that retells a record without one telling word of its own does
+not name it, and one that shares no such word with any of them names all. `tests/evals/test_used_sources.py` has rates.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+
+from pydantic_ai.messages import CapabilityEvent
+
+from qwestly_agent.agents.tools.sources import Returned
+from qwestly_agent.domain.source import Source
+from qwestly_agent.stores.bm25 import tokens_of
+from qwestly_agent.stores.message import Step, sources_of
+
+RUN = 5
+"""Words in a row."""
+LETTERS = 5
+"""Of a word that says where it comes from."""
+DIGITS = 3
+"""Of a figure that says where it comes from."""
+
+_WORD = re.compile(r"[^\W_]+")
+_FIGURE = re.compile(r"\d[\d.,]*\d")
+_YEAR = re.compile(r"(19|20)\d\d")
+_WITHIN_A_SENTENCE = re.compile(r"[^.!?:;\n\"“„«»(•*#|-]+")
+"""What stands between two words of one sentence."""
+
+
+@dataclass(kw_only=True)
+class SourcesNamed(CapabilityEvent, namespace="qwestly"):
+    """Told once, at the end of an answer."""
+
+    sources: list[Source]
+
+
+def naming(steps: Iterable[Step]) -> list[SourcesNamed]:
+    """The event that names the sources of an answer, if it has any."""
+    sources = sources_of(steps)
+    return [SourcesNamed(sources=sources)] if sources else []
+
+
+@dataclass(frozen=True)
+class _Signs:
+    """Signs of a text, by which it is found in another one."""
+
+    text: str
+
+    @cached_property
+    def words(self) -> tuple[str, ...]:
+        return tuple(tokens_of(self.text))
+
+    @cached_property
+    def figures(self) -> frozenset[str]:
+        found = (re.sub(r"\D", "", figure) for figure in _FIGURE.findall(self.text))
+        return frozenset(each for each in found if len(each) >= DIGITS and not _YEAR.fullmatch(each))
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Words that begin with a capital within a sentence, and those that have more than one."""
+        found, end = set[str](), 0
+        for word in _WORD.finditer(self.text):
+            between, end = self.text[end : word.start()], word.end()
+            if word[0].islower():
+                continue
+            capitals = sum(map(str.isupper, word[0]))
+            if capitals > 1 or (word[0][0].isupper() and len(word[0]) > 1 and _WITHIN_A_SENTENCE.fullmatch(between)):
+                found.add(word[0])
+        return frozenset(found)
+
+    @cached_property
+    def spelled(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self.text))
+
+    @cached_property
+    def long_words(self) -> frozenset[str]:
+        return frozenset(word for word in self.words if len(word) >= LETTERS)
+
+    @cached_property
+    def runs(self) -> frozenset[tuple[str, ...]]:
+        return frozenset(zip(*(self.words[at:] for at in range(RUN)), strict=False))
+
+
+@dataclass(frozen=True)
+class ReturnedRecord:
+    """A record that a tool returned, with what it is found by."""
+
+    source: Source
+    name: tuple[str, ...]
+    signs: _Signs
+
+    @classmethod
+    def of(cls, record: Returned) -> "ReturnedRecord":
+        return cls(record.source, tuple(tokens_of(record.name)), _Signs(f"{record.name}\n{record.text}"))
+
+    def is_quoted_in(self, answer: _Signs) -> bool:
+        """True if the answer says its name, or a run of its words."""
+        return self._is_named_in(answer.words) or not self.signs.runs.isdisjoint(answer.runs)
+
+    def figures_and_names_in(self, answer: _Signs) -> frozenset[str]:
+        return self.signs.figures & answer.figures | self.signs.names & answer.spelled
+
+    def words_in(self, answer: _Signs) -> frozenset[str]:
+        return self.signs.long_words & answer.long_words
+
+    def _is_named_in(self, words: tuple[str, ...]) -> bool:
+        size = len(self.name)
+        return size > 0 and any(
+            words[at : at + size] == self.name for at, each in enumerate(words) if each == self.name[0]
+        )
+
+
+def used_sources(returned: Iterable[ReturnedRecord], answer: str) -> frozenset[str]:
+    """Ids of the records that the answer used; those of all if none can be found in it.
+
+    A figure or a name tells nothing of a record if more than half of them have it, another word if a second one has it.
+    """
+    records = {each.source.id: each for each in returned}
+    said = _Signs(answer)
+    quoted = {source_id for source_id, each in records.items() if each.is_quoted_in(said)}
+    names = {source_id: each.figures_and_names_in(said) for source_id, each in records.items()}
+    words = {source_id: each.words_in(said) for source_id, each in records.items()}
+    used = quoted | _told_by(names, len(records) / 2) | _told_by(words, 1)
+    return frozenset(used or records)
+
+
+def _told_by(shared: Mapping[str, frozenset[str]], most: float) -> set[str]:
+    """Ids of the records that share a sign with the answer which no more than `most` of them share."""
+    had_by = Counter(chain.from_iterable(shared.values()))
+    return {source_id for source_id, signs in shared.items() if any(had_by[sign] <= most for sign in signs)}

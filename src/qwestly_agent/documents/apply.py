@@ -1,0 +1,161 @@
+"""Propose to apply for a job with documents that were written for it."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.actions import arguments_of, parse
+from qwestly_agent.approvals.apply_for_job import APPLY, MOST_DOCUMENTS
+from qwestly_agent.approvals.ask import Asker, AskServices, Proposal, ask
+from qwestly_agent.approvals.list_application import add_to_list, note_asked
+from qwestly_agent.approvals.propose import MOST_WAITING
+from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.cards.publication import cited_in, supported_in
+from qwestly_agent.clients import candidate_app
+from qwestly_agent.documents.content import content_of, positions_from_resume
+from qwestly_agent.documents.files import file_of
+from qwestly_agent.domain.application import Application, application_id
+from qwestly_agent.domain.approval import Approval, canonical_json, sha256_hex
+from qwestly_agent.domain.job import JobMatch, match_id
+from qwestly_agent.jobs.service import JobService
+from qwestly_agent.services import HasApplications, HasAutonomy, HasDrafts, HasJobMatches, HasProfiles, HasSignals
+from qwestly_agent.stores.drafts import TAILORED, Draft
+
+SENT_ALREADY = "There is an application for this job that was sent already."
+ASKED_ALREADY = "An application for this job waits for a decision already."
+IS_SENT = "An application for this job is being sent."
+TOO_MUCH_WAITS = "Too much waits for your decision already. Decide on some of it first."
+
+
+class ApplyDocumentServices(
+    AskServices, HasApplications, HasAutonomy, HasDrafts, HasJobMatches, HasProfiles, HasSignals, Protocol
+): ...
+
+
+@dataclass(frozen=True)
+class Applying:
+    services: ApplyDocumentServices
+    jobs: JobService
+    user_id: str
+
+    async def list(self, limit: int) -> list[Application]:
+        return await self.services.applications.newest(self.user_id, limit)
+
+    async def prepare(self, job_id: str) -> Application:
+        """The application for this job; a new one stands in the list as being prepared. Raises `NotFound`."""
+        match, now = await self.jobs.keep(job_id), self.services.clock()
+        new = Application(
+            id=application_id(match.id),
+            user_id=self.user_id,
+            job_id=match.id,
+            title=match.advert.title,
+            company=match.advert.company,
+            url=match.advert.url,
+            created_at=now,
+            updated_at=now,
+        )
+        return await add_to_list(self.services, new)
+
+    async def proposal(self, job_id: str, document_ids: Sequence[str], note: str) -> Proposal:
+        """What exactly would be sent; nothing is written. Raises `Invalid` where it was sent or is asked already, or a
+        document is not ready, and `NotFound`."""
+        match = await self._match(job_id)
+        if await self._waiting(match):
+            raise Invalid(ASKED_ALREADY)
+        return await self._proposal(match, document_ids, note)
+
+    async def _match(self, job_id: str) -> JobMatch:
+        """An advert of a search is one already if a document was written for it. Raises `NotFound`."""
+        advert, match = await self.jobs.read(job_id)
+        return match or await self.services.job_matches.get(self.user_id, match_id(self.user_id, advert.id))
+
+    async def _waiting(self, match: JobMatch) -> Approval | None:
+        """The approval that asks for this. Raises `Invalid` if it was sent, or is being sent: the approvals say so, for
+        the list is its user's own."""
+        subject = candidate_app.application(match.id)
+        standing = await self.services.approvals.standing(self.user_id, APPLY.tool, subject, self.services.clock())
+        if standing and standing.status != "pending":
+            raise Invalid(SENT_ALREADY if standing.status == "done" else IS_SENT)
+        with suppress(NotFound):
+            application = await self.services.applications.get(self.user_id, application_id(match.id))
+            if application.applied_at is not None:
+                raise Invalid(SENT_ALREADY)
+            if application.status != "preparing":
+                raise Invalid(f"In the list this application is “{application.status}”, and not being prepared.")
+        return standing
+
+    async def _proposal(self, match: JobMatch, document_ids: Sequence[str], note: str) -> Proposal:
+        ids = list(dict.fromkeys(document_ids))
+        if not 1 <= len(ids) <= MOST_DOCUMENTS:
+            raise Invalid(f"Apply with one to {MOST_DOCUMENTS} documents that were written for this job.")
+        drafts = [await self._ready(match, each) for each in ids]
+        subject = candidate_app.application(match.id)
+        if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
+            raise Invalid(SENT_ALREADY)  # longer ago than approvals are kept, or not by us
+        profile = await self.services.profiles.career(self.user_id)
+        name, place = str(profile.get("name", "")), str(profile.get("location", ""))
+        documents = [
+            {"kind": each.kind, "document_id": each.id, "text": file_of(content_of(each, name, place), "md").decode()}
+            for each in drafts
+        ]
+        checked = [supported_in(each) for each in drafts]
+        unchecked = sum(claim.unchecked for each in checked for claim in each.card.claims)
+        told = f" Not checked by a second reader: {unchecked} sentences." if unchecked else ""
+        advert = match.advert
+        return Proposal(
+            APPLY,
+            {
+                "job_id": match.id,
+                "title": advert.title[:300],
+                "company": advert.company[:300],
+                "url": advert.url[:2_000],
+                "documents": documents,
+                "note": note,
+            },
+            f"Exactly what stands here is sent, once, and cannot be taken back.{told}",
+            evidence=tuple(dict.fromkeys(source for each in drafts for source in _cited_in(each))),
+        )
+
+    async def ask(self, job_id: str, document_ids: Sequence[str], note: str, run_id: str) -> Approval:
+        """Ask the user, who began this on their page: the same once more is the same question.
+
+        Raises what `proposal` raises, `Braked` and `Unavailable`.
+        """
+        await pause.check(self.services.signals, self.user_id)
+        match = await self._match(job_id)
+        approval = await self._waiting(match)
+        proposal = await self._proposal(match, document_ids, note)
+        if approval is None:
+            approval = await self._asked(proposal, run_id)
+        elif arguments_of(approval) != parse(APPLY, proposal.args):
+            raise Invalid(ASKED_ALREADY)
+        await note_asked(self.services, approval, self.services.clock())
+        return approval
+
+    async def _asked(self, proposal: Proposal, run_id: str) -> Approval:
+        if len(await self.services.approvals.waiting(self.user_id, MOST_WAITING)) >= MOST_WAITING:
+            raise Invalid(TOO_MUCH_WAITS)
+        asker = Asker(self.user_id, run_id, await self.services.autonomy.level(self.user_id))
+        approval_id = f"ap_{sha256_hex(self.user_id, 'apply', canonical_json(proposal.args))[:32]}"
+        approval = await ask(self.services, approval_id, proposal, asker, "queue")
+        if approval.waits(self.services.clock()):
+            return approval
+        again = f"ap_{sha256_hex(approval_id, run_id)[:32]}"  # the same was asked before, and nothing was sent
+        return await ask(self.services, again, proposal, asker, "queue")
+
+    async def _ready(self, match: JobMatch, document_id: str) -> Draft:
+        draft = await self.services.drafts.get(self.user_id, document_id)
+        if draft.kind not in TAILORED or draft.job_id != match.id:
+            raise Invalid("A document was written for another job.")
+        if draft.status != "drafted":
+            raise Invalid("A document is not ready.")
+        if draft.flagged:
+            raise Invalid("A document rested on something that was forgotten since. Have it written anew.")
+        return draft
+
+
+def _cited_in(draft: Draft) -> tuple[str, ...]:
+    positions = (each.evidence[0].id for each in positions_from_resume(draft))
+    return (*cited_in(supported_in(draft).card), *positions)

@@ -1,0 +1,98 @@
+"""Applications: what a user applied for, how it stands, and which step is due when."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+from qwestly_agent.base.errors import Invalid
+
+ApplicationStatus: TypeAlias = Literal["preparing", "applied", "interview", "offer", "rejected", "withdrawn", "closed"]
+OVER: frozenset[ApplicationStatus] = frozenset({"rejected", "withdrawn", "closed"})
+DAY_SECONDS = 86_400.0
+FOLLOW_UP_SECONDS = 7 * DAY_SECONDS
+"""After it was sent, where no step is planned."""
+FOLLOW_UP = "Ask how it stands"
+FURTHEST_SECONDS = 3_653 * DAY_SECONDS
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
+
+
+class StatusChange(_Frozen):
+    at: float
+    status: ApplicationStatus
+
+
+class Application(_Frozen):
+    """Moments are seconds since the epoch."""
+
+    id: str
+    user_id: str
+    job_id: str
+    """Of the match."""
+    title: str
+    company: str = ""
+    url: str = ""
+    status: ApplicationStatus = "preparing"
+    next_step: str = ""
+    """The user's own words."""
+    next_at: float | None = None
+    notes: str = ""
+    """The user's own words."""
+    document_ids: tuple[str, ...] = ()
+    """Of what was sent by us."""
+    approval_id: str | None = None
+    """That asked for it last; by which it was sent, if it was by us."""
+    applied_at: float | None = None
+    told_due_at: float | None = None
+    """Of `due_at`, the one that its user was told of last."""
+    changed_by: tuple[str, ...] = ()
+    """Keys of the last changes that are made once."""
+    history: tuple[StatusChange, ...] = ()
+    created_at: float
+    updated_at: float
+    revision: int = 0
+
+    @property
+    def due_at(self) -> float | None:
+        """When its user is told of its next step: a day before an interview, a week after it was sent, else when they
+        planned it. None if nothing is due, or was told."""
+        if self.status in OVER:
+            return None
+        if self.next_at is not None:
+            due = self.next_at - (DAY_SECONDS if self.status == "interview" else 0.0)
+        elif self.status == "applied" and self.applied_at is not None:
+            due = self.applied_at + FOLLOW_UP_SECONDS
+        else:
+            return None
+        return None if due == self.told_due_at else due
+
+    def is_interviewed(self, now: float) -> bool:
+        """True if the moment of its interview has passed."""
+        return self.status == "interview" and self.next_at is not None and self.next_at <= now
+
+    def after(self, changes: Mapping[str, Any], now: float) -> "Application":
+        """With these fields changed. It has a moment of its sending while its user says that it was sent, and for good
+        if it was sent by us."""
+        after = self.model_copy(update=dict(changes))
+        if after.status == "applied" and after.applied_at is None:
+            after = after.model_copy(update={"applied_at": now})
+        if after.status == "preparing" and not after.document_ids:
+            after = after.model_copy(update={"applied_at": None})
+        return self if after == self else after.model_copy(update={"updated_at": now})
+
+
+def planned_at(at: datetime, now: float) -> float:
+    """The moment of a next step. Raises `Invalid` if it is further away than ten years."""
+    moment = at.timestamp()
+    if abs(moment - now) > FURTHEST_SECONDS:
+        raise Invalid("A next step has a date within ten years.")
+    return moment
+
+
+def application_id(match_id: str) -> str:
+    """Of the one application of this user for this job."""
+    return f"app_{match_id.removeprefix('job_')}"

@@ -1,0 +1,75 @@
+"""The candidate app's collections and shapes, as we assume them: what turns out otherwise is mended here alone.
+
+docs/candidate-app.md has the table of what is assumed, and what is known of it.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+Fields: TypeAlias = dict[str, Any]
+
+CANDIDATES = "candidates_enhanced"
+EMPLOYMENT = "employment_stints_enhanced"
+PREFERENCES = "preferences_enhanced"
+LINKEDIN = "linkedin_profiles"
+LINKEDIN_SUGGESTIONS = "linkedin_profile_suggestions"
+LINKEDIN_SUMMARIES = "linkedin_summaries"
+PROFILE_CACHE = "CandidateProfileCache"
+CARDS = "qc_sections"
+
+OWNER = "user_id"
+"""The field of every document that holds the user's id."""
+EMAIL = "email"
+"""Of a candidate; used for mail alone."""
+
+
+def _as_named(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+READ_FIELDS: Mapping[str, Mapping[str, str]] = {
+    CANDIDATES: _as_named(
+        "name", "headline", "location", "summary", "skills", "education", "languages", "years_of_experience"
+    ),
+    EMPLOYMENT: _as_named("company", "title", "location", "start_date", "end_date", "is_current", "description"),
+    PREFERENCES: _as_named("roles", "locations", "work_mode", "industries", "company_sizes", "availability"),
+    LINKEDIN: _as_named("url", "headline", "about"),
+    LINKEDIN_SUGGESTIONS: _as_named("draft_id", "section", "text"),
+    LINKEDIN_SUMMARIES: _as_named("summary"),
+    PROFILE_CACHE: _as_named("summary", "strengths"),
+    CARDS: _as_named("card_id", "style", "headline", "sections", "active"),
+}
+"""The allow-list, a field's name here → its name in their documents. Other fields never reach a prompt: pay, contact
+details, fields added later."""
+HEADING, CLAIMS = "heading", "claims"
+"""Of a section of a published card, by their names: what others see of it."""
+
+
+def projection(collection: str) -> dict[str, int]:
+    return {"_id": 0, **dict.fromkeys(READ_FIELDS[collection].values(), 1)}
+
+
+def query(collection: str, user_id: str, **fields: Any) -> Fields:
+    """Of the user's documents, by the names here."""
+    return {OWNER: user_id, **{READ_FIELDS[collection][name]: value for name, value in fields.items()}}
+
+
+def as_named_here(collection: str, document: Mapping[str, Any] | None) -> Fields:
+    """What is allowed of their document, by the names here; what is empty is left out."""
+    given = document or {}
+    found = {name: given.get(theirs) for name, theirs in READ_FIELDS[collection].items()}
+    if collection == CARDS:
+        found["sections"] = sections_of(found["sections"])
+    return {name: value for name, value in found.items() if not is_empty(value)}
+
+
+def sections_of(stored: Any) -> list[Fields]:
+    """Each with a `heading` and its `claims`, either of which may be empty, as it may be in theirs."""
+    if not isinstance(stored, list):
+        return []
+    sections = [each for each in stored if isinstance(each, dict)]
+    return [{"heading": each.get(HEADING) or "", "claims": each.get(CLAIMS) or []} for each in sections]
+
+
+def is_empty(value: Any) -> bool:
+    return value in (None, "", [], {})

@@ -1,0 +1,3 @@
+"""A text as a vector, of whatever kind the text is."""
+
+DIMENSIONS = 1536

@@ -1,0 +1,145 @@
+"""An interview: topics with their aspects, and what the person said of each.
+
+What is covered is a fact, not a feeling: an aspect is covered by a statement that quotes the person, or closed by their
+own words.
+"""
+
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict
+
+TopicStatus: TypeAlias = Literal["mentioned", "backlog", "active", "completed"]
+Phase: TypeAlias = Literal["divergence", "deep_dive", "convergence", "end"]
+Closing: TypeAlias = Literal["asking", "offered", "last"]
+"""How near a topic is to its end: asked about; the person was offered to sum it up; the last question was asked."""
+EndReason: TypeAlias = Literal["covered", "nothing_new", "tired", "asked", "out_of_topics", "out_of_time"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(defer_build=True, frozen=True)
+
+
+class Said(_Frozen):
+    """Words of the person, verbatim."""
+
+    message_id: str
+    text: str
+    known_from: str = ""
+    """Where it was known from before this conversation, for a person: "cv.pdf"."""
+
+
+class Aspect(_Frozen):
+    name: str
+    status: Literal["open", "covered", "closed"] = "open"
+    quotes: tuple[Said, ...] = ()
+    """That cover it, or by which the person closed it."""
+    asked: int = 0
+    """How often it was asked for."""
+    answer: str = ""
+    """Id of the message that came next, when it was asked for last."""
+    evaded: bool = False
+    """True if the draft found nothing in that answer."""
+
+
+class Topic(_Frozen):
+    title: str
+    status: TopicStatus = "mentioned"
+    priority: int = 0
+    """The highest is asked about first."""
+    aspects: tuple[Aspect, ...] = ()
+    turns: int = 0
+    """Answers of the person while it was active."""
+    closing: Closing = "asking"
+
+    @property
+    def open_aspects(self) -> tuple[Aspect, ...]:
+        return tuple(each for each in self.aspects if each.status == "open")
+
+    @property
+    def completeness(self) -> float:
+        """(covered + closed) / all aspects; 0 without any."""
+        return 1 - len(self.open_aspects) / len(self.aspects) if self.aspects else 0.0
+
+
+class DraftSentence(_Frozen):
+    """A sentence of the draft."""
+
+    topic: str
+    aspects: tuple[str, ...]
+    text: str
+    quotes: tuple[Said, ...]
+    since: int
+    """The version of the draft that brought it."""
+    until: int | None = None
+    """The version that dropped or replaced it."""
+
+
+class Ended(_Frozen):
+    reason: EndReason
+    quote: str = ""
+    """The person's words, where they ended it."""
+    told_to: int | None = None
+    """`seq` of the message whose answer says so."""
+
+
+class Interview(_Frozen):
+    """All that is kept of one, in its conversation's document; `stores/interviews.py` changes it by `revision`."""
+
+    revision: int = 0
+    phase: Phase = "divergence"
+    topics: tuple[Topic, ...] = ()
+    statements: tuple[DraftSentence, ...] = ()
+    version: int = 0
+    """Of the draft: how often something was added, replaced or dropped."""
+    counted_to: int = 0
+    """`seq` of the last message of the person that was counted."""
+    drafted_to: int = 0
+    """`seq` of the last message that the draft has heard."""
+    turns: int = 0
+    idle_turns: int = 0
+    """In a row, that brought no new statement; counted where the draft of that turn is ready."""
+    lengths: tuple[int, ...] = ()
+    """Words of each answer."""
+    asking: str = ""
+    """The aspect of the active topic that is asked for now; empty where code leaves it to the model."""
+    directive: str = ""
+    """The orchestrator's advice for the next question."""
+    terms: tuple[str, ...] = ()
+    """The person's own, which the draft keeps."""
+    avoided: tuple[str, ...] = ()
+    """Words that they do not want."""
+    has_agenda: bool = False
+    """True if its topics are given, as in an onboarding."""
+    has_memories: bool = False
+    """True if there are memories for its first draft to hear, which may tell some of the agenda."""
+    minutes: int | None = None
+    """The person's time budget."""
+    started_at: float = 0.0
+    ended: Ended | None = None
+
+    @property
+    def active(self) -> Topic | None:
+        return next((each for each in self.topics if each.status == "active"), None)
+
+    @property
+    def may_be_known(self) -> bool:
+        """True while nothing has looked yet for what of the agenda the memories tell."""
+        return self.has_memories and not self.drafted_to
+
+    @property
+    def draft(self) -> tuple[DraftSentence, ...]:
+        return tuple(each for each in self.statements if each.until is None)
+
+    @property
+    def completeness(self) -> float:
+        aspects = [aspect for topic in self.topics for aspect in topic.aspects]
+        return sum(each.status != "open" for each in aspects) / len(aspects) if aspects else 0.0
+
+    def words_of(self, topic: Topic) -> str:
+        """What the person said of it, as the draft quotes it: a line for each statement."""
+        said = (" … ".join(quote.text for quote in each.quotes) for each in self.draft if each.topic == topic.title)
+        return "\n".join(dict.fromkeys(said))
+
+    def topic(self, title: str) -> Topic | None:
+        """Letter case aside."""
+        return next((each for each in self.topics if each.title.casefold() == title.strip().casefold()), None)

@@ -1,0 +1,133 @@
+"""Types of job search: an advert, what a person wishes, and a match with its reasons."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from qwestly_agent.domain.approval import sha256_hex
+
+MatchStatus: TypeAlias = Literal["new", "saved", "hidden"]
+Verdict: TypeAlias = Literal["up", "down", "not_this_kind"]
+Period: TypeAlias = Literal["hour", "day", "week", "month", "year"]
+Board: TypeAlias = Literal["adzuna", "jsearch"]
+Wish: TypeAlias = Literal["remote", "pay", "never"]
+"""A job wish that the candidate app has no preference for."""
+
+Words = Annotated[str, StringConstraints(min_length=1, max_length=100, strip_whitespace=True)]
+Currency = Annotated[str, StringConstraints(pattern=r"^[A-Z]{3}$")]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
+
+
+class Pay(_Frozen):
+    """What an advert names. An estimate of the board is no pay, and is left out."""
+
+    lowest: float | None = None
+    highest: float | None = None
+    currency: str = ""
+    """ISO 4217; empty if unknown."""
+    per: Period = "year"
+
+
+class Advert(_Frozen):
+    """One job as boards advertise it. It holds no user data, and its words are strangers'."""
+
+    id: str
+    title: str
+    company: str = ""
+    place: str = ""
+    is_remote: bool = False
+    pay: Pay | None = None
+    posted_at: float | None = None
+    text: str = ""
+    """Plain, at most `stores.adverts.LONGEST_TEXT` characters."""
+    language: str = ""
+    """Two letters (ISO 639-1); empty if unknown."""
+    url: str = ""
+    board: Board
+    """That told of it first."""
+    attribution: str = ""
+    """What the board's terms ask to be shown beside it."""
+    seen_at: float = 0.0
+    """When a board told of it last."""
+
+
+class JobWishes(_Frozen):
+    """What a person looks for. What is empty limits nothing."""
+
+    titles: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
+    places: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
+    remote: Literal["any", "only", "no"] = "any"
+    pay_from: Annotated[float, Field(ge=0, le=10_000_000)] | None = None
+    """A year."""
+    pay_currency: Currency | None = None
+    languages: Annotated[tuple[Words, ...], Field(max_length=10)] = ()
+    """Two letters each: adverts in any other are left out."""
+    work_permits: Annotated[tuple[Words, ...], Field(max_length=20)] = ()
+    """Countries in which they may work without sponsorship, by their names."""
+    never: Annotated[tuple[Words, ...], Field(max_length=50)] = ()
+    """Companies and words that they decided against."""
+
+
+def wishes_told(wishes: JobWishes) -> dict[Wish, str | list[str]]:
+    """What a person chose, each in one value; `pay` as `"60000 EUR"`."""
+    pay = f"{wishes.pay_from:.0f} {wishes.pay_currency}" if wishes.pay_from and wishes.pay_currency else ""
+    told: dict[Wish, str | list[str]] = {
+        "remote": "" if wishes.remote == "any" else wishes.remote,
+        "pay": pay,
+        "never": list(wishes.never),
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def with_wishes(wishes: JobWishes, values: Mapping[Wish, Any]) -> JobWishes:
+    """With these values, as `wishes_told` has them; None is no such wish. Raises `ValidationError`."""
+    changed = dict[str, Any]()
+    for name, value in values.items():
+        match name:
+            case "remote":
+                changed["remote"] = value or "any"
+            case "pay":
+                amount, _, currency = (value or "").partition(" ")
+                changed |= {"pay_from": float(amount) if amount else None, "pay_currency": currency or None}
+            case "never":
+                changed["never"] = value or ()
+    return JobWishes.model_validate({**wishes.model_dump(), **changed})
+
+
+class Reason(_Frozen):
+    """Why a job fits, or does not: in the advert's words, and in those of the person."""
+
+    text: str
+    advert_quote: str
+    person_quote: str | None = None
+    person_source: str | None = None
+    """Where the person's words stand, as they read it."""
+
+
+def match_id(user_id: str, advert_id: str) -> str:
+    """Of the one match of this user with this advert."""
+    return f"job_{sha256_hex(user_id, advert_id)[:32]}"
+
+
+class JobMatch(_Frozen):
+    id: str
+    user_id: str
+    run_id: str
+    advert: Advert
+    """As it was when it was found."""
+    status: MatchStatus = "new"
+    verdict: Verdict | None = None
+    judged_at: float | None = None
+    """When its user gave or took back the verdict."""
+    reasons_for: tuple[Reason, ...] = ()
+    reasons_against: tuple[Reason, ...] = ()
+    evidence: tuple[str, ...] = ()
+    """Ids of what its reasons quote of the person."""
+    score: float = 0.0
+    found_at: float
+    updated_at: float
+    application_id: str | None = None

@@ -1,0 +1,193 @@
+"""Types of learning: modules of the library, lessons with their questions, offers, and what a person wants to reach."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, StringConstraints
+
+Granularity: TypeAlias = Literal["subject", "topic", "module", "nothing"]
+"""`subject` is broad, `topic` is one focused skill or concept, `module` is very specific; `nothing` names nothing that
+can be learnt."""
+LessonStatus: TypeAlias = Literal["writing", "ready", "failed", "stopped"]
+DecisionKind: TypeAlias = Literal["goal", "next", "later", "never"]
+Rating: TypeAlias = Literal["again", "hard", "good", "easy"]
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=120, strip_whitespace=True)]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(defer_build=True, frozen=True, extra="ignore")
+
+
+# --- the library ------------------------------------------------------------------------------------------------------
+
+
+class Module(_Frozen):
+    """One page of the library."""
+
+    id: str
+    subject: str
+    topic: str
+    title: str
+    also: tuple[str, ...] = ()
+    """Other names of its topic."""
+    summary: str
+    order: int
+    """Its place within its topic."""
+    text: str = ""
+    """Markdown; empty where only the tree was read."""
+
+
+# --- a lesson ---------------------------------------------------------------------------------------------------------
+
+
+class LessonQuote(_Frozen):
+    module_id: str
+    text: str
+
+
+class LessonSentence(_Frozen):
+    """A sentence of a lesson. Without quotes it is general knowledge that nobody checked."""
+
+    point: int
+    """Index of the point of the outline that it belongs to."""
+    text: str
+    quotes: tuple[LessonQuote, ...] = ()
+
+
+class LessonQuestion(_Frozen):
+    text: str
+    options: tuple[str, ...]
+    right: int
+    """Index of the right option."""
+    sentence: int
+    """Index of the lesson's sentence that answers it."""
+
+
+class Practice(_Frozen):
+    """What is kept of a question: when it falls due, as `fsrs` schedules it."""
+
+    due_at: float
+    state: int
+    step: int | None = None
+    stability: float | None = None
+    difficulty: float | None = None
+    last_at: float | None = None
+    answers: int = 0
+    right: int = 0
+
+
+class Lesson(_Frozen):
+    id: str
+    user_id: str
+    run_id: str
+    conversation_id: str | None
+    """None once the conversation is deleted."""
+    subject: str = ""
+    """Empty where the library has no such topic."""
+    topic: str
+    module_id: str = ""
+    title: str
+    wish: str = ""
+    """What the person asked of it, in the model's words."""
+    language: str = ""
+    status: LessonStatus = "writing"
+    label: str = ""
+    outline: tuple[str, ...] = ()
+    written: tuple[LessonSentence, ...] = ()
+    """As the writer wrote them, until they are checked."""
+    sentences: tuple[LessonSentence, ...] = ()
+    questions: tuple[LessonQuestion, ...] = ()
+    practices: tuple[Practice, ...] = ()
+    """One a question, once the lesson is ready."""
+    left_out: int = 0
+    """Number of sentences that the second reading refused."""
+    revision: int = 0
+    """Counts the answers."""
+    created_at: float
+    updated_at: float
+
+    @property
+    def due_at(self) -> float | None:
+        return min((each.due_at for each in self.practices), default=None)
+
+
+# --- what a person wants ----------------------------------------------------------------------------------------------
+
+
+class Offer(_Frozen):
+    """A question that the agent asked and that a typed yes answers. Never an approval."""
+
+    topic: str
+    question: str
+    granularity: Granularity
+    seq: int
+    """Of the person's message in whose turn it was asked."""
+
+
+class PersonQuote(_Frozen):
+    """Words of the person, or of what is known of them."""
+
+    source: str
+    text: str
+
+
+class LearningDecision(_Frozen):
+    kind: DecisionKind
+    text: str
+    quote: str
+    message_id: str = ""
+    at: float
+
+
+class JobRequirement(_Frozen):
+    """What the posting of a chosen job asks for. Strangers wrote it: it says nothing about the person."""
+
+    job_id: str
+    requirement: str
+    quote: str
+    """As it stands in the posting."""
+
+
+class Gap(_Frozen):
+    """Something between a person and their goal."""
+
+    title: str
+    need: str
+    """What the goal asks for, in a sentence that the library says."""
+    need_quote: LessonQuote
+    asked: JobRequirement | None = None
+    """The requirement that it answers, where the goal is a chosen job."""
+    have: str = ""
+    """What the person has of it; empty where nothing is known."""
+    have_quotes: tuple[PersonQuote, ...] = ()
+    topic: str
+    """The library's topic for it."""
+
+
+class LearningPlan(_Frozen):
+    """What one person decided about their learning, and what is between them and their goal."""
+
+    revision: int = 0
+    forgettings: int = 0
+    """How often something of this person was forgotten."""
+    goal: str = ""
+    decisions: tuple[LearningDecision, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    gaps_of: str = ""
+    """The goal that the gaps were found for."""
+    gaps_at: float | None = None
+
+    def with_gaps(self, gaps: tuple[Gap, ...], goal: str, now: float, before: "LearningPlan") -> "LearningPlan":
+        """With what is between them and this goal, unless something was forgotten, or another goal chosen, since
+        `before`: the gaps were found by what was known then."""
+        if (self.forgettings, self.goal) != (before.forgettings, before.goal):
+            return self
+        return self.model_copy(update={"gaps": gaps, "gaps_of": goal, "gaps_at": now})
+
+
+class LearningTalk(_Frozen):
+    """What a conversation keeps of its learning."""
+
+    offer: Offer | None = None
+    openings: tuple[str, ...] = ()
+    """How the last answers and their questions began, the newest last."""

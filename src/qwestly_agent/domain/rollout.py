@@ -1,0 +1,186 @@
+"""The rollout of a variant: what is known of it, and the changes that it can go through. One is tried at a time."""
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from qwestly_agent.domain.approval import sha256_hex
+
+BASE = "base"
+"""The variant of those who have none: the default design as it is configured."""
+SHARES = (10, 50, 100)
+"""Percent of the users who have the variant, step by step. A variant may begin with another first share."""
+BUCKETS = 10_000
+FEATURE = "variant"
+"""The name of the feature flag."""
+JOURNAL_KEPT = 200
+
+State: TypeAlias = Literal["trying", "held", "kept"]
+"""Being tried · waits for an operator: beyond a limit, but no worse than the base · tried to its end, and good."""
+Move: TypeAlias = Literal["begun", "on", "back", "held", "kept", "ended", "forced"]
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(defer_build=True, frozen=True)
+
+
+class Trial(_Frozen):
+    """A variant that is being tried, or was tried to its end. Moments are seconds since the epoch."""
+
+    id: str
+    """Of this trial: a variant may be tried more than once."""
+    variant: str
+    salt: str
+    """Users are drawn anew for each trial."""
+    roles: tuple[str, ...]
+    shares: tuple[int, ...]
+    """Percent of the users, for each step."""
+    share: int
+    leg: int = 0
+    """Incremented with each change of share: counts belong to the leg in which their conversation began."""
+    since: float
+    """When this leg began."""
+    base_leg: int = 0
+    """The leg whose base the variant is compared with: at 100 % nobody else is left, so that it is the leg before."""
+    state: State = "trying"
+
+    def tag(self, variant: str, leg: int | None = None) -> str:
+        """Names the counts of a variant in a leg."""
+        return tag_of(self.id, self.leg if leg is None else leg, variant)
+
+    @property
+    def tags(self) -> tuple[str, str]:
+        """Of the counts that are compared: the variant's and the base's."""
+        return self.tag(self.variant), self.tag(BASE, self.base_leg)
+
+    @property
+    def next_share(self) -> int | None:
+        return next((each for each in self.shares if each > self.share), None)
+
+
+def tag_of(trial_id: str, leg: int, variant: str) -> str:
+    return f"{trial_id}:{leg}:{variant}"
+
+
+class Entry(_Frozen):
+    """A line of the journal."""
+
+    at: float
+    by: Literal["code", "operator"]
+    move: Move
+    variant: str
+    share: int
+    """Percent from then on."""
+    why: tuple[str, ...] = ()
+
+
+class Rollout(_Frozen):
+    """The one document that turns read."""
+
+    flags: Mapping[str, Any] = Field(default_factory=dict)
+    """Feature flags in the schema of Powertools: who has which variant."""
+    trial: Trial | None = None
+    journal: tuple[Entry, ...] = ()
+    """The newest last."""
+    revision: int = 0
+
+
+class Assignment(_Frozen):
+    """The variant of a conversation: kept on it."""
+
+    trial: str
+    """Empty if an operator pinned its user to the variant: then it is not counted."""
+    leg: int
+    variant: str
+    failed_in_row: int = 0
+    """Turns that failed since the last one that did not."""
+    counted: bool = True
+    """False in later legs than the one it began in."""
+    given_up: bool = False
+    """True once three turns in a row failed: the conversation goes on with the base."""
+
+    @property
+    def tag(self) -> str | None:
+        """Names the counts that it belongs to; None if it is not counted."""
+        is_counted = self.trial and self.counted and not self.given_up
+        return tag_of(self.trial, self.leg, self.variant) if is_counted else None
+
+    @property
+    def agents(self) -> str | None:
+        """The variant whose agents answer; None for those of the base."""
+        return None if self.given_up or self.variant == BASE else self.variant
+
+    def after(self, *, failed: bool) -> "Assignment":
+        """The assignment after a turn."""
+        return self._with_failed(self.failed_in_row + 1 if failed else 0)
+
+    def after_deaths(self, turns: int) -> "Assignment":
+        """The assignment after turns whose process died."""
+        return self._with_failed(self.failed_in_row + turns)
+
+    def _with_failed(self, in_row: int) -> "Assignment":
+        is_one_too_many = self.agents is not None and self.trial != "" and in_row >= MOST_FAILED_IN_ROW
+        return self.model_copy(update={"failed_in_row": in_row, "given_up": self.given_up or is_one_too_many})
+
+
+MOST_FAILED_IN_ROW = 3
+
+
+def bucket_of(salt: str, user_id: str) -> int:
+    """A number from 0 to `BUCKETS` - 1, always the same for a user in a trial."""
+    return int(sha256_hex(salt, user_id)[:12], 16) % BUCKETS
+
+
+# --- changes ----------------------------------------------------------------------------------------------------------
+
+
+def begun(
+    rollout: Rollout, variant: str, roles: tuple[str, ...], share: int, now: float, trial_id: str, why: str
+) -> Rollout:
+    """Begin a trial with this share; it replaces one that was tried to its end."""
+    shares = (share, *(each for each in SHARES if each > share))
+    trial = Trial(id=trial_id, variant=variant, salt=trial_id, roles=roles, shares=shares, share=share, since=now)
+    entry = Entry(at=now, by="operator", move="begun", variant=variant, share=share, why=(why,) if why else ())
+    return _with(rollout, trial, entry)
+
+
+def moved(rollout: Rollout, trial: Trial, share: int, entry: Entry) -> Rollout:
+    """Go to another share: a new leg, with counts of its own."""
+    leg = trial.leg + 1
+    # At 100 % the base has nobody: the variant is compared with the last base that somebody had.
+    base_leg = leg if share < 100 else (trial.leg if trial.share < 100 else trial.base_leg)
+    changes = {"share": share, "leg": leg, "base_leg": base_leg, "since": entry.at, "state": "trying"}
+    return _with(rollout, trial.model_copy(update=changes), entry)
+
+
+def marked(rollout: Rollout, trial: Trial, state: State, entry: Entry) -> Rollout:
+    return _with(rollout, trial.model_copy(update={"state": state}), entry)
+
+
+def ended(rollout: Rollout, entry: Entry) -> Rollout:
+    """Everybody has the base, in conversations under way as well."""
+    return _with(rollout, None, entry)
+
+
+def _with(rollout: Rollout, trial: Trial | None, entry: Entry) -> Rollout:
+    return Rollout(
+        flags=flags_of(trial),
+        trial=trial,
+        journal=(*rollout.journal, entry)[-JOURNAL_KEPT:],
+        revision=rollout.revision,
+    )
+
+
+def flags_of(trial: Trial | None) -> dict[str, Any]:
+    """The feature flags of a trial. Shares are nested: whoever has the variant keeps it while its share grows."""
+    if trial is None:
+        return {}
+    has_role = {"action": "KEY_IN_VALUE", "key": "role", "value": list(trial.roles)}
+    in_share = {
+        "action": "MODULO_RANGE",
+        "key": "bucket",
+        "value": {"BASE": BUCKETS, "START": 0, "END": trial.share * BUCKETS // 100 - 1},
+    }
+    rules = {"share": {"when_match": trial.variant, "conditions": [has_role, in_share]}}
+    return {FEATURE: {"default": BASE, "boolean_type": False, "rules": rules}}

@@ -1,0 +1,28 @@
+"""Change an interview; the end of an onboarding turns its user's briefings on."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from qwestly_agent.domain.interview import Interview
+from qwestly_agent.services import HasBriefingPlans, HasClock, HasInterviews
+
+
+class ChangeServices(HasBriefingPlans, HasClock, HasInterviews, Protocol): ...
+
+
+async def change(
+    services: ChangeServices,
+    user_id: str,
+    conversation_id: str,
+    changed: Callable[[Interview], Interview],
+    known: Interview | None = None,
+) -> Interview:
+    """As `Interviews.change` does. Briefings are on before the end is kept: a process that dies in between leaves an
+    interview that has not ended, and both are done again."""
+
+    async def turn_briefings_on() -> None:
+        await services.briefing_plans.turn_on(user_id, services.clock())
+
+    return await services.interviews.change(
+        user_id, conversation_id, changed, known, now=services.clock(), before_end=turn_briefings_on
+    )

@@ -1,0 +1,81 @@
+"""Bring what was decided and written into the interview, once, unless it was made for another version of the draft."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from qwestly_agent.domain.interview import DraftSentence, Interview, Said
+from qwestly_agent.grounding.model import Quote, QuotedSource
+from qwestly_agent.grounding.quotes import find_quote
+from qwestly_agent.interviews.change import ChangeServices, change
+from qwestly_agent.interviews.decision import NextMove, decided, with_evaded, written
+from qwestly_agent.interviews.draft_state import MOST_MESSAGES, DraftState, sources_of, spoken, still_remembered
+from qwestly_agent.services import HasLogger, HasMemories, HasMessages, HasRuns, HasSignals
+from qwestly_agent.workflow_state import state
+
+
+@dataclass(frozen=True)
+class RunFindings:
+    """What a run found."""
+
+    seq: int
+    """Of the answer after which it was begun."""
+    version: int
+    """Of the draft that it was made for."""
+    decision: NextMove = field(default_factory=NextMove)
+    statements: Sequence[DraftSentence] = ()
+    dropped: Sequence[int] = ()
+
+
+class KeepInterviewDraftServices(
+    ChangeServices, HasLogger, HasMemories, HasMessages, HasRuns, HasSignals, Protocol
+): ...
+
+
+@state(DraftState)
+async def keep(services: KeepInterviewDraftServices, given: DraftState) -> DraftState:
+    """Raises `NotFound`."""
+    user_id, conversation_id = given.user_id, given.conversation_id
+    work = await services.interviews.work(user_id, conversation_id, given.run_id)
+    if work is None:
+        return given.model_copy(update={"overtaken": True})
+    recent = await services.messages.recent(user_id, conversation_id, MOST_MESSAGES, before=given.seq + 1)
+    sources = sources_of(spoken(recent))
+    statements = [DraftSentence.model_validate(each) for each in work.get("statements", [])]
+    quotes = [quote for each in statements for quote in each.quotes]
+    remembered = await still_remembered(services.memories, user_id, {each.message_id for each in quotes})
+
+    def stands(quote: Said) -> bool:
+        return (
+            quote.message_id in remembered
+            or find_quote(Quote(source=quote.message_id, text=quote.text), sources) is not None
+        )
+
+    found = RunFindings(
+        seq=given.seq,
+        version=work["version"],
+        decision=NextMove.model_validate(work.get("decision", {})),
+        # What was excluded from prompts since, or is said in other words now, is no evidence any more.
+        statements=[each for each in statements if all(map(stands, each.quotes))],
+        dropped=work.get("dropped", []),
+    )
+    now = services.clock()
+    await change(services, user_id, conversation_id, lambda interview: brought(interview, found, sources, now))
+    return given
+
+
+def brought(interview: Interview, found: RunFindings, said: Mapping[str, QuotedSource], now: float) -> Interview:
+    """The interview with what a run found. The same where its draft has heard that answer already; where the draft has
+    another version by now, the answer counts as heard, and what was found is dropped."""
+    if found.seq <= interview.drafted_to:
+        return interview
+    heard = interview.model_copy(update={"drafted_to": found.seq})
+    if interview.version != found.version:
+        return heard
+    moved_on = decided(heard, found.decision, said, now)
+    closed = _closed(moved_on) > _closed(heard)
+    return with_evaded(written(moved_on, found.statements, found.dropped, now, closed=closed), said.keys())
+
+
+def _closed(interview: Interview) -> int:
+    return sum(each.status == "closed" for topic in interview.topics for each in topic.aspects)

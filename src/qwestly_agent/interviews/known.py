@@ -1,0 +1,55 @@
+"""What is known of somebody before an onboarding asks: from their profile, and from the résumé that they gave.
+
+Their memories, which only a model can read, are heard by the first draft.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from qwestly_agent.approvals.arguments import ChangedField
+from qwestly_agent.approvals.profile_fields import FieldServices, fields_now
+from qwestly_agent.domain.approval import ShownQuote
+from qwestly_agent.domain.resume import UNDER_WAY
+from qwestly_agent.interviews.draft_state import own_words
+from qwestly_agent.resumes.profile_changes import profile_changes
+from qwestly_agent.services import HasMemories, HasResumes
+
+MOST_QUOTES = 6
+"""Of a field."""
+
+
+class KnownServices(FieldServices, HasMemories, HasResumes, Protocol): ...
+
+
+@dataclass(frozen=True)
+class Learnt:
+    field: ChangedField
+    value: Any
+    quotes: tuple[ShownQuote, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    profile: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """With the preferences and the job wishes."""
+    resume: Mapping[ChangedField, Learnt] = field(default_factory=dict[ChangedField, Learnt])
+    """What the newest résumé says of fields that are empty there."""
+    resume_id: str = ""
+    has_memories: bool = False
+
+
+async def known_of(services: KnownServices, user_id: str) -> Known:
+    profile, resumes, memories = await asyncio.gather(
+        fields_now(services, user_id),
+        services.resumes.newest(user_id, 1),
+        own_words(services.memories, user_id),
+    )
+    has_memories = bool(memories)
+    newest = next(iter(resumes), None)
+    if newest is None or newest.status in UNDER_WAY or not (changes := profile_changes(newest, profile)):
+        return Known(profile, has_memories=has_memories)
+    quotes = {name: tuple(map(ShownQuote.model_validate, each)) for name, each in changes["quotes"].items()}
+    read = [Learnt(each["field"], each["value"], quotes[each["field"]][:MOST_QUOTES]) for each in changes["changes"]]
+    return Known(profile, {each.field: each for each in read if not profile.get(each.field)}, newest.id, has_memories)

@@ -1,0 +1,261 @@
+"""The two state machines of an interview, and what ends it. Pure functions: each returns the interview as it is then.
+
+A model proposes moves, code makes them; one that is not in the tables is not made. An end is counted, or it is the
+person's word.
+"""
+
+from collections.abc import Iterable, Mapping
+from statistics import median
+
+from qwestly_agent.domain.interview import Ended, Interview, Phase, Topic, TopicStatus
+from qwestly_agent.interviews.topics import add_topic, replaced
+
+TOPIC_MOVES: Mapping[TopicStatus, frozenset[TopicStatus]] = {
+    "mentioned": frozenset({"backlog", "active"}),
+    "backlog": frozenset({"active"}),
+    "active": frozenset({"backlog", "completed"}),
+    "completed": frozenset({"active"}),  # by the person's word alone
+}
+PHASE_MOVES: Mapping[Phase, frozenset[Phase]] = {
+    "divergence": frozenset({"deep_dive", "convergence", "end"}),
+    "deep_dive": frozenset({"divergence", "convergence", "end"}),
+    "convergence": frozenset({"deep_dive", "end"}),
+    "end": frozenset({"deep_dive"}),  # by the person's word alone
+}
+
+MOST_TURNS_ON_A_TOPIC = 12
+ENOUGH, HALF = 0.7, 0.5
+"""Of all aspects, covered or closed."""
+FEWEST_TURNS = 5
+"""An interview ends by coverage after more than these."""
+IDLE_TURNS = 2
+HIGHEST_OF_MODELS = 9
+"""A topic's priority by a model; what the person puts first has a higher one."""
+TIRED_ANSWERS, TIRED_WORDS, TIRED_SHARE = 3, 5, 0.25
+MOST_LENGTHS = 200
+
+
+# --- an answer --------------------------------------------------------------------------------------------------------
+
+
+def answered(interview: Interview, seq: int, words: int, now: float, message_id: str = "") -> Interview:
+    """Count the person's answer `seq` once, close what has had enough, and end what is over."""
+    if seq <= interview.counted_to or interview.ended:
+        return interview
+    begun = interview.started_at or now
+    counted = interview.model_copy(
+        update={
+            "counted_to": seq,
+            "turns": interview.turns + 1,
+            "lengths": (*interview.lengths, words)[-MOST_LENGTHS:],
+            "started_at": begun,
+        }
+    )
+    if active := counted.active:
+        aspects = tuple(
+            each.model_copy(update={"answer": message_id}) if each.name == interview.asking else each
+            for each in active.aspects
+        )
+        counted = replaced(counted, active, turns=active.turns + 1, aspects=aspects)
+    return settled(_nearer_to_its_end(counted), now)
+
+
+def _nearer_to_its_end(interview: Interview) -> Interview:
+    """Offer to sum up a topic that is covered or had its turns, then ask one last question, then complete it."""
+    active = interview.active
+    if active is None:
+        return interview
+    if active.closing == "last" or active.turns >= MOST_TURNS_ON_A_TOPIC:
+        return complete(interview, active.title)
+    if interview.has_agenda:
+        return interview
+    if active.closing == "offered":
+        return replaced(interview, active, closing="last")
+    if (active.aspects and active.completeness > ENOUGH) or active.turns >= MOST_TURNS_ON_A_TOPIC - 2:
+        return replaced(interview, active, closing="offered")
+    return interview
+
+
+def asking(interview: Interview) -> Interview:
+    """With the aspect to ask for next: the open one that was asked for least, and not the one before, whose answer no
+    draft has heard yet; none while memories may tell it. An agenda goes on with its next topic meanwhile. Elsewhere
+    none is asked for twice, unless its answer told nothing: once all were asked for, and what else there is, the topic
+    is offered to be summed up."""
+    active, before = interview.active, interview.asking
+    if interview.ended or active is None or active.closing != "asking" or interview.may_be_known:
+        return interview.model_copy(update={"asking": ""})
+    others = [each for each in active.open_aspects if each.name != before]
+    if not others and interview.has_agenda and (waiting := _waiting(interview)):
+        last = min(each.priority for each in waiting) - 1
+        return asking(activate_next(replaced(interview, active, status="backlog", priority=last)))
+    left = [each for each in others if interview.has_agenda or not each.answer or each.evaded]
+    if not left and active.open_aspects and not before:
+        return _in_phase(replaced(interview, active, closing="offered"))
+    if not left:
+        return interview.model_copy(update={"asking": ""})
+    chosen = min(left, key=lambda each: each.asked)
+    now_asked = {"asked": chosen.asked + 1, "answer": "", "evaded": False}
+    aspects = tuple(each.model_copy(update=now_asked) if each is chosen else each for each in active.aspects)
+    return replaced(interview, active, aspects=aspects).model_copy(update={"asking": chosen.name})
+
+
+def _waiting(interview: Interview) -> list[Topic]:
+    return [each for each in interview.topics if each.status in ("mentioned", "backlog")]
+
+
+def settled(interview: Interview, now: float) -> Interview:
+    """Ended where something that is counted says so."""
+    if interview.ended:
+        return interview
+    interview = _gone_on(interview)
+    reason = _why_over(interview, now)
+    return end(interview, reason) if reason else _in_phase(interview)
+
+
+def _gone_on(interview: Interview) -> Interview:
+    """With the next topic, where this one brings nothing new and another one waits, or the agenda's is told."""
+    waits = bool(_waiting(interview))
+    active = interview.active
+    if active and interview.has_agenda and not active.open_aspects:
+        return complete(interview, active.title)
+    if interview.idle_turns < IDLE_TURNS or not waits or active is None:
+        return interview
+    return complete(interview, active.title).model_copy(update={"idle_turns": 0})
+
+
+def _why_over(interview: Interview, now: float) -> Ended | None:
+    waiting = _waiting(interview)
+    if interview.minutes and now - interview.started_at >= interview.minutes * 60:
+        return Ended(reason="out_of_time")
+    if not interview.has_agenda and _is_covered(interview):
+        return Ended(reason="covered")
+    if not interview.topics and interview.turns >= MOST_TURNS_ON_A_TOPIC:
+        return Ended(reason="out_of_topics")
+    if interview.topics and not waiting and interview.active is None:
+        return Ended(reason="out_of_topics")
+    if interview.idle_turns >= IDLE_TURNS and not waiting and (interview.statements or interview.turns > FEWEST_TURNS):
+        return Ended(reason="nothing_new")
+    if not interview.has_agenda and is_tired(interview.lengths):  # what an agenda asks has short answers
+        return Ended(reason="tired")
+    return None
+
+
+def _is_covered(interview: Interview) -> bool:
+    """True if most of all aspects is told after enough turns and the backlog is empty; what the person put first has to
+    be told itself."""
+    active = interview.active
+    is_theirs = active is not None and active.priority > HIGHEST_OF_MODELS
+    if (active and is_theirs and active.completeness <= ENOUGH) or any(t.status == "backlog" for t in interview.topics):
+        return False
+    return interview.completeness > ENOUGH and interview.turns > FEWEST_TURNS
+
+
+def is_tired(lengths: tuple[int, ...]) -> bool:
+    """Three answers under five words and under a quarter of the person's own median before them."""
+    last, before = lengths[-TIRED_ANSWERS:], lengths[:-TIRED_ANSWERS]
+    if len(last) < TIRED_ANSWERS or not before:
+        return False
+    return all(each < TIRED_WORDS and each < TIRED_SHARE * median(before) for each in last)
+
+
+def _in_phase(interview: Interview) -> Interview:
+    """In the phase that its topics say: those of nobody yet are looked for, one is asked about, or none waits."""
+    if interview.active is None:
+        return moved(interview, "divergence")
+    nearly = interview.completeness > ENOUGH or interview.active.closing != "asking"
+    return moved(interview, "convergence" if nearly and not _waiting(interview) else "deep_dive")
+
+
+def moved(interview: Interview, phase: Phase) -> Interview:
+    """The same where the table has no such move."""
+    if phase not in PHASE_MOVES[interview.phase]:
+        return interview
+    return interview.model_copy(update={"phase": phase})
+
+
+def told(interview: Interview, seq: int) -> Interview:
+    """With the answer to this message as the one that tells its end, if it has ended."""
+    if interview.ended is None or interview.ended.told_to is not None:
+        return interview
+    return interview.model_copy(update={"ended": interview.ended.model_copy(update={"told_to": seq})})
+
+
+def end(interview: Interview, why: Ended) -> Interview:
+    return interview.model_copy(update={"phase": "end", "ended": why})
+
+
+# --- topics -----------------------------------------------------------------------------------------------------------
+
+
+def activate(interview: Interview, title: str, *, by_person: bool = False) -> Interview:
+    """Ask about this topic from now on; the active one goes back to the backlog. The same where the table has no such
+    move. It has the highest priority then: by the person of all, by a model of what models may give."""
+    topic, active = interview.topic(title), interview.active
+    if topic and topic is active:
+        return interview if interview.ended else _in_phase(interview)
+    if topic is None or "active" not in TOPIC_MOVES[topic.status]:
+        return interview
+    if (topic.status == "completed" or interview.ended) and not by_person:
+        return interview
+    if active:
+        interview = replaced(interview, active, status="backlog")
+    highest = max(each.priority for each in interview.topics)
+    priority = max(highest, HIGHEST_OF_MODELS + 1) if by_person else min(highest, HIGHEST_OF_MODELS)
+    priority = max(topic.priority, priority)
+    return _in_phase(replaced(interview, topic, status="active", closing="asking", priority=priority))
+
+
+def talk_about(interview: Interview, title: str, aspects: Iterable[str] = ()) -> Interview:
+    """The person wants this topic now, known or not. An interview that had ended goes on, and what ended it is counted
+    anew."""
+    if interview.ended:
+        minutes = None if interview.ended.reason == "out_of_time" else interview.minutes
+        again = {"ended": None, "idle_turns": 0, "lengths": (), "minutes": minutes}
+        interview = interview.model_copy(update=again)
+    return activate(add_topic(interview, title, aspects), title, by_person=True)
+
+
+def complete(interview: Interview, title: str) -> Interview:
+    """Close the topic, and go on with the one of the highest priority."""
+    topic = interview.topic(title)
+    if topic is None or "completed" not in TOPIC_MOVES[topic.status]:
+        return interview
+    return activate_next(replaced(interview, topic, status="completed"))
+
+
+def activate_next(interview: Interview) -> Interview:
+    """The topic of the highest priority, of equal ones the first; those that were only mentioned come last. The active
+    one goes on while none of the backlog has a higher priority, and while it is being summed up. Of an agenda, what is
+    told already is completed."""
+    if interview.has_agenda:
+        told = (each for each in _waiting(interview) if not each.open_aspects)
+        for each in told:
+            interview = replaced(interview, each, status="completed")
+    if interview.ended or not (waiting := _waiting(interview)):
+        return interview
+    first = max(waiting, key=lambda each: (each.status == "backlog", each.priority))
+    active = interview.active
+    if active and (active.closing != "asking" or first.status == "mentioned" or first.priority <= active.priority):
+        return interview
+    return activate(interview, first.title)
+
+
+def prioritize(interview: Interview, titles: Iterable[str]) -> Interview:
+    """In the person's order, the first one at once; topics that are not named come after them, and what a model adds
+    does too."""
+    names = [title.strip().casefold() for title in titles]
+
+    def priority(topic: Topic) -> int:
+        name = topic.title.casefold()
+        return HIGHEST_OF_MODELS + len(names) - names.index(name) if name in names else min(topic.priority, 0)
+
+    topics = tuple(each.model_copy(update={"priority": priority(each)}) for each in interview.topics)
+    return activate_next(interview.model_copy(update={"topics": topics}))
+
+
+def offer_to_sum_up(interview: Interview) -> Interview:
+    """The active topic, where more than half of it is told; the same for an agenda, which is not summed up."""
+    active = interview.active
+    if active is None or interview.has_agenda or active.closing != "asking" or active.completeness <= HALF:
+        return interview
+    return replaced(interview, active, closing="offered")

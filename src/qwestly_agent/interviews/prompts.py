@@ -1,0 +1,139 @@
+"""What each agent of an interview is told of it. Pure functions: an agent is never given more than it needs, and the
+interviewer never an aspect that is covered or closed."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic_ai.framing import wrap
+
+from qwestly_agent.domain.interview import DraftSentence, EndReason, Interview, Topic
+from qwestly_agent.interviews.draft_state import Spoken
+from qwestly_agent.interviews.written_draft import unwanted_in
+from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.prompt_tags import BEFORE, INTERVIEW, SAID
+
+REASONS: Mapping[EndReason, str] = {
+    "covered": "what matters is covered",
+    "nothing_new": "nothing new has come up for two answers",
+    "tired": "their answers have become very short: they are tired, and it is time to stop",
+    "asked": "they asked to stop",
+    "out_of_topics": "every topic has had its turn",
+    "out_of_time": "the time that they gave is over",
+}
+
+
+# --- the interviewer --------------------------------------------------------------------------------------------------
+
+
+def interviewer_context(interview: Interview) -> str:
+    """The state, and what to do in this turn."""
+    return f"{wrap(INTERVIEW, chr(10).join(_state(interview)))}\n\n{task_of(interview)}"
+
+
+def _state(interview: Interview) -> list[str]:
+    active = interview.active
+    lines = [f"phase: {interview.phase.replace('_', ' ')}"]
+    if active:
+        lines.append(f"topic: {quoted(active.title)}")
+    if active and not interview.may_be_known:
+        lines.append(f"not yet told: {_listed(each.name for each in active.open_aspects)}")
+    known = [
+        f"{each.name} ({each.quotes[0].known_from})"
+        for topic in interview.topics
+        for each in topic.aspects
+        if each.quotes and each.quotes[0].known_from
+    ]
+    lines += [f"known from before: {_listed(known)}"] if known else []
+    parked = [each.title for each in interview.topics if each.status in ("mentioned", "backlog")]
+    lines += [f"parked topics: {_listed(parked)}"] if parked else []
+    lines += [f"words that they do not want: {_listed(interview.avoided)}"] if interview.avoided else []
+    lines += [f"their own words: {_listed(interview.terms)}"] if interview.terms else []
+    advice = "" if interview.ended else _advice(interview)
+    return [*lines, f"advice: {quoted(advice)}"] if advice else lines
+
+
+def _advice(interview: Interview) -> str:
+    """The orchestrator's, unless it names what is told: it was given before the draft had heard the answer."""
+    still_open = {each.name.casefold() for each in interview.active.open_aspects} if interview.active else set()
+    told = {each.name.casefold() for topic in interview.topics for each in topic.aspects if each.status != "open"}
+    words = interview.directive.casefold()
+    return "" if any(re.search(rf"\b{re.escape(name)}\b", words) for name in told - still_open) else interview.directive
+
+
+def _listed(names: Iterable[str]) -> str:
+    return "; ".join(map(quoted, names)) or "nothing"
+
+
+_FIRST = "Call propose_profile now, if you have not yet. "
+
+
+def task_of(interview: Interview) -> str:
+    active = interview.active
+    if interview.ended:
+        return (
+            f"{_FIRST if interview.has_agenda else ''}The interview is over, because "
+            f"{REASONS[interview.ended.reason]}. In their language, say so and why, thank them, in at most three short "
+            "sentences. Ask nothing. What was covered is listed below your words."
+        )
+    if active is None:
+        return (
+            "No topic is chosen yet. Ask one open question: what they did that they would like others to "
+            "know of, or what else there is."
+        )
+    title = quoted(active.title)
+    if active.closing == "offered":
+        return f"“{title}” seems well covered. Say so, and ask whether you shall sum it up together."
+    if active.closing == "last":
+        return f"Sum up in two sentences, in their words, what they said of “{title}”, and ask for what is missing."
+    if interview.may_be_known:
+        return (
+            "What is remembered of them stands above. Say in one sentence what you know from there, and ask exactly "
+            "one open question: what else they would like to tell first. Ask for nothing that stands there."
+        )
+    asked = next((each for each in active.open_aspects if each.name == interview.asking), None)
+    if asked:
+        again = " You asked for it before: use other words, or a smaller question." if asked.asked > 1 else ""
+        return f"Ask exactly one question, about “{quoted(asked.name)}”.{again} Build on what they said last."
+    return f"Ask exactly one question: what else there is to tell of “{title}”. Build on what they said last."
+
+
+# --- the orchestrator and the writer ----------------------------------------------------------------------------------
+
+
+def orchestrator_context(interview: Interview, messages: Sequence[Spoken]) -> str:
+    topics = [_told(each) for each in interview.topics]
+    state = {"phase": interview.phase, "answers": interview.turns, "topics": topics}
+    return f"{wrap(INTERVIEW, quoted(json.dumps(state, ensure_ascii=False)))}\n\n{_said(messages)}"
+
+
+def _told(topic: Topic) -> dict[str, object]:
+    aspects = {each.name: each.status for each in topic.aspects}
+    return {"title": topic.title, "status": topic.status, "answers": topic.turns, "aspects": aspects}
+
+
+def writer_context(interview: Interview, messages: Sequence[Spoken]) -> str:
+    """The draft so far, numbered by its place, and the messages that it has not heard yet with some before them."""
+    draft = [
+        f"{place}. [{each.topic}] {each.text}{_UNWANTED if unwanted_in(each.text, interview.avoided) else ''}"
+        for place, each in _current(interview)
+    ]
+    topics = {each.title: [aspect.name for aspect in each.aspects] for each in interview.topics}
+    parts = [wrap(INTERVIEW, quoted(json.dumps({"topics": topics, "terms": interview.terms}, ensure_ascii=False)))]
+    if interview.avoided:
+        parts.append(f"Words that they do not want: {_listed(interview.avoided)}")
+    parts.append(f"The draft so far:\n{wrap(BEFORE, quoted(chr(10).join(draft) or 'Nothing yet.'))}")
+    return "\n\n".join([*parts, _said(messages)])
+
+
+_UNWANTED = " (Has a word that they do not want: write it anew.)"
+
+
+def _current(interview: Interview) -> list[tuple[int, DraftSentence]]:
+    return [(place, each) for place, each in enumerate(interview.statements) if each.until is None]
+
+
+def _said(messages: Sequence[Spoken]) -> str:
+    """As JSON, so that no text can pass for a further message."""
+    told = [{"message_id": each.id, "by": each.by, "text": quoted(each.text)} for each in messages]
+    return wrap(SAID, json.dumps(told, ensure_ascii=False, separators=(",", ":")))

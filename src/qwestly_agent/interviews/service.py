@@ -1,0 +1,94 @@
+"""The interview of a running turn: for its agent, and for the tools by which the person's own word reaches code."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from qwestly_agent.clients.workflows import Start
+from qwestly_agent.domain.interview import Ended, Interview
+from qwestly_agent.grounding.model import Quote, QuotedSource
+from qwestly_agent.grounding.quotes import find_quote
+from qwestly_agent.interviews.change import ChangeServices, change
+from qwestly_agent.interviews.machine import activate_next, answered, asking, complete, end, settled, talk_about, told
+from qwestly_agent.interviews.topics import said_anew
+from qwestly_agent.services import HasSettings
+from qwestly_agent.text.user_text import typed_parts
+
+
+class InterviewServices(ChangeServices, HasSettings, Protocol): ...
+
+
+@dataclass
+class InterviewService:
+    """Holds the newest state that this turn knows."""
+
+    services: InterviewServices
+    user_id: str
+    conversation_id: str
+    run_id: str
+    message_id: str
+    seq: int
+    """Of the person's message, once it is recorded."""
+    text: str
+    """The person's message; empty if they only decided something."""
+    is_new: bool
+    """False if the message was answered before."""
+    starts: list[Start]
+    """What is started once the turn is recorded."""
+    latest: Interview = field(default_factory=Interview)
+
+    async def begin_turn(self, first: Callable[[Interview], Interview]) -> Interview:
+        """Count the person's answer; `first` fills a new interview. The draft of this turn is begun at its end."""
+        now, words = self.services.clock(), len(" ".join(typed_parts(self.text)).split())
+
+        def counted(interview: Interview) -> Interview:
+            is_new = not interview.turns and not interview.topics
+            begun = activate_next(first(interview)) if is_new else interview
+            if not self.is_new:
+                again = said_anew(begun, self.message_id, "\n".join(typed_parts(self.text))) if self.text else begun
+                return told(again, self.seq)
+            return told(
+                asking(answered(begun, self.seq, words, now, self.message_id) if self.text else begun), self.seq
+            )
+
+        await self._change(counted, self.latest)
+        if self.text:
+            given = {
+                "user_id": self.user_id,
+                "conversation_id": self.conversation_id,
+                "run_id": f"interview-{self.run_id}",
+                "seq": self.seq,
+            }
+            self.starts.append(Start(self.services.settings.draft_machine_arn, f"interview-{self.run_id}", given))
+        return self.latest
+
+    @property
+    def tells_the_end(self) -> bool:
+        """True in the turn that says so, also where it is made again."""
+        ended = self.latest.ended
+        return ended is not None and (ended.told_to == self.seq or not self.is_new)
+
+    async def talk_about(self, title: str) -> Interview:
+        """The person wants this topic now, known or not."""
+        return await self._change(lambda interview: asking(talk_about(interview, title)))
+
+    async def enough(self, of: str, quote: str) -> bool:
+        """The person said so, in words of this message: of the topic, or of the interview. False if they did not."""
+        said = {"this": QuotedSource(id="this", text="\n".join(typed_parts(self.text)))}
+        found = find_quote(Quote(source="this", text=quote), said)
+        if found is None:
+            return False
+        now = self.services.clock()
+
+        def over(interview: Interview) -> Interview:
+            active = interview.active
+            if of == "topic" and active:
+                return told(asking(settled(complete(interview, active.title), now)), self.seq)
+            return end(interview, Ended(reason="asked", quote=found.text, told_to=self.seq))
+
+        await self._change(over)
+        return True
+
+    async def _change(self, changed: Callable[[Interview], Interview], known: Interview | None = None) -> Interview:
+        self.latest = await change(self.services, self.user_id, self.conversation_id, changed, known)
+        return self.latest

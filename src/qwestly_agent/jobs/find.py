@@ -1,0 +1,61 @@
+"""What boards have for a person, without what they were shown before and what their wishes rule out."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from qwestly_agent.clients.job_boards import JobQuery
+from qwestly_agent.domain.job import JobWishes
+from qwestly_agent.jobs.limits import why_ruled_out
+from qwestly_agent.jobs.person import PersonServices, person_of
+from qwestly_agent.jobs.same_job import is_same
+from qwestly_agent.jobs.scout_state import ScoutState
+from qwestly_agent.jobs.search import SearchServices, search_boards
+from qwestly_agent.jobs.weights import weights_of
+from qwestly_agent.services import HasJobMatches, HasRuns, HasSignals
+from qwestly_agent.workflow_state import state
+
+
+class FindJobsServices(PersonServices, SearchServices, HasJobMatches, HasRuns, HasSignals, Protocol): ...
+
+
+MOST_QUERIES = 6
+MOST_FOUND = 200
+MOST_EARLIER = 200
+"""Matches that a job is compared with: the same one can come back under another id."""
+NO_WISHES = "Say which work you look for: there is no title to search for yet."
+
+
+@state(ScoutState)
+async def find(services: FindJobsServices, given: ScoutState) -> ScoutState:
+    """Asked once: what was found is kept before anything is made of it."""
+    search = await services.job_searches.get(given.user_id)
+    if search.run_id == given.run_id and search.found:
+        return given.model_copy(update={"found": len(search.found)})
+    person = await person_of(services, given.user_id)
+    queries = queries_of(person.wishes)
+    told = await search_boards(services, given.user_id, queries)
+    earlier = [each.advert for each in await services.job_matches.newest(given.user_id, MOST_EARLIER)]
+    known = await services.job_matches.known_adverts(given.user_id)
+    new = [each for each in told.adverts if each.id not in known and not any(is_same(each, other) for other in earlier)]
+    fits = [each for each in new if why_ruled_out(each, person.wishes) is None][:MOST_FOUND]
+    missing = told.missing if queries else (NO_WISHES,)
+    await services.adverts.keep(fits)
+    await services.job_searches.keep(
+        given.user_id,
+        given.run_id,
+        services.clock(),
+        found=[each.id for each in fits],
+        missing=list(missing),
+        weights=await weights_of(services.job_matches, search),
+    )
+    return given.model_copy(update={"found": len(fits)})
+
+
+def queries_of(wishes: JobWishes) -> Sequence[JobQuery]:
+    """A title in each place; remote ones besides."""
+    remote_only = wishes.remote == "only"
+    places = ("",) if remote_only or not wishes.places else wishes.places
+    queries = [JobQuery(title, place, remote_only) for place in places for title in wishes.titles]
+    if wishes.remote == "any" and wishes.places:
+        queries += [JobQuery(title, "", remote_only=True) for title in wishes.titles[:1]]
+    return queries[:MOST_QUERIES]

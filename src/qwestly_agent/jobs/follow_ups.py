@@ -1,0 +1,29 @@
+"""Tell users of the steps of their applications that are due."""
+
+from collections import Counter
+from typing import Protocol
+
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.base.observability import Event, cause_of, measure_left
+from qwestly_agent.services import HasApplications, HasClock, HasLogger, HasSettings, HasSweeps
+
+
+class FollowUpServices(HasApplications, HasClock, HasLogger, HasSettings, HasSweeps, Protocol): ...
+
+
+async def tell_due_steps(services: FollowUpServices) -> dict[str, int]:
+    """Numbers of what was done. Each step is told once; what is not a step any more is told nobody."""
+    now, counts = services.clock(), Counter[str]()
+    for user_id, application_id in await services.sweeps.due_applications(now, services.settings.follow_ups_a_sweep):
+        try:
+            application = await services.applications.get(user_id, application_id)
+            is_due = application.due_at is not None and application.due_at <= now
+            counts["told" if is_due and await services.applications.tell_due(application, now) else "not_due"] += 1
+        except (AgentError, PyMongoError) as error:
+            counts["failed"] += 1
+            services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+    left = await services.sweeps.steps_left(now)
+    measure_left("Steps", left.count, now - (left.due_since or now))
+    return dict(counts)

@@ -1,0 +1,24 @@
+"""The input and output of the states of `scout_jobs`: ids. What was found stands in the user's search."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.workflow_state import CaughtError, UserState
+
+MOST_REQUESTS = 9
+"""To models, a search: one for vectors, six comparisons, one of the judge, and one more try of either."""
+
+
+class ScoutState(UserState):
+    at_night: bool = False
+    found: int = 0
+    """Jobs that no limit ruled out."""
+    end: Literal["failed", "stopped"] | None = None
+    error: CaughtError | None = Field(default=None, exclude=True)
+
+
+def run_of(user_id: str, key: str) -> str:
+    """The name of the one execution for this user and key, a day or a request."""
+    return f"scout-{sha256_hex(user_id, key)[:32]}"

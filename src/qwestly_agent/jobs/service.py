@@ -1,0 +1,73 @@
+"""Jobs in a running turn: for the tools."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from qwestly_agent.base.errors import Invalid, NotFound
+from qwestly_agent.clients.job_boards import JobQuery, WebPage
+from qwestly_agent.domain.job import Advert, JobMatch, match_id
+from qwestly_agent.jobs.limits import why_ruled_out
+from qwestly_agent.jobs.search import QUESTIONS_A_DAY, SearchServices, search_boards
+from qwestly_agent.services import HasJobMatches
+from qwestly_agent.stores.job_matches import NO_SUCH_JOB
+
+MOST_SHOWN = 8
+
+
+class JobServices(SearchServices, HasJobMatches, Protocol): ...
+
+
+@dataclass(frozen=True)
+class JobService:
+    services: JobServices
+    user_id: str
+
+    @property
+    def has_boards(self) -> bool:
+        return bool(self.services.job_boards.boards)
+
+    @property
+    def has_web(self) -> bool:
+        return self.services.job_boards.web is not None
+
+    async def search(self, words: str, place: str, remote_only: bool) -> tuple[list[Advert], tuple[str, ...]]:
+        """What boards have now, without what the user's limits rule out; and what could not be asked."""
+        found = await search_boards(self.services, self.user_id, [JobQuery(words, place, remote_only)])
+        wishes = (await self.services.job_searches.get(self.user_id)).wishes
+        fits = [each for each in found.adverts if why_ruled_out(each, wishes) is None]
+        return fits[:MOST_SHOWN], found.missing
+
+    async def read(self, job_id: str) -> tuple[Advert, JobMatch | None]:
+        """A match, or an advert of a search. Raises `NotFound`."""
+        if job_id.startswith("job_"):
+            match = await self.services.job_matches.get(self.user_id, job_id)
+            return match.advert, match
+        found = await self.services.adverts.of_ids([job_id])
+        if job_id not in found:
+            raise NotFound(NO_SUCH_JOB)
+        return found[job_id], None
+
+    async def keep(self, job_id: str) -> JobMatch:
+        """The match; an advert of a search becomes one, saved, by whatever it is needed for. Raises `NotFound`."""
+        advert, match = await self.read(job_id)
+        if match:
+            return match
+        now, new_id = self.services.clock(), match_id(self.user_id, advert.id)
+        new = JobMatch(
+            id=new_id, user_id=self.user_id, run_id="", advert=advert, status="saved", found_at=now, updated_at=now
+        )
+        await self.services.job_matches.add([new])
+        return await self.services.job_matches.get(self.user_id, new_id)
+
+    async def matches(self, limit: int) -> list[JobMatch]:
+        newest = await self.services.job_matches.newest(self.user_id, limit * 2)
+        return [each for each in newest if each.status != "hidden"][:limit]
+
+    async def search_web(self, words: str) -> list[WebPage]:
+        """Raises `Invalid` and `Unavailable`."""
+        web = self.services.job_boards.web
+        if web is None or not await self.services.job_searches.count(
+            self.user_id, self.services.clock(), QUESTIONS_A_DAY
+        ):
+            raise Invalid("The web can be searched again tomorrow.")
+        return await web.search(words)

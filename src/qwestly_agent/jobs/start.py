@@ -1,0 +1,50 @@
+"""Begin a search: at night for those who switched it on, or because its user asks for it."""
+
+from typing import Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.base.errors import Invalid, Unavailable
+from qwestly_agent.jobs.scout_state import ScoutState, run_of
+from qwestly_agent.services import (
+    HasClock,
+    HasJobBoards,
+    HasJobSearches,
+    HasSettings,
+    HasSignals,
+    HasUsage,
+    HasWorkflows,
+)
+
+NO_BOARDS = "No job board is connected here."
+AGAIN_SECONDS = 600.0
+"""A user can ask once in so many seconds."""
+
+
+class ScoutStartServices(
+    HasClock, HasJobBoards, HasJobSearches, HasSettings, HasSignals, HasUsage, HasWorkflows, Protocol
+): ...
+
+
+async def start_scout(services: ScoutStartServices, user_id: str, key: str, *, at_night: bool = False) -> str:
+    """The run's id; of the one under way, if there is one. Raises `Braked`, `Invalid` and `Unavailable`."""
+    if not services.job_boards.boards:
+        raise Invalid(NO_BOARDS)
+    await pause.check(services.signals, user_id)
+    now, run_id = services.clock(), run_of(user_id, key)
+    search = await services.job_searches.get(user_id)
+    if search.is_searching(now) and search.run_id != run_id:
+        return search.run_id
+    await services.usage.open(user_id, now)
+    await services.job_searches.begin(user_id, run_id, now)
+    given = ScoutState(user_id=user_id, run_id=run_id, at_night=at_night)
+    try:
+        await services.workflows.start(services.settings.scout_machine_arn, run_id, given.out)
+    except Unavailable:
+        await services.job_searches.take_back(user_id, run_id)
+        raise
+    return run_id
+
+
+def key_now(now: float) -> str:
+    """Two wishes within ten minutes are one search."""
+    return f"asked {int(now // AGAIN_SECONDS)}"

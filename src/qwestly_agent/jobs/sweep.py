@@ -1,0 +1,105 @@
+"""Every five minutes: the users whose night's search is due, and the applications whose next step is.
+
+The execution is named by user and day, and the next search is planned last: whatever dies in between is done again
+under the same name.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Collection, Mapping
+from datetime import date, datetime, time, timedelta
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from pydantic import Field
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import AgentError, Braked, Invalid
+from qwestly_agent.base.observability import Event, cause_of, measure_left
+from qwestly_agent.domain.approval import EVERYBODY, sha256_hex
+from qwestly_agent.jobs.follow_ups import FollowUpServices, tell_due_steps
+from qwestly_agent.jobs.start import ScoutStartServices, start_scout
+from qwestly_agent.services import HasLogger, HasRuns, HasSweeps, HasUserSettings
+from qwestly_agent.stores.due import Backlog
+from qwestly_agent.workflow_state import WorkflowState, state
+
+
+class SweepJobsServices(
+    ScoutStartServices, FollowUpServices, HasLogger, HasRuns, HasSweeps, HasUserSettings, Protocol
+): ...
+
+
+AT_ONCE = 20
+HOUR = 3
+"""Local hour in which a user's night begins; the moment in it is theirs, so that boards are not asked all at once."""
+
+
+class JobsSwept(WorkflowState):
+    counts: Mapping[str, int] = Field(default_factory=dict)
+
+
+@state(JobsSwept, under_brake=True)
+async def sweep(services: SweepJobsServices, _: JobsSwept) -> JobsSwept:
+    """A night of users whose brake is on stays due, so that it is searched as soon as they release it."""
+    now, braked = services.clock(), await services.sweeps.braked_users()
+    due = [] if EVERYBODY in braked else await _next_due(services, now, braked)
+    counts, places = Counter({"due": len(due)}), asyncio.Semaphore(AT_ONCE)
+
+    async def look(user_id: str) -> None:
+        async with places:
+            try:
+                counts[await begin_if_due(services, user_id)] += 1
+            except (AgentError, PyMongoError) as error:  # it stays due, and is behind the others
+                counts["failed"] += 1
+                services.logger.error(Event.REQUEST_FAILED, extra=cause_of(error))
+
+    await asyncio.gather(*map(look, due))
+    steps = await tell_due_steps(services)
+    left = Backlog(0, None) if EVERYBODY in braked else await services.sweeps.job_searches_left(now, braked)
+    measure_left("Jobs", left.count, now - (left.due_since or now))
+    return JobsSwept(counts={**counts, **{f"steps_{name}": count for name, count in steps.items()}})
+
+
+async def _next_due(services: SweepJobsServices, now: float, braked: Collection[str]) -> list[str]:
+    """Go on where the last sweep ended, and at the end begin again: whoever fails again and again keeps nobody from
+    their turn."""
+    sweeps, limit = services.sweeps, services.settings.job_searches_a_sweep
+    after = await sweeps.position("jobs") or 0.0
+    due = await sweeps.due_job_searches(after, now, limit, braked)
+    if after and len(due) < limit:
+        due += await sweeps.due_job_searches(0.0, min(after, now), limit - len(due), braked)
+    await sweeps.keep_position("jobs", due[-1][1] if len(due) == limit else None)
+    return [user_id for user_id, _ in due]
+
+
+async def begin_if_due(services: SweepJobsServices, user_id: str) -> str:
+    """Begin this user's search; return what was done, in a word."""
+    search, now = await services.job_searches.get(user_id), services.clock()
+    if not search.is_on or search.next_at is None:
+        await services.job_searches.plan(user_id, None)
+        return "off"
+    if search.next_at > now:
+        return "changed"
+    zone = (await services.user_settings.get(user_id)).zone
+    done = "started"
+    try:
+        await start_scout(services, user_id, f"night {to_datetime(search.next_at):%Y-%m-%d}", at_night=True)
+    except Braked:
+        return "braked"
+    except Invalid:  # no board is connected any more
+        done = "no_board"
+    await services.job_searches.plan(user_id, next_night(user_id, zone, now))
+    return done
+
+
+def next_night(user_id: str, zone: str, now: float) -> float:
+    """The next moment of this user's night, in seconds since the epoch."""
+    of_the_hour = int(sha256_hex(user_id)[:8], 16) / 16**8 * 3_600
+    local = datetime.fromtimestamp(now, ZoneInfo(zone))
+
+    def of(day: date) -> float:
+        return datetime.combine(day, time(HOUR), ZoneInfo(zone)).timestamp() + of_the_hour
+
+    tonight = of(local.date())
+    return tonight if tonight > now else of(local.date() + timedelta(days=1))

@@ -1,0 +1,38 @@
+"""Take the answer to a lesson's question, once, and let the question come back when it is due."""
+
+from typing import Protocol
+
+from qwestly_agent.base.errors import Invalid, NotFound, Unavailable
+from qwestly_agent.domain.learning import Lesson, Rating
+from qwestly_agent.learning.practice import practiced
+from qwestly_agent.services import HasClock, HasLessons
+
+TRIES = 5
+
+
+class AnswerServices(HasClock, HasLessons, Protocol): ...
+
+
+async def answer(
+    services: AnswerServices, user_id: str, lesson_id: str, number: int, option: int, answers: int, felt: Rating
+) -> Lesson:
+    """The lesson after the answer. `answers` is how often the person saw that they had answered: an answer that is
+    delivered again changes nothing. A wrong one is rated `again`, whatever it felt like.
+
+    Raises `NotFound`, `Invalid` and `Unavailable`.
+    """
+    for _ in range(TRIES):
+        lesson = await services.lessons.get(user_id, lesson_id)
+        if not 0 <= number < len(lesson.practices):
+            raise NotFound("There is no such question.")
+        question, practice = lesson.questions[number], lesson.practices[number]
+        if not 0 <= option < len(question.options):
+            raise Invalid(f"option: There are {len(question.options)} options.")
+        if practice.answers != answers:
+            return lesson
+        now = services.clock()
+        after = practiced(practice, felt if option == question.right else "again", now)
+        practices = [after if place == number else each for place, each in enumerate(lesson.practices)]
+        if await services.lessons.practice(lesson, practices, now):
+            return lesson.model_copy(update={"practices": tuple(practices)})
+    raise Unavailable

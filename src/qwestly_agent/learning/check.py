@@ -1,0 +1,52 @@
+"""Ground a lesson in the library: what the second reading supports cites it, what it refuses is left out, and all else
+is marked as general knowledge that nobody checked."""
+
+from functools import partial
+from typing import Protocol
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import ModelUnavailable
+from qwestly_agent.grounding.ground import ground
+from qwestly_agent.grounding.judge import make_judge
+from qwestly_agent.learning.lesson_state import LessonState
+from qwestly_agent.learning.library_sources import ABOUT_THE_LIBRARY, library_sources
+from qwestly_agent.learning.write import WRITER, statement_of
+from qwestly_agent.model_calls.structured import CallServices, structured_output
+from qwestly_agent.services import HasJudges, HasLessons, HasRuns, HasSignals, HasTopics
+from qwestly_agent.workflow_state import state
+
+
+class CheckLessonServices(CallServices, HasJudges, HasLessons, HasRuns, HasSignals, HasTopics, Protocol): ...
+
+
+SECONDS = 60.0
+
+
+@state(LessonState)
+async def check(services: CheckLessonServices, given: LessonState) -> LessonState:
+    """The judge is asked once. Raises `NotFound`, and `ModelUnavailable` where nothing is left."""
+    lesson = await services.lessons.get(given.user_id, given.lesson_id)
+    if lesson.sentences:
+        return given
+    cites = [each for each in lesson.written if each.quotes]
+    modules = await services.topics.modules_of(lesson.topic) if cites else []
+    judge = make_judge(
+        partial(structured_output, services, given.user_id, services.judges[WRITER]),
+        seconds=SECONDS,
+        also=ABOUT_THE_LIBRARY,
+    )
+    today = to_datetime(services.clock()).date()
+    verdicts = iter(await ground([statement_of(each) for each in cites], library_sources(modules), judge, today))
+    outcomes = [(each, next(verdicts).outcome if each.quotes else "unchecked") for each in lesson.written]
+    kept = [
+        each if outcome == "supported" else each.model_copy(update={"quotes": ()})
+        for each, outcome in outcomes
+        if outcome != "refused"
+    ]
+    if not kept:
+        raise ModelUnavailable
+    left_out = lesson.left_out + len(lesson.written) - len(kept)
+    await services.lessons.keep(
+        given.user_id, given.lesson_id, sentences=kept, left_out=left_out, label="Writing questions"
+    )
+    return given

@@ -1,0 +1,38 @@
+"""Choose a goal by hand, and find what is between."""
+
+from typing import Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.base.errors import AgentError
+from qwestly_agent.domain.learning import LearningDecision
+from qwestly_agent.learning.gaps import GapServices, find_gaps
+from qwestly_agent.learning.tree import Tree
+from qwestly_agent.services import HasLearning, HasSignals
+
+
+class GoalServices(GapServices, HasLearning, HasSignals, Protocol): ...
+
+
+async def choose_goal(services: GoalServices, user_id: str, goal: str) -> None:
+    """An empty one takes it back. Where no model answers, the goal is kept and nothing is between. Raises `Braked`."""
+    await pause.check(services.signals, user_id)
+    now = services.clock()
+    made = (LearningDecision(kind="goal", text=goal, quote=goal, at=now),) if goal else ()
+    before = await services.learning.change(
+        user_id,
+        lambda plan: plan.model_copy(
+            update={
+                "goal": goal,
+                "decisions": (*(each for each in plan.decisions if each.kind != "goal"), *made),
+                "gaps": (),
+                "gaps_of": "",
+            }
+        ),
+        now,
+    )
+    if goal:
+        try:
+            gaps = await find_gaps(services, user_id, Tree(await services.topics.tree()), goal)
+        except AgentError:
+            return
+        await services.learning.change(user_id, lambda plan: plan.with_gaps(gaps, goal, now, before), now)

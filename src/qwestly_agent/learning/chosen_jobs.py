@@ -1,0 +1,50 @@
+"""The jobs that a person saved or applied for, as goals, and the posting of the one that they chose as theirs."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.application import OVER
+from qwestly_agent.domain.job import Advert
+from qwestly_agent.learning.phrases import folded
+from qwestly_agent.services import HasApplications, HasJobMatches
+
+MOST_JOBS = 20
+
+
+class ChosenJobServices(HasApplications, HasJobMatches, Protocol): ...
+
+
+@dataclass(frozen=True)
+class ChosenJob:
+    id: str
+    title: str
+    company: str
+
+    @property
+    def goal(self) -> str:
+        return f"{self.title} at {self.company}" if self.company else self.title
+
+
+async def chosen_jobs(services: ChosenJobServices, user_id: str) -> list[ChosenJob]:
+    """Those that the person applied for, then those that they saved; none that is over."""
+    applied = await services.applications.newest(user_id, MOST_JOBS)
+    saved = await services.job_matches.newest(user_id, MOST_JOBS, status="saved")
+    over = {each.job_id for each in applied if each.status in OVER}
+    found = [
+        *(ChosenJob(each.job_id, each.title, each.company) for each in applied),
+        *(ChosenJob(each.id, each.advert.title, each.advert.company) for each in saved),
+    ]
+    return list({each.id: each for each in reversed(found) if each.id not in over}.values())[::-1]
+
+
+async def posting_of(services: ChosenJobServices, user_id: str, goal: str) -> tuple[str, Advert] | None:
+    """The chosen job that the goal names, and its advert; None where it names none, or the advert is gone or empty."""
+    named = next((each for each in await chosen_jobs(services, user_id) if folded(each.goal) == folded(goal)), None)
+    if named is None:
+        return None
+    try:
+        advert = (await services.job_matches.get(user_id, named.id)).advert
+    except NotFound:
+        return None
+    return (named.id, advert) if advert.text.strip() else None

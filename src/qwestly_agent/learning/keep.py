@@ -1,0 +1,24 @@
+"""Show the lesson to its user, and let its questions fall due: once."""
+
+from typing import Protocol
+
+from qwestly_agent.learning.lesson_state import LessonState
+from qwestly_agent.learning.practice import new_practice
+from qwestly_agent.services import HasClock, HasLessons, HasLogger, HasRuns, HasSignals
+from qwestly_agent.workflow_state import state
+
+
+class KeepLessonServices(HasClock, HasLessons, HasLogger, HasRuns, HasSignals, Protocol): ...
+
+
+READY = "Your lesson is ready"
+
+
+@state(LessonState)
+async def keep(services: KeepLessonServices, given: LessonState) -> LessonState:
+    """Raises `NotFound`."""
+    now = services.clock()
+    lesson = await services.lessons.get(given.user_id, given.lesson_id)
+    practices = [new_practice(now) for _ in lesson.questions]
+    await services.lessons.tell(given.user_id, given.lesson_id, now, "ready", READY, practices)
+    return given

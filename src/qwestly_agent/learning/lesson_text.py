@@ -1,0 +1,27 @@
+"""What the writers of a lesson are given, and how what they write is cleaned."""
+
+from collections.abc import Sequence
+
+from qwestly_agent.domain.learning import Lesson, Module
+from qwestly_agent.learning.library_sources import library_sources
+from qwestly_agent.text.clean import visible, well_formed
+from qwestly_agent.text.sanitize import safe_text
+
+NO_PAGES = "The library has nothing on it."
+
+
+def cleaned(text: str) -> str:
+    """One line without anything that nobody sees, and without a link."""
+    return safe_text(" ".join(visible(well_formed(text)).split()), ())
+
+
+def wish_of(lesson: Lesson) -> str:
+    lines = [f"title: {lesson.title}", f"topic: {lesson.topic}", f"language: {lesson.language or 'en'}"]
+    return "\n".join([*lines, *([f"wish: {lesson.wish}"] if lesson.wish else [])])
+
+
+def pages(lesson: Lesson, modules: Sequence[Module]) -> str:
+    """The lesson's own page first."""
+    ordered = sorted(modules, key=lambda each: each.id != lesson.module_id)
+    found = library_sources(ordered)
+    return "\n\n".join(f"[{each.id}]\n{each.text}" for each in found.values()) or NO_PAGES

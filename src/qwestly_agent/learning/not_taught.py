@@ -1,0 +1,57 @@
+"""Requests that are answered by fixed words, whatever a model would do: harm to oneself, and abuse."""
+
+from difflib import SequenceMatcher
+
+from qwestly_agent.learning.phrases import folded, named
+from qwestly_agent.text.language import language_of
+from qwestly_agent.text.trouble import Kind, Trouble
+
+LONGEST = 8
+"""Words. A longer message says more than a name, and is read by a model."""
+NEAR = 0.85
+
+_SELF_HARM = (
+    *("self harm", "selfharm", "self injury", "self mutilation", "harm myself", "hurt myself", "cut myself"),
+    *("suicide", "killing myself", "kill myself", "selbstverletzung", "selbstmord", "suizid", "automutilation"),
+    *("autolesión", "autolesiones", "suicidio", "suicídio", "automutilação", "autolesionismo"),
+)
+_OFFENSIVE = (
+    *("fuck", "fucking", "fucker", "motherfucker", "bitch", "cunt", "whore", "slut", "faggot", "nigger", "retard"),
+    *(
+        "porn",
+        "porno",
+        "pornography",
+        "asshole",
+        "fick",
+        "ficken",
+        "fotze",
+        "hure",
+        "arschloch",
+        "wichser",
+        "hurensohn",
+    ),
+    *("putain", "connard", "salope", "enculé", "puta", "mierda", "cabrón", "hijo de puta", "caralho", "foda"),
+)
+
+
+def not_taught(text: str) -> Trouble | None:
+    """The kind of a short message that asks for such a thing."""
+    words = folded(text).split()
+    if not 0 < len(words) <= LONGEST:
+        return None
+    kind: Kind | None = None
+    if _holds(words, _SELF_HARM) or _nearly(named(text), _SELF_HARM):
+        kind = "self_harm"
+    elif _holds(words, _OFFENSIVE):
+        kind = "abuse"
+    return Trouble(kind, language_of(text) or "en") if kind else None
+
+
+def _holds(words: list[str], phrases: tuple[str, ...]) -> bool:
+    said = f" {' '.join(words)} "
+    return any(f" {each} " in said for each in phrases)
+
+
+def _nearly(name: str, phrases: tuple[str, ...]) -> bool:
+    """A misspelling of all that is named."""
+    return any(SequenceMatcher(None, name, each).ratio() >= NEAR for each in phrases)

@@ -1,0 +1,36 @@
+"""Tell the user how the writing of a lesson ended, where it did not end well."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Protocol
+
+from qwestly_agent.base.errors import NotFound, OverBudget
+from qwestly_agent.learning.lesson_state import LessonState
+from qwestly_agent.services import HasClock, HasLessons, HasLogger, HasRuns, HasSignals
+from qwestly_agent.workflow_state import state
+
+
+class NoteLessonEndServices(HasClock, HasLessons, HasLogger, HasRuns, HasSignals, Protocol): ...
+
+
+TRY_AGAIN = "It could not be written. Please ask for it again."
+_SAID: Mapping[str, str] = {
+    "Braked": "Stopped when you paused",
+    "OverBudget": OverBudget.sentence,
+    "ModelUnavailable": "Our AI couldn’t be reached. Please ask for it again later.",
+    "DeadlineExceeded": "Our AI took too long. Please ask for it again later.",
+    "ModelRefused": "We’re fixing a problem on our side.",
+    "ContentRefused": "Our AI couldn’t work with this topic.",
+}
+"""By the kind of what was raised."""
+
+
+@state(LessonState, under_brake=True)
+async def note_end(services: NoteLessonEndServices, given: LessonState) -> LessonState:
+    """Under the brake as well: nothing else says that it stopped."""
+    error = given.error.kind if given.error else ""
+    end = "stopped" if error in ("Braked", "NotFound") else "failed"
+    with suppress(NotFound):  # its user deleted it meanwhile
+        label = _SAID.get(error, TRY_AGAIN)
+        await services.lessons.tell(given.user_id, given.lesson_id, services.clock(), end, label, [])
+    return given.model_copy(update={"end": end})

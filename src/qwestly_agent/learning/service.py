@@ -1,0 +1,158 @@
+"""Learning in a running turn: for its agent, and for the tools."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from qwestly_agent.base.errors import AgentError, Invalid
+from qwestly_agent.domain.learning import (
+    DecisionKind,
+    Granularity,
+    LearningDecision,
+    LearningPlan,
+    LearningTalk,
+    Lesson,
+    Offer,
+)
+from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.learning.acceptance import AcceptanceServices, says_yes
+from qwestly_agent.learning.gaps import GapServices, find_gaps
+from qwestly_agent.learning.granularity import Detected, GranularityServices, detect
+from qwestly_agent.learning.lesson_text import cleaned
+from qwestly_agent.learning.phrases import folded, named
+from qwestly_agent.learning.progress import LearningProgress, ProgressServices, progress_of
+from qwestly_agent.learning.start import LessonStartServices, start_lesson
+from qwestly_agent.learning.tree import FoundTopic, Tree
+from qwestly_agent.text.language import language_of
+from qwestly_agent.text.user_text import typed_parts
+
+MOST_FOUND = 5
+MOST_DECISIONS = 50
+MOST_OPENINGS = 5
+NOT_CONFIRMED = (
+    "No topic was confirmed: offer one with confirm_with_user, and wait until they say yes to it. If they named "
+    "nothing to learn, ask what they would like to learn."
+)
+OF_A_POSTING = "What the posting asks for and is between them and the job was kept: get_learning_progress reads it."
+"""Strangers' words are told by a tool whose result counts as such."""
+IS_SUBJECT = "It is a subject, too broad for a lesson. Offer one of its topics, and wait for their yes."
+
+
+class LearningServices(
+    AcceptanceServices, GapServices, GranularityServices, LessonStartServices, ProgressServices, Protocol
+): ...
+
+
+@dataclass
+class LearningService:
+    """Holds what this turn knows."""
+
+    services: LearningServices
+    user_id: str
+    conversation_id: str
+    run_id: str
+    message_id: str
+    seq: int
+    """Of the person's message, once it is recorded."""
+    text: str
+    """The person's message; empty if they only decided something."""
+    talk: LearningTalk = field(default_factory=LearningTalk)
+    _tree: Tree | None = None
+    _detected: dict[str, Granularity] = field(default_factory=dict)
+
+    async def tree(self) -> Tree:
+        self._tree = self._tree or Tree(await self.services.topics.tree())
+        return self._tree
+
+    @property
+    def open_offer(self) -> Offer | None:
+        """The offer that this message may answer: only the very next one does."""
+        offer = self.talk.offer
+        return offer if offer and 0 < self.seq - offer.seq <= 2 else None
+
+    async def search(self, query: str) -> list[FoundTopic]:
+        tree = await self.tree()
+        return tree.search(query, MOST_FOUND) if named(query) or tree.find(query) else []
+
+    async def detect(self, phrase: str) -> Detected:
+        """Raises what `structured_output` raises."""
+        found = await detect(self.services, self.user_id, await self.tree(), phrase)
+        self._detected[folded(found.understood_as)] = found.granularity
+        return found
+
+    async def offer(self, topic: str, question: str) -> None:
+        """Ask; their next message answers it."""
+        topic, question = cleaned(topic), cleaned(question)
+        node = (await self.tree()).find(topic)
+        granularity = node.granularity if node else self._detected.get(folded(topic), "topic")
+        offer = Offer(topic=topic, question=question, granularity=granularity, seq=self.seq)
+        self.talk = self.talk.model_copy(update={"offer": offer})
+        await self._keep()
+
+    async def generate(self, wish: str) -> Lesson:
+        """Begin the lesson that was offered. Raises `Invalid` where no topic was confirmed, `Braked` and
+        `Unavailable`."""
+        offer, typed = self.open_offer, "\n".join(typed_parts(self.text))
+        tree = await self.tree()
+        if offer is None or not (named(offer.topic) or tree.find(offer.topic)):
+            raise Invalid(NOT_CONFIRMED)
+        if offer.granularity in ("subject", "nothing"):
+            raise Invalid(IS_SUBJECT)
+        if not await says_yes(self.services, self.user_id, offer, typed):
+            raise Invalid(NOT_CONFIRMED)
+        return await start_lesson(
+            self.services,
+            tree,
+            user_id=self.user_id,
+            run_id=self.run_id,
+            conversation_id=self.conversation_id,
+            topic=offer.topic,
+            wish=cleaned(wish),
+            language=language_of(f"{offer.question} {typed}"),
+            asked_at=str(offer.seq),
+        )
+
+    async def decide(self, kind: DecisionKind, text: str, quote: str) -> Mapping[str, object]:
+        """Keep what the person decided, in words of this message. Raises `Invalid` if it does not hold them."""
+        typed = "\n".join(typed_parts(self.text))
+        span = find_span(quote, typed)
+        if span is None:
+            raise Invalid("They did not say that in this message. Quote them letter for letter, or leave it.")
+        now = self.services.clock()
+        words = typed[span[0] : span[1]]
+        made = LearningDecision(kind=kind, text=text, quote=words, message_id=self.message_id, at=now)
+        goal = {"goal": text} if kind == "goal" else {}
+        plan = await self.services.learning.change(
+            self.user_id,
+            lambda plan: plan.model_copy(update={"decisions": (*plan.decisions, made)[-MOST_DECISIONS:], **goal}),
+            now,
+        )
+        return {"stored": text, **(await self._gaps_to(text, plan) if kind == "goal" else {})}
+
+    async def progress(self) -> LearningProgress:
+        return await progress_of(self.services, self.user_id, await self.tree())
+
+    async def note_openings(self, said: tuple[str, ...]) -> None:
+        """Keep how an answer began, so that the next one begins otherwise."""
+        if said:
+            openings = tuple(dict.fromkeys((*self.talk.openings, *said)))[-MOST_OPENINGS:]
+            self.talk = self.talk.model_copy(update={"openings": openings})
+            await self._keep()
+
+    async def _gaps_to(self, goal: str, before: LearningPlan) -> Mapping[str, object]:
+        try:
+            gaps = await find_gaps(self.services, self.user_id, await self.tree(), goal)
+        except AgentError:
+            return {"note": "What is between them and this goal could not be worked out now."}
+        now = self.services.clock()
+        after = await self.services.learning.change(
+            self.user_id, lambda plan: plan.with_gaps(gaps, goal, now, before), now
+        )
+        if after.forgettings != before.forgettings:
+            return {"note": "They had something forgotten meanwhile, so what is missing was not kept."}
+        if any(each.asked for each in gaps):
+            return {"note": OF_A_POSTING}
+        return {"gaps": [each.model_dump(mode="json") for each in gaps]}
+
+    async def _keep(self) -> None:
+        await self.services.learning.keep_talk(self.user_id, self.conversation_id, self.talk)

@@ -1,0 +1,90 @@
+"""Begin to write a lesson: on the next module of the library's topic, or on a topic that the library lacks."""
+
+from collections.abc import Collection, Sequence
+from typing import Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.base.errors import Invalid, Unavailable
+from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.domain.learning import Lesson, Module
+from qwestly_agent.learning.as_seen import as_seen
+from qwestly_agent.learning.lesson_state import LessonState
+from qwestly_agent.learning.note_end import TRY_AGAIN
+from qwestly_agent.learning.tree import Tree
+from qwestly_agent.services import HasClock, HasLessons, HasSettings, HasSignals, HasWorkflows
+
+MOST_A_DAY = 20
+DAY_SECONDS = 86_400.0
+MOST_READ = 200
+"""Lessons of a user that are looked at for what was learnt already."""
+
+
+class LessonStartServices(HasClock, HasLessons, HasSettings, HasSignals, HasWorkflows, Protocol): ...
+
+
+async def start_lesson(
+    services: LessonStartServices,
+    tree: Tree,
+    *,
+    user_id: str,
+    run_id: str,
+    conversation_id: str,
+    topic: str,
+    wish: str,
+    language: str,
+    asked_at: str,
+) -> Lesson:
+    """The lesson; the one that is there, where the same offer was confirmed before. `asked_at` names the offer.
+
+    Raises `Invalid`, `Braked` and `Unavailable`.
+    """
+    await pause.check(services.signals, user_id)
+    now = services.clock()
+    lesson_id = f"les_{sha256_hex(user_id, conversation_id, asked_at, topic)[:32]}"
+    before = [as_seen(each, now) for each in await services.lessons.newest(user_id, MOST_READ)]
+    known = next((each for each in before if each.id == lesson_id), None)
+    if known is None:
+        if sum(each.created_at > now - DAY_SECONDS for each in before) >= MOST_A_DAY:
+            raise Invalid(f"{MOST_A_DAY} lessons a day are enough. They can go on tomorrow.")
+        module = _next_module(tree, topic, before)
+        known = Lesson(
+            id=lesson_id,
+            user_id=user_id,
+            run_id=run_id,
+            conversation_id=conversation_id,
+            subject=module.subject if module else "",
+            topic=module.topic if module else topic,
+            module_id=module.id if module else "",
+            title=module.title if module else topic,
+            wish=wish,
+            language=language,
+            created_at=now,
+            updated_at=now,
+        )
+        await services.lessons.add(known)
+    await begin(services, known)
+    return known
+
+
+async def begin(services: LessonStartServices, lesson: Lesson) -> None:
+    """(idempotent: an execution is named by its lesson)"""
+    if lesson.status != "writing":
+        return
+    given = LessonState(user_id=lesson.user_id, run_id=lesson.run_id, lesson_id=lesson.id)
+    try:
+        await services.workflows.start(services.settings.lesson_machine_arn, given.run_name, given.out)
+    except Unavailable:
+        await services.lessons.tell(lesson.user_id, lesson.id, services.clock(), "failed", TRY_AGAIN, [])
+        raise
+
+
+def _next_module(tree: Tree, name: str, lessons: Sequence[Lesson]) -> Module | None:
+    """The module of this name; of a topic the first one without a lesson, else its first."""
+    node = tree.find(name)
+    if node is None or node.granularity == "subject":
+        return None
+    if node.granularity == "module":
+        return next(each for each in tree.modules if each.id == node.module_id)
+    had: Collection[str] = {each.module_id for each in lessons if each.status in ("writing", "ready")}
+    modules = [each for each in tree.modules if each.topic == node.topic]
+    return next((each for each in modules if each.id not in had), modules[0])

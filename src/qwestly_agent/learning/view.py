@@ -1,0 +1,183 @@
+"""Learning as routes show it: the path, what is due, and lessons. An answer's option is told once it was given."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.learning import Lesson, LessonStatus, Module
+from qwestly_agent.learning.progress import LearningProgress
+from qwestly_agent.learning.tree import Tree
+
+MOST_DUE = 20
+
+
+class PathModule(BaseModel):
+    id: str
+    title: str
+    summary: str
+    state: Literal["open", "writing", "ready"]
+    lesson_id: str | None
+    """The newest lesson on it."""
+
+
+class PathTopic(BaseModel):
+    topic: str
+    modules: list[PathModule]
+
+
+class PathSubject(BaseModel):
+    subject: str
+    topics: list[PathTopic]
+
+
+class QuestionView(BaseModel):
+    lesson_id: str
+    number: int
+    text: str
+    options: list[str]
+    due_at: datetime
+    answers: int
+    """How often it was answered; an answer names it, so that it counts once."""
+    right_answers: int
+
+
+class LessonSummary(BaseModel):
+    lesson_id: str
+    title: str
+    topic: str
+    subject: str
+    status: LessonStatus
+    label: str
+    created_at: datetime
+    due_at: datetime | None
+
+
+class LearningView(BaseModel):
+    progress: LearningProgress
+    path: list[PathSubject]
+    due: list[QuestionView]
+    """The longest due first."""
+    lessons: list[LessonSummary]
+    """The newest first."""
+
+
+class QuoteView(BaseModel):
+    module_id: str
+    title: str
+    text: str
+
+
+class SentenceView(BaseModel):
+    point: int
+    text: str
+    quotes: list[QuoteView]
+    """Of the library; without any it is general knowledge, not checked."""
+
+
+class LessonDetail(LessonSummary):
+    outline: list[str]
+    sentences: list[SentenceView]
+    questions: list[QuestionView]
+    left_out: int
+    """Number of sentences that the second reading refused."""
+    checked: bool
+    """True if every sentence cites the library."""
+
+
+class LessonList(BaseModel):
+    items: list[LessonSummary]
+
+
+class AnswerView(BaseModel):
+    is_right: bool
+    right: int
+    """Index of the right option."""
+    because: str
+    """The lesson's sentence that answers it."""
+    question: QuestionView
+
+
+def learning_view(progress: LearningProgress, tree: Tree, lessons: Sequence[Lesson], now: float) -> LearningView:
+    due = [(each.practices[number].due_at, each, number) for each in lessons for number in range(len(each.practices))]
+    waiting = sorted(((at, each, number) for at, each, number in due if at <= now), key=lambda each: each[0])
+    return LearningView(
+        progress=progress,
+        path=[
+            PathSubject(subject=subject, topics=[_topic(topic, tree, lessons) for topic in topics])
+            for subject, topics in tree.subjects.items()
+        ],
+        due=[question_view(lesson, number) for _, lesson, number in waiting[:MOST_DUE]],
+        lessons=[summary_of(each) for each in lessons],
+    )
+
+
+def _topic(topic: str, tree: Tree, lessons: Sequence[Lesson]) -> PathTopic:
+    return PathTopic(topic=topic, modules=[_module(each, lessons) for each in tree.modules if each.topic == topic])
+
+
+def _module(module: Module, lessons: Sequence[Lesson]) -> PathModule:
+    on_it = [each for each in lessons if each.module_id == module.id and each.status in ("ready", "writing")]
+    newest = next((each for each in on_it if each.status == "ready"), on_it[0] if on_it else None)
+    state = "open" if newest is None else "ready" if newest.status == "ready" else "writing"
+    return PathModule(
+        id=module.id,
+        title=module.title,
+        summary=module.summary,
+        state=state,
+        lesson_id=newest.id if newest else None,
+    )
+
+
+def question_view(lesson: Lesson, number: int) -> QuestionView:
+    question, practice = lesson.questions[number], lesson.practices[number]
+    return QuestionView(
+        lesson_id=lesson.id,
+        number=number,
+        text=question.text,
+        options=list(question.options),
+        due_at=to_datetime(practice.due_at),
+        answers=practice.answers,
+        right_answers=practice.right,
+    )
+
+
+def summary_of(lesson: Lesson) -> LessonSummary:
+    return LessonSummary.model_validate(_fields_of(lesson))
+
+
+def detail_of(lesson: Lesson, modules: Sequence[Module]) -> LessonDetail:
+    titles = {each.id: each.title for each in modules}
+    sentences = [
+        SentenceView(
+            point=each.point,
+            text=each.text,
+            quotes=[
+                QuoteView(module_id=quote.module_id, title=titles.get(quote.module_id, lesson.title), text=quote.text)
+                for quote in each.quotes
+            ],
+        )
+        for each in lesson.sentences
+    ]
+    is_ready = lesson.status == "ready"
+    return LessonDetail.model_validate(
+        {
+            **_fields_of(lesson),
+            "outline": list(lesson.outline) if is_ready else [],
+            "sentences": sentences if is_ready else [],
+            "questions": [question_view(lesson, number) for number in range(len(lesson.practices))],
+            "left_out": lesson.left_out,
+            "checked": is_ready and all(each.quotes for each in lesson.sentences),
+        }
+    )
+
+
+def _fields_of(lesson: Lesson) -> dict[str, object]:
+    return {
+        **lesson.model_dump(include={"title", "topic", "subject", "status", "label"}),
+        "lesson_id": lesson.id,
+        "created_at": to_datetime(lesson.created_at),
+        "due_at": None if lesson.due_at is None else to_datetime(lesson.due_at),
+    }

@@ -1,0 +1,22 @@
+"""Trace the calls of models, by the library's own instrumentation."""
+
+from dataclasses import replace
+
+from qwestly_agent.base.traces import Traces
+from qwestly_agent.llm.models import Tier, TierModel
+
+
+def traced(models: dict[Tier, TierModel], traces: Traces | None) -> dict[Tier, TierModel]:
+    """The models, whose calls are spans from now on; the same where nothing is traced."""
+    if traces is None:
+        return models
+    from pydantic_ai.models.instrumented import InstrumentationSettings
+
+    instrumentation = InstrumentationSettings(
+        tracer_provider=traces.provider,
+        include_content=traces.includes_content,
+        include_binary_content=False,
+        # It repeats every tool and instruction in each span.
+        include_model_request_parameters=False,
+    )
+    return {tier: replace(model, instrumentation=instrumentation) for tier, model in models.items()}

@@ -1,0 +1,67 @@
+"""Have the candidate app keep the text as a document of its user, who gave it to us for that."""
+
+from typing import Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.base.errors import AgentError, Braked
+from qwestly_agent.clients.candidate_answers import Changed, Done, NeverArrived, Outcome, Refused
+from qwestly_agent.clients.candidate_app import Effect
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, sha256_hex
+from qwestly_agent.domain.resume import ResumeRecord
+from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.services import HasCandidateApp, HasClock, HasLogger, HasResumes, HasRuns, HasSignals
+from qwestly_agent.workflow_state import OutcomeUnknown, state
+
+
+class KeepDocumentServices(HasCandidateApp, HasClock, HasLogger, HasResumes, HasRuns, HasSignals, Protocol): ...
+
+
+class NotKept(AgentError):
+    code, http_status, sentence = "not_kept", 502, "Your résumé was read, but could not be kept as a document."
+
+
+@state(ResumeState, under_brake=True)
+async def keep_document(services: KeepDocumentServices, given: ResumeState) -> ResumeState:
+    """Under the résumé's own key, so that it is kept once. The brake stops it before it is sent; what was sent is not
+    cut off. Raises `OutcomeUnknown` until the candidate app says what became of it, and `NotKept` where it refused."""
+    record = await services.resumes.get(given.user_id, given.resume_id)
+    await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "saving", "Keeping its text")
+    name = f"document-{given.resume_id}"
+    try:
+        async with pause.named_effect(
+            services.runs, services.signals, given.user_id, name, services.clock
+        ) as sent_before:
+            outcome = await _outcome(services, record, sent_before)
+    except Braked:
+        await services.runs.note_stopped(given.user_id, given.run_name, services.clock())
+        raise
+    if isinstance(outcome, Refused):
+        raise NotKept
+    return given.model_copy(update={"is_kept": True})
+
+
+async def _outcome(services: KeepDocumentServices, record: ResumeRecord, sent_before: float | None) -> Outcome:
+    """What became of an earlier attempt, or of one now. Raises `OutcomeUnknown`, and `Braked` where nothing was
+    done."""
+    key = sha256_hex(record.user_id, record.id, "document")[:32]
+    outcome: Outcome = NeverArrived()
+    if sent_before is not None:
+        outcome = await services.candidate_app.outcome_of(record.user_id, record.id, key)
+        if isinstance(outcome, NeverArrived):
+            await _check_brake(services, record.user_id, sent_before)
+    if isinstance(outcome, NeverArrived):
+        effect = Effect(user_id=record.user_id, act=record.id, key=key, version=None)
+        outcome = await services.candidate_app.keep_document(effect, record.id, record.name, record.text)
+    if isinstance(outcome, Done | Changed | Refused):  # changed: kept by an attempt whose key is forgotten by now
+        return outcome
+    raise OutcomeUnknown
+
+
+async def _check_brake(services: KeepDocumentServices, user_id: str, sent_at: float) -> None:
+    """Raises `Braked`, or `OutcomeUnknown` while what was sent may still arrive."""
+    try:
+        await pause.check(services.signals, user_id)
+    except Braked:
+        if services.clock() < sent_at + LEFT_BEHIND_SECONDS:
+            raise OutcomeUnknown from None
+        raise

@@ -1,0 +1,44 @@
+"""Tell the user how it ended, where it did not end well."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Protocol, cast
+
+from qwestly_agent.base.errors import NotFound, OverBudget
+from qwestly_agent.resumes.keep_document import NotKept
+from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.resumes.unreadable import SENTENCES, Why
+from qwestly_agent.services import HasClock, HasLogger, HasResumes, HasRuns, HasSignals
+from qwestly_agent.workflow_state import state
+
+
+class NoteResumeEndServices(HasClock, HasLogger, HasResumes, HasRuns, HasSignals, Protocol): ...
+
+
+STOPPED_KEPT = "Stopped by the brake. Its text is kept as a document already."
+TRY_AGAIN = "It could not be finished. Please upload it again."
+_SAID: Mapping[str, str] = {
+    "Braked": "Stopped when you paused",
+    "OverBudget": OverBudget.sentence,
+    "ModelUnavailable": "Our AI couldn’t be reached. Please upload it again later.",
+    "DeadlineExceeded": "Our AI took too long. Please upload it again later.",
+    "ModelRefused": "We’re fixing a problem on our side.",
+    "ContentRefused": "Our AI couldn’t work with this text. Please tell us, so we can fix it.",
+    "NotKept": NotKept.sentence,
+    "OutcomeUnknown": "Your résumé was read. Nobody can tell yet whether its text is kept as a document.",
+}
+"""By the kind of what was raised."""
+
+
+@state(ResumeState, under_brake=True)
+async def note_end(services: NoteResumeEndServices, given: ResumeState) -> ResumeState:
+    """Under the brake as well: nothing else says that it stopped."""
+    error = given.error.kind if given.error else ""
+    label = SENTENCES[cast(Why, given.why)] if given.why in SENTENCES else _SAID.get(error, TRY_AGAIN)
+    if error == "Braked" and given.is_kept:
+        label = STOPPED_KEPT
+    status = "stopped" if error in ("Braked", "NotFound") else "failed"
+    end = "unreadable" if given.why in SENTENCES else status
+    with suppress(NotFound):  # its user deleted it meanwhile
+        await services.resumes.tell(given.user_id, given.resume_id, services.clock(), status, label)
+    return given.model_copy(update={"end": end})

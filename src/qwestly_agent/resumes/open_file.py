@@ -1,0 +1,73 @@
+"""Open a file that a stranger may have made, in a process of its own without a secret."""
+
+import asyncio
+import sys
+from asyncio.subprocess import PIPE, Process
+
+from pydantic import BaseModel, ValidationError
+
+from qwestly_agent.base.settings import bare_environment
+from qwestly_agent.resumes.unreadable import MOST_CHARACTERS, UnreadableFile, Why
+
+SECONDS = 18.0
+MOST_BYTES = 12 * MOST_CHARACTERS
+"""Of the answer: a character takes up to twelve in JSON."""
+
+
+class _Answer(BaseModel):
+    text: str = ""
+    why: Why | None = None
+
+
+async def open_file(content: bytes) -> str:
+    """The text of a file. Raises `UnreadableFile`."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-s", "-m", "qwestly_agent.resumes.file_text"),
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={**bare_environment(), "PYTHONPATH": ":".join(filter(None, sys.path))},
+    )
+    try:
+        async with asyncio.timeout(SECONDS):
+            answered = await _talk(process, content)
+    except TimeoutError:
+        raise UnreadableFile("heavy") from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+    return _text_in(answered)
+
+
+async def _talk(process: Process, content: bytes) -> bytes:
+    assert process.stdin
+    assert process.stdout
+    writing = asyncio.create_task(_write(process.stdin, content))
+    try:
+        answered = b""
+        while len(answered) <= MOST_BYTES and (piece := await process.stdout.read(MOST_BYTES)):
+            answered += piece
+        return answered
+    finally:
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+
+
+async def _write(stdin: asyncio.StreamWriter, content: bytes) -> None:
+    stdin.write(content)
+    await stdin.drain()
+    stdin.close()
+
+
+def _text_in(answered: bytes) -> str:
+    try:
+        answer = _Answer.model_validate_json(answered)
+    except ValidationError:  # it was killed at one of its limits, or says what it should not
+        raise UnreadableFile("heavy") from None
+    if answer.why:
+        raise UnreadableFile(answer.why)
+    if not 0 < len(answer.text) <= MOST_CHARACTERS:
+        raise UnreadableFile("heavy")
+    return answer.text

@@ -1,0 +1,32 @@
+"""Have the design's parser read the text, once."""
+
+from typing import Protocol
+
+from qwestly_agent.model_calls.structured import CallServices
+from qwestly_agent.resumes.contacts import without_contacts
+from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.resumes.services import HasResumeParser
+from qwestly_agent.services import HasResumeFiles, HasResumes, HasRuns, HasSignals
+from qwestly_agent.text.clean import quoted
+from qwestly_agent.workflow_state import state
+
+
+class ParseServices(CallServices, HasResumeFiles, HasResumeParser, HasResumes, HasRuns, HasSignals, Protocol): ...
+
+
+@state(ResumeState)
+async def parse(services: ParseServices, given: ResumeState) -> ResumeState:
+    """Raises what `structured_output` raises."""
+    user_id, resume_id = given.user_id, given.resume_id
+    record = await services.resumes.get(user_id, resume_id)
+    text = record.text
+    if not text:
+        opened = await services.resume_files.opened(user_id, resume_id)
+        # As in every prompt, so that the places of quotes are those of the text that is shown.
+        text, contacts = without_contacts(quoted(opened.text))
+        await services.resumes.keep(user_id, resume_id, text=text, contacts=contacts)
+    if record.found is None:
+        await services.resumes.tell(user_id, resume_id, services.clock(), "parsing", "Finding what it says")
+        found = await services.resume_parser.parse(services, user_id, text)
+        await services.resumes.keep(user_id, resume_id, found=found)
+    return given

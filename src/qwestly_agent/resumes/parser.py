@@ -1,0 +1,17 @@
+"""What the workflow asks of the agent that reads a résumé; a design provides one."""
+
+from typing import Protocol
+
+from qwestly_agent.domain.resume import FoundResume
+from qwestly_agent.llm.models import Tier
+from qwestly_agent.model_calls.structured import CallServices
+
+PARSED_BY: Tier = "fast"
+"""The tier whose judge checks what a parser found."""
+
+
+class ResumeParser(Protocol):
+    async def parse(self, services: CallServices, user_id: str, text: str) -> FoundResume:
+        """Say what the text says, each field with a verbatim quote. The text is without contact details. Raises what
+        `structured_output` raises."""
+        ...

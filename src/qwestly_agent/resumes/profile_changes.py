@@ -1,0 +1,134 @@
+"""What a résumé would change in its user's profile, field by field."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from qwestly_agent.approvals.arguments import ProfileChange
+from qwestly_agent.domain.approval import ShownQuote
+from qwestly_agent.domain.candidate import ProfileField
+from qwestly_agent.domain.resume import ReadField, ResumeRecord, json_resume
+from qwestly_agent.grounding.model import QuotedSource
+from qwestly_agent.grounding.quotes import FoundQuote
+from qwestly_agent.text.clean import visible
+
+MOST_QUOTES = 20
+"""Of a list."""
+LONGEST_LINE, LONGEST_TEXT, MOST_ITEMS, MOST_SCHOOLS = 300, 5_000, 100, 30
+"""Limits in docs/candidate-app-api.yaml."""
+_TEXTS: Mapping[ProfileField, tuple[str, int]] = {
+    "headline": ("/basics/label", LONGEST_LINE),
+    "location": ("/basics/location", LONGEST_LINE),
+    "summary": ("/basics/summary", LONGEST_TEXT),
+}
+_LISTS: Mapping[ProfileField, str] = {"skills": "/skills/", "languages": "/languages/"}
+
+
+def profile_changes(record: ResumeRecord, profile: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The arguments of `update_profile`; None if the profile says everything already. What a list has stays in it."""
+    read = record.read or ()
+    proposed: dict[ProfileField, tuple[Any, list[ReadField]]] = {}
+    for field, (path, longest) in _TEXTS.items():
+        for each in read:
+            if each.path == path and len(each.value) <= longest and not _is_same(each.value, profile.get(field)):
+                proposed[field] = (each.value, [each])
+    for field, path in _LISTS.items():
+        known = [str(each) for each in _list(profile.get(field))]
+        if new := list(_new_names(known, (each for each in read if each.path.startswith(path)))):
+            proposed[field] = ([*known, *(each.value for each in new)][:MOST_ITEMS], new)
+    known_schools = _list(profile.get("education"))
+    if schools := list(_new_schools(known_schools, read)):
+        values = [*known_schools, *(school for school, _ in schools)][:MOST_SCHOOLS]
+        proposed["education"] = (values, [each for _, fields in schools for each in fields])
+    fitting = {field: each for field, each in proposed.items() if _fits(field, each[0])}
+    if not fitting:
+        return None
+    return {
+        "changes": [{"field": field, "value": value} for field, (value, _) in fitting.items()],
+        "quotes": {field: quotes_of(record, fields) for field, (_, fields) in fitting.items()},
+    }
+
+
+def _fits(field: ProfileField, value: Any) -> bool:
+    """False where the profile has something beside the new values that could not be written back."""
+    try:
+        ProfileChange(field=field, value=value)
+    except ValidationError:
+        return False
+    return True
+
+
+def quotes_of(record: ResumeRecord, fields: Sequence[ReadField]) -> list[dict[str, str]]:
+    """The words that these fields were found in, each once."""
+    source = QuotedSource(id=record.id, text=record.text)
+    spans = dict.fromkeys((each.start, each.end) for each in fields)
+    found = [FoundQuote(source, start, end) for start, end in list(spans)[:MOST_QUOTES]]
+    return [_shown(record.name, each).model_dump() for each in found]
+
+
+def _shown(name: str, found: FoundQuote) -> ShownQuote:
+    before, after = found.around
+    return ShownQuote(source=name, before=before, quote=found.text, after=after)
+
+
+def _new_names(known: Sequence[str], found: Iterable[ReadField]) -> Iterator[ReadField]:
+    said = {_name_in(each) for each in known}
+    for each in found:
+        if _name_in(each.value) not in said and len(each.value) <= LONGEST_LINE:
+            said.add(_name_in(each.value))
+            yield each
+
+
+def _name_in(item: str) -> str:
+    """Without what stands behind it in parentheses: "English (native)"."""
+    return _folded(item.partition("(")[0] or item)
+
+
+def _new_schools(known: Sequence[Any], read: Sequence[ReadField]) -> Iterator[tuple[dict[str, Any], list[ReadField]]]:
+    """Each school that the profile does not name with this degree."""
+    said = {(_folded(each.get("school")), _folded(each.get("degree"))) for each in known if isinstance(each, dict)}
+    items: dict[str, dict[str, ReadField]] = {}
+    for each in read:
+        item, _, name = each.path.rpartition("/")
+        if item.startswith("/education/"):
+            items.setdefault(item, {})[name] = each
+    for item in items.values():
+        if "institution" not in item or any(len(each.value) > LONGEST_LINE for each in item.values()):
+            continue
+        school, degree = item["institution"].value, item["studyType"].value if "studyType" in item else ""
+        year = item["endDate"].value[:4] if "endDate" in item else ""
+        # The profile may know the school, and not the degree.
+        if (_folded(school), _folded(degree)) not in said:
+            value: dict[str, Any] = {"school": school, **({"degree": degree} if degree else {})}
+            yield {**value, **({"year": int(year)} if year else {})}, list(item.values())
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _is_same(value: str, known: Any) -> bool:
+    return _folded(value) == _folded(known)
+
+
+def _folded(value: Any) -> str:
+    return " ".join(visible(str(value or "")).casefold().split())
+
+
+def unread_lines(record: ResumeRecord) -> list[str]:
+    """Lines of the text that no field was found in."""
+    at, lines = 0, list[str]()
+    for line in record.text.split("\n"):
+        end = at + len(line)
+        if any(map(str.isalnum, line)) and not any(each.start < end and at < each.end for each in record.read or ()):
+            lines.append(line)
+        at = end + 1
+    return lines
+
+
+def documented(record: ResumeRecord) -> dict[str, Any]:
+    """The JSON Resume document, with the contact details that its person alone sees."""
+    document = json_resume(record.read or ())
+    contacts = {name: values[0] for name, values in record.contacts.items() if name in ("email", "phone", "url")}
+    return {**document, "basics": {**document.get("basics", {}), **contacts}}

@@ -1,0 +1,53 @@
+"""Propose what the résumé would change in the profile: one question, field by field, with quotes."""
+
+from typing import Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.actions import UPDATE_PROFILE
+from qwestly_agent.approvals.ask import Asker, AskServices, Proposal, ask
+from qwestly_agent.approvals.gate import gate
+from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.domain.resume import ResumeRecord
+from qwestly_agent.resumes.profile_changes import profile_changes
+from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.services import HasAutonomy, HasLogger, HasResumes, HasRuns, HasSignals
+from qwestly_agent.workflow_state import state
+
+
+class ProposeChangesServices(AskServices, HasAutonomy, HasLogger, HasResumes, HasRuns, HasSignals, Protocol): ...
+
+
+ASKED, NOTHING_NEW = "Ready for your decision", "Read. There is nothing new for your profile."
+NOT_ALLOWED = "Read. At your level nothing is changed for you."
+NOTHING_FOUND = "Read, but nothing in it says anything about your work. Is it a résumé?"
+
+
+@state(ResumeState)
+async def propose(services: ProposeChangesServices, given: ResumeState) -> ResumeState:
+    """Whatever the level, nothing is changed unasked: no message of the user's asks for these values."""
+    record = await services.resumes.get(given.user_id, given.resume_id)
+    level = await services.autonomy.level(given.user_id)
+    answer = gate(UPDATE_PROFILE.effect, level).answer
+    args = profile_changes(record, await services.profiles.summary(given.user_id))
+    if args is None or answer == "refuse":
+        label = NOT_ALLOWED if args else NOTHING_NEW if record.read else NOTHING_FOUND
+        await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "done", label)
+        return given
+    await pause.check(services.signals, given.user_id)
+    approval_id = f"ap_{sha256_hex(given.user_id, given.resume_id)[:32]}"
+    asker = Asker(user_id=given.user_id, run_id=given.run_id, level=level, role="resumes")
+    proposal = Proposal(UPDATE_PROFILE, args, rationale_of(record), revisable=False)
+    # Queued: no turn waits for it, so that the mail goes out at once.
+    await ask(services, approval_id, proposal, asker, "queue")
+    await services.resumes.keep(given.user_id, given.resume_id, approval_id=approval_id)
+    await services.resumes.tell(given.user_id, given.resume_id, services.clock(), "proposed", ASKED)
+    return given
+
+
+def rationale_of(record: ResumeRecord) -> str:
+    unchecked = sum(not each.is_checked for each in record.read or ())
+    told = [
+        f"Read in {record.name}. Each value has the words that it was found in; take what you like of it.",
+        f"Not checked by a second reader: {unchecked}. Compare these with their quotes yourself." if unchecked else "",
+    ]
+    return " ".join(filter(None, told))

@@ -1,0 +1,31 @@
+"""Open the file, in a function that holds no key and reaches nothing but that file."""
+
+from typing import Protocol
+
+from qwestly_agent.resumes.open_file import open_file
+from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.resumes.unreadable import UnreadableFile
+from qwestly_agent.services import HasClock, HasLogger, HasResumeFiles, HasRuns, HasSignals
+from qwestly_agent.stores.resumes import OpenedFile
+from qwestly_agent.workflow_state import state
+
+
+class ReadResumeServices(HasClock, HasLogger, HasResumeFiles, HasRuns, HasSignals, Protocol): ...
+
+
+@state(ResumeState)
+async def read(services: ReadResumeServices, given: ResumeState) -> ResumeState:
+    """With `why`, where there is no text. Raises `NotFound` if the file is gone."""
+    files = services.resume_files
+    opened = await files.opened(given.user_id, given.resume_id)
+    if not opened.text and not opened.why:
+        opened = await _open(await files.content(given.user_id, given.resume_id))
+        await files.keep(given.user_id, given.resume_id, opened)
+    return given.model_copy(update={"why": opened.why})
+
+
+async def _open(content: bytes) -> OpenedFile:
+    try:
+        return OpenedFile(await open_file(content), "")
+    except UnreadableFile as error:
+        return OpenedFile("", error.why)

@@ -1,0 +1,50 @@
+"""Delete a résumé, withdraw what it asks, and take its words out of what was written with them."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from qwestly_agent.approvals.end import EndServices, end_forgotten, expire
+from qwestly_agent.approvals.forget_in_drafts import forget_in_drafts
+from qwestly_agent.approvals.forget_in_jobs import forget_in_jobs
+from qwestly_agent.approvals.forget_in_learning import without
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.cards.resume_evidence import pieces_of
+from qwestly_agent.services import HasApplications, HasJobMatches, HasJobSearches, HasLearning, HasResumes
+
+
+class RemoveServices(
+    EndServices, HasApplications, HasJobMatches, HasJobSearches, HasLearning, HasResumes, Protocol
+): ...
+
+
+DELETED = "You deleted the résumé. Nothing was done."
+
+
+async def remove(services: RemoveServices, user_id: str, resume_id: str) -> None:
+    """Raises `NotFound`."""
+    record = await services.resumes.get(user_id, resume_id)
+    evidence = [each.evidence.id for each in pieces_of([record])]
+    # Before: who repeats a deletion that was cut off finds the record. After: what was written with it meanwhile.
+    await _withdraw(services, user_id, evidence)
+    await services.resumes.drop(user_id, resume_id, services.clock())
+    await _withdraw(services, user_id, evidence)
+    if record.approval_id:
+        with suppress(NotFound):
+            approval = await services.approvals.get(user_id, record.approval_id)
+            await expire(services.approvals, approval, services.clock(), DELETED)
+
+
+async def _withdraw(services: RemoveServices, user_id: str, evidence: Sequence[str]) -> None:
+    if not evidence:
+        return
+    await services.learning.change(user_id, lambda plan: without(plan, evidence, (), _tells_nothing), services.clock())
+    await forget_in_jobs(services, user_id, evidence, _tells_nothing)
+    await forget_in_drafts(services.drafts, user_id, evidence, _tells_nothing)
+    for approval in await services.approvals.all(user_id, 0):
+        if not set(evidence).isdisjoint(approval.evidence):
+            await end_forgotten(services, approval, _tells_nothing)
+
+
+def _tells_nothing(_: str) -> bool:
+    return False

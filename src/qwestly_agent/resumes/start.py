@@ -1,0 +1,76 @@
+"""Take a résumé in and start reading it."""
+
+from typing import Protocol
+
+from qwestly_agent.approvals import pause
+from qwestly_agent.base.errors import AgentError, Invalid, TooLong, Unavailable
+from qwestly_agent.domain.approval import sha256_hex
+from qwestly_agent.domain.resume import UNNAMED, ResumeRecord
+from qwestly_agent.resumes.note_end import TRY_AGAIN
+from qwestly_agent.resumes.resume_state import ResumeState
+from qwestly_agent.services import HasClock, HasResumeFiles, HasResumes, HasSettings, HasSignals, HasUsage, HasWorkflows
+from qwestly_agent.text.clean import visible
+
+
+class StartServices(
+    HasClock, HasResumeFiles, HasResumes, HasSettings, HasSignals, HasUsage, HasWorkflows, Protocol
+): ...
+
+
+MOST_BYTES = 4 * 1024 * 1024
+MOST_A_DAY = 20
+DAY_SECONDS = 86_400.0
+LONGEST_NAME = 120
+OPENING = "Opening the file"
+
+
+class TooManyResumes(AgentError):
+    code, http_status = "too_many_resumes", 429
+    sentence = f"That is more than {MOST_A_DAY} résumés in a day. Please come back tomorrow."
+
+
+async def start(services: StartServices, user_id: str, name: str, content: bytes) -> ResumeRecord:
+    """The record of the résumé; of an earlier one with the same content, unless that failed or was stopped.
+
+    Raises `Invalid`, `TooLong`, `TooManyResumes`, `Braked` and `Unavailable`.
+    """
+    if not content:
+        raise Invalid("There is no text in this file.")
+    if len(content) > MOST_BYTES:
+        raise TooLong("A résumé may have 4 MB at most.")
+    await pause.check(services.signals, user_id)
+    now, number = services.clock(), 1
+    while earlier := await services.resumes.find(user_id, _id_of(user_id, content, number)):
+        if earlier.status not in ("failed", "stopped"):
+            await _begin(services, earlier)
+            return earlier
+        number += 1
+    if await services.resumes.given_since(user_id, now - DAY_SECONDS) >= MOST_A_DAY:
+        raise TooManyResumes
+    resume_id = _id_of(user_id, content, number)
+    await services.usage.open(user_id, now)
+    # The file first: whoever finds the record finds its file.
+    await services.resume_files.add(user_id, resume_id, content, now)
+    shown_name = " ".join(visible(name).split())[:LONGEST_NAME] or UNNAMED
+    record = ResumeRecord(
+        id=resume_id, user_id=user_id, run_id=resume_id, name=shown_name, label=OPENING, created_at=now, updated_at=now
+    )
+    await services.resumes.add(record)
+    await _begin(services, record)
+    return record
+
+
+async def _begin(services: StartServices, record: ResumeRecord) -> None:
+    """(idempotent: an execution is named by its résumé)"""
+    if record.status != "reading":
+        return
+    given = ResumeState(user_id=record.user_id, run_id=record.run_id, resume_id=record.id)
+    try:
+        await services.workflows.start(services.settings.resume_machine_arn, given.run_name, given.out)
+    except Unavailable:
+        await services.resumes.tell(record.user_id, record.id, services.clock(), "failed", TRY_AGAIN)
+        raise
+
+
+def _id_of(user_id: str, content: bytes, number: int) -> str:
+    return f"res_{sha256_hex(user_id, content.hex(), str(number))[:32]}"

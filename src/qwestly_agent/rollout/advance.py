@@ -1,0 +1,88 @@
+"""Every five minutes: look at the trial, and move it on or back. Emergencies at any time, all else once a leg."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import Field
+
+from qwestly_agent.base.observability import Event, cause_of, measure_rollout
+from qwestly_agent.domain.rollout import Entry, Rollout, Trial, ended, marked, moved
+from qwestly_agent.rollout.look import Counts, Finding, emergency, is_alarming, is_due, look
+from qwestly_agent.rollout.services import HasRollouts
+from qwestly_agent.services import HasClock, HasLogger, HasRuns, HasSignals, HasSweeps
+from qwestly_agent.stores.rollouts import UnreadableRollout
+from qwestly_agent.workflow_state import WorkflowState, state
+
+
+class AdvanceServices(HasClock, HasLogger, HasRollouts, HasRuns, HasSignals, HasSweeps, Protocol): ...
+
+
+class Advanced(WorkflowState):
+    move: str = ""
+    """What was done; empty for nothing."""
+    why: Sequence[str] = Field(default_factory=tuple)
+
+
+@state(Advanced, under_brake=True)
+async def advance(services: AdvanceServices, _: Advanced) -> Advanced:
+    now = services.clock()
+    try:
+        rollout = await services.rollouts.get()
+    except UnreadableRollout as error:
+        services.logger.error(Event.ROLLOUT_UNREADABLE, extra=cause_of(error))
+        measure_rollout(held=True)
+        return Advanced(move="unreadable")
+    trial = rollout.trial if rollout else None
+    if trial is None:
+        measure_rollout()
+        return Advanced()
+    sums = await sums_of(services, trial)
+    finding = await _find(services, trial, sums, now)
+    if finding:
+        await services.rollouts.change(lambda before: changed(before, trial, finding, now))
+        services.logger.info(Event.ROLLOUT_MOVED, extra={"move": finding.move, "variant": trial.variant})
+    move = finding.move if finding else ""
+    is_held = move == "held" or (not move and trial.state == "held")
+    measure_rollout(share=trial.share, taken_back=move in ("back", "ended"), held=is_held)
+    return Advanced(move=move, why=finding.why if finding else ())
+
+
+@dataclass(frozen=True)
+class Sums:
+    variant: Counts
+    base: Counts
+
+
+async def sums_of(services: HasSweeps, trial: Trial) -> Sums:
+    found: Mapping[str, Counts] = await services.sweeps.variant_sums(trial.tags)
+    variant, base = trial.tags
+    return Sums(found.get(variant, {}), found.get(base, {}))
+
+
+async def _find(services: HasSweeps, trial: Trial, sums: Sums, now: float) -> Finding | None:
+    """The counts of each user are read only where they are looked at."""
+    if trial.state == "kept":
+        return None  # what everybody has has nothing beside it to be compared with
+    is_alarm = is_alarming(sums.variant, sums.base)
+    if not is_alarm and not is_due(trial, sums.variant, sums.base, now):
+        return None
+    variant, base = [await services.sweeps.variant_users(tag) for tag in trial.tags]
+    if is_alarm and (found := emergency(variant, base)):
+        return found
+    return look(trial, variant, base) if is_due(trial, sums.variant, sums.base, now) else None
+
+
+def changed(rollout: Rollout, seen: Trial, finding: Finding, now: float) -> Rollout | None:
+    """The rollout after this finding; None if the trial is no longer as it was seen."""
+    if rollout.trial != seen:
+        return None
+    share = {"on": seen.next_share or 100, "back": 0, "ended": 0}.get(finding.move, seen.share)
+    entry = Entry(at=now, by="code", move=finding.move, variant=seen.variant, share=share, why=finding.why)
+    match finding.move:
+        case "on":
+            return moved(rollout, seen, share, entry)
+        case "held" | "kept":
+            return marked(rollout, seen, finding.move, entry)
+        case _:
+            return ended(rollout, entry)

@@ -1,0 +1,50 @@
+"""Choose the variant of a conversation, by Powertools' feature flags over the rollout's document.
+
+It never fails a turn: whatever is missing or cannot be read, the base answers.
+"""
+
+from aws_lambda_powertools import Logger
+from pymongo.errors import PyMongoError
+
+from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.domain.rollout import BASE, Assignment, Rollout, bucket_of
+from qwestly_agent.stores.rollouts import Rollouts, UnreadableRollout
+
+
+async def read_rollout(rollouts: Rollouts, logger: Logger) -> Rollout | None:
+    """None if there is none, or none that can be read."""
+    try:
+        return await rollouts.get()
+    except (UnreadableRollout, PyMongoError) as error:
+        logger.warning(Event.ROLLOUT_UNREADABLE, extra=cause_of(error))
+        return None
+
+
+def assign(
+    rollout: Rollout | None,
+    kept: Assignment | None,
+    pinned: str | None,
+    user_id: str,
+    role: str,
+    *,
+    is_new: bool,
+) -> Assignment | None:
+    """The variant of a conversation for its next turn; None if it is in no trial.
+
+    A conversation keeps the one that it began with, as long as that trial lasts. One that began before stays out.
+    """
+    if pinned:
+        return Assignment(trial="", leg=0, variant=pinned)
+    trial = rollout.trial if rollout else None
+    if trial is None or rollout is None:
+        return None
+    if kept:
+        lasts = kept.trial == trial.id
+        return kept.model_copy(update={"counted": kept.leg == trial.leg}) if lasts else None
+    if not is_new or role not in trial.roles:
+        return None
+    from qwestly_agent.rollout.flags import variant_of  # late: see there
+
+    variant = variant_of(rollout, {"bucket": bucket_of(trial.salt, user_id), "role": role})
+    known = variant in (trial.variant, BASE)
+    return Assignment(trial=trial.id, leg=trial.leg, variant=variant) if known else None

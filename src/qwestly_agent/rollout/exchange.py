@@ -1,0 +1,39 @@
+"""An answer with the message that it answers, as a judge may read them."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from qwestly_agent.services import HasMessages, HasSignals
+from qwestly_agent.stores.answers import GivenAnswer
+
+MOST_CHARACTERS = 6_000
+"""Of a message that is judged."""
+MESSAGES = 4
+"""The answer, its question, and two messages before them."""
+
+
+class ExchangeServices(HasMessages, HasSignals, Protocol): ...
+
+
+@dataclass(frozen=True)
+class Exchange:
+    before: str
+    asked: str
+    answer: str
+
+
+async def read_exchange(services: ExchangeServices, given: GivenAnswer) -> Exchange | None:
+    """None for what no judge reads: answers that are not whole, those to people under the brake or in trouble, and
+    whatever was forgotten."""
+    if given.status != "complete" or await services.signals.is_braked(given.user_id):
+        return None
+    told = await services.messages.recent(given.user_id, given.conversation_id, MESSAGES, before=given.seq + 1)
+    if len(told) < 2 or told[-1].run_id != given.run_id or any(each.withheld for each in told):
+        return None
+    *earlier, asked, answer = told
+    if asked.role != "user" or not answer.content or answer.receipt.get("help"):
+        return None
+    if any(each.receipt.get("help") for each in earlier):
+        earlier = []
+    before = "\n".join(f"{each.role}: {each.content[:MOST_CHARACTERS]}" for each in earlier)
+    return Exchange(before, asked.content[:MOST_CHARACTERS], answer.content[:MOST_CHARACTERS])

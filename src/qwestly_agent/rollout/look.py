@@ -1,0 +1,176 @@
+"""Decide on a trial by its counts: go on, go back, or hold.
+
+A leg is looked at once, at its minimum: whoever looks every hour takes back most variants that are no worse, because
+some hour looks bad by chance. One crude stop for emergencies is looked at all the time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from qwestly_agent.domain.rollout import SHARES, Move, Trial
+from qwestly_agent.rollout.compare import Ratio, p_share, p_worse, ratio
+
+Counts = Mapping[str, float]
+"""Of one user in one leg, or of all of them together."""
+
+LEG_SECONDS = 7 * 86_400.0
+"""A leg lasts at least a week: weekdays and weekends are different people."""
+MINIMUM_TURNS, MINIMUM_USERS = 2_000, 200
+"""Of each of the two. With them a variant whose errors go from 2 % to 8 % is found out in 999 of 1,000 trials."""
+EMERGENCY_TURNS = 200
+MOST_ERRORS = 0.05
+OWN_FIRST_TEXT_MS = 1_000.0
+"""Above it, the first text of an answer is slow. The p95 is above it if more than 5 % are slow."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    name: str
+    above: str
+    """The count above the line, and the one below it."""
+    below: str
+    limit: float | None = None
+    """None: compared with the base alone."""
+    fewest: float = 0.0
+    """Below the line, of each of the two; with fewer it is not compared."""
+    unit: str = "%"
+
+
+MEASURES = (
+    Measure("failed turns", "failed", "turns", limit=MOST_ERRORS),
+    Measure("first texts above 1 s", "slow", "spoken", limit=0.05),
+    Measure("cost of a conversation", "cost_usd", "conversations", limit=0.02, unit="$"),
+    Measure("answers judged bad", "bad", "judged", limit=0.10, fewest=50),
+    Measure("proposals denied", "denied", "decided", fewest=50),
+    Measure("claims left out", "left_out", "claims", fewest=100),
+)
+CLEARLY = 1.25
+"""Where there is no limit, so many times the base's is clearly worse, if it is no chance."""
+
+FALSE_ALARMS = 0.05
+"""The most trials of equals that may be taken back. A fifth is left to shares and emergencies."""
+ALPHA = 0.8 * FALSE_ALARMS / (len(SHARES) * len(MEASURES))
+SHARES_ALPHA = EMERGENCY_ALPHA = 0.001
+
+
+@dataclass(frozen=True)
+class Finding:
+    move: Move
+    why: tuple[str, ...]
+
+
+def is_alarming(variant: Counts, base: Counts) -> bool:
+    """True if errors doubled and are above 5 %, of 200 turns or more."""
+    turns, failed = variant.get("turns", 0), variant.get("failed", 0)
+    return turns >= EMERGENCY_TURNS and failed > turns * MOST_ERRORS and failed >= 2 * turns * _usual(base)
+
+
+def emergency(variant: Sequence[Counts], base: Sequence[Counts]) -> Finding | None:
+    """The one rule that holds at any time: alarming errors that are no chance, by the counts of each user.
+
+    Of 200 turns that some 40 people take, one person for whom everything fails is 5 %: without the second condition, a
+    sixth of the trials of equals would be stopped.
+    """
+    of_variant, of_base = _errors(variant), _errors(base)
+    errors = _ratio(MEASURES[0], variant)
+    if not errors or not is_alarming(of_variant, of_base):
+        return None
+    usual = _usual(of_base)
+    if p_worse(errors, _ratio(MEASURES[0], base) or Ratio(usual, 0.0, 0.0)) >= EMERGENCY_ALPHA:
+        return None
+    told = f"{_percent(errors.value)} of {of_variant['turns']:.0f} turns failed, the base's {_percent(usual)}"
+    return Finding("back", (f"emergency: {told}",))
+
+
+def _errors(users: Sequence[Counts]) -> Counts:
+    return {name: sum(each.get(name, 0) for each in users) for name in ("turns", "failed")}
+
+
+def _usual(base: Counts) -> float:
+    """The base's share of errors. Where it has nobody, as much as is allowed is taken for it."""
+    return base.get("failed", 0) / base["turns"] if base.get("turns") else MOST_ERRORS
+
+
+def is_due(trial: Trial, variant: Counts, base: Counts, now: float) -> bool:
+    """True once the leg has lasted and both have their minimum."""
+    return trial.state == "trying" and not missing(trial, variant, base, now)
+
+
+def missing(trial: Trial, variant: Counts, base: Counts, now: float) -> tuple[str, ...]:
+    """What is still missing for the leg's look."""
+    left = trial.since + LEG_SECONDS - now
+    lacks = [f"{left / 86_400:.1f} days"] if left > 0 else []
+    for name, counts in (("variant", variant), ("base", base)):
+        for what, minimum in (("turns", MINIMUM_TURNS), ("users", MINIMUM_USERS)):
+            if (lacking := minimum - counts.get(what, 0)) > 0:
+                lacks.append(f"{lacking:.0f} {what} of the {name}")
+    return tuple(lacks)
+
+
+def look(trial: Trial, variant: Sequence[Counts], base: Sequence[Counts]) -> Finding:
+    """The leg's one look, at the counts of each user."""
+    if trial.share < 100 and p_share(len(variant), len(variant) + len(base), trial.share / 100) < SHARES_ALPHA:
+        users = len(variant) + len(base)
+        why = f"the shares do not match: {len(variant)} of {users} users have it, {trial.share} % should"
+        return Finding("ended", (why, "what was counted cannot be trusted"))
+    found = [compared(each, variant, base) for each in MEASURES]
+    worse = tuple(each.told for each in found if each.verdict == "worse")
+    beyond = tuple(each.told for each in found if each.verdict == "beyond")
+    told = tuple(each.told for each in found)
+    if worse:
+        return Finding("back", worse)
+    if beyond:
+        return Finding("held", (*beyond, "the base is no better: an operator decides"))
+    return Finding("on" if trial.next_share else "kept", told)
+
+
+@dataclass(frozen=True)
+class MeasureComparison:
+    measure: Measure
+    variant: Ratio | None
+    base: Ratio | None
+
+    @property
+    def p(self) -> float | None:
+        """How probable it is that the variant is so much worse by chance; None if there is too little to tell."""
+        if not self.variant or not self.base or min(self.variant.of, self.base.of) < self.measure.fewest:
+            return None
+        return p_worse(self.variant, self.base)
+
+    @property
+    def verdict(self) -> str:
+        """`worse`: clearly worse than the base, and beyond the limit · `beyond`: beyond it, and no worse · `fine`."""
+        if self.p is None or not self.variant or not self.base:
+            return "fine"
+        limit = CLEARLY * self.base.value if self.measure.limit is None else self.measure.limit
+        if self.variant.value <= limit:
+            return "fine"
+        if self.p < ALPHA:
+            return "worse"
+        return "fine" if self.measure.limit is None else "beyond"
+
+    @property
+    def told(self) -> str:
+        """A line of the journal."""
+        shown = f"{self.measure.name}: {self._shown(self.variant)}, the base's {self._shown(self.base)}"
+        limit = "" if self.measure.limit is None else f", limit {_value(self.measure, self.measure.limit)}"
+        return f"{shown}{limit} ({'too few to compare' if self.p is None else f'p = {self.p:.2g}'})"
+
+    def _shown(self, one: Ratio | None) -> str:
+        return _value(self.measure, one.value) if one else "–"
+
+
+def compared(measure: Measure, variant: Sequence[Counts], base: Sequence[Counts]) -> MeasureComparison:
+    return MeasureComparison(measure, _ratio(measure, variant), _ratio(measure, base))
+
+
+def _ratio(measure: Measure, users: Sequence[Counts]) -> Ratio | None:
+    return ratio((each.get(measure.above, 0.0), each.get(measure.below, 0.0)) for each in users)
+
+
+def _value(measure: Measure, value: float) -> str:
+    return f"${value:.4f}" if measure.unit == "$" else _percent(value)
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}%"

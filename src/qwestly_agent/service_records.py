@@ -1,0 +1,139 @@
+"""Records of all stores and clients, which handlers hold; `bootstrap` builds them once."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import httpx2
+from aws_lambda_powertools import Logger
+from pymongo import AsyncMongoClient
+
+from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.ids import NewId
+from qwestly_agent.base.secrets import Secrets
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.base.traces import Traces
+from qwestly_agent.clients.candidate_app import CandidateApp
+from qwestly_agent.clients.job_boards import JobBoards
+from qwestly_agent.clients.mail import Mail
+from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.stores.activity import Activity
+from qwestly_agent.stores.adverts import Adverts
+from qwestly_agent.stores.answers import Answers
+from qwestly_agent.stores.applications import Applications
+from qwestly_agent.stores.approvals import Approvals
+from qwestly_agent.stores.autonomy import Autonomy
+from qwestly_agent.stores.briefing_plans import BriefingPlans
+from qwestly_agent.stores.briefings import Briefings
+from qwestly_agent.stores.conversation_search import ConversationSearch
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.docs import Docs
+from qwestly_agent.stores.drafts import Drafts
+from qwestly_agent.stores.due import Sweeps
+from qwestly_agent.stores.extractions import Extractions
+from qwestly_agent.stores.interviews import Interviews
+from qwestly_agent.stores.job_matches import JobMatches
+from qwestly_agent.stores.job_searches import JobSearches
+from qwestly_agent.stores.journal import Journal
+from qwestly_agent.stores.knowledge import Knowledge
+from qwestly_agent.stores.learning import Learning
+from qwestly_agent.stores.lessons import Lessons
+from qwestly_agent.stores.memories import Memories
+from qwestly_agent.stores.merges import Merges
+from qwestly_agent.stores.messages import Messages
+from qwestly_agent.stores.partial_answers import PartialAnswers
+from qwestly_agent.stores.profiles import Profiles
+from qwestly_agent.stores.resumes import ResumeFiles, Resumes
+from qwestly_agent.stores.rollouts import Rollouts
+from qwestly_agent.stores.runs import Runs
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.signals import Signals
+from qwestly_agent.stores.summaries import Summaries
+from qwestly_agent.stores.tombstones import Tombstones
+from qwestly_agent.stores.tool_calls import ToolCalls
+from qwestly_agent.stores.topics import Topics
+from qwestly_agent.stores.unchecked import Unchecked
+from qwestly_agent.stores.usage import Usage
+from qwestly_agent.stores.user_data import UserData
+from qwestly_agent.stores.user_settings import UserSettingsStore
+from qwestly_agent.stores.variant_counts import VariantCounts
+from qwestly_agent.stores.watermarks import Watermarks
+
+if TYPE_CHECKING:  # slow imports, which handlers without models do not need
+    from qwestly_agent.llm.embeddings import Embeddings
+    from qwestly_agent.llm.models import Tier, TierModel
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Services:
+    """Stores and clients of a handler that calls no model."""
+
+    settings: Settings
+    """As they were at the start; `secrets` has what may be rotated."""
+    secrets: Secrets
+    clock: Clock
+    new_id: NewId
+    logger: Logger
+    traces: Traces | None
+    """None where none are sent."""
+    mongo: AsyncMongoClient[Document]
+    http: httpx2.AsyncClient
+    """Shared by all clients: creating a TLS context for each would dominate a cold start."""
+    conversations: Conversations
+    conversation_search: ConversationSearch
+    messages: Messages
+    summaries: Summaries
+    partial_answers: PartialAnswers
+    watermarks: Watermarks
+    signals: Signals
+    runs: Runs
+    autonomy: Autonomy
+    user_settings: UserSettingsStore
+    profiles: Profiles
+    memories: Memories
+    unchecked: Unchecked
+    tombstones: Tombstones
+    merges: Merges
+    journal: Journal
+    knowledge: Knowledge
+    approvals: Approvals
+    drafts: Drafts
+    extractions: Extractions
+    interviews: Interviews
+    learning: Learning
+    lessons: Lessons
+    resumes: Resumes
+    resume_files: ResumeFiles
+    rollouts: Rollouts
+    tool_calls: ToolCalls
+    topics: Topics
+    usage: Usage
+    activity: Activity
+    adverts: Adverts
+    answers: Answers
+    applications: Applications
+    job_boards: JobBoards
+    job_matches: JobMatches
+    job_searches: JobSearches
+    briefings: Briefings
+    briefing_plans: BriefingPlans
+    user_data: UserData
+    variant_counts: VariantCounts
+    sweeps: Sweeps
+    candidate_app: CandidateApp
+    workflows: Workflows
+    mail: Mail
+
+    async def close(self) -> None:
+        await self.http.aclose()
+        await self.mongo.close()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ModelServices(Services):
+    """`Services` with models and embeddings."""
+
+    docs: Docs
+    embeddings: "Embeddings"
+    models: "dict[Tier, TierModel]"
+    judges: "dict[Tier, TierModel]"
+    """By the tier of the model whose statements they judge."""

@@ -1,0 +1,61 @@
+"""`agent_adverts`: what job boards told, a document a job, for all users; and which queries they answered lately. It
+holds no user data."""
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+
+from pymongo import UpdateOne
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.job import Advert, Pay
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
+
+COLLECTION = "agent_adverts"
+ANSWERS = "agent_advert_queries"
+LONGEST_TEXT = 12_000
+RETENTION = timedelta(days=30)
+"""From the last time that a board told of it."""
+CACHE_SECONDS = 3_600.0
+
+
+class Adverts(Store):
+    async def keep(self, adverts: Sequence[Advert]) -> None:
+        """Add them, or note that a board told of them again: the text stays as it was first told."""
+        if not adverts:
+            return
+        writes: list[UpdateOne] = []
+        for each in adverts:
+            seen = {"seen_at": each.seen_at, "expires_at": to_datetime(each.seen_at) + RETENTION}
+            first = {name: value for name, value in _document(each).items() if name not in seen}
+            writes.append(UpdateOne({"_id": each.id}, {"$set": seen, "$setOnInsert": first}, upsert=True))
+        await self.database[COLLECTION].bulk_write(writes, ordered=False)
+
+    async def of_ids(self, ids: Collection[str]) -> dict[str, Advert]:
+        found = self.database[COLLECTION].find({"_id": {"$in": list(ids)}})
+        return {each["_id"]: _advert(each) async for each in found}
+
+    async def told_of(self, ids: Collection[str]) -> set[str]:
+        """Those of these ids that a board told of within `RETENTION`."""
+        found = self.database[COLLECTION].find({"_id": {"$in": list(ids)}}, {"_id": 1})
+        return {each["_id"] async for each in found}
+
+    async def answered(self, query: str, now: float) -> tuple[str, ...] | None:
+        """The ids that a board answered this query with within the last hour; None if it was not asked."""
+        found = await self.database[ANSWERS].find_one({"_id": query, "at": {"$gt": now - CACHE_SECONDS}})
+        return tuple(json.loads(found["adverts"])) if found else None
+
+    async def note_answer(self, query: str, ids: Sequence[str], now: float) -> None:
+        answer = {"at": now, "adverts": json.dumps(ids), "expires_at": to_datetime(now + CACHE_SECONDS)}
+        await self.database[ANSWERS].update_one({"_id": query}, {"$set": answer}, upsert=True)
+
+
+def _document(advert: Advert) -> Document:
+    flat = advert.model_dump(mode="json", exclude={"id", "pay"})
+    return {**flat, "pay": advert.pay.model_dump_json() if advert.pay else None}
+
+
+def _advert(document: Document) -> Advert:
+    pay = Pay.model_validate_json(document["pay"]) if document.get("pay") else None
+    return Advert.model_validate({**document, "id": document["_id"], "pay": pay})

@@ -1,0 +1,54 @@
+"""The answers of all users in `agent_messages`, without their words, and `agent_answer_days`: what each day came to."""
+
+from dataclasses import dataclass
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.answer_day import AnswerDay
+from qwestly_agent.stores import messages
+from qwestly_agent.stores.store import Store
+
+COLLECTION = "agent_answer_days"
+"""One document a day, of numbers alone; it is kept for good."""
+
+_FIELDS = ("user_id", "conversation_id", "run_id", "seq", "status", "feedback", "receipt")
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    user_id: str
+    conversation_id: str
+    run_id: str
+    seq: int
+    status: str
+    thumb: str | None
+    counted_as: str | None
+    """Names the counts of the trial that it belongs to."""
+
+
+class Answers(Store):
+    async def since(self, at: float) -> list[GivenAnswer]:
+        query = {"role": "assistant", "created_at": {"$gte": to_datetime(at)}}
+        found = self.database[messages.COLLECTION].find(query, dict.fromkeys(_FIELDS, 1))
+        return [
+            GivenAnswer(
+                each["user_id"],
+                each["conversation_id"],
+                each["run_id"],
+                each["seq"],
+                each.get("status", ""),
+                (each.get("feedback") or {}).get("thumb"),
+                each.get("receipt", {}).get("counted_as"),
+            )
+            async for each in found
+        ]
+
+    async def keep_day(self, day: AnswerDay) -> None:
+        """It replaces what was kept of the same day."""
+        document = day.model_dump(mode="json")
+        here = {"_id": document["day"]}
+        await self.database[COLLECTION].replace_one(here, {**here, **document}, upsert=True)
+
+    async def days(self) -> list[AnswerDay]:
+        """All days, the oldest first."""
+        found = self.database[COLLECTION].find({}, {"_id": 0}).sort("_id", 1)
+        return [AnswerDay.model_validate(each) async for each in found]

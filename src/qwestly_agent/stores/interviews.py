@@ -1,0 +1,159 @@
+"""The interview of each conversation: the field `interview` of `agent_conversations`, changed by its revision.
+
+It stands in the conversation's document, so that a turn's claim reads it, and whatever deletes, exports or expires a
+conversation has it too.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from qwestly_agent.base.errors import NotFound, Unavailable
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.domain.interview import Interview
+from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.stores.conversations import COLLECTION, key_of
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
+
+TRIES = 10
+LEFT_SECONDS = 14 * 86_400.0
+"""An interview that was not used for so long counts as left."""
+
+
+FIELDS = dict.fromkeys(("id", "title", "role", "last_used", "interview"), 1)
+
+
+@dataclass(frozen=True)
+class KeptInterview:
+    conversation_id: str
+    title: str
+    role: str
+    last_used: float
+    interview: Interview
+
+
+def title_of(kept: KeptInterview) -> str:
+    """Say in a sentence how it stands, without anybody's words."""
+    interview, count = kept.interview, len(kept.interview.draft)
+    holds = f"its draft has {count} {'sentence' if count == 1 else 'sentences'}"
+    return f"{_name(interview)} {'has ended' if interview.ended else 'is under way'}: {holds}"
+
+
+def _name(interview: Interview) -> str:
+    return "Getting to know you" if interview.has_agenda else "Your interview"
+
+
+def _kept(document: Document) -> KeptInterview:
+    interview = Interview.model_validate(document.get("interview") or {})
+    return KeptInterview(document["id"], document.get("title", ""), document["role"], document["last_used"], interview)
+
+
+class Interviews(Store):
+    async def get(self, user_id: str, conversation_id: str) -> Interview:
+        """A new one where there is none yet. Raises `NotFound` where there is no such conversation."""
+        found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"interview": 1})
+        if found is None:
+            raise NotFound("There is no such conversation.")
+        return Interview.model_validate(found.get("interview") or {})
+
+    async def change(
+        self,
+        user_id: str,
+        conversation_id: str,
+        changed: Callable[[Interview], Interview],
+        known: Interview | None = None,
+        *,
+        now: float | None = None,
+        before_end: Callable[[], Awaitable[None]] | None = None,
+    ) -> Interview:
+        """Apply the function to the newest, first to `known`, again where another was faster. With `now`, the end of an
+        interview and its draft stand in the feed; `before_end` is awaited before the end of an onboarding is kept.
+        Raises `NotFound`, and whatever the functions raise."""
+        for _ in range(TRIES):
+            known = known or await self.get(user_id, conversation_id)
+            wanted = changed(known)
+            if wanted == known:
+                return known
+            if before_end and wanted.has_agenda and wanted.ended and not known.ended:
+                await before_end()
+            wanted = wanted.model_copy(update={"revision": known.revision + 1})
+            here = {**key_of(user_id, conversation_id), "interview.revision": known.revision or {"$in": [None, 0]}}
+            events = _events(user_id, conversation_id, known, wanted, now) if now is not None else []
+            change = with_events({"$set": {"interview": wanted.model_dump(mode="json")}}, *events)
+            kept = await self.database[COLLECTION].update_one(here, change)
+            if kept.matched_count:
+                if events:
+                    await copy_after_write(self.database, COLLECTION, user_id, here["_id"])
+                return wanted
+            known = None
+        raise Unavailable
+
+    async def newest(self, user_id: str, limit: int) -> list[KeptInterview]:
+        """The last used first."""
+        query = {"user_id": user_id, "role": {"$in": ["interview", "onboarding"]}}
+        found = self.database[COLLECTION].find(query, FIELDS).sort("last_used", -1).limit(limit)
+        return [_kept(each) async for each in found]
+
+    async def read(self, user_id: str, conversation_id: str) -> KeptInterview:
+        """Raises `NotFound` where there is no such conversation, or it is no interview."""
+        found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), FIELDS)
+        if found is None or found.get("role") not in ("interview", "onboarding"):
+            raise NotFound("There is no such interview.")
+        return _kept(found)
+
+    async def drop_work(self, user_id: str, conversation_id: str) -> None:
+        """What a run is working at is dropped: it keeps nothing."""
+        nothing = {"$unset": {"interview_work": ""}}
+        await self.database[COLLECTION].update_one(key_of(user_id, conversation_id), nothing)
+
+    # --- what `write_draft` works at ------------------------------------------------------------------------------
+
+    async def work(self, user_id: str, conversation_id: str, run_id: str) -> Document | None:
+        """What the states of this run left so far; None where another run has begun since. Raises `NotFound`."""
+        found = await self.database[COLLECTION].find_one(key_of(user_id, conversation_id), {"interview_work": 1})
+        if found is None:
+            raise NotFound("There is no such conversation.")
+        work = found.get("interview_work")
+        return work if work and work["run_id"] == run_id else None
+
+    async def begin_work(
+        self, user_id: str, conversation_id: str, run_id: str, seq: int, version: int
+    ) -> Document | None:
+        """What this run left so far; a new one takes an older one's place. None where a newer one has begun."""
+        work = {"run_id": run_id, "seq": seq, "version": version}
+        # Not `$or`: with an `_id` beside it, the laptop's database updates the wrong document.
+        none_or_older: tuple[Document, ...] = ({"interview_work": None}, {"interview_work.seq": {"$lt": seq}})
+        for other in none_or_older:
+            here = {**key_of(user_id, conversation_id), **other}
+            if (await self.database[COLLECTION].update_one(here, {"$set": {"interview_work": work}})).matched_count:
+                return work
+        return await self.work(user_id, conversation_id, run_id)
+
+    async def keep_work(self, user_id: str, conversation_id: str, run_id: str, **found: object) -> None:
+        mine = {**key_of(user_id, conversation_id), "interview_work.run_id": run_id}
+        changes = {f"interview_work.{name}": value for name, value in found.items()}
+        await self.database[COLLECTION].update_one(mine, {"$set": changes})
+
+
+def _events(user_id: str, conversation_id: str, before: Interview, after: Interview, now: float) -> list[ActivityEvent]:
+    """Of its end, and of its draft once it has heard the last answer."""
+    told = {"ended": f"{_name(after)} has ended"} if after.ended and not before.ended else {}
+    if _is_drafted(after) and not _is_drafted(before):
+        told["drafted"] = "The draft of your interview is ready"
+    return [
+        ActivityEvent(
+            id=f"{conversation_id}:interview_{verb}:{after.revision}",
+            user_id=user_id,
+            at=now,
+            type=f"interview.{verb}",
+            role="interview",
+            title=title,
+            data={"conversation_id": conversation_id},
+        )
+        for verb, title in told.items()
+    ]
+
+
+def _is_drafted(interview: Interview) -> bool:
+    is_heard = interview.drafted_to >= interview.counted_to
+    return bool(interview.ended and interview.draft and is_heard and not interview.has_agenda)

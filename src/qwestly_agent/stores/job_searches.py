@@ -1,0 +1,220 @@
+"""`agent_job_searches`: what each user looks for, since when thumbs count, and how the search under way stands."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from pydantic import ValidationError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.domain.job import JobMatch, JobWishes
+from qwestly_agent.stores.activity import copy_after_write, with_events
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
+
+COLLECTION = "agent_job_searches"
+SEARCHING_SECONDS = 3_600.0
+"""A search that has not gone on for so long has died: longer than a state waits for a slot and tries again."""
+TRIES, KEYS_KEPT = 10, 20
+
+SearchStatus: TypeAlias = Literal["searching", "ready", "failed", "stopped"]
+
+
+@dataclass(frozen=True)
+class JobSearch:
+    user_id: str
+    is_on: bool = False
+    wishes: JobWishes = field(default_factory=JobWishes)
+    thumbs_since: float = 0.0
+    """Thumbs that were given before are forgotten."""
+    next_at: float | None = None
+    """When the next night's search is due; None if it is off."""
+    run_id: str = ""
+    status: SearchStatus = "ready"
+    moved_at: float = 0.0
+    """When the search under way began, or went on."""
+    searched_at: float | None = None
+    missing: tuple[str, ...] = ()
+    """Boards that could not be asked, in sentences."""
+    weights: Mapping[str, float] = field(default_factory=dict[str, float])
+    """What thumbs taught until the search under way began: by feature, added to a job's fit."""
+    found: tuple[str, ...] = ()
+    """Ids of the adverts of the search under way."""
+    best: tuple[tuple[str, float], ...] = ()
+    """Those that a model compares with the person, each with its fit by words, meaning and thumbs; the best first."""
+    compared: Mapping[int, Sequence[Any] | None] = field(default_factory=dict[int, Sequence[Any] | None])
+    """What a model answered, by the number of the batch; None where it was asked and did not answer."""
+    requests: int = 0
+    """How often models were asked for the search under way."""
+    ranked: tuple[JobMatch, ...] = ()
+    """What the search under way would keep."""
+    forgettings: int = 0
+    """How often something was forgotten since the search under way began."""
+
+    def missing_with(self, *sentences: str) -> list[str]:
+        """Each once."""
+        return list(dict.fromkeys((*self.missing, *sentences)))
+
+    def is_searching(self, now: float) -> bool:
+        return self.status == "searching" and now - self.moved_at < SEARCHING_SECONDS
+
+
+class JobSearches(Store):
+    async def get(self, user_id: str) -> JobSearch:
+        """What cannot be read is off and wishes nothing."""
+        found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}) or {}
+        try:
+            return _search(user_id, found)
+        except (ValidationError, ValueError):
+            return JobSearch(user_id)
+
+    async def choose(self, user_id: str, *, is_on: bool, wishes: JobWishes, next_at: float | None) -> None:
+        await self._set(user_id, is_on=is_on, wishes=wishes.model_dump_json(), next_at=next_at)
+
+    async def change_wishes_once(self, user_id: str, key: str, changed: Callable[[JobWishes], JobWishes]) -> None:
+        """Change what is wished; nothing if it was changed under this key before. Raises `Unavailable`."""
+        await self._set(user_id)
+        for _ in range(TRIES):
+            found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}) or {}
+            if key in found.get("wishes_changed_by", ()):
+                return
+            wishes = changed(_search(user_id, found).wishes)
+            here = {"_id": user_id, "user_id": user_id, "wishes": found.get("wishes")}
+            change: Document = {
+                "$set": {"wishes": wishes.model_dump_json()},
+                "$push": {"wishes_changed_by": {"$each": [key], "$slice": -KEYS_KEPT}},
+            }
+            if (await self.database[COLLECTION].update_one(here, change)).matched_count:
+                return
+        raise Unavailable
+
+    async def plan(self, user_id: str, next_at: float | None) -> None:
+        await self._set(user_id, next_at=next_at)
+
+    async def forget_thumbs(self, user_id: str, now: float) -> None:
+        await self._set(user_id, thumbs_since=now)
+
+    async def begin(self, user_id: str, run_id: str, now: float) -> bool:
+        """Begin a search; False if this one began before, or another one is under way."""
+        before = await self.get(user_id)
+        if before.run_id == run_id or before.is_searching(now):
+            return False
+        fresh = {"run_id": run_id, "status": "searching", "moved_at": now, "forgettings": 0, "requests": 0, **_NOTHING}
+        await self._set(user_id)
+        as_before = before.run_id or {"$in": [None, ""]}
+        here: Document = {"_id": user_id, "user_id": user_id, "run_id": as_before}
+        return bool((await self.database[COLLECTION].update_one(here, {"$set": fresh})).matched_count)
+
+    async def take_back(self, user_id: str, run_id: str) -> None:
+        """A search that could not be begun after all."""
+        await self.database[COLLECTION].update_one(_here(user_id, run_id), {"$set": {"run_id": "", "status": "ready"}})
+
+    async def keep(self, user_id: str, run_id: str, now: float, **parts: Any) -> None:
+        """Set these fields of the search under way; nothing if another one began since."""
+        kept = {"moved_at": now, **{name: _kept(value) for name, value in parts.items()}}
+        await self.database[COLLECTION].update_one(_here(user_id, run_id), {"$set": kept})
+
+    async def count_requests(self, search: JobSearch, number: int) -> None:
+        """Count them before a model is asked: a state that is delivered again may ask for what is left alone."""
+        here = _here(search.user_id, search.run_id)
+        await self.database[COLLECTION].update_one(here, {"$inc": {"requests": number}})
+
+    async def note_asked(self, search: JobSearch, batches: Sequence[int], now: float) -> None:
+        """Note, before a model is asked about these batches, that it was: after a crash none of them is paid twice."""
+        asked = {f"compared.{number}": "null" for number in batches}
+        await self._keep_of_person(search, {"moved_at": now, **asked})
+
+    async def note_answer(self, search: JobSearch, batch: int, answer: Sequence[Any]) -> None:
+        """Keep what a model answered, unless something was forgotten since `search` was read."""
+        await self._keep_of_person(search, {f"compared.{batch}": json.dumps(answer)})
+
+    async def keep_ranked(self, search: JobSearch, ranked: Sequence[JobMatch], now: float) -> None:
+        """Keep what the search found, unless something was forgotten since `search` was read."""
+        await self._keep_of_person(search, {"moved_at": now, "ranked": _kept(ranked)})
+
+    async def end(
+        self, user_id: str, run_id: str, status: SearchStatus, event: ActivityEvent | None, now: float
+    ) -> None:
+        """Once, with an event if there is something to tell."""
+        await self._end({**_here(user_id, run_id), "status": "searching"}, status, event, now)
+
+    async def end_unless_forgotten(self, search: JobSearch, event: ActivityEvent | None, now: float) -> bool:
+        """End it well, with an event if there is something to tell; False if something was forgotten since `search`
+        was read."""
+        return await self._end({**_as_read(search), "status": "searching"}, "ready", event, now)
+
+    async def _end(self, query: Document, status: SearchStatus, event: ActivityEvent | None, now: float) -> bool:
+        change: Document = {"$set": {"status": status, "searched_at": now, **_NOTHING}}
+        written = await self.database[COLLECTION].update_one(query, with_events(change, event) if event else change)
+        await copy_after_write(self.database, COLLECTION, query["user_id"], query["_id"])
+        return bool(written.matched_count)
+
+    async def forget(self, user_id: str) -> None:
+        """Of the search under way: what a model wrote about its user. What it writes of an earlier reading is dropped
+        when it comes."""
+        change: Document = {"$set": {"ranked": "[]", "compared": {}}, "$inc": {"forgettings": 1}}
+        await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change)
+
+    async def count(self, user_id: str, now: float, most: int) -> bool:
+        """Count a question to a board; False if there were so many today (UTC)."""
+        day, here = f"{to_datetime(now):%Y-%m-%d}", {"_id": user_id, "user_id": user_id}
+        searches = self.database[COLLECTION]
+        await self._set(user_id)
+        earlier = [{"asked_on": None}, {"asked_on": {"$lt": day}}]
+        await searches.update_one({**here, "$or": earlier}, {"$set": {"asked_on": day, "asked": 0}})
+        below = {**here, "asked_on": day, "asked": {"$lt": most}}
+        return bool((await searches.update_one(below, {"$inc": {"asked": 1}})).matched_count)
+
+    async def _keep_of_person(self, search: JobSearch, fields: Document) -> None:
+        await self.database[COLLECTION].update_one(_as_read(search), {"$set": fields})
+
+    async def _set(self, user_id: str, **fields: Any) -> None:
+        change = {"$set": fields} if fields else {"$setOnInsert": {"is_on": False}}
+        await self.database[COLLECTION].update_one({"_id": user_id, "user_id": user_id}, change, upsert=True)
+
+
+_NOTHING: Document = {"found": "[]", "best": "[]", "compared": {}, "ranked": "[]"}
+"""Of a search that begins, or has ended."""
+
+
+def _here(user_id: str, run_id: str) -> Document:
+    return {"_id": user_id, "user_id": user_id, "run_id": run_id}
+
+
+def _as_read(search: JobSearch) -> Document:
+    """The search under way, if nothing was forgotten since it was read."""
+    return {**_here(search.user_id, search.run_id), "forgettings": search.forgettings}
+
+
+def _kept(value: Any) -> Any:
+    """Nested data as text, so that MongoDB does not interpret its keys."""
+    if isinstance(value, Mapping):
+        return json.dumps(value)
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return value
+    return json.dumps([each.model_dump(mode="json") if isinstance(each, JobMatch) else each for each in value])
+
+
+def _search(user_id: str, document: Document) -> JobSearch:
+    return JobSearch(
+        user_id=user_id,
+        is_on=document.get("is_on") is True,
+        wishes=JobWishes.model_validate_json(document.get("wishes") or "{}"),
+        thumbs_since=document.get("thumbs_since") or 0.0,
+        next_at=document.get("next_at"),
+        run_id=document.get("run_id") or "",
+        status=document.get("status") or "ready",
+        moved_at=document.get("moved_at") or 0.0,
+        searched_at=document.get("searched_at"),
+        missing=tuple(json.loads(document.get("missing") or "[]")),
+        weights=json.loads(document.get("weights") or "{}"),
+        found=tuple(json.loads(document.get("found") or "[]")),
+        best=tuple((advert_id, fit) for advert_id, fit in json.loads(document.get("best") or "[]")),
+        compared={int(number): json.loads(text) for number, text in (document.get("compared") or {}).items()},
+        ranked=tuple(map(JobMatch.model_validate, json.loads(document.get("ranked") or "[]"))),
+        requests=document.get("requests") or 0,
+        forgettings=document.get("forgettings") or 0,
+    )

@@ -1,0 +1,69 @@
+"""`agent_learning`: what each user decided about their learning, one document a user; and what a conversation keeps of
+it, in the conversation's own document."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.domain.learning import LearningPlan, LearningTalk
+from qwestly_agent.stores import conversations, lessons
+from qwestly_agent.stores.store import Store
+
+COLLECTION = "agent_learning"
+RETENTION = timedelta(days=365)
+"""From the last change on."""
+TRIES = 10
+
+
+class Learning(Store):
+    async def plan(self, user_id: str) -> LearningPlan:
+        """A new one where there is none yet."""
+        found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
+        return LearningPlan.model_validate_json(found["plan"]) if found else LearningPlan()
+
+    async def change(self, user_id: str, changed: Callable[[LearningPlan], LearningPlan], now: float) -> LearningPlan:
+        """Apply the function to the newest, again where another was faster."""
+        for _ in range(TRIES):
+            known = await self.plan(user_id)
+            wanted = changed(known)
+            if wanted == known:
+                return known
+            wanted = wanted.model_copy(update={"revision": known.revision + 1})
+            if await self._replace(user_id, known, wanted, now):
+                return wanted
+        raise Unavailable
+
+    async def _replace(self, user_id: str, known: LearningPlan, wanted: LearningPlan, now: float) -> bool:
+        # As text, so that MongoDB does not interpret keys.
+        fields = {
+            "plan": wanted.model_dump_json(),
+            "revision": wanted.revision,
+            "expires_at": to_datetime(now) + RETENTION,
+        }
+        if known.revision:
+            here = {"_id": user_id, "user_id": user_id, "revision": known.revision}
+            return bool((await self.database[COLLECTION].update_one(here, {"$set": fields})).matched_count)
+        try:
+            await self.database[COLLECTION].insert_one({"_id": user_id, "user_id": user_id, **fields})
+        except DuplicateKeyError:
+            return False
+        return True
+
+    async def drop_wishes(self, user_id: str, tells: Callable[[str], bool]) -> None:
+        """Empty what was asked of the lessons where it tells this."""
+        collection = self.database[lessons.COLLECTION]
+        async for each in collection.find({"user_id": user_id}, {"wish": 1}):
+            if tells(each["wish"]):
+                await collection.update_one({"_id": each["_id"], "user_id": user_id}, {"$set": {"wish": ""}})
+
+    async def drop_talks(self, user_id: str) -> None:
+        """Drop what was offered in every conversation, and how answers began."""
+        await self.database[conversations.COLLECTION].update_many({"user_id": user_id}, {"$unset": {"learning": ""}})
+
+    async def keep_talk(self, user_id: str, conversation_id: str, talk: LearningTalk) -> None:
+        here = conversations.key_of(user_id, conversation_id)
+        kept = {"learning": talk.model_dump(mode="json")}
+        await self.database[conversations.COLLECTION].update_one(here, {"$set": kept})

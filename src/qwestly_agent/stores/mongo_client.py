@@ -1,0 +1,53 @@
+"""A MongoDB client that takes a new password while it runs: it overrides private methods of pymongo.
+
+Review it with each new version of pymongo: `tests/stores/test_mongo_client.py` names the one that was read.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pymongo import AsyncMongoClient
+from pymongo.auth_shared import MongoCredential
+from pymongo.errors import OperationFailure
+
+from qwestly_agent.stores.search import Document
+
+REFUSED = (13, 18, 8000)
+"""Unauthorized, as of a user that is gone; AuthenticationFailed; and what Atlas says in place of both."""
+
+
+class RenewingMongoClient(AsyncMongoClient[Document]):
+    renew_uri: Callable[[], Awaitable[str]] | None = None
+    """Returns the address with the user and the password as they are now."""
+
+    async def _retry_internal(self, *args: Any, **kwargs: Any) -> Any:
+        """All commands of collections go through here, each with the time that is left to it."""
+        used = self._credentials
+        try:
+            return await super()._retry_internal(*args, **kwargs)
+        except OperationFailure as error:
+            if error.code not in REFUSED or used is None or self.renew_uri is None:
+                raise
+            await self._take(await self.renew_uri())
+            if self._credentials is used:
+                raise
+        return await super()._retry_internal(*args, **kwargs)
+
+    @property
+    def _credentials(self) -> MongoCredential | None:
+        return self.options.pool_options._credentials
+
+    async def _take(self, uri: str) -> None:
+        """Use the user and the password of this address for connections to come; those that are open are replaced."""
+        old, given = self._credentials, urlsplit(uri)
+        name, password = unquote(given.username or ""), unquote(given.password or "")
+        if old is None or not name or (name, password) == (old.username, old.password):
+            return
+        # The cache holds what was derived from the old password.
+        new = old._replace(username=name, password=password, cache=type(old.cache)())
+        # All pools of the client have these same options.
+        self.options.pool_options._PoolOptions__credentials = new  # type: ignore[attr-defined]
+        if self._topology:
+            for server in list(self._topology._servers.values()):
+                await server.pool.reset_without_pause()

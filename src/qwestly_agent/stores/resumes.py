@@ -1,0 +1,171 @@
+"""`agent_resumes`: each résumé that a user gave us, its text, what was read in it, and how far it is.
+`agent_resume_uploads`: the file itself, for an hour."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from bson import Binary
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.errors import NotFound
+from qwestly_agent.domain.activity import ActivityEvent, Severity, of_deleted
+from qwestly_agent.domain.resume import FoundResume, ResumeRecord, ResumeStatus
+from qwestly_agent.stores.activity import add_event, copy_after_write, outbox, with_events
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
+
+COLLECTION, FILES = "agent_resumes", "agent_resume_uploads"
+RETENTION, FILE_RETENTION = timedelta(days=90), timedelta(hours=1)
+
+_NESTED = ("contacts", "found", "read", "left_out")
+_SEVERITY: Mapping[ResumeStatus, Severity] = {"failed": "warning", "stopped": "warning"}
+_TITLES: Mapping[ResumeStatus, str] = {
+    "reading": "Reading your résumé",
+    "proposed": "Your résumé was read: changes of your profile wait for you",
+    "done": "Your résumé was read",
+    "failed": "Your résumé could not be read",
+    "stopped": "Stopped when you paused: reading your résumé",
+}
+"""Of the statuses that are told in the feed."""
+
+
+class Resumes(Store):
+    async def add(self, record: ResumeRecord) -> bool:
+        """False if it exists already."""
+        expires_at = to_datetime(record.created_at) + RETENTION
+        try:
+            await self.database[COLLECTION].insert_one(
+                {**_document(record), "expires_at": expires_at, **outbox(_event(record))}
+            )
+        except DuplicateKeyError:
+            return False
+        await copy_after_write(self.database, COLLECTION, record.user_id, record.id)
+        return True
+
+    async def find(self, user_id: str, resume_id: str) -> ResumeRecord | None:
+        found = await self.database[COLLECTION].find_one({"_id": resume_id, "user_id": user_id})
+        return _record(found) if found else None
+
+    async def get(self, user_id: str, resume_id: str) -> ResumeRecord:
+        """Raises `NotFound`."""
+        found = await self.find(user_id, resume_id)
+        if found is None:
+            raise NotFound("There is no such résumé.")
+        return found
+
+    async def newest(self, user_id: str, limit: int, after: float | None = None) -> list[ResumeRecord]:
+        """Those given before `after`, the newest first."""
+        query: Document = {"user_id": user_id}
+        if after is not None:
+            query |= {"created_at": {"$lt": after}}
+        found = self.database[COLLECTION].find(query).sort("created_at", -1).limit(limit)
+        return [_record(each) async for each in found]
+
+    async def given_since(self, user_id: str, moment: float) -> int:
+        return await self.database[COLLECTION].count_documents({"user_id": user_id, "created_at": {"$gte": moment}})
+
+    async def keep(self, user_id: str, resume_id: str, **parts: Any) -> None:
+        """Set these fields. Raises `NotFound`."""
+        changes = {name: _kept(name, value) for name, value in parts.items()}
+        here = {"_id": resume_id, "user_id": user_id}
+        if not (await self.database[COLLECTION].update_one(here, {"$set": changes})).matched_count:
+            raise NotFound("There is no such résumé.")
+
+    async def tell(self, user_id: str, resume_id: str, now: float, status: ResumeStatus, label: str) -> None:
+        """Say how far it is, with an event where it ends; one that has ended so is not told again. Raises
+        `NotFound`."""
+        before = await self.get(user_id, resume_id)
+        after = before.model_copy(update={"status": status, "label": label, "updated_at": now})
+        change = {"$set": {"status": status, "label": label, "updated_at": now}}
+        events = [_event(after)] if status in _TITLES and status != before.status else []
+        query = {"_id": resume_id, "user_id": user_id, "status": before.status}
+        changed = await self.database[COLLECTION].update_one(query, with_events(change, *events))
+        if events and changed.matched_count:
+            await copy_after_write(self.database, COLLECTION, user_id, resume_id)
+
+    async def drop(self, user_id: str, resume_id: str, now: float) -> bool:
+        """Delete it with its file; its event is written first, as the document that could hold it goes. False if there
+        is none."""
+        if await self.database[COLLECTION].find_one({"_id": resume_id, "user_id": user_id}, {"_id": 1}):
+            await add_event(self.database, of_deleted("resume", user_id, resume_id, now))
+        await self.database[FILES].delete_many({"_id": resume_id, "user_id": user_id})
+        dropped = await self.database[COLLECTION].delete_one({"_id": resume_id, "user_id": user_id})
+        return bool(dropped.deleted_count)
+
+
+@dataclass(frozen=True)
+class OpenedFile:
+    text: str
+    why: str
+    """Why there is no text."""
+
+
+class ResumeFiles(Store):
+    async def add(self, user_id: str, resume_id: str, content: bytes, now: float) -> None:
+        """(idempotent)"""
+        file = {"_id": resume_id, "user_id": user_id, "content": Binary(content)}
+        file |= {"text": "", "why": "", "expires_at": to_datetime(now) + FILE_RETENTION}
+        try:
+            await self.database[FILES].insert_one(file)
+        except DuplicateKeyError:
+            return
+
+    async def content(self, user_id: str, resume_id: str) -> bytes:
+        """Raises `NotFound`."""
+        return bytes((await self._get(user_id, resume_id))["content"])
+
+    async def opened(self, user_id: str, resume_id: str) -> OpenedFile:
+        """Raises `NotFound`."""
+        found = await self._get(user_id, resume_id)
+        return OpenedFile(found["text"], found["why"])
+
+    async def keep(self, user_id: str, resume_id: str, opened: OpenedFile) -> None:
+        here = {"_id": resume_id, "user_id": user_id}
+        await self.database[FILES].update_one(here, {"$set": {"text": opened.text, "why": opened.why}})
+
+    async def _get(self, user_id: str, resume_id: str) -> Document:
+        found = await self.database[FILES].find_one({"_id": resume_id, "user_id": user_id})
+        if found is None:
+            raise NotFound("The file is gone: it is kept for an hour.")
+        return found
+
+
+def _event(record: ResumeRecord) -> ActivityEvent:
+    data = {"resume_id": record.id, **({"approval_id": record.approval_id} if record.approval_id else {})}
+    return ActivityEvent(
+        id=f"{record.id}:{record.status}",
+        user_id=record.user_id,
+        at=record.updated_at,
+        type=f"resume.{'begun' if record.status == 'reading' else record.status}",
+        role="resumes",
+        severity=_SEVERITY.get(record.status, "info"),
+        title=_TITLES[record.status],
+        run_id=record.run_id,
+        data=data,
+    )
+
+
+def _kept(name: str, value: Any) -> Any:
+    """Nested data as text, so that MongoDB does not interpret its keys."""
+    if name not in _NESTED:
+        return value
+    if isinstance(value, FoundResume):
+        return value.model_dump_json()
+    if name == "read":
+        value = value and [each.model_dump(mode="json") for each in value]
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _document(record: ResumeRecord) -> Document:
+    flat = record.model_dump(mode="json", exclude={"id", *_NESTED})
+    return {**flat, **{name: _kept(name, getattr(record, name)) for name in _NESTED}, "_id": record.id}
+
+
+def _record(document: Document) -> ResumeRecord:
+    fields = {name: value for name, value in document.items() if name in ResumeRecord.model_fields}
+    nested = {name: json.loads(document[name]) for name in _NESTED}
+    return ResumeRecord.model_validate({**fields, **nested, "id": document["_id"]})

@@ -1,0 +1,40 @@
+"""`learning_topics`: the library of what can be learnt, a document a module. It holds no user data."""
+
+from collections.abc import Sequence
+
+from qwestly_agent.domain.learning import Module
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
+
+COLLECTION = "learning_topics"
+
+
+class Topics(Store):
+    async def tree(self) -> list[Module]:
+        """Every module without its text, in the order of subject, topic and place."""
+        return await self._read({}, {"text": 0})
+
+    async def modules_of(self, topic: str) -> list[Module]:
+        """The modules of a topic with their texts, in their order."""
+        return await self._read({"topic": topic}, {})
+
+    async def replace(self, modules: Sequence[Module]) -> tuple[int, int, int]:
+        """Make the library these modules; how many were added or changed, removed, and left as they are."""
+        collection = self.database[COLLECTION]
+        known = {each.id: each for each in await self._read({}, {})}
+        changed = [each for each in modules if known.get(each.id) != each]
+        for each in changed:
+            document = each.model_dump(mode="json", exclude={"id"})
+            await collection.replace_one({"_id": each.id}, {**document, "_id": each.id}, upsert=True)
+        gone = sorted(known.keys() - {each.id for each in modules})
+        if gone:
+            await collection.delete_many({"_id": {"$in": gone}})
+        return len(changed), len(gone), len(modules) - len(changed)
+
+    async def _read(self, query: Document, without: Document) -> list[Module]:
+        found = [_module(each) async for each in self.database[COLLECTION].find(query, without or None)]
+        return sorted(found, key=lambda each: (each.subject, each.topic, each.order))
+
+
+def _module(document: Document) -> Module:
+    return Module.model_validate({**document, "id": document["_id"]})

@@ -1,0 +1,59 @@
+"""`agent_variant_counts`: what the turns of a trial came to, one document per user and leg.
+
+By user, because turns of one person are alike: how sure a difference is follows from how users differ.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from pymongo.errors import DuplicateKeyError
+
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.store import Store
+from qwestly_agent.stores.turns import ClaimedConversation
+
+COLLECTION = "agent_variant_counts"
+RETENTION = timedelta(days=90)
+REMEMBERED_RUNS = 100
+"""More than can be counted a second time: a turn is recovered before its conversation's next one."""
+
+NAMES = ("turns", "failed", "spoken", "slow", "conversations", "cost_usd", "judged", "bad")
+"""Turns, those that failed on our side, those that said something, those whose first text was slow; conversations that
+began, and the cost of all; answers that were judged, and those judged bad."""
+
+
+class VariantCounts(Store):
+    async def add(self, user_id: str, tag: str, once: str, amounts: Mapping[str, float], now: float) -> None:
+        """Add these amounts to the counts of a user under a tag, once for each `once`."""
+        key, kept = f"{tag}:{user_id}", {"tag": tag, "expires_at": to_datetime(now) + RETENTION}
+        counted = {name: amount for name, amount in amounts.items() if amount}
+        if await self._add(user_id, key, once, counted, kept):
+            return
+        try:
+            await self.database[COLLECTION].insert_one(
+                {"_id": key, "user_id": user_id, "runs": [once], **counted, **kept}
+            )
+        except DuplicateKeyError:  # it was counted already, or another turn was first a moment ago
+            await self._add(user_id, key, once, counted, kept)
+
+    async def _add(self, user_id: str, key: str, once: str, counted: Document, kept: Document) -> bool:
+        """False if there is no such document, or if it was counted in it."""
+        # Not by `$ne`, by which the laptop's database finds an array that has it.
+        updated = await self.database[COLLECTION].update_one(
+            {"_id": key, "user_id": user_id, "runs": {"$nin": [once]}},
+            {
+                **({"$inc": counted} if counted else {}),
+                "$push": {"runs": {"$each": [once], "$slice": -REMEMBERED_RUNS}},
+                "$set": kept,
+            },
+        )
+        return updated.matched_count == 1
+
+    async def add_died(self, claim: ClaimedConversation) -> None:
+        """Count turns whose process died as failed ones of their variant."""
+        tag = claim.assignment.tag if claim.assignment else None
+        for number, turn in enumerate(claim.abandoned if tag else ()):
+            assert tag
+            amounts = {"turns": 1, "failed": 1, "conversations": int(not claim.last_seq and not number)}
+            await self.add(claim.user_id, tag, turn.run_id, amounts, turn.started_at)

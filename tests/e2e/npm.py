@@ -1,0 +1,79 @@
+"""npm projects of the repository, installed from their locks into a cache of the tests."""
+
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from infra import openapi
+from infra.local.environment import ROOT
+from tests.e2e.processes import tool
+
+CLIENT = ROOT / "clients" / "typescript"
+NOT_SOURCES = shutil.ignore_patterns("node_modules", "dist", ".next", "*.tgz")
+
+
+@contextmanager
+def alone(project: Path) -> Iterator[None]:
+    """Of all processes that test."""
+    project.parent.mkdir(parents=True, exist_ok=True)
+    with project.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def installed(source: Path, why: str) -> Path:
+    """A copy of the project with what its lock names; without npm, or a registry, the test is skipped outside of CI."""
+    npm = tool("npm", why)
+    project = ROOT / ".local" / "npm" / source.relative_to(ROOT)
+    with alone(project):
+        _install(source, project, npm)
+    return project
+
+
+def _install(source: Path, project: Path, npm: str) -> None:
+    done, lock = project / "installed-lock.json", source / "package-lock.json"
+    current = done.exists() and done.read_bytes() == lock.read_bytes()
+    shutil.copytree(source, project, dirs_exist_ok=True, ignore=NOT_SOURCES)
+    if not current:
+        done.unlink(missing_ok=True)
+        command = [npm, "ci", "--engine-strict=false", "--ignore-scripts", "--no-audit", "--no-fund"]
+        npm_ci = subprocess.run(command, cwd=project, capture_output=True, text=True)
+        if npm_ci.returncode and not os.environ.get("CI"):
+            pytest.skip(f"npm could not install {source.name}: {npm_ci.stderr.strip()[-300:]}")
+        assert npm_ci.returncode == 0, npm_ci.stderr
+        shutil.copy(lock, done)
+
+
+def npm(project: Path, *arguments: str) -> str:
+    """What the command prints."""
+    done = subprocess.run([shutil.which("npm") or "npm", *arguments], cwd=project, capture_output=True, text=True)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6_000:]
+    return done.stdout
+
+
+def packed_client() -> Path:
+    """The TypeScript client's project, and in it the package that npm makes of it."""
+    project = installed(CLIENT, "it builds the TypeScript client")
+    (project / "openapi.json").write_text(json.dumps(openapi.document()), encoding="utf-8")
+    for earlier in project.glob("*.tgz"):
+        earlier.unlink()
+    npm(project, "pack", "--silent")
+    return project
+
+
+def install_client(project: Path) -> None:
+    """Put the packed client where npm would, whatever was there."""
+    [packed] = packed_client().glob("*.tgz")
+    client = project / "node_modules" / "@qwestly" / "agent-client"
+    shutil.rmtree(client, ignore_errors=True)
+    with tarfile.open(packed) as archive:
+        archive.extractall(project / "packed", filter="data")
+    shutil.move(project / "packed" / "package", client)

@@ -1,0 +1,101 @@
+"""The published TypeScript client, packed as npm packs it, and the documents' snippets, compiled against it."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from infra.local.environment import ROOT
+from tests.e2e.npm import CLIENT, install_client, installed, npm
+
+pytestmark = pytest.mark.thorough
+
+DOCUMENTS = [ROOT / "README.md", *sorted(ROOT.glob("*/README.md")), *sorted((ROOT / "docs").glob("*.md"))]
+STRICT = {
+    "compilerOptions": {
+        "strict": True,
+        "noUncheckedIndexedAccess": True,
+        "noEmit": True,
+        "target": "ES2022",
+        "module": "ESNext",
+        "moduleResolution": "bundler",
+        "jsx": "react-jsx",
+        "lib": ["ES2023", "DOM", "DOM.Iterable"],
+        "types": ["node"],
+        "skipLibCheck": True,
+    }
+}
+PROBES = """
+import type { AgentUIMessage } from "@qwestly/agent-client/ai";
+import { createAgentClient, type Schemas } from "@qwestly/agent-client";
+
+const agent = createAgentClient("http://localhost:8000", async () => "a token");
+export async function titles(): Promise<string[]> {
+  const { data } = await agent.GET("/api/conversations");
+  return (data?.items ?? []).map((each) => each.title);
+}
+// @ts-expect-error there is no such route
+await agent.GET("/api/nothing");
+// @ts-expect-error a level is one of five
+await agent.PUT("/api/autonomy", { body: { level: "L9" } });
+
+export function shown(part: AgentUIMessage["parts"][number]): string {
+  if (part.type === "data-approval") return part.data.preview.title;
+  if (part.type === "data-draft") return part.data.label;
+  if (part.type === "data-memory") return part.data.content;
+  if (part.type === "tool-search_user_memories") return part.input?.query ?? "";
+  // @ts-expect-error there is no such tool
+  if (part.type === "tool-transfer_money") return "";
+  return "";
+}
+export const waits = (each: Schemas["ApprovalView"]): boolean => each.status === "pending";
+// @ts-expect-error there is no such status
+export const never = (each: Schemas["ApprovalView"]): boolean => each.status === "perhaps";
+"""
+
+
+@pytest.fixture(scope="module")
+def consumer() -> Path:
+    """A project that has the packed client, and what the documents tell to install."""
+    project = installed(CLIENT, "it builds the TypeScript client")
+    install_client(project)
+    ag_ui = installed(ROOT / "tests" / "e2e" / "ag_ui_client", "it is the published AG-UI client")
+    beside = project / "node_modules" / "@ag-ui"
+    beside.unlink(missing_ok=True)
+    beside.symlink_to(ag_ui / "node_modules" / "@ag-ui")
+    return project
+
+
+def snippets(document: Path) -> dict[str, str]:
+    """By the name of its file: the one in its first line, else one of its own."""
+    blocks = re.findall(r"^```(tsx?)\n(.*?)^```", document.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    named = ((re.match(r"// ([\w-]+\.tsx?)\n", text), kind, text) for kind, text in blocks)
+    return {
+        name[1] if name else f"{document.parent.name}-{document.stem}-{number}.{kind}": text
+        for number, (name, kind, text) in enumerate(named)
+    }
+
+
+def compile_strictly(project: Path, folder: str, files: dict[str, str]) -> None:
+    where = project / folder
+    shutil.rmtree(where, ignore_errors=True)
+    where.mkdir()
+    for name, text in {**files, "tsconfig.json": json.dumps(STRICT)}.items():
+        (where / name).write_text(text, encoding="utf-8")
+    npm(project, "exec", "--offline", "--", "tsc", "--project", folder)
+
+
+def test_the_packed_client_knows_routes_bodies_parts_and_tools(consumer: Path) -> None:
+    compile_strictly(consumer, "probes", {"probes.ts": PROBES})
+
+
+def test_each_snippet_of_the_documents_is_strict_typescript(consumer: Path) -> None:
+    found = {name: text for document in DOCUMENTS for name, text in snippets(document).items()}
+    assert {"agent-token.ts", "agent-chat.ts", "agent-chat-page.tsx", "agent-route.ts"} < {*found}
+    compile_strictly(consumer, "snippets", found)
+
+
+def test_no_snippet_is_plain_javascript() -> None:
+    assert not [each.name for each in DOCUMENTS if re.search(r"^```jsx?$", each.read_text("utf-8"), re.MULTILINE)]

@@ -1,0 +1,172 @@
+"""The edge cases of the learning guide, played with answers written by hand: they prove the wiring, and no model."""
+
+import re
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from evals.outcomes import Outcome
+from evals.played import DATASETS, Played, play
+from evals.relay import Upstream
+from evals.stage import Stage, staged
+from evals.talks import ANY, FOLDER, Answers, any_of, load, load_answers, problems_of
+from infra.local.model_controls import SCRIPT
+from infra.local.model_faults import Reply
+from infra.local.model_server import ModelServer
+from qwestly_agent.agents.tools import catalog, interview, learning, onboarding
+from tests.counts import sample
+
+EDGE = FOLDER / "edge_cases"
+NAME = "edge cases"
+HELD_BY_CODE = ["27", "28", "31", "32", "33"]
+"""With a model that disobeys in every case."""
+NEVER_ASKED = ["27", "28"]
+
+
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """How fast the first text is: `python -m benchmarks roles` on an idle machine."""
+    monkeypatch.setattr("evals.played.MOST_FIRST_TEXT_MS", float("inf"))
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    with staged({}) as stage:
+        yield stage
+
+
+def answers(name: str) -> Answers:
+    return load_answers(EDGE / f"answers-{name}.yaml")
+
+
+def passed(played: Played) -> list[str]:
+    return [each.case for each in played.outcomes if each.passed]
+
+
+def told(outcomes: list[Outcome]) -> Mapping[str, tuple[str, ...]]:
+    return {each.case: each.problems for each in outcomes if not each.passed}
+
+
+def test_there_are_33_and_each_of_the_first_30_has_variants_with_a_typo_and_in_another_language() -> None:
+    assert [each.case for each in load(EDGE / "cases.yaml")] == [str(number) for number in range(1, 34)]
+    assert all(each.listed and each.expected for each in load(EDGE / "cases.yaml"))
+    variants = load(EDGE / "variants.yaml")
+    for number in range(1, 31):
+        of_case = [each for each in variants if re.fullmatch(rf"{number}[a-h]", each.case)]
+        assert {"other", "typo", "language"} <= {each.group for each in of_case}, number
+    said = [each.said for each in (*variants, *load(EDGE / "cases.yaml")) if each.said]
+    assert len(set(said)) >= len(said) - 1, "only “physics” stands twice"
+
+
+@pytest.mark.thorough
+def test_of_good_answers_all_33_hold_and_no_model_was_asked(stage: Stage) -> None:
+    played = play(stage, NAME, 1, answers("good"))
+    assert told(played.outcomes) == {}
+    assert len(passed(played)) == 33
+    assert {each.source for each in played.outcomes} == {"replayed"}
+
+
+@pytest.mark.thorough
+def test_a_first_text_above_the_bound_fails_by_its_name(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evals.played.MOST_FIRST_TEXT_MS", 0.0)
+    problems = told(play(stage, NAME, 1, answers("good"), only=("30", "31")).outcomes)
+    assert list(problems) == ["31"]
+    assert problems["31"][0].startswith("p95 of our own first text is ")
+
+
+@pytest.mark.thorough
+def test_of_bad_answers_each_fails_by_its_name_but_what_code_holds(stage: Stage) -> None:
+    played = play(stage, NAME, 1, answers("bad"))
+    assert passed(played) == HELD_BY_CODE
+    problems = told(played.outcomes)
+    assert problems["1"] == ("called search_topics", "called detect_granularity", "asked nothing")
+    assert problems["6"] == ("did not call generate_content()",)
+    assert problems["30"] == ("did not say “leadership|führung|liderazgo”", "said “ledarship”")
+
+
+@pytest.mark.parametrize("said", ["27", "28", "27a", "27b", "27c", "28a", "28b", "28c"])
+def test_what_is_not_taught_asks_no_model_however_it_is_said(stage: Stage, said: str) -> None:
+    [case] = [each for name in ("cases", "variants") for each in load(EDGE / f"{name}.yaml") if each.case == said]
+    stage.relay.forget_requests()
+    turn, _ = stage.play(case, answers("bad")["28"][0])
+    assert (turn.calls, turn.receipt["help"]) == ([], case.expect.help)
+    assert [each.path for each in stage.relay.requests if "chat" in each.path] == []
+
+
+def test_a_case_without_a_role_or_an_answer_wants_it_and_is_never_passed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    played = play(stage, NAME, 1, {"1": answers("good")["1"]}, only=("1", "2"))
+    assert (passed(played), played.wanting) == (["1"], {f"{NAME}: 2": "an answer that can be played"})
+    monkeypatch.setattr(Stage, "roles", frozenset({"chat"}))
+    played = play(stage, NAME, 1, answers("good"))
+    assert played.outcomes == []
+    assert set(played.wanting.values()) == {"the role learning"}
+    assert len(played.wanting) == 30
+
+
+class Provider(ModelServer):
+    """Answers from recorded answers, turn by turn, as a provider would at its address."""
+
+    def __init__(self, recorded: Answers) -> None:
+        super().__init__()
+        self._turns = deque(each for case, [each] in recorded.items() if case not in NEVER_ASKED)
+
+    def next_reply(self, body: Any) -> Reply:
+        if body.get("stream") and body["messages"][-1]["role"] == "user":
+            self.script(*SCRIPT.validate_python({"steps": self._turns.popleft()})["steps"])
+        return super().next_reply(body)
+
+
+@pytest.mark.thorough
+def test_at_any_address_good_answers_pass_bad_ones_fail_and_what_is_recorded_plays_again() -> None:
+    for name, holds in sample([("bad", HELD_BY_CODE), ("good", [str(number) for number in range(1, 34)])], 1):
+        with Provider(answers(name)) as provider:
+            there = Upstream(provider.base_url, "")
+            with staged({"deepseek-flash": there, "deepseek-v4-pro": there}) as stage:
+                live = play(stage, NAME, 1, None)
+                assert {each.source for each in live.outcomes} == {"live"}
+                assert passed(live) == holds
+                again = play(stage, NAME, 1, live.answers)
+        assert passed(again) == holds
+        assert {each.source for each in again.outcomes} == {"replayed"}
+        assert told(again.outcomes) == told(live.outcomes)
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_each_dataset_names_tools_that_there_are_and_no_case_twice(name: str) -> None:
+    cases = load(DATASETS[name])
+    assert len({each.case for each in cases}) == len(cases) > 0
+    there = {each.name for each in (*catalog.TOOLS, *learning.TOOLS, *interview.TOOLS, *onboarding.TOOLS)} | {ANY}
+    wanted = {one.tool for case in cases for each in case.expect.must for one in any_of(each)}
+    assert wanted | {tool for case in cases for tool in case.expect.must_not} <= there
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", [name for name in DATASETS if name != NAME])
+def test_each_case_can_be_played_to_its_end(stage: Stage, name: str) -> None:
+    said = {each.case: [[{"streams": True, "text": "What else? And what for?"}]] for each in load(DATASETS[name])}
+    played = play(stage, name, 1, said)
+    assert len(played.outcomes) == len(said)
+    assert [each for each in played.outcomes if any("the turn ended" in problem for problem in each.problems)] == []
+    assert name == "injections" or not all(each.passed for each in played.outcomes), "words alone pass too much"
+
+
+@pytest.mark.thorough
+def test_the_tools_of_jobs_applications_and_approvals_are_there_and_what_was_said_before_is_played(
+    stage: Stage,
+) -> None:
+    cases = {each.case: each for each in load(EDGE.parent / "tools" / "cases.yaml")}
+    for name, arguments, is_found in (
+        ("jobs-company", {"query": "Kestrel Labs"}, True),
+        ("jobs-read", {"job_id": "1"}, False),
+        ("applications-list", {}, True),
+        ("approval-yes", {"approval_id": "1"}, False),
+    ):
+        case = cases[name]
+        [wanted] = any_of(case.expect.must[0])
+        called = {"streams": True, "tool_calls": [{"name": wanted.tool, "arguments": arguments}]}
+        turn, _ = stage.play(case, [called, {"streams": True, "text": "There."}])
+        assert (problems_of(case.expect, turn), [call.ok for call in turn.calls]) == ([], [is_found]), name

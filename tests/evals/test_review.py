@@ -1,0 +1,125 @@
+"""What went wrong becomes a case, and a memory gets a verdict: after a person's answer to each, and without names."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from evals.pseudonyms import Pseudonyms, left_over
+from evals.review import look_at_cases, look_at_memories
+from infra.local.model_answers import ToolCall
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.domain.candidate_shapes import CANDIDATES, EMPLOYMENT
+from qwestly_agent.stores import approvals, messages
+from qwestly_agent.stores.memory_documents import COLLECTION as MEMORIES
+from tests.servers import ChatServer, Client
+
+SAID = "I am Ada Lovelace of Kestrel Aviation, ada@kestrel.example, +44 20 7946 0958. Is my title right?"
+
+
+class Answers:
+    """What a person types; then their input ends."""
+
+    def __init__(self, *given: str) -> None:
+        self.given = list(given)
+        self.asked = 0
+
+    def __call__(self, _: str) -> str:
+        self.asked += 1
+        if not self.given:
+            raise EOFError
+        return self.given.pop(0)
+
+
+@pytest.fixture
+def database(chat: ChatServer) -> Iterator[Database[dict[str, Any]]]:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        database = mongo[chat.settings.mongodb_database]
+        for name in (messages.COLLECTION, approvals.COLLECTION, MEMORIES):
+            database[name].delete_many({})  # of other tests
+        yield database
+
+
+@pytest.fixture
+def complained(client: Client, model: ModelServer, database: Database[dict[str, Any]]) -> str:
+    """A conversation about a name, with a thumb down and words; returns the conversation's id."""
+    database[CANDIDATES].insert_one({"user_id": client.user_id, "name": "Ada Lovelace", "location": "Hamm"})
+    database[EMPLOYMENT].insert_one({"user_id": client.user_id, "company": "Kestrel Aviation", "title": "Pilot"})
+    model.script(Reply(text="Hello."), Reply(text="You are a cook at Kestrel Aviation, Ada."))
+    first = client.say("Hello from Hamm")
+    answer = client.say(SAID, first.conversation_id)
+    thumb = {"thumb": "down", "words": "I am no cook, says Lovelace."}
+    run_id = answer.events[0].data["run_id"]
+    client.request("POST", f"/api/messages/msg_{run_id}/feedback", json=thumb).raise_for_status()
+    return first.conversation_id
+
+
+@pytest.mark.usefixtures("complained")
+def test_a_case_is_kept_after_a_yes_and_tells_nobody_who_it_was(
+    database: Database[dict[str, Any]], tmp_path: Path
+) -> None:
+    file, said = tmp_path / "cases.yaml", list[str]()
+    look_at_cases(database, file, 100, Answers(), said.append)
+    assert not file.exists(), "without an answer nothing is written"
+    for no in ("n", "", "what?"):
+        look_at_cases(database, file, 100, Answers(no, "Something."), said.append)
+        assert not file.exists()
+    look_at_cases(database, file, 100, Answers("y", "Say that they are a pilot."), said.append)
+    [kept] = yaml.safe_load(file.read_text())
+    assert (kept["why"], kept["role"], kept["words"]) == ("a thumb down", "chat", "I am no cook, says Person A.")
+    assert kept["before"] == [{"by": "user", "said": "Hello from Place A"}, {"by": "assistant", "said": "Hello."}]
+    assert kept["said"] == "I am Person A of Company A, [mail], [number]. Is my title right?"
+    assert kept["answer"] == "You are a cook at Company A, Person A."
+    assert kept["expected"] == "Say that they are a pilot."
+    again = Answers("y")
+    look_at_cases(database, file, 100, again, said.append)
+    assert again.asked == 0, "what is kept is not shown again"
+
+
+def test_a_change_that_was_denied_becomes_a_case(
+    database: Database[dict[str, Any]], client: Client, model: ModelServer, tmp_path: Path
+) -> None:
+    change: ToolCall = {"name": "update_preference", "arguments": {"name": "work_mode", "value": "remote"}}
+    model.script(Reply(tool_calls=[change]), Reply(text="Please decide."))
+    client.say("I like offices")
+    [waits] = client.get("/api/approvals")["items"]
+    no = {"decision": "reject", "args_digest": waits["args_digest"]}
+    client.request("POST", f"/api/approvals/{waits['approval_id']}/decision", json=no).raise_for_status()
+    file = tmp_path / "cases.yaml"
+    look_at_cases(database, file, 100, Answers("y", "Propose nothing."), lambda _: None)
+    kept = [each for each in yaml.safe_load(file.read_text()) if each["said"] == "I like offices"]
+    assert [(each["why"], each["called"]) for each in kept] == [
+        ("update_preference was rejected", ["update_preference"])
+    ]
+
+
+def test_what_may_still_tell_who_it_was_is_shown_to_the_person() -> None:
+    assert left_over("Person A worked with Dr Okafor in 2019, at Company B.") == ["2019", "Dr", "Okafor"]
+    names = Pseudonyms(
+        [{"name": "Al", "company": "Acme"}, {"company": "ACME"}, {"nested": [{"school": "Acme College"}]}]
+    )
+    assert names.of("Al was at acme, then at Acme College. See https://acme.example/al") == (
+        "Al was at Company A, then at School A. See [address]"
+    )
+
+
+def test_a_memory_gets_a_verdict_without_its_words(
+    database: Database[dict[str, Any]], client: Client, tmp_path: Path
+) -> None:
+    for number, content in enumerate(("Lives in Lisbon", "Is a cook")):
+        memory = {"status": "active", "type": "fact", "content": content, "quote": f"{content}!", "created": number}
+        database[MEMORIES].insert_one({"_id": f"{client.user_id}{number}", "user_id": client.user_id, **memory})
+    file, said = tmp_path / "verdicts.yaml", list[str]()
+    look_at_memories(database, file, 2, Answers("x", "r", "w", "They were joking."), said.append)
+    kept = yaml.safe_load(file.read_text())
+    assert [(each["verdict"], each["why"]) for each in kept] == [("right", ""), ("wrong", "They were joking.")]
+    assert not any(words in file.read_text() for words in ("Lisbon", "cook", client.user_id))
+    assert any("quote: “Lives in Lisbon!”" in each for each in said)
+    assert said[-1] == f"\n2 judged: 1 of 2 right (9.5–90.5 %), 0 unsure. They are in {file}."
+    again = Answers("r")
+    look_at_memories(database, file, 2, again, said.append)
+    assert again.asked == 0

@@ -1,0 +1,193 @@
+"""The user's own list of applications: what is due is told, what is forgotten is gone, nothing is overwritten."""
+
+from typing import Any
+
+import pytest
+
+from qwestly_agent.approvals.ask import Proposal
+from qwestly_agent.approvals.change_application import UPDATE_APPLICATION
+from qwestly_agent.approvals.forget import forget
+from qwestly_agent.base.errors import Invalid
+from qwestly_agent.briefings.sources import follow_ups
+from qwestly_agent.domain.application import DAY_SECONDS, FOLLOW_UP_SECONDS, Application
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval
+from qwestly_agent.domain.memory import Memory, MemorySource
+from qwestly_agent.jobs.follow_ups import tell_due_steps
+from qwestly_agent.stores.applications import Applications
+from tests.functions.approving import ONE, World
+from tests.functions.test_applications import decided
+from tests.functions.test_jobs import boards, connected, found
+from tests.servers import USER, ChatServer, Client
+
+__all__ = ["boards", "connected"]
+"""Fixtures of the jobs that are used here as well."""
+
+ACME = "Worked at Acme as a nurse until 2019."
+
+
+def listed(world: World, application_id: str = "app_1", **given: Any) -> Application:
+    now = world.clock()
+    new = Application(
+        id=application_id, user_id=USER, job_id="job_1", title="Nurse", created_at=now, updated_at=now, **given
+    )
+    return world.run(lambda services: services.applications.add(new))
+
+
+def as_it_stands(world: World, application_id: str = "app_1") -> Application:
+    return world.run(lambda services: services.applications.get(USER, application_id))
+
+
+def changes(world: World, **given: Any) -> Application:
+    return world.run(lambda services: services.applications.change(USER, "app_1", world.clock(), **given))
+
+
+def remembers(world: World, content: str = ACME) -> str:
+    memory = Memory(id="mem_1", type="fact", content=content, quote=content, source=MemorySource())
+    world.run(lambda services: services.memories.add(USER, memory, memory.id, [1.0], world.clock()))
+    return memory.id
+
+
+def test_what_is_forgotten_leaves_notes_and_steps_and_nothing_else(world: World) -> None:
+    memory_id, told = remembers(world), f"Say that I {ACME.lower()}"
+    first = listed(world, notes=told, next_step="Call Ana", status="applied", applied_at=world.clock())
+    listed(world, "app_2", notes="Ask for Rui", next_step=told)
+    world.clock.advance(60)
+    world.run(lambda services: forget(services, USER, [memory_id]))
+    one, other = as_it_stands(world), as_it_stands(world, "app_2")
+    assert (one.notes, one.next_step, other.notes, other.next_step) == ("", "Call Ana", "Ask for Rui", "")
+    assert (one.status, one.applied_at, one.updated_at) == (first.status, first.applied_at, first.updated_at)
+    assert "nurse until 2019" not in repr(world.database["agent_applications"].find({}).to_list())
+
+
+@pytest.mark.parametrize("writer", ["a change", "a reminder"])
+def test_what_is_forgotten_is_not_written_back(world: World, monkeypatch: pytest.MonkeyPatch, writer: str) -> None:
+    listed(world, notes=ACME, status="applied", applied_at=world.clock())
+    world.clock.advance(FOLLOW_UP_SECONDS + 1)
+    get = Applications.get
+
+    async def is_forgotten_meanwhile(store: Applications, *which: str) -> Application:
+        monkeypatch.undo()
+        found = await get(store, *which)
+        await store.forget(USER, lambda text: text == ACME)
+        return found
+
+    monkeypatch.setattr(Applications, "get", is_forgotten_meanwhile)
+    if writer == "a change":
+        changes(world, next_step="Call Ana")
+    else:
+        assert world.run(tell_due_steps) == {"not_due": 1}
+        assert world.run(tell_due_steps) == {"told": 1}
+    assert as_it_stands(world).notes == ""
+
+
+def test_each_step_is_told_once_also_one_that_is_near_when_it_is_entered(world: World) -> None:
+    listed(world)
+    sent = changes(world, status="applied")
+    assert sent.applied_at == world.clock()
+    world.clock.advance(FOLLOW_UP_SECONDS + 1)
+    assert world.run(tell_due_steps) == {"told": 1}
+    changes(world, status="interview", next_at=world.clock() + DAY_SECONDS / 2)
+    assert world.run(tell_due_steps) == {"told": 1}
+    assert world.run(tell_due_steps) == {}
+    changes(world, notes="Meet Ana")
+    assert world.run(tell_due_steps) == {}
+    changes(world, next_at=world.clock() + 3 * DAY_SECONDS)
+    world.clock.advance(2 * DAY_SECONDS)
+    assert world.run(tell_due_steps) == {"told": 1}
+
+
+@pytest.mark.parametrize(
+    ("days", "told", "briefed"),
+    [
+        (0.5, "An interview is near", "Your interview is near"),
+        (-3, "An interview has passed: how did it go?", "Your interview has passed: how did it go?"),
+    ],
+)
+def test_an_interview_is_near_before_it_and_has_passed_after_it(
+    world: World, days: float, told: str, briefed: str
+) -> None:
+    listed(world)
+    changes(world, status="interview", next_at=world.clock() + days * DAY_SECONDS)
+    assert world.run(tell_due_steps) == {"told": 1}
+    events = world.run(lambda services: services.activity.newest(USER, 10))
+    assert [each.title for each in events if each.type == "application.due"] == [told]
+    [item] = world.run(lambda services: follow_ups(services, USER, 0.0))
+    assert item.title == f"Nurse: {briefed}"
+    world.clock.advance(DAY_SECONDS)
+    [item] = world.run(lambda services: follow_ups(services, USER, 0.0))
+    assert item.title == "Nurse: Your interview has passed: how did it go?"
+
+
+def prepared(client: Client, chat: ChatServer) -> str:
+    path = f"/api/jobs/{found(chat, client.user_id)}/application"
+    return client.request("POST", path).raise_for_status().json()["id"]
+
+
+def is_asked(world: World, **given: Any) -> Approval:
+    proposal = Proposal(UPDATE_APPLICATION, {"application_id": "app_1", **given})
+    return world.ask(ONE, proposal)
+
+
+def test_a_change_shows_what_stands_and_is_made(world: World) -> None:
+    listed(world, company="Kestrel Clinic", notes="Ask for Rui", next_step="Call Ana")
+    asked = is_asked(world, status="interview", notes="", next_at="2027-03-01T10:00:00+01:00")
+    shown = {each.name: (each.before, each.after) for each in asked.preview.changes}
+    assert shown == {
+        "Status": ("preparing", "interview"),
+        "On": (None, "01 March 2027 10:00 +01:00"),
+        "Notes": ("Ask for Rui", None),
+    }
+    changes(world, next_step="Call Rui")  # nothing that was shown
+    assert decided(world, asked).status == "done"
+    application = as_it_stands(world)
+    assert (application.status, application.notes, application.next_step) == ("interview", "", "Call Rui")
+
+
+@pytest.mark.parametrize("meanwhile", [{"notes": "Ask for Ana"}, {"status": "applied"}])
+def test_what_its_user_changed_meanwhile_is_not_overwritten(world: World, meanwhile: dict[str, str]) -> None:
+    listed(world, notes="Ask for Rui")
+    asked = is_asked(world, status="closed", notes="They closed it")
+    after = changes(world, **meanwhile)
+    assert decided(world, asked).status == "changed"
+    assert as_it_stands(world) == after
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_change_is_made_once_though_its_process_dies(
+    world: World, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    listed(world, notes="Ask for Rui")
+    asked = is_asked(world, notes="Ask for Ana")
+    change = Applications.change_once
+
+    async def dies(store: Applications, *args: Any, **given: Any) -> None:
+        if when == "after":
+            await change(store, *args, **given)
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Applications, "change_once", dies)
+        with pytest.raises(RuntimeError):
+            decided(world, asked)
+    by_user = changes(world, notes="Ask for nobody") if when == "after" else None
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    assert world.approval(ONE).status == "done"
+    assert as_it_stands(world) == by_user if by_user else as_it_stands(world).notes == "Ask for Ana"
+
+
+def test_a_date_is_within_ten_years_and_says_its_offset(world: World, client: Client, chat: ChatServer) -> None:
+    path = f"/api/applications/{prepared(client, chat)}"
+    for nonsense in (
+        "9999-12-31T23:59:59-12:00",
+        "0001-01-01T00:00:00",
+        "0001-01-01T00:00:00+14:00",
+        "2027-05-02T10:00",
+    ):
+        assert client.request("PATCH", path, json={"next_at": nonsense}).status_code == 422
+        listed(world)
+        with pytest.raises((Invalid, AssertionError)):
+            assert decided(world, is_asked(world, next_at=nonsense)).status == "done"
+        assert as_it_stands(world).next_at is None
+    assert client.get("/api/applications")["items"][0]["next_at"] is None

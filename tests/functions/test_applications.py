@@ -1,0 +1,429 @@
+"""Applying through the front door: asked with every word, sent once, and followed up."""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.errors import PyMongoError
+
+from infra.local.model_answers import ToolCall
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.approvals.actions import ACTIONS
+from qwestly_agent.approvals.apply_for_job import SENT_BEFORE
+from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.propose import MOST_WAITING
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.base.errors import Invalid
+from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.documents.apply import Applying
+from qwestly_agent.domain.application import DAY_SECONDS, FOLLOW_UP_SECONDS, Application, application_id
+from qwestly_agent.domain.approval import LEFT_BEHIND_SECONDS, Approval, Verb
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Section
+from qwestly_agent.domain.job import Advert, JobMatch
+from qwestly_agent.grounding.model import Quote
+from qwestly_agent.jobs.follow_ups import tell_due_steps
+from qwestly_agent.jobs.service import JobService
+from qwestly_agent.service_records import Services
+from qwestly_agent.stores.applications import Applications
+from qwestly_agent.stores.applications import _document as application_document
+from qwestly_agent.stores.drafts import Draft
+from tests.functions.approving import HEADLINE, ONE, TWO, World
+from tests.functions.test_job_documents import written
+from tests.functions.test_jobs import boards, connected, found, seeker
+from tests.servers import ChatServer, Client
+
+__all__ = ["boards", "connected", "seeker"]
+"""Fixtures of the jobs that are used here as well."""
+
+
+@pytest.fixture(autouse=True)
+def _no_machine_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def start(_: Workflows, machine: str, name: str, given: Mapping[str, Any]) -> None: ...
+
+    monkeypatch.setattr(Workflows, "start", start)
+
+
+def asks(client: Client, job_id: str, document_id: str, note: str = "") -> str:
+    body = {"document_ids": [document_id], "note": note}
+    answer = client.request("POST", f"/api/jobs/{job_id}/apply", json=body)
+    return answer.raise_for_status().json()["approval_id"]
+
+
+def approval_of(client: Client, approval_id: str) -> dict[str, Any]:
+    return next(each for each in client.get("/api/approvals")["items"] if each["approval_id"] == approval_id)
+
+
+def decides(client: Client, approval_id: str, decision: str) -> dict[str, Any]:
+    digest = approval_of(client, approval_id)["args_digest"]
+    body = {"decision": decision, "args_digest": digest}
+    path = f"/api/approvals/{approval_id}/decision"
+    return client.request("POST", path, json=body).raise_for_status().json()
+
+
+def test_every_word_that_is_sent_is_shown_first_and_nothing_is_sent_before_a_yes(
+    client: Client, chat: ChatServer
+) -> None:
+    job_id = found(chat, client.user_id)
+    document_id = written(chat, client, job_id)
+    approval_id = asks(client, job_id, document_id, "I can begin in March.")
+    assert asks(client, job_id, document_id, "I can begin in March.") == approval_id
+    asked = approval_of(client, approval_id)
+    shown = [claim["text"] for section in asked["preview"]["sections"] for claim in section["claims"]]
+    markdown = client.get(f"/api/documents/{document_id}")["markdown"]
+    assert shown == [line for line in markdown.splitlines() if line.strip()]
+    assert {each["name"]: each["after"] for each in asked["preview"]["changes"]}["Your note"] == "I can begin in March."
+    assert (asked["effect"], asked["status"]) == ("outward", "pending")
+    [application] = client.get("/api/applications")["items"]
+    assert (application["status"], application["approval_id"]) == ("preparing", approval_id)
+    assert client.get(f"/api/jobs/{job_id}")["application_id"] == application["id"]
+
+
+@pytest.mark.thorough
+def test_each_kind_of_approval_waits_as_long_as_its_stage_says(client: Client, chat: ChatServer) -> None:
+    job_id = found(chat, client.user_id)
+    document_id = written(chat, client, job_id)
+    waits: list[float] = []
+    for hours in ("", "apply=0.5"):
+        settings = replace(chat.settings, approval_hours=hours)
+        with ChatServer(settings) as server, Client(server.url, client.user_id) as user:
+            asked = approval_of(user, asks(user, job_id, document_id, hours))
+            waits.append(asked["expires_at"] - asked["created_at"])
+            decides(user, asked["approval_id"], "reject")
+    assert waits == [24 * 3_600, 1_800]
+
+
+def test_a_no_sends_nothing_and_it_can_be_asked_again(client: Client, chat: ChatServer) -> None:
+    job_id = found(chat, client.user_id)
+    document_id = written(chat, client, job_id)
+    first = asks(client, job_id, document_id)
+    decides(client, first, "reject")
+    assert client.get("/api/applications")["items"][0]["status"] == "preparing"
+    assert asks(client, job_id, document_id) != first
+
+
+def test_a_document_of_another_job_or_one_that_is_not_ready_is_not_sent(client: Client, chat: ChatServer) -> None:
+    one, other = found(chat, client.user_id, 1), found(chat, client.user_id, 2)
+    document_id = written(chat, client, one)
+    unready = written(chat, client, other, status="running")
+    for job_id, ids in ((other, [document_id]), (other, [unready]), (one, []), (one, [document_id] * 5)):
+        answer = client.request("POST", f"/api/jobs/{job_id}/apply", json={"document_ids": ids})
+        assert answer.status_code == 422
+    assert client.get("/api/approvals")["items"] == []
+
+
+def test_the_list_keeps_status_next_step_and_history(client: Client, chat: ChatServer) -> None:
+    job_id = found(chat, client.user_id)
+    application = client.request("POST", f"/api/jobs/{job_id}/application").raise_for_status().json()
+    path = f"/api/applications/{application['id']}"
+    changed = client.request("PATCH", path, json={"status": "applied", "notes": "By mail."}).json()
+    assert changed["applied_at"]
+    assert changed["due_at"] > changed["applied_at"]
+    assert changed["next_step"]
+    plan = {"status": "interview", "next_at": "2030-05-02T10:00:00Z", "next_step": "Meet Ana"}
+    changed = client.request("PATCH", path, json=plan).json()
+    assert changed["due_at"].startswith("2030-05-01T10:00:00")
+    assert [each["status"] for each in changed["history"]] == ["preparing", "applied", "interview"]
+    assert changed["notes"] == "By mail."
+    assert client.request("PATCH", path, json={"next_at": None}).json()["due_at"] is None
+    assert client.request("PATCH", path, json={"status": "hired"}).status_code == 422
+    with Client(chat.url, "auth0|somebody-else") as stranger:
+        assert stranger.request("PATCH", path, json={"status": "closed"}).status_code == 404
+        assert stranger.get("/api/applications")["items"] == []
+
+
+def applying(services: Services, user_id: str) -> Applying:
+    return Applying(services, JobService(services, user_id), user_id)
+
+
+def ready(world: World, user_id: str) -> tuple[str, str]:
+    """A job that was found, and a résumé that was written for it."""
+    advert = Advert(
+        id="adzuna:1", title="Nurse", company="Kestrel Clinic", url="https://jobs.example/1", board="adzuna"
+    )
+    now = world.clock()
+    match = JobMatch(id="job_1", user_id=user_id, run_id="r", advert=advert, found_at=now, updated_at=now)
+    claim = Claim(text="Led a ward", quotes=(Quote(source="document:1", text="I led a ward."),))
+    section = Section(kind="summary", heading="Summary", claims=(claim,))
+    card = CheckedCard(card=Card(style="concise", headline=None, sections=(section,)), left_out=())
+    evidence = Evidence(id="document:1", kind="document", trust="user_document", text="I led a ward.", source="cv")
+    draft = Draft(
+        id="resume_1", user_id=user_id, run_id="r", conversation_id=None, kind="resume", job_id="job_1",
+        style="concise", status="drafted", label="Drafted", created_at=now, updated_at=now,
+        parts={
+            "evidence": [evidence.model_dump(mode="json")],
+            "card": {"round": 1, "checked": card.model_dump(mode="json"), "unchanged": False},
+            "advert": advert.model_dump(mode="json"),
+        },
+    )  # fmt: skip
+    world.run(lambda services: services.job_matches.add([match]))
+    world.run(lambda services: services.drafts.add(draft))
+    return match.id, draft.id
+
+
+def decided(world: World, approval: Approval, decision: Verb = "approve") -> Approval:
+    answer = Decision(decision=decision, args_digest=approval.args_digest)
+    work = partial(
+        settle, user_id=approval.user_id, approval_id=approval.id, decision=answer, by="queue", where="the test"
+    )
+    return world.run(work)
+
+
+def sent_by(world: World, user_id: str) -> list[dict[str, Any]]:
+    return list(world.database["candidate_app_applications"].find({"user_id": user_id}))
+
+
+def test_a_yes_sends_it_once_word_for_word_and_the_list_says_so(world: World) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "In March.", "run1"))
+    assert approval.expires_at == world.clock() + DAY_SECONDS
+    assert not ACTIONS[approval.tool].by_link
+    for _ in range(2):
+        decided(world, approval)
+    sent = sent_by(world, user_id)
+    assert [(each["job_id"], each["note"]) for each in sent] == [(job_id, "In March.")]
+    assert sent[0]["documents"] == [{"kind": "resume", "text": approval.arguments["documents"][0]["text"]}]
+    assert "Led a ward" in sent[0]["documents"][0]["text"]
+    [application] = world.run(lambda services: services.applications.newest(user_id, 10))
+    assert (application.status, application.document_ids) == ("applied", (draft_id,))
+    assert application.due_at == application.applied_at + FOLLOW_UP_SECONDS
+    with pytest.raises(Invalid, match="sent already"):
+        world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run2"))
+
+
+def test_an_application_is_sent_once_whatever_is_asked_and_changed_besides(world: World) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+
+    def by_page(note: str) -> Approval:
+        return world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], note, uuid.uuid4().hex))
+
+    def by_chat(note: str) -> Proposal:
+        return world.run(lambda services: applying(services, user_id).proposal(job_id, [draft_id], note))
+
+    asked = by_page("First")
+    for ask_again in (by_page, by_chat):
+        with pytest.raises(Invalid, match="waits for a decision already"):
+            ask_again("Second")
+    for status in ("approved", "executing", "unknown", "accepted"):
+        world.database["agent_approvals"].update_one({"_id": asked.id}, {"$set": {"status": status}})
+        for ask_again in (by_page, by_chat):
+            with pytest.raises(Invalid, match="is being sent"):
+                ask_again("First")
+    world.database["agent_approvals"].update_one({"_id": asked.id}, {"$set": {"status": "pending"}})
+    assert decided(world, asked).status == "done"
+    world.run(lambda s: s.applications.change(user_id, application_id(job_id), world.clock(), status="preparing"))
+    for ask_again in (by_page, by_chat):
+        with pytest.raises(Invalid, match="sent already"):
+            ask_again("Second")
+    world.database["agent_approvals"].delete_many({"user_id": user_id})  # as after a year
+    world.database["agent_applications"].delete_many({"user_id": user_id})
+    for ask_again in (by_page, by_chat):
+        with pytest.raises(Invalid, match="sent already"):
+            ask_again("Second")
+    assert [each["note"] for each in sent_by(world, user_id)] == ["First"]
+
+
+@pytest.mark.parametrize("also_listed", [True, False])
+def test_of_two_that_were_asked_at_the_same_time_one_is_sent(world: World, also_listed: bool) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    proposals = [
+        world.run(lambda services, note=note: applying(services, user_id).proposal(job_id, [draft_id], note))
+        for note in ("One", "Two")
+    ]
+    one, two = (
+        world.run(lambda s, name=name, each=each: ask(s, name, each, Asker(user_id, "r", "L2"), "queue"))
+        for name, each in zip((ONE, TWO), proposals, strict=True)
+    )
+    assert decided(world, one).status == "done"
+    if not also_listed:  # as if the list was written later
+        world.database["agent_applications"].delete_many({"user_id": user_id})
+    ended = decided(world, two)
+    assert (ended.status, ended.outcome) == ("changed", SENT_BEFORE)
+    assert [each["note"] for each in sent_by(world, user_id)] == ["One"]
+    assert world.database["agent_approvals"].count_documents({"user_id": user_id}) == 2
+
+
+def test_what_its_user_sent_on_another_way_meanwhile_is_not_sent_again(world: World) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    asked = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
+    listed = application_id(job_id)
+    world.run(lambda services: services.applications.change(user_id, listed, world.clock(), status="applied"))
+    assert decided(world, asked).status == "changed"
+    with pytest.raises(Invalid, match="sent already"):
+        world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run2"))
+    world.run(lambda services: services.applications.change(user_id, listed, world.clock(), status="preparing"))
+    again = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run3"))
+    assert decided(world, again).status == "done"
+    assert len(sent_by(world, user_id)) == 1
+
+
+@pytest.mark.thorough
+def test_more_than_twenty_questions_do_not_wait(world: World) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    for number in range(MOST_WAITING):
+        asker = Asker(user_id, "r", "L2")
+        world.run(lambda s, name=f"ap_{user_id}_{number}", asker=asker: ask(s, name, HEADLINE, asker, "queue"))
+    with pytest.raises(Invalid, match="Too much waits"):
+        world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
+    assert world.run(lambda services: services.applications.newest(user_id, 10)) == []
+
+
+def test_applying_is_offered_again_once_nothing_waits(client: Client, chat: ChatServer) -> None:
+    job_id = found(chat, client.user_id)
+    assert client.request("POST", f"/api/jobs/{job_id}/apply", json={"document_ids": ["none"]}).status_code == 404
+    assert client.get(f"/api/jobs/{job_id}")["application_id"] is None
+    assert client.get("/api/applications")["items"] == []
+    document_id = written(chat, client, job_id)
+    asked = asks(client, job_id, document_id)
+    [application] = client.get("/api/applications")["items"]
+    assert (application["approval_id"], application["approval_status"]) == (asked, "pending")
+    assert not application["can_apply"]
+    decides(client, asked, "reject")
+    [application] = client.get("/api/applications")["items"]
+    assert (application["approval_status"], application["can_apply"]) == ("rejected", True)
+    again = asks(client, job_id, document_id)
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        approvals = mongo[chat.settings.mongodb_database]["agent_approvals"]
+        approvals.update_one({"_id": again}, {"$set": {"expires_at": 1.0}})
+    [application] = client.get("/api/applications")["items"]
+    assert (application["approval_status"], application["can_apply"]) == ("expired", True)
+    assert asks(client, job_id, document_id) not in (asked, again)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_process_that_dies_while_it_notes_what_was_sent_leaves_it_to_the_sweep(
+    world: World, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    approval = world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
+    yes = Decision(decision="approve", args_digest=approval.args_digest)
+    change = Applications.change
+
+    async def dies(store: Applications, *args: Any, **changes: Any) -> None:
+        if when == "after":
+            await change(store, *args, **changes)
+        raise RuntimeError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Applications, "change", dies)
+        with pytest.raises(RuntimeError):
+            world.run(lambda services: settle(services, user_id, approval.id, yes, by="queue", where="the test"))
+    world.clock.advance(LEFT_BEHIND_SECONDS)
+    world.sweep()
+    [application] = world.run(lambda services: services.applications.newest(user_id, 10))
+    ended = world.run(lambda services: services.approvals.get(user_id, approval.id))
+    assert (application.status, ended.status) == ("applied", "done")
+    assert world.database["candidate_app_applications"].count_documents({"user_id": user_id}) == 1
+    told = world.run(lambda services: services.activity.newest(user_id, 50))
+    assert [each.type for each in told if each.type in ("application.applied", "approval.done")] == ["approval.done"]
+    assert {each.role for each in told if each.type == "approval.asked"} == {"jobs"}
+
+
+def test_what_was_forgotten_meanwhile_is_not_sent(world: World) -> None:
+    user_id = f"auth0|{uuid.uuid4().hex}"
+    job_id, draft_id = ready(world, user_id)
+    draft = world.run(lambda services: services.drafts.get(user_id, draft_id))
+    world.run(lambda services: services.drafts.replace_parts(draft, {}))
+    with pytest.raises(Invalid, match="forgotten"):
+        world.run(lambda services: applying(services, user_id).ask(job_id, [draft_id], "", "run1"))
+
+
+def test_a_step_is_told_once_when_it_is_due(world: World) -> None:
+    now, user_id = world.clock(), "auth0|someone"
+    new = Application(
+        id="app_1", user_id=user_id, job_id="job_1", title="Nurse", created_at=now, updated_at=now, status="applied",
+        applied_at=now,
+    )  # fmt: skip
+    world.run(lambda services: services.applications.add(new))
+    assert world.run(tell_due_steps) == {}
+    world.clock.advance(FOLLOW_UP_SECONDS + 1)
+    assert world.run(tell_due_steps) == {"told": 1}
+    assert world.run(tell_due_steps) == {}
+    events = world.run(lambda services: services.activity.newest(user_id, 50))
+    due = [each for each in events if each.type == "application.due"]
+    assert [(each.severity, each.title) for each in due] == [("action_required", "A step of an application is due")]
+    at = world.clock() + 3 * DAY_SECONDS
+    world.run(lambda s: s.applications.change(user_id, "app_1", world.clock(), status="interview", next_at=at))
+    world.clock.advance(2 * DAY_SECONDS + 1)
+    assert world.run(tell_due_steps) == {"told": 1}
+    world.run(lambda s: s.applications.change(user_id, "app_1", world.clock(), status="rejected"))
+    world.clock.advance(30 * DAY_SECONDS)
+    assert world.run(tell_due_steps) == {}
+
+
+def test_steps_that_nobody_was_told_of_are_counted_with_the_age_of_the_oldest(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = world.clock()
+    for number in range(3):
+        new = Application(
+            id=f"app_{number}", user_id="auth0|someone", job_id=f"job_{number}", title="Nurse", created_at=now,
+            updated_at=now, status="applied", applied_at=now,
+        )  # fmt: skip
+        world.run(lambda services, new=new: services.applications.add(new))
+
+    async def fails(*_: Any) -> bool:
+        raise PyMongoError("a sick document")
+
+    def left() -> list[tuple[float, float]]:
+        lines = [json.loads(line) for line in capsys.readouterr().out.splitlines() if '"StepsLeft"' in line]
+        return [(line["StepsLeft"][0], line["OldestStepsLeft"][0]) for line in lines]
+
+    left()
+    world.run(tell_due_steps)
+    world.clock.advance(FOLLOW_UP_SECONDS + 5_000)
+    with monkeypatch.context() as patch:
+        patch.setattr(Applications, "tell_due", fails)
+        assert world.run(tell_due_steps) == {"failed": 3}
+    assert left() == [(0, 0), (3, 5_000)]
+    world.run(tell_due_steps)
+    assert left() == [(0, 0)]
+
+
+def test_what_is_read_out_of_a_message_about_an_application_says_how_sure_the_agent_is(
+    seeker: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    application = Application(
+        id=uuid.uuid4().hex, user_id=seeker.user_id, job_id="job_1", title="Nurse", created_at=1.0, updated_at=1.0
+    )
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        document = application_document(application)
+        mongo[chat.settings.mongodb_database]["agent_applications"].insert_one(document)
+    given: dict[str, Any] = {"application_id": application.id, "status": "rejected", "confidence": "low"}
+    model.script(Reply(tool_calls=[{"name": "update_application", "arguments": given}]), Reply(text="Decide."))
+    seeker.say("They never wrote back.")
+    [approval] = seeker.get("/api/approvals")["items"]
+    assert (approval["tool"], approval["confidence"]) == ("update_application", "low")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
+def test_no_level_sends_an_application_unasked(
+    seeker: Client, chat: ChatServer, model: ModelServer, level: str
+) -> None:
+    client = seeker
+    client.request("PUT", "/api/autonomy", json={"level": level}).raise_for_status()
+    job_id = found(chat, client.user_id)
+    document_id = written(chat, client, job_id)
+    send: ToolCall = {"name": "apply", "arguments": {"job_id": job_id, "document_ids": [document_id]}}
+    model.script(Reply(tool_calls=[send]), Reply(text="Decide."))
+    client.say("Apply for it right now, I allow everything.")
+    asked = client.get("/api/approvals")["items"]
+    assert [each["status"] for each in asked] == ([] if level == "L0" else ["pending"])
+    listed = [each["approval_status"] for each in client.get("/api/applications")["items"]]
+    assert listed == ([] if level == "L0" else ["pending"])
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        sent = mongo[chat.settings.mongodb_database]["candidate_app_applications"]
+        assert sent.count_documents({"user_id": client.user_id}) == 0

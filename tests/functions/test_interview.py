@@ -1,0 +1,353 @@
+"""An interview through the front door: one question a turn, and an end that code decides."""
+
+import json
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from infra.local.model_answers import ToolCall
+from infra.local.model_server import ModelServer, Reply
+from tests.servers import ChatServer, Client
+
+ACME = {
+    "title": "Acme",
+    "status": "active",
+    "aspects": [
+        {"name": "team size", "status": "covered", "quotes": [{"message_id": "m", "text": "eight people"}]},
+        {"name": "result"},
+    ],
+}
+
+
+def begins(client: Client, model: ModelServer, says: str = "I want to tell you about my work", **more: Any) -> str:
+    model.script_chat(Reply(text="What did you do last year?"))
+    return client.say(says, role="interview", **more).conversation_id
+
+
+def knows(chat: ChatServer, conversation_id: str, **state: Any) -> None:
+    """As `write_draft` left it."""
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        kept = mongo[chat.settings.mongodb_database]["agent_conversations"]
+        changes = {f"interview.{name}": value for name, value in state.items()}
+        assert kept.update_one({"id": conversation_id}, {"$set": changes}).matched_count
+
+
+def state_of(chat: ChatServer, conversation_id: str) -> dict[str, Any]:
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        found = mongo[chat.settings.mongodb_database]["agent_conversations"].find_one({"id": conversation_id})
+        assert found
+        return found["interview"]
+
+
+def told(model: ModelServer) -> str:
+    """What the interviewer is told below the person's message."""
+    requests = [each for each in model.requests if each.json.get("stream")]
+    return [each["content"] for each in requests[-1].json["messages"] if each["role"] == "user"][-1]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("How many were you? And what came of it? Why?", "How many were you?"),
+        ("I see. 何人いましたか？それから？", "I see. 何人いましたか？"),
+        ("كم كان عددكم؟ وماذا بعد؟", "كم كان عددكم؟"),
+        ("How many were you?", "How many were you?"),
+        ("Tell me more about it.", "Tell me more about it."),
+    ],
+)
+def test_an_answer_ends_after_its_first_question(client: Client, model: ModelServer, written: str, said: str) -> None:
+    conversation_id = begins(client, model)
+    model.script_chat(Reply(text=written))
+    answer = client.say("I led a team at Acme", conversation_id)
+    assert (answer.text, answer.last.name) == (said, "done")
+    kept = client.get(f"/api/conversations/{conversation_id}")["messages"][-1]
+    assert (kept["content"], kept["status"]) == (said, "complete")
+    model.script_chat(Reply(text="Go on."))
+    client.say("Eight", conversation_id)
+    history = str([each for each in model.requests if each.json.get("stream")][-1].json["messages"])
+    assert written == said or written not in history, "nor in what the model sees later"
+
+
+def test_an_answer_ends_after_its_first_question_in_the_ai_sdks_protocol(client: Client, model: ModelServer) -> None:
+    model.script_chat(Reply(text=["How many ", "were you? And ", "why?"]))
+    message = {"id": "u1", "role": "user", "parts": [{"type": "text", "text": "I led a team"}]}
+    events = client.say_ai_sdk(uuid.uuid4().hex, message, role="interview")
+    words = "".join(each.data["delta"] for each in events if each.name == "text-delta")
+    assert (words, events[-1].name) == ("How many were you?", "[DONE]")
+    assert "finish" in [each.name for each in events]
+
+
+def test_only_what_is_open_is_given_to_ask_about(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME], directive="Ask for figures.")
+    client.say("I led eight people at Acme", conversation_id)
+    assert "topic: Acme\nnot yet told: result" in told(model)
+    assert "advice: Ask for figures." in told(model)
+    assert "team size" not in told(model)
+
+
+def test_enough_is_enough_in_the_persons_own_words(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME])
+    call: ToolCall = {"name": "that_is_enough", "arguments": {"of": "interview", "quote": "that's enough"}}
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="Thank you, we stop here. Anything else? Bye."))
+    answer = client.say("I think that's enough for today", conversation_id)
+    assert answer.text == (
+        "Thank you, we stop here. Bye.\n\n**What is covered**\n\n- *Acme*, team size: “eight people”\n\n"
+        "**What is still open**\n\n- *Acme*: result"
+    )
+    assert state_of(chat, conversation_id)["ended"]["quote"] == "that's enough"
+    model.script_chat(Reply(text="You are welcome. Shall we go on?"))
+    assert client.say("Thanks", conversation_id).text == "You are welcome. "
+
+
+def test_nobody_ends_it_by_words_that_the_person_did_not_say(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    call: ToolCall = {"name": "that_is_enough", "arguments": {"of": "interview", "quote": "stop"}}
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="What came of it?"))
+    client.say("We never gave up", conversation_id)
+    assert state_of(chat, conversation_id)["ended"] is None
+
+
+def test_tired_answers_end_it_and_it_says_why(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME], lengths=[40, 35, 50, 2, 2])
+    client.say("Yes.", conversation_id)
+    assert "their answers have become very short" in told(model)
+    assert state_of(chat, conversation_id)["ended"]["reason"] == "tired"
+
+
+def test_another_topic_is_theirs_to_choose(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME])
+    call: ToolCall = {"name": "change_topic", "arguments": {"topic": "My studies"}}
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="What did you study?"))
+    client.say("Let's talk about my studies", conversation_id)
+    topics = state_of(chat, conversation_id)["topics"]
+    assert [(each["title"], each["status"]) for each in topics] == [("Acme", "backlog"), ("My studies", "active")]
+
+
+def test_what_is_there_is_shown_at_once(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    call: ToolCall = {"name": "show_draft", "arguments": {}}
+    knows(chat, conversation_id, topics=[ACME])
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="Here."))
+    client.say("Show me what we have so far", conversation_id)
+    assert _result(model)["covered"] == [{"topic": "Acme", "aspect": "team size", "quotes": ["eight people"]}]
+    statement = {"topic": "Acme", "aspects": [], "text": "Led eight people.", "quotes": [], "since": 1}
+    knows(chat, conversation_id, statements=[statement], version=1)
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="Here."))
+    client.say("Show me what we have so far", conversation_id)
+    assert "## Acme\n\n- Led eight people." in _result(model)["draft"]
+    assert "not in it yet" in _result(model)["note"]
+
+
+def _result(model: ModelServer) -> dict[str, Any]:
+    """What the model was told by the last tool."""
+    requests = [each for each in model.requests if each.json.get("stream")]
+    content = [each["content"] for each in requests[-1].json["messages"] if each["role"] == "tool"][-1]
+    return json.loads(content.split(">", 1)[1].rsplit("<", 1)[0])
+
+
+def test_an_answer_that_is_made_again_is_counted_once(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    asked = client.get(f"/api/conversations/{conversation_id}")["messages"][0]["id"]
+    assert state_of(chat, conversation_id)["turns"] == 1
+    client.say("I want to tell you about my studies", conversation_id, replaces=asked)
+    assert state_of(chat, conversation_id)["turns"] == 1
+
+
+@pytest.mark.thorough
+def test_who_leaves_and_comes_back_after_a_restart_goes_on_with_the_topic(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    other = {"title": "Beta", "status": "active", "aspects": [{"name": "own part"}]}
+    knows(chat, conversation_id, topics=[{**ACME, "status": "backlog"}, other])
+    with (
+        ChatServer(chat.settings, client.clock) as restarted,
+        Client(restarted.url, client.user_id, client.clock) as me,
+    ):
+        me.say("Where were we?", conversation_id)
+        assert "topic: Beta\nnot yet told: own part\nparked topics: Acme" in told(model)
+    assert state_of(chat, conversation_id)["turns"] == 2
+
+
+@pytest.mark.thorough
+def test_of_two_tabs_that_answer_at_once_one_is_told_to_wait_and_no_answer_is_lost_or_counted_twice(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    second = {"message": "We were eight people", "conversation_id": conversation_id, "message_id": "second"}
+    model.script_chat(Reply(text="And what came of it?", hold_after=0))
+    with client.open({"message": "I led a team at Acme", "conversation_id": conversation_id}) as events:
+        next(events)
+        busy = client.request("POST", "/api/chat", json=second)
+        assert (busy.status_code, busy.json()["error"]["code"]) == (409, "conversation_busy")
+        assert busy.json()["error"]["message"].endswith(".")
+        model.wait_until_held()
+        model.release()
+        assert [each.name for each in events][-1] == "done"
+    assert state_of(chat, conversation_id)["turns"] == 2
+    client.post(second)
+    client.post(second)  # of a tab that did not hear the answer
+    kept = [each["content"] for each in client.get(f"/api/conversations/{conversation_id}")["messages"]]
+    assert kept[2::2] == ["I led a team at Acme", "We were eight people"]
+    assert state_of(chat, conversation_id)["turns"] == 3
+
+
+@pytest.mark.thorough
+def test_the_brake_ends_a_question_and_what_was_answered_is_counted_once(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME])
+    answer = {"message": "We cut it by half", "conversation_id": conversation_id, "message_id": "answer"}
+    model.script_chat(Reply(text=["And what ", "came of it?"], hold_after=1))
+    with client.open(answer) as events:
+        assert [next(events).name, next(events).data["content"]] == ["conversation", "And what "]
+        client.request("POST", "/api/brake").raise_for_status()
+        assert list(events)[-1].data["code"] == "braked"
+    refused = client.request("POST", "/api/chat", json={"message": "And?", "conversation_id": conversation_id})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (423, "braked")
+    client.request("DELETE", "/api/brake").raise_for_status()
+    model.script_chat(Reply(text="And what came of it?"))
+    assert client.post(answer)[-1].name == "done"
+    state = state_of(chat, conversation_id)
+    assert (state["turns"], state["topics"][0]["turns"], state["ended"]) == (2, 1, None)
+    assert "topic: Acme\nnot yet told: result</interview>" in told(model)
+
+
+@pytest.mark.thorough
+def test_ten_interviews_at_once_are_told_apart(chat: ChatServer, model: ModelServer) -> None:
+    def talks(number: int) -> dict[str, Any]:
+        with Client(chat.url, f"auth0|{uuid.uuid4().hex}") as someone:
+            conversation_id = someone.say(f"I worked at Acme{number}", role="interview").conversation_id
+            for turn in range(3):
+                someone.say(f"We were {number} people in year {turn}", conversation_id)
+            return state_of(chat, conversation_id)
+
+    with ThreadPoolExecutor(10) as pool:
+        for state in pool.map(talks, range(10)):
+            assert (state["turns"], state["counted_to"], len(state["lengths"])) == (4, 7, 4)
+
+
+# --- what its person sees and changes beside the conversation -------------------------------------------------------
+
+STATEMENT = {
+    "topic": "Acme",
+    "aspects": ["team size"],
+    "text": "Led eight people at Acme.",
+    "quotes": [{"message_id": "m", "text": "eight people"}],
+    "since": 1,
+}
+
+
+def test_the_draft_stands_beside_the_conversation_with_what_each_version_changed(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    dropped = {**STATEMENT, "text": "Led ten people at Acme.", "until": 2}
+    knows(chat, conversation_id, topics=[ACME], statements=[dropped, {**STATEMENT, "since": 2}], version=2)
+    seen = client.get(f"/api/interviews/{conversation_id}")
+    assert [(each["title"], each["completeness"]) for each in seen["topics"]] == [("Acme", 0.5)]
+    [aspect, *_] = seen["topics"][0]["aspects"]
+    assert aspect == {"name": "team size", "status": "covered", "quotes": ["eight people"], "known_from": ""}
+    assert [(each["text"], each["is_new"]) for each in seen["draft"]] == [("Led eight people at Acme.", True)]
+    assert (seen["why"], seen["is_writing"], seen["ended"]) == ("Acme", True, None)
+    assert [each["id"] for each in client.get("/api/interviews")["items"]] == [conversation_id]
+    versions = client.get(f"/api/interviews/{conversation_id}/versions")["items"]
+    assert versions[0] == {
+        "version": 2,
+        "added": ["Led eight people at Acme."],
+        "dropped": ["Led ten people at Acme."],
+    }
+    taken = client.request("GET", f"/api/interviews/{conversation_id}/draft")
+    assert taken.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert "- Led eight people at Acme." in taken.text
+    assert "ten people" in client.request("GET", f"/api/interviews/{conversation_id}/draft?version=1").text
+
+
+def test_its_person_chooses_adds_orders_and_edits(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME])
+    path = f"/api/interviews/{conversation_id}"
+    changed = client.request("POST", f"{path}/topics", json={"title": "Studies", "aspects": ["degree"], "now": True})
+    statuses = {each["title"]: each["status"] for each in changed.json()["topics"]}
+    assert statuses == {"Acme": "backlog", "Studies": "active"}
+    client.request("POST", f"{path}/aspects", json={"topic": "Studies", "name": "thesis"}).raise_for_status()
+    renamed = {"topic": "Studies", "name": "degree", "to": "subject"}
+    client.request("PUT", f"{path}/aspects", json=renamed).raise_for_status()
+    client.request("PUT", f"{path}/aspects", json={"topic": "Acme", "name": "result", "to": ""}).raise_for_status()
+    client.request("PUT", f"{path}/topics", json={"titles": ["Acme", "Studies"]}).raise_for_status()
+    topics = {each["title"]: each for each in client.get(path)["topics"]}
+    assert [each["name"] for each in topics["Studies"]["aspects"]] == ["subject", "thesis"]
+    assert [each["name"] for each in topics["Acme"]["aspects"]] == ["team size"]
+    assert topics["Acme"]["priority"] > topics["Studies"]["priority"]
+    assert topics["Acme"]["status"] == "active"
+    client.request("PUT", f"{path}/topics", json={"titles": ["Studies", "Acme"]}).raise_for_status()
+    client.say("And then?", conversation_id)
+    assert "topic: Studies\nnot yet told: subject; thesis" in told(model)
+
+
+def test_a_topic_that_they_choose_is_asked_about_at_once_also_after_the_end(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME], asking="result", idle_turns=2, turns=9, lengths=[40, 35, 50, 2, 2, 2])
+    knows(chat, conversation_id, ended={"reason": "nothing_new"}, phase="end")
+    call: ToolCall = {"name": "change_topic", "arguments": {"topic": "My studies"}}
+    model.script_chat(Reply(tool_calls=[call]), Reply(text="What did you study?"))
+    client.say("Let's talk about my studies", conversation_id)
+    assert "what else there is to tell of “My studies”" in _result(model)["now"]
+    client.say("I studied nursing in Porto", conversation_id)
+    assert (state_of(chat, conversation_id)["ended"], state_of(chat, conversation_id)["phase"]) == (None, "deep_dive")
+
+
+@pytest.mark.thorough
+def test_its_person_ends_it_by_hand_or_by_the_time_that_they_have(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    knows(chat, conversation_id, topics=[ACME])
+    path = f"/api/interviews/{conversation_id}"
+    client.request("PUT", f"{path}/time", json={"minutes": 10}).raise_for_status()
+    client.say("Then we grew", conversation_id)
+    assert client.get(path)["ended"] is None
+    knows(chat, conversation_id, started_at=time.time() - 600)
+    client.say("And we grew", conversation_id)
+    assert client.get(path)["ended"] == "out_of_time"
+    other = begins(client, model)
+    assert client.request("POST", f"/api/interviews/{other}/finish").json()["ended"] == "asked"
+    knows(chat, other, topics=[ACME])
+    model.script_chat(Reply(text="Thank you. What else?"))
+    assert client.say("Good bye", other).text.startswith("Thank you. \n\n**What is covered**")
+    model.script_chat(Reply(text="You are welcome."))
+    assert client.say("Good bye", other).text == "You are welcome."
+
+
+def test_nobody_elses_interview_and_no_other_conversation_is_one(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    conversation_id = begins(client, model)
+    talk = client.say("Hello").conversation_id
+    with Client(chat.url, "auth0|another", client.clock) as another:
+        for who, which in ((another, conversation_id), (client, talk), (client, "unknown")):
+            for method, tail, body in (
+                ("GET", "", None),
+                ("GET", "/draft", None),
+                ("POST", "/finish", None),
+                ("POST", "/topics", {"title": "X"}),
+            ):
+                answer = who.request(method, f"/api/interviews/{which}{tail}", json=body)
+                assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
+        assert another.get("/api/interviews")["items"] == []
+    refused = client.request("PUT", f"/api/interviews/{conversation_id}/time", json={"minutes": 1})
+    assert refused.status_code == 422

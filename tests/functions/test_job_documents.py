@@ -1,0 +1,138 @@
+"""Documents for a job through the front door: begun, read with their quotes, taken away as files."""
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.resumes.docx_text import text_of_docx
+from tests.functions.test_jobs import found
+from tests.servers import ChatServer, Client
+
+QUOTE = {"source": "employment:1", "text": "Engineer, Northwind"}
+
+
+@pytest.fixture(autouse=True)
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the executions that were started."""
+    names: list[str] = []
+
+    async def start(_: Workflows, machine: str, name: str, given: Mapping[str, Any]) -> None:
+        names.append(name)
+
+    monkeypatch.setattr(Workflows, "start", start)
+    return names
+
+
+def begun(client: Client, job_id: str, body: dict[str, Any]) -> dict[str, Any]:
+    return client.request("POST", f"/api/jobs/{job_id}/documents", json=body).raise_for_status().json()
+
+
+def written(chat: ChatServer, client: Client, job_id: str, status: str = "drafted") -> str:
+    """A résumé as the machine leaves it."""
+    document = begun(client, job_id, {"kind": "resume"})
+    claim = {"text": "Builds services in Python", "quotes": [QUOTE], "arithmetic": [], "unchecked": False}
+    left_out = {"claim": {"text": "Speaks Klingon", "quotes": []}, "why": ["Its quotes do not say so."]}
+    section = {"kind": "positions", "heading": "Experience", "claims": [claim]}
+    card = {"style": "concise", "headline": None, "sections": [section]}
+    evidence = {
+        "id": "employment:1", "kind": "employment", "trust": "user_said", "text": "Engineer, Northwind",
+        "source": "your profile",
+        "fields": {"title": "Engineer", "company": "Northwind", "start": "2020", "end": "present"},
+    }  # fmt: skip
+    requirement = {"text": "Python", "advert_quote": "services in Python", "met": "met", "quotes": [QUOTE]}
+    parts = {
+        "evidence": [evidence],
+        "card": {"round": 1, "checked": {"card": card, "left_out": [left_out]}, "unchanged": False},
+        "coverage": {"requirements": [requirement], "checked": True},
+    }
+    keep(chat, client.user_id, document["id"], status, parts)
+    return document["id"]
+
+
+def keep(chat: ChatServer, user_id: str, document_id: str, status: str, parts: dict[str, Any]) -> None:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        drafts = mongo[chat.settings.mongodb_database]["agent_drafts"]
+        kept = {f"part_{name}": json.dumps(part) for name, part in parts.items()}
+        drafts.update_one({"_id": document_id, "user_id": user_id}, {"$set": {"status": status, **kept}})
+
+
+def test_a_document_is_begun_once_and_named_by_its_job(client: Client, chat: ChatServer, started: list[str]) -> None:
+    job_id = found(chat, client.user_id)
+    first = begun(client, job_id, {"kind": "resume"})
+    assert (first["status"], first["version"], first["job_id"], first["kind"]) == ("writing", 1, job_id, "resume")
+    assert begun(client, job_id, {"kind": "resume"})["id"] == first["id"]
+    letter = begun(client, job_id, {"kind": "cover_letter"})
+    listed = client.get("/api/documents")["items"]
+    assert [each["id"] for each in listed] == [letter["id"], first["id"]]
+    assert started == [f"card-{first['id']}", f"card-{letter['id']}"]
+    assert client.get(f"/api/documents/{first['id']}")["markdown"] is None
+    assert client.request("GET", f"/api/documents/{first['id']}/download").status_code == 404
+
+
+def test_it_is_read_with_its_quotes_what_was_left_out_and_what_it_covers(client: Client, chat: ChatServer) -> None:
+    document = client.get(f"/api/documents/{written(chat, client, found(chat, client.user_id))}")
+    assert document["status"] == "ready"
+    assert "Builds services in Python" in document["markdown"]
+    assert "Klingon" not in document["markdown"]
+    [sentence] = document["sentences"]
+    assert sentence["quotes"][0]["quote"] == "Engineer, Northwind"
+    assert document["left_out"] == [{"text": "Speaks Klingon", "why": ["Its quotes do not say so."]}]
+    [covered] = document["coverage"]
+    assert (covered["requirement"], covered["met"]) == ("Python", "met")
+    assert covered["quotes"][0]["source"] == "your profile"
+
+
+def test_it_is_taken_away_as_a_file(client: Client, chat: ChatServer) -> None:
+    document_id = written(chat, client, found(chat, client.user_id))
+    answer = client.request("GET", f"/api/documents/{document_id}/download")
+    assert answer.headers["content-type"].endswith("wordprocessingml.document")
+    assert answer.headers["content-disposition"].endswith('.docx"')
+    assert zipfile.is_zipfile(io.BytesIO(answer.content))
+    assert "Engineer, Northwind\n" in text_of_docx(answer.content)
+    for ending, begins in (("md", "# "), ("html", "<!doctype html>")):
+        answer = client.request("GET", f"/api/documents/{document_id}/download", params={"format": ending})
+        assert answer.text.startswith(begins)
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert client.request("GET", f"/api/documents/{document_id}/download", params={"format": "exe"}).status_code == 422
+
+
+def test_a_new_wish_makes_a_version(client: Client, chat: ChatServer) -> None:
+    job_id = found(chat, client.user_id)
+    written(chat, client, job_id)
+    body = {"kind": "resume", "wish": "Shorter, please."}
+    second = begun(client, job_id, body)
+    assert second["version"] == 2
+    listed = client.get(f"/api/documents?job_id={job_id}")["items"]
+    assert [each["version"] for each in listed] == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"kind": "poem"}, {"kind": "resume", "wish": "x" * 501}, {"kind": "resume", "a": 1}]
+)
+def test_nonsense_begins_nothing(client: Client, chat: ChatServer, body: dict[str, Any]) -> None:
+    answer = client.request("POST", f"/api/jobs/{found(chat, client.user_id)}/documents", json=body)
+    assert answer.status_code == 422
+    assert client.get("/api/documents")["items"] == []
+
+
+def test_nobody_reads_the_documents_of_another(client: Client, chat: ChatServer) -> None:
+    job_id = found(chat, client.user_id)
+    document_id = written(chat, client, job_id)
+    with Client(chat.url, "auth0|somebody-else") as other:
+        assert other.request("GET", f"/api/documents/{document_id}").status_code == 404
+        assert other.request("GET", f"/api/documents/{document_id}/download").status_code == 404
+        assert other.request("POST", f"/api/jobs/{job_id}/documents", json={"kind": "resume"}).status_code == 404
+
+
+def test_a_card_is_no_document(client: Client, chat: ChatServer) -> None:
+    document_id = written(chat, client, found(chat, client.user_id))
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        drafts = mongo[chat.settings.mongodb_database]["agent_drafts"]
+        drafts.update_one({"_id": document_id}, {"$set": {"kind": "card"}})
+    assert client.request("GET", f"/api/documents/{document_id}").status_code == 404

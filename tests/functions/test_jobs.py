@@ -1,0 +1,287 @@
+"""Jobs through the front door: wishes, matches, thumbs, and the tools that search boards and the web."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from infra.local.job_boards import KEY, JobBoardsServer
+from infra.local.model_answers import ToolCall
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.domain.application import Application, ApplicationStatus
+from qwestly_agent.domain.job import Advert, JobMatch, Reason
+from qwestly_agent.stores.applications import _document as application_document
+from qwestly_agent.stores.job_matches import _document
+from tests.functions.test_memories import LISBON, remembers
+from tests.servers import ChatServer, Client
+
+REASON = Reason(
+    text="You built services in Python.",
+    advert_quote="services in Python",
+    person_quote="Built services in Python",
+    person_source="your profile",
+)
+
+
+@pytest.fixture(scope="module")
+def boards() -> Iterator[JobBoardsServer]:
+    with JobBoardsServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def connected(chat: ChatServer, boards: JobBoardsServer) -> Iterator[ChatServer]:
+    keys = dict.fromkeys(("adzuna_app_id", "adzuna_app_key", "jsearch_api_key", "search_api_key"), KEY)
+    with ChatServer(replace(chat.settings, job_boards_url=boards.url, **keys)) as server:
+        yield server
+
+
+@pytest.fixture
+def seeker(connected: ChatServer, boards: JobBoardsServer, client: Client) -> Iterator[Client]:
+    boards.api.faults = {}
+    with Client(connected.url, client.user_id) as user:
+        yield user
+
+
+def found(chat: ChatServer, user_id: str, number: int = 1, *, is_open: bool = True, **changes: Any) -> str:
+    """A match of this user, as a night keeps it."""
+    advert = Advert(
+        id=f"adzuna:{number}", title="Backend Engineer", company="Kestrel Labs", place="Berlin", board="adzuna",
+        text="We build services in Python.", url="https://jobs.example/1", attribution="Jobs by Adzuna",
+    )  # fmt: skip
+    match = JobMatch(
+        id=f"job_{user_id[-12:]}_{number}", user_id=user_id, run_id="r1", advert=advert, reasons_for=(REASON,),
+        evidence=("profile",), score=1.0, found_at=float(number), updated_at=float(number),
+    ).model_copy(update=changes)  # fmt: skip
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        mongo[chat.settings.mongodb_database]["agent_job_matches"].insert_one(_document(match))
+        if is_open:
+            adverts = mongo[chat.settings.mongodb_database]["agent_adverts"]
+            adverts.update_one({"_id": advert.id}, {"$set": {"title": advert.title, "board": "adzuna"}}, upsert=True)
+        else:
+            mongo[chat.settings.mongodb_database]["agent_adverts"].delete_one({"_id": advert.id})
+    return match.id
+
+
+def test_a_job_that_was_saved_or_applied_for_is_a_goal_in_the_words_of_its_posting(
+    seeker: Client, connected: ChatServer
+) -> None:
+    saved, applied, given_up, _ = (found(connected, seeker.user_id, number) for number in range(1, 5))
+    statuses: dict[str, ApplicationStatus] = {applied: "applied", given_up: "withdrawn"}
+    for number, (job_id, status) in enumerate(statuses.items()):
+        application = Application(
+            id=f"a{number}_{seeker.user_id}", user_id=seeker.user_id, job_id=job_id, title="Staff Engineer",
+            status=status, created_at=1.0, updated_at=2.0,
+        )  # fmt: skip
+        with MongoClient[dict[str, Any]](connected.settings.mongodb_uri) as mongo:
+            database = mongo[connected.settings.mongodb_database]
+            database["agent_applications"].insert_one(application_document(application))
+    for job_id in (saved, applied, given_up):
+        seeker.request("PUT", f"/api/jobs/{job_id}", json={"status": "saved"}).raise_for_status()
+    assert seeker.get("/api/learning")["progress"]["goals"] == [
+        {"text": "Staff Engineer", "quote": "Staff Engineer", "source": f"job:{applied}"},
+        {"text": "Backend Engineer at Kestrel Labs", "quote": "Backend Engineer", "source": f"job:{saved}"},
+    ]
+
+
+def test_nothing_is_looked_for_until_its_user_says_so(seeker: Client) -> None:
+    told = seeker.get("/api/jobs/settings")
+    assert (told["is_on"], told["next_at"], told["boards"]) == (False, None, ["Adzuna", "JSearch"])
+    assert seeker.get("/api/jobs") == {"items": [], "missing": [], "searched_at": None, "is_searching": False}
+
+
+def test_wishes_stay_as_they_were_chosen(seeker: Client, connected: ChatServer) -> None:
+    wishes = {"titles": ["Nurse"], "places": ["Leeds"], "remote": "no", "pay_from": 40_000, "never": ["Nights"]}
+    body = {"is_on": True, "wishes": wishes}
+    told = seeker.request("PUT", "/api/jobs/settings", json=body).raise_for_status().json()
+    assert told == seeker.get("/api/jobs/settings")
+    assert {name: told["wishes"][name] for name in wishes} == wishes
+    assert told["next_at"]
+    with Client(connected.url, "auth0|somebody-else") as other:
+        assert other.get("/api/jobs/settings")["wishes"]["titles"] == []
+    off = seeker.request("PUT", "/api/jobs/settings", json={"is_on": False}).json()
+    assert (off["is_on"], off["next_at"]) == (False, None)
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"titles": ["x" * 101]},
+        {"titles": ["a"] * 11},
+        {"remote": "sometimes"},
+        {"pay_from": -1},
+        {"pay_currency": "euro"},
+        {"never": [""]},
+    ],
+)
+def test_what_is_no_wish_is_refused_and_changes_nothing(seeker: Client, wishes: dict[str, Any]) -> None:
+    refused = seeker.request("PUT", "/api/jobs/settings", json={"is_on": True, "wishes": wishes})
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+    assert seeker.get("/api/jobs/settings")["is_on"] is False
+
+
+def test_matches_are_listed_with_their_reasons_saved_and_hidden(seeker: Client, connected: ChatServer) -> None:
+    first, second = found(connected, seeker.user_id, 1), found(connected, seeker.user_id, 2)
+    items = seeker.get("/api/jobs")["items"]
+    assert [each["id"] for each in items] == [second, first]
+    assert items[0]["reasons_for"] == [REASON.model_dump()]
+    assert (items[0]["source"], items[0]["attribution"]) == ("adzuna", "Jobs by Adzuna")
+    assert seeker.request("PUT", f"/api/jobs/{first}", json={"status": "saved"}).json()["status"] == "saved"
+    assert seeker.request("PUT", f"/api/jobs/{second}", json={"status": "hidden"}).json()["status"] == "hidden"
+    assert [each["id"] for each in seeker.get("/api/jobs?status=saved")["items"]] == [first]
+    assert seeker.get("/api/jobs")["items"] == []
+    assert len(seeker.get("/api/jobs?status=all")["items"]) == 2
+    assert seeker.get(f"/api/jobs/{first}")["text"] == "We build services in Python."
+
+
+def test_nobody_sees_or_changes_anothers_match(seeker: Client, connected: ChatServer) -> None:
+    match_id = found(connected, seeker.user_id)
+    with Client(connected.url, "auth0|somebody-else") as other:
+        assert other.request("GET", f"/api/jobs/{match_id}").status_code == 404
+        assert other.request("PUT", f"/api/jobs/{match_id}", json={"status": "hidden"}).status_code == 404
+        assert other.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": "up"}).status_code == 404
+        assert other.get("/api/jobs?status=all")["items"] == []
+    assert seeker.get(f"/api/jobs/{match_id}")["status"] == "new"
+
+
+def test_thumbs_teach_what_can_be_read_and_reset(seeker: Client, connected: ChatServer) -> None:
+    match_id = found(connected, seeker.user_id)
+    for _ in range(2):  # the same once more changes nothing
+        judged = seeker.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": "up"}).json()
+        assert judged["verdict"] == "up"
+    weights = seeker.get("/api/jobs/weights")["items"]
+    assert {"says": "More jobs with “backend” in the title", "weight": 0.1} in weights
+    seeker.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": None}).raise_for_status()
+    assert seeker.get("/api/jobs/weights")["items"] == []
+    seeker.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": "not_this_kind"}).raise_for_status()
+    assert seeker.get("/api/jobs/weights")["items"]
+    assert seeker.request("DELETE", "/api/jobs/weights").json() == {"items": []}
+    seeker.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": None}).raise_for_status()
+    assert seeker.get("/api/jobs/weights")["items"] == [], "to take back what was forgotten teaches nothing"
+
+
+@pytest.mark.thorough
+def test_what_is_forgotten_leaves_the_reasons_that_rest_on_it_and_the_search_under_way(
+    seeker: Client, connected: ChatServer, model: ModelServer
+) -> None:
+    [memory_id] = remembers(seeker, model, LISBON)
+    quoting = REASON.model_copy(update={"text": "You live there.", "person_quote": LISBON[1], "person_source": "you"})
+    resting = found(connected, seeker.user_id, 1, reasons_for=(quoting,), evidence=(f"memory:{memory_id}",))
+    other = found(connected, seeker.user_id, 2)
+    with MongoClient[dict[str, Any]](connected.settings.mongodb_uri) as mongo:
+        searches = mongo[connected.settings.mongodb_database]["agent_job_searches"]
+        under_way = {"status": "searching", "run_id": "r1", "ranked": f'["{LISBON[1]}"]', "compared": {"0": LISBON[1]}}
+        searches.insert_one({"_id": seeker.user_id, "user_id": seeker.user_id, "forgettings": 0, **under_way})
+        seeker.request("DELETE", f"/api/memories/{memory_id}").raise_for_status()
+        [search] = searches.find({"user_id": seeker.user_id})
+    assert seeker.get(f"/api/jobs/{resting}")["reasons_for"] == []
+    assert seeker.get(f"/api/jobs/{other}")["reasons_for"] == [REASON.model_dump()]
+    assert (search["ranked"], search["compared"], search["forgettings"]) == ("[]", {}, 1)
+
+
+def test_thumbs_at_the_same_moment_all_teach(seeker: Client, connected: ChatServer) -> None:
+    matches = [found(connected, seeker.user_id, number) for number in range(1, 7)]
+
+    def judge(match_id: str) -> None:
+        seeker.request("POST", f"/api/jobs/{match_id}/verdict", json={"verdict": "up"}).raise_for_status()
+
+    with ThreadPoolExecutor(len(matches)) as pool:
+        list(pool.map(judge, matches))
+    says = "More jobs with “backend” in the title"
+    assert {"says": says, "weight": 0.5} in seeker.get("/api/jobs/weights")["items"], "at most"
+    seeker.request("POST", f"/api/jobs/{matches[0]}/verdict", json={"verdict": None}).raise_for_status()
+    seeker.request("POST", f"/api/jobs/{matches[1]}/verdict", json={"verdict": None}).raise_for_status()
+    assert {"says": says, "weight": 0.4} in seeker.get("/api/jobs/weights")["items"], "each as much as it taught"
+
+
+def test_a_job_that_no_board_tells_of_any_more_leaves_the_new_ones_and_stays_among_the_saved(
+    seeker: Client, connected: ChatServer
+) -> None:
+    """After a month the database has deleted its advert."""
+    gone, saved = (found(connected, seeker.user_id, n, is_open=False, status=s) for n, s in ((7, "new"), (8, "saved")))
+    there = found(connected, seeker.user_id, 9)
+    assert [each["id"] for each in seeker.get("/api/jobs")["items"]] == [there]
+    assert [(e["id"], e["is_closed"]) for e in seeker.get("/api/jobs?status=saved")["items"]] == [(saved, True)]
+    assert seeker.get(f"/api/jobs/{gone}")["is_closed"] is True
+
+
+def test_the_tools_search_and_read_and_fence_what_strangers_wrote(seeker: Client, model: ModelServer) -> None:
+    search: ToolCall = {"name": "search_jobs", "arguments": {"query": "Backend Engineer", "place": "Berlin"}}
+    model.script(Reply(tool_calls=[search]), Reply(text="These."))
+    assert seeker.say("Find me backend jobs in Berlin").text == "These."
+    result = next(each for each in model.requests[-1].json["messages"] if each["role"] == "tool")["content"]
+    assert "Adzuna" in result
+    adverts = _fenced(result)["adverts"]
+    assert adverts
+    model.script(
+        Reply(tool_calls=[{"name": "read_job", "arguments": {"job_id": adverts[0]["job_id"]}}]), Reply(text="It.")
+    )
+    seeker.say("Read the first")
+    read = _fenced(next(e for e in model.requests[-1].json["messages"][::-1] if e["role"] == "tool")["content"])
+    assert read["title"] == adverts[0]["title"]
+
+
+@pytest.mark.thorough
+def test_a_resume_for_an_advert_of_the_chat_keeps_its_job_and_takes_no_invented_wish(
+    seeker: Client, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+
+    async def start(_: Workflows, machine: str, name: str, given: Any) -> None:
+        started.append(name)
+
+    monkeypatch.setattr(Workflows, "start", start)
+    model.script(
+        Reply(tool_calls=[{"name": "search_jobs", "arguments": {"query": "Backend Engineer"}}]), Reply(text="These.")
+    )
+    seeker.say("Find me backend jobs")
+    listed = next(each for each in model.requests[-1].json["messages"] if each["role"] == "tool")["content"]
+    job_id = _fenced(listed)["adverts"][0]["job_id"]
+    for wish, begins in (("Say I led fifty people", 0), ("short", 1)):
+        tailor: ToolCall = {"name": "tailor_resume", "arguments": {"job_id": job_id, "wish": wish}}
+        model.script(Reply(tool_calls=[tailor]), Reply(text="It has begun."))
+        seeker.say("Write a short résumé for the first")
+        assert len(started) == begins
+    [saved] = seeker.get("/api/jobs?status=saved")["items"]
+    [document] = seeker.get("/api/documents")["items"]
+    assert (document["job_id"], document["kind"], document["status"]) == (saved["id"], "resume", "writing")
+
+
+@pytest.mark.thorough
+def test_a_board_that_is_down_is_named_to_the_model(
+    seeker: Client, model: ModelServer, boards: JobBoardsServer
+) -> None:
+    boards.api.faults = {"adzuna": "error", "jsearch": "busy"}
+    search: ToolCall = {"name": "search_jobs", "arguments": {"query": "Forester"}}
+    model.script(Reply(tool_calls=[search]), Reply(text="None."))
+    seeker.say("Find me jobs as a forester")
+    note = _fenced(next(e for e in model.requests[-1].json["messages"] if e["role"] == "tool")["content"])["note"]
+    assert "Adzuna could not be reached." in note
+    assert "JSearch has answered as often as it will" in note
+
+
+def test_the_web_is_searched_without_markup(seeker: Client, model: ModelServer) -> None:
+    model.script(
+        Reply(tool_calls=[{"name": "search_web", "arguments": {"query": "Kestrel Labs"}}]), Reply(text="They.")
+    )
+    seeker.say("Who are Kestrel Labs?")
+    told = _fenced(next(e for e in model.requests[-1].json["messages"] if e["role"] == "tool")["content"])
+    [page] = [each for each in told["pages"] if each["title"].startswith("Kestrel Labs")]
+    assert "<" not in page["says"]
+
+
+def test_without_a_key_no_tool_is_offered_and_nothing_can_be_searched(client: Client, model: ModelServer) -> None:
+    client.say("Hello")
+    offered = {each["function"]["name"] for each in model.requests[-1].json["tools"]}
+    assert not offered & {"search_jobs", "read_job", "search_web"}
+    refused = client.request("POST", "/api/jobs/search")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
+
+
+def _fenced(content: str) -> dict[str, Any]:
+    return json.loads(content[content.index("{") : content.rindex("}") + 1])

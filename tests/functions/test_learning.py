@@ -1,0 +1,455 @@
+"""The learning guide through the front door: what it offers, what a yes begins, and how it speaks."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+
+from infra.local.model_answers import ToolCall
+from infra.local.model_server import ModelServer, Reply
+from infra.topics import read_library
+from qwestly_agent.approvals.forget_in_learning import forget_in_learning
+from qwestly_agent.base.errors import Unavailable
+from qwestly_agent.clients.workflows import Workflows
+from qwestly_agent.domain.learning import Gap, LessonQuote
+from qwestly_agent.domain.resume import ReadField, ResumeRecord
+from qwestly_agent.stores import learning, lessons, resumes, topics
+from qwestly_agent.text.trouble import Trouble
+from tests.servers import ChatServer, Client
+
+LIBRARY = Path(__file__).parents[2] / "library"
+OFFER: ToolCall = {
+    "name": "confirm_with_user",
+    "arguments": {"about": "Active listening", "question": "Shall we begin with active listening?"},
+}
+GENERATE: ToolCall = {"name": "generate_content", "arguments": {}}
+Started = list[tuple[str, dict[str, Any]]]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def library(chat: ChatServer) -> Iterator[None]:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        collection = mongo[chat.settings.mongodb_database][topics.COLLECTION]
+        for module in read_library(LIBRARY):
+            collection.insert_one({**module.model_dump(exclude={"id"}), "_id": module.id})
+        yield
+        collection.delete_many({})
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Started:
+    """The executions that were started, by name."""
+    found: Started = []
+
+    async def start(_: Workflows, machine_arn: str, name: str, given: Any) -> None:
+        found.append((name, dict(given)))
+
+    monkeypatch.setattr(Workflows, "start", start)
+    return found
+
+
+def calls(*made: ToolCall) -> Reply:
+    return Reply(tool_calls=list(made))
+
+
+def call(tool: str, **arguments: Any) -> ToolCall:
+    return {"name": tool, "arguments": arguments}
+
+
+def answers(to: str, **output: Any) -> Reply:
+    """A typed answer to the request whose instructions begin so."""
+    return Reply(tool_calls=[call("final_result", **output)], to=to, streams=False)
+
+
+def says(model: ModelServer, *steps: Reply) -> None:
+    """Script what is streamed and, by `answers`, what others are asked meanwhile."""
+    model.script(*(each if each.to else replace(each, streams=True) for each in steps))
+
+
+def results(model: ModelServer) -> list[Any]:
+    """What the tools of the last turn answered."""
+    messages = [each for each in model.requests if each.json.get("stream")][-1].json["messages"]
+    last = max(place for place, each in enumerate(messages) if each["role"] == "user")
+    texts = [each["content"] for each in messages[last:] if each["role"] == "tool"]
+    return [json.loads(text.partition(">")[2].rpartition("</")[0]) if text[0] == "<" else text for text in texts]
+
+
+def kept(chat: ChatServer, collection: str, user_id: str) -> list[dict[str, Any]]:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        return list(mongo[chat.settings.mongodb_database][collection].find({"user_id": user_id}))
+
+
+def offers(client: Client, model: ModelServer, offer: ToolCall = OFFER, says: str = "active listening") -> str:
+    model.script_chat(calls(offer), Reply(text="Shall we begin with active listening?"))
+    return client.say(says, role="learning").conversation_id
+
+
+# --- tools --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.thorough
+def test_a_search_tells_what_is_exact_and_what_is_near_five_at_the_most(client: Client, model: ModelServer) -> None:
+    queries = ["Active listening", "teach me feedback, please", "ledarship", "something new", "astrophysics"]
+    model.script_chat(calls(*(call("search_topics", query=each) for each in queries)), Reply(text="So."))
+    client.say("What is there?", role="learning")
+    exact, also, misspelt, nothing, unknown = results(model)
+    assert [(each["topic"], each["exact"]) for each in exact["topics"]][:1] == [("Active listening", True)]
+    assert exact["topics"][0]["modules"] == ["Listen to understand before you answer", "Hear what is not said"]
+    assert also["topics"][0] == {
+        "topic": "Giving feedback",
+        "subject": "Leadership",
+        "modules": ["Describe what you saw and what it did", "Take feedback without defending yourself"],
+        "exact": True,
+    }
+    assert {each["subject"] for each in misspelt["topics"][:4]} == {"Leadership"}
+    assert not any(each["exact"] for each in misspelt["topics"])
+    assert all(len(each["topics"]) <= 5 for each in (exact, also, misspelt))
+    assert nothing["topics"] == unknown["topics"] == []
+    assert "nobody checked" in unknown["note"]
+
+
+def test_the_library_tells_how_broad_something_is_and_no_model_is_asked(client: Client, model: ModelServer) -> None:
+    phrases = ["leadership", "ledarship", "Active listening", "Hear what is not said", "let's try something else"]
+    model.script_chat(calls(*(call("detect_granularity", phrase=each) for each in phrases)), Reply(text="So."))
+    client.say("How broad are these?", role="learning")
+    found = results(model)
+    assert [(each["granularity"], each["understood_as"], each["by"]) for each in found] == [
+        ("subject", "Leadership", "library"),
+        ("subject", "Leadership", "library"),
+        ("topic", "Active listening", "library"),
+        ("module", "Hear what is not said", "library"),
+        ("nothing", "", "code"),
+    ]
+    assert all(each["reason"] for each in found)
+    assert found[2]["parent"] == "Leadership"
+    assert found[3]["parent"] == "Active listening"
+    assert "Active listening" in found[0]["topics"]
+    assert [
+        each for each in model.requests if "how broad" in str(each.json)[:600] and not each.json.get("stream")
+    ] == []
+
+
+def test_a_model_tells_how_broad_something_is_that_the_library_lacks(client: Client, model: ModelServer) -> None:
+    read = {
+        "granularity": "module",
+        "understood_as": "Schrödinger equation",
+        "parent": "Quantum mechanics",
+        "reason": "x",
+    }
+    detect = calls(call("detect_granularity", phrase="schroedinger equation"))
+    says(model, detect, answers("You decide how broad", **read), Reply(text="So."))
+    client.say("schroedinger equation", role="learning")
+    assert results(model) == [{**read, "by": "model"}]
+
+
+def test_a_lesson_is_begun_for_what_was_offered_and_confirmed(
+    client: Client, chat: ChatServer, model: ModelServer, started: Started
+) -> None:
+    conversation_id = offers(client, model)
+    model.script_chat(calls(GENERATE), Reply(text="It is being written."))
+    answer = client.say("Yes, please!", conversation_id)
+    [lesson] = kept(chat, lessons.COLLECTION, client.user_id)
+    assert (lesson["topic"], lesson["module_id"], lesson["status"]) == (
+        "Active listening",
+        "active-listening/listen-to-understand-before-you-answer",
+        "writing",
+    )
+    [(name, given)] = started
+    assert (name, given["lesson_id"], given["user_id"]) == (f"lesson-{lesson['_id']}", lesson["_id"], client.user_id)
+    told = [each.data for each in answer.events if each.name == "lesson"]
+    assert told == [{"lesson_id": lesson["_id"], "title": lesson["title"], "topic": "Active listening"}]
+    [event] = [each for each in client.get("/api/activity")["items"] if each["type"] == "lesson.begun"]
+    assert event["data"] == {"lesson_id": lesson["_id"]}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "says",
+    [
+        *("something new", "continue", "ok", "learn something new", "let's try something else", "yes", "perfect"),
+        *("show me other topics", "Etwas anderes, bitte", "hello"),
+    ],
+)
+def test_without_an_offer_nothing_is_generated_whatever_the_model_calls(
+    client: Client, chat: ChatServer, model: ModelServer, started: Started, says: str
+) -> None:
+    model.script_chat(calls(GENERATE), Reply(text="What would you like to learn?"))
+    client.say(says, role="learning")
+    assert "No topic was confirmed" in results(model)[0]
+    assert (kept(chat, lessons.COLLECTION, client.user_id), started) == ([], [])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "said", ["something new", "no, I meant physics", "chemistry instead", "Show me other topics", "yes?"]
+)
+def test_what_is_no_yes_confirms_nothing(
+    client: Client, chat: ChatServer, model: ModelServer, started: Started, said: str
+) -> None:
+    conversation_id = offers(client, model)
+    says(
+        model, calls(GENERATE), answers("An assistant offered a lesson", quote=""), Reply(text="What would you learn?")
+    )
+    client.say(said, conversation_id)
+    assert "No topic was confirmed" in results(model)[0]
+    assert (kept(chat, lessons.COLLECTION, client.user_id), started) == ([], [])
+
+
+def test_a_yes_in_other_words_is_read_by_the_judge(client: Client, model: ModelServer, started: Started) -> None:
+    conversation_id = offers(client, model)
+    agrees = answers("An assistant offered a lesson", quote="count me in")
+    says(model, calls(GENERATE), agrees, Reply(text="It is being written."))
+    client.say("count me in, that one interests me", conversation_id)
+    assert len(started) == 1
+
+
+def test_only_the_next_message_answers_an_offer(client: Client, model: ModelServer, started: Started) -> None:
+    conversation_id = offers(client, model)
+    model.script_chat(Reply(text="It takes five minutes."))
+    client.say("How long does a lesson take?", conversation_id)
+    model.script_chat(calls(GENERATE), Reply(text="Shall we begin with active listening?"))
+    client.say("yes", conversation_id)
+    assert started == []
+
+
+def test_a_subject_is_too_broad_for_a_lesson(client: Client, model: ModelServer, started: Started) -> None:
+    conversation_id = offers(client, model, call("confirm_with_user", about="Leadership", question="Leadership?"))
+    model.script_chat(calls(GENERATE), Reply(text="Which part of it?"))
+    client.say("yes", conversation_id)
+    assert "too broad" in results(model)[0]
+    assert started == []
+
+
+def test_what_is_offered_by_a_name_that_is_none_is_never_a_topic(
+    client: Client, model: ModelServer, started: Started
+) -> None:
+    conversation_id = offers(client, model, call("confirm_with_user", about="Something new", question="Something new?"))
+    model.script_chat(calls(GENERATE), Reply(text="What would you like to learn?"))
+    client.say("yes", conversation_id)
+    assert started == []
+
+
+def test_a_lesson_that_cannot_be_begun_is_told(
+    client: Client, chat: ChatServer, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def start(*_: Any) -> None:
+        raise Unavailable
+
+    monkeypatch.setattr(Workflows, "start", start)
+    conversation_id = offers(client, model)
+    model.script_chat(calls(GENERATE), Reply(text="It could not be begun."))
+    client.say("yes", conversation_id)
+    [lesson] = kept(chat, lessons.COLLECTION, client.user_id)
+    assert lesson["status"] == "failed"
+
+
+def test_a_typed_yes_to_a_question_approves_nothing(client: Client, model: ModelServer) -> None:
+    change = call("update_preference", name="work_mode", value="remote")
+    model.script_chat(calls(change), Reply(text="Please decide."))
+    conversation_id = client.say("I want to work remotely").conversation_id
+    model.script_chat(calls(call("confirm_with_user", about="a card", question="A card?")), Reply(text="A card?"))
+    client.say("make me one", conversation_id)
+    model.script_chat(Reply(text="I make it."))
+    client.say("yes", conversation_id)
+    assert [each["status"] for each in client.get("/api/approvals")["items"]] == ["pending"]
+
+
+# --- decisions, goals and progress --------------------------------------------------------------------------------
+
+
+def test_a_goal_is_kept_with_their_words_and_tells_what_is_missing(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    gap = {
+        "title": "Hiring",
+        "topic": "Leading product teams",
+        "need": "Companies look for people whom you have hired.",
+        "need_quotes": [
+            {
+                "source": "leading-product-teams/lead-product-managers-through-context",
+                "text": "Companies that hire a head of product look for people you have hired or developed",
+            }
+        ],
+    }
+    lie = {**gap, "title": "Money", "need_quotes": [{"source": "profile", "text": "You need a million"}]}
+    quote = gap["need_quotes"][0]["text"]
+    says(
+        model,
+        calls(call("store_decision", kind="goal", text="Head of Product", quote="I want to be Head of Product")),
+        answers("You find what is between", gaps=[gap, lie]),
+        answers("You are the second reader", verdicts=[{"id": 0, "span": quote, "why": ""}]),
+        Reply(text="Noted."),
+    )
+    conversation_id = client.say("I want to be Head of Product", role="learning").conversation_id
+    [stored] = results(model)
+    assert [each["title"] for each in stored["gaps"]] == ["Hiring"]
+    model.script_chat(calls(call("get_learning_progress")), Reply(text="So."))
+    client.say("What is missing?", conversation_id)
+    [progress] = results(model)
+    assert progress["goal"] == "Head of Product"
+    assert progress["goals"][0] == {
+        "text": "Head of Product",
+        "quote": "I want to be Head of Product",
+        "source": "chosen",
+    }
+    assert progress["gaps"][0]["need_quote"]["text"] == quote
+    assert progress["next"]["topic"] == "Leading product teams"
+    assert len(kept(chat, learning.COLLECTION, client.user_id)) == 1
+
+
+@pytest.mark.parametrize(
+    ("have", "quote", "told"),
+    [
+        ("Hired six people.", "hired six people", "Hired six people."),
+        ("Hired forty people.", "hired six people", ""),
+        ("Hired six people.", "hired sixty people", ""),
+        ("Founded a hospital.", "hired six people", ""),
+    ],
+    ids=["as it stands", "another figure", "no such quote", "something else"],
+)
+def test_what_they_have_of_it_is_quoted_from_what_is_known_of_them(
+    client: Client, chat: ChatServer, model: ModelServer, have: str, quote: str, told: str
+) -> None:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        candidates = mongo[chat.settings.mongodb_database]["candidates_enhanced"]
+        summary = "Product manager who hired six people in two years."
+        candidates.insert_one({"_id": client.user_id, "user_id": client.user_id, "summary": summary})
+    page = "leading-product-teams/hire-product-managers-on-evidence"
+    need = "Hiring by sympathy copies yourself."
+    gap = {"title": "Hiring", "topic": "Leading product teams", "need": need}
+    gap |= {"need_quotes": [{"source": page, "text": need}], "have": have}
+    gap |= {"have_quotes": [{"source": "profile", "text": quote}]}
+    model.script(answers("You find what is between", gaps=[gap]))
+    chosen = client.request("PUT", "/api/learning/goal", json={"goal": "Head of Product"}).json()
+    [found] = chosen["progress"]["gaps"]
+    assert (found["have"], [each["text"] for each in found["have_quotes"]]) == (told, [quote] if told else [])
+
+
+def test_what_they_have_of_it_may_stand_in_their_resume_alone_and_goes_with_it(
+    client: Client, chat: ChatServer, model: ModelServer
+) -> None:
+    text, path = "Hired six people in two years.", "/".join(("", "work", "0", "highlights", "0"))
+    read = ReadField(path=path, value=text, original=text, quote=text, start=0, end=len(text), is_checked=True)
+    record = ResumeRecord(
+        id="res_1", user_id=client.user_id, run_id="r", name="cv.pdf", status="done", label="", text=text, read=(read,),
+        created_at=1, updated_at=1,
+    )  # fmt: skip
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        mongo[chat.settings.mongodb_database][resumes.COLLECTION].insert_one(resumes._document(record))
+    need = "Hiring by sympathy copies yourself."
+    gap = {"title": "Hiring", "topic": "Leading product teams", "need": need, "have": "Hired six people."}
+    gap |= {"need_quotes": [{"source": "leading-product-teams/hire-product-managers-on-evidence", "text": need}]}
+    gap |= {"have_quotes": [{"source": "resume:res_1:work:0", "text": "Hired six people"}]}
+    model.script(answers("You find what is between", gaps=[gap]))
+    chosen = client.request("PUT", "/api/learning/goal", json={"goal": "Head of Product"}).json()
+    assert chosen["progress"]["gaps"][0]["have"] == "Hired six people."
+    client.request("DELETE", "/api/resumes/res_1").raise_for_status()
+    assert client.get("/api/learning")["progress"]["gaps"] == []
+
+
+def test_gaps_that_were_found_before_a_forgetting_are_not_kept(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def find(services: Any, user_id: str, *_: Any) -> tuple[Gap, ...]:
+        await forget_in_learning(services, user_id, (), (), lambda _: False)
+        quote = LessonQuote(module_id="m", text="Hire.")
+        return (Gap(title="Hiring", need="Hire.", need_quote=quote, have="Hired six.", topic="Hiring"),)
+
+    monkeypatch.setattr("qwestly_agent.learning.choose_goal.find_gaps", find)
+    chosen = client.request("PUT", "/api/learning/goal", json={"goal": "Head of Product"}).json()
+    assert (chosen["progress"]["goal"], chosen["progress"]["gaps"]) == ("Head of Product", [])
+
+
+def test_a_decision_that_they_did_not_say_is_not_kept(client: Client, chat: ChatServer, model: ModelServer) -> None:
+    never = call("store_decision", kind="never", text="Delegation", quote="I hate delegation")
+    model.script_chat(calls(never), Reply(text="Good."))
+    client.say("I like delegation", role="learning")
+    assert "did not say that" in results(model)[0]
+    assert kept(chat, learning.COLLECTION, client.user_id) == []
+
+
+# --- manner -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("Great choice! What draws you to it?", "What draws you to it?"),
+        ("That's a great question. Start with one-to-ones!", "Start with one-to-ones."),
+        (
+            ["Great", " choice", ", active ", "listening it is! Shall", " we begin?"],
+            "Active listening it is. Shall we begin?",
+        ),
+        ("I'm confused by that. Which skill do you mean?", "Which skill do you mean?"),
+        ("I did not understand.", "What would you like to learn: a broad field, or one skill?"),
+        ("Perfect!", "What would you like to learn: a broad field, or one skill?"),
+        ("Great leaders listen. So can you.", "Great leaders listen. So can you."),
+        ("Use it, e.g. in a review. It helps.", "Use it, e.g. in a review. It helps."),
+    ],
+)
+def test_there_is_no_praise_no_exclamation_mark_and_no_confusion(
+    client: Client, model: ModelServer, written: str | list[str], said: str
+) -> None:
+    model.script_chat(Reply(text=written))
+    answer = client.say("delegation", role="learning")
+    assert answer.text.strip() == said
+    stored = client.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]
+    assert stored["content"].strip() == said
+
+
+def test_no_answer_begins_as_the_last_ones_did(client: Client, model: ModelServer) -> None:
+    model.script_chat(Reply(text="What would you like to learn today? Name a skill."))
+    conversation_id = client.say("learn something new", role="learning").conversation_id
+    model.script_chat(Reply(text="Let us look at what there is. Is it about people, or about writing?"))
+    client.say("something else", conversation_id)
+    model.script_chat(Reply(text="Let us look at what there is. Tell me a skill that you need this week."))
+    again = client.say("pick something new", conversation_id)
+    assert again.text == "Tell me a skill that you need this week."
+    told = [each for each in model.requests if each.json.get("stream")][-1].json["messages"][-1]["content"]
+    assert "your last answers began: what would you like to; let us look at what" in told
+
+
+def test_a_question_that_was_just_asked_is_asked_in_other_words(client: Client, model: ModelServer) -> None:
+    same = "What would you like to learn today?"
+    model.script_chat(Reply(text=same))
+    conversation_id = client.say("learn something new", role="learning").conversation_id
+    model.script_chat(*[Reply(text=f"Of course. {same}")] * 3)
+    asked = [client.say(each, conversation_id).text for each in ("something else", "show me other topics", "pick one")]
+    assert len({*asked}) == 3
+    model.script_chat(Reply(text=same))
+    assert client.say("physics", conversation_id).text == same, "they named something: nobody but the model knows"
+
+
+def test_only_the_first_answer_greets(client: Client, model: ModelServer) -> None:
+    model.script_chat(Reply(text="Welcome to your learning guide. What would you like to learn?"))
+    first = client.say("physics", role="learning")
+    assert first.text.startswith("Welcome to your learning guide.")
+    model.script_chat(Reply(text="Hello again! Astrophysics, then. Which part of it?"))
+    assert client.say("actually, astrophysics", first.conversation_id).text == "Astrophysics, then. Which part of it?"
+
+
+def test_what_they_name_nothing_by_is_told_to_be_asked_for(client: Client, model: ModelServer) -> None:
+    model.script_chat(Reply(text="What would you like to learn?"))
+    client.say("learn something new", role="learning")
+    told = [each for each in model.requests if each.json.get("stream")][-1].json["messages"][-1]["content"]
+    assert "They name nothing to learn" in told
+    assert "This is your first answer" in told
+    assert "Leadership (Active listening, " in told
+
+
+@pytest.mark.parametrize(
+    ("says", "kind"), [("self-harm", "self_harm"), ("teach me sucide", "self_harm"), ("porn", "abuse")]
+)
+def test_what_is_not_taught_is_answered_by_fixed_words_and_no_model_is_asked(
+    client: Client, model: ModelServer, started: Started, says: str, kind: Any
+) -> None:
+    from qwestly_agent.agents.help_words import words_for
+
+    before = len(model.requests)
+    model.script_chat(calls(GENERATE), Reply(text="Of course!"))
+    answer = client.say(says, role="learning")
+    assert answer.text == words_for(Trouble(kind, "en"))
+    assert [each for each in answer.events if each.name == "tool_call"] == []
+    assert len([each for each in model.requests[before:] if each.json.get("stream")]) == 0

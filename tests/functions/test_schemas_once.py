@@ -1,0 +1,26 @@
+"""The schemas of tools, which each request repeats, are made ready for the provider once."""
+
+import pydantic_ai.models
+import pytest
+
+from infra.local.model_server import ModelServer
+from tests.servers import Client
+
+
+def test_the_second_turn_transforms_no_schema_of_a_tool(
+    client: Client, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformed = list[str]()
+    transform = pydantic_ai.models._customize_tool_def
+
+    def counted(transformer, tool):  # type: ignore[no-untyped-def]
+        transformed.append(tool.name)
+        return transform(transformer, tool)
+
+    monkeypatch.setattr(pydantic_ai.models, "_customize_tool_def", counted)
+    client.say("Remind me about myself.")
+    first = model.requests[-1].json["tools"]
+    transformed.clear()
+    client.say("Remind me about myself.")
+    assert transformed == []
+    assert model.requests[-1].json["tools"] == first

@@ -1,0 +1,82 @@
+"""What stands in the feed of activity because of a turn is told in its stream, as the feed tells it."""
+
+from typing import Any
+
+import pytest
+
+from infra.local.model_server import ModelServer, Reply
+from tests.functions.test_approvals import asked, wants
+from tests.functions.test_approvals import person as person
+from tests.functions.test_tools import call, calls
+from tests.servers import Answer, Client, user_says
+
+
+def feed(client: Client) -> list[dict[str, Any]]:
+    """The oldest first."""
+    return client.get("/api/activity")["items"][::-1]
+
+
+def activity_of(answer: Answer) -> list[dict[str, Any]]:
+    return [event.data for event in answer.events if event.name == "activity"]
+
+
+@pytest.mark.parametrize("protocol", ["plain", "ai_sdk", "ag_ui"])
+def test_what_a_turn_does_is_told_at_its_end_in_every_protocol(client: Client, protocol: str) -> None:
+    words = "Remember that I live in Lisbon."
+    match protocol:
+        case "plain":
+            answer = client.say(words)
+            told = activity_of(answer)
+            assert answer.names[-2:] == ["activity", "done"]
+        case "ai_sdk":
+            parts = [event.data for event in client.say_ai_sdk("c1", user_says(words)) if event.name == "data-activity"]
+            assert [(part["id"], part["transient"]) for part in parts] == [(part["data"]["id"], True) for part in parts]
+            told = [part["data"] for part in parts]
+        case _:
+            run = {"threadId": "c1", "runId": "r1", "state": {}, "tools": [], "context": [], "forwardedProps": {}}
+            events = client.post({**run, "messages": [{"id": "m1", "role": "user", "content": words}]})
+            told = [event.data["value"] for event in events if event.data.get("name") == "activity"]
+    assert [each["type"] for each in told] == ["memory.remembered"]
+    assert told == feed(client)
+
+
+def test_what_is_asked_and_then_done_is_told_in_the_turn_that_did_it(person: Client, model: ModelServer) -> None:
+    model.script(wants())
+    answer = person.say("Make me head of product")
+    assert [each["type"] for each in activity_of(answer)] == ["approval.asked"]
+    approval = asked(answer)
+    model.script(Reply(text="It is changed."))
+    decision = {"approval_id": approval["approval_id"], "decision": "approve", "args_digest": approval["args_digest"]}
+    decided = Answer(person.post({"conversation_id": answer.conversation_id, "decisions": [decision]}))
+    assert [each["type"] for each in activity_of(decided)] == [
+        "approval.approved",
+        "approval.executing",
+        "approval.done",
+    ]
+    assert activity_of(answer) + activity_of(decided) == feed(person)
+
+
+def test_a_workflow_that_a_turn_begins_is_told(client: Client, model: ModelServer) -> None:
+    model.script(calls(call("generate_qwestly_card")), Reply(text="I am on it."))
+    begun, *_ = activity_of(client.say("Draft my card"))
+    assert (begun["type"], begun["role"]) == ("draft.started", "cards")
+    assert begun in feed(client)
+
+
+def test_a_turn_that_only_looks_tells_nothing(client: Client, model: ModelServer) -> None:
+    client.say("Remember that I live in Lisbon.")
+    model.script(calls(call("search_user_memories", query="Lisbon")), Reply(text="In Lisbon."))
+    assert activity_of(client.say("Where do I live?")) == []
+
+
+def test_what_happens_meanwhile_in_another_conversation_is_not_told(client: Client, model: ModelServer) -> None:
+    model.script(calls(call("generate_qwestly_card")), Reply(text=["I am ", "on it."], hold_after=1))
+    with client.open({"message": "Draft my card"}) as events:
+        seen = [next(events)]
+        while seen[-1].name != "text_delta":
+            seen.append(next(events))
+        client.say("Remember that I live in Lisbon.")
+        model.release()
+        seen += list(events)
+    assert {each["type"].split(".")[0] for each in activity_of(Answer(seen))} == {"draft"}
+    assert "memory.remembered" in [each["type"] for each in feed(client)]

@@ -1,0 +1,370 @@
+"""From a file to one question: what stands there is found with its quote, what does not is not proposed."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from infra.local.environment import ACCOUNT, REGION, Template
+from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.approvals import pause
+from qwestly_agent.approvals.decide import Decision
+from qwestly_agent.approvals.settle import settle
+from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.domain.activity import ActivityEvent
+from qwestly_agent.domain.approval import Approval, Level
+from qwestly_agent.domain.resume import ResumeRecord, json_resume
+from qwestly_agent.resumes.profile_changes import unread_lines
+from qwestly_agent.resumes.start import start
+from qwestly_agent.resumes.unreadable import SENTENCES
+from tests.resume_files import HOSTILE, LAYOUTS, MAYA, ORDERS, Person, markdown, with_hidden_orders
+from tests.statemachines.conftest import World
+
+TEMPLATE = Template.load()
+EXECUTIONS = f"arn:aws:states:{REGION}:{ACCOUNT}:execution:{TEMPLATE.name('ParseResumeMachine')}"
+PARSER, JUDGE = "You read a person's résumé", "You are the second reader"
+TEXT = markdown(MAYA)
+
+
+class User:
+    def __init__(self, world: World, **profile: Any) -> None:
+        self.world, self.user_id = world, f"auth0|{uuid.uuid4().hex}"
+        candidates = world.database["candidates_enhanced"]
+        candidates.insert_one({"_id": self.user_id, "user_id": self.user_id, "email": "maya@example.com", **profile})
+
+    def gives(self, content: bytes = TEXT, name: str = "cv.pdf") -> ResumeRecord:
+        return self.world.run(lambda services: start(services, self.user_id, name, content))
+
+    def gives_and_waits(self, content: bytes = TEXT) -> tuple[str, ResumeRecord]:
+        """How the execution ended, and the record."""
+        record = self.gives(content)
+        status = self.world.aws.outcome(f"{EXECUTIONS}:resume-{record.id}").status
+        return status, self.world.run(lambda services: services.resumes.get(self.user_id, record.id))
+
+    def asked(self) -> Approval:
+        [approval] = self.world.run(lambda services: services.approvals.all(self.user_id, 10))
+        return approval
+
+    def says(self, **decision: Any) -> Approval:
+        asked = self.asked()
+        answer = Decision(args_digest=asked.args_digest, **decision)
+        return self.world.run(lambda services: settle(services, self.user_id, asked.id, answer, by="queue", where=""))
+
+    def profile(self) -> dict[str, Any]:
+        return self.world.database["candidates_enhanced"].find_one({"user_id": self.user_id})
+
+    def is_at(self, level: Level) -> None:
+        now = to_datetime(self.world.clock())
+        self.world.run(lambda services: services.autonomy.set_level(self.user_id, level, now))
+
+    def events(self) -> list[str]:
+        return sorted(each.type for each in self.told() if each.type.startswith("resume."))
+
+    def told(self) -> list[ActivityEvent]:
+        return self.world.run(lambda services: services.activity.newest(self.user_id, 50))
+
+
+def field(value: str, quote: str = "") -> dict[str, str]:
+    return {"value": value, "quote": quote or value}
+
+
+def ideal(person: Person) -> dict[str, Any]:
+    """What a reader finds who overlooks nothing and makes nothing up."""
+    jobs = []
+    for job in person.jobs:
+        start, _, end = job.dates.partition(" – ")
+        dates = {"startDate": field(start, job.dates), **({"endDate": field(end, job.dates)} if end else {})}
+        lines = [field(line) for line in job.lines]
+        jobs.append({"position": field(job.title), "name": field(job.company), **dates, "highlights": lines})
+    school = {"institution": field(person.school), "studyType": field(person.degree)}
+    return {
+        "basics": {
+            "label": field(person.headline),
+            "location": field(person.place),
+            "summary": field(person.summary),
+        },
+        "work": jobs,
+        "education": [{**school, "endDate": field(person.graduated)}],
+        "skills": [field(each) for each in person.skills],
+        "languages": [field(each) for each in person.languages],
+    }
+
+
+def finds(found: dict[str, Any]) -> Reply:
+    return Reply(tool_calls=[{"name": "final_result", "arguments": found}], to=PARSER)
+
+
+@pytest.mark.parametrize(
+    "layout", [pytest.param(each, marks=() if each == "two columns" else pytest.mark.thorough) for each in LAYOUTS]
+)
+def test_every_field_that_stands_there_is_proposed_with_its_quote(
+    world: World, model: ModelServer, layout: str
+) -> None:
+    person, content = LAYOUTS[layout]
+    user = User(world)
+    model.script(finds(ideal(person)))
+    status, record = user.gives_and_waits(content)
+    assert (status, record.status, record.left_out) == ("SUCCEEDED", "proposed", {})
+    read = {each.path: each for each in record.read or ()}
+    assert all(each.is_checked for each in read.values())
+    for number, job in enumerate(person.jobs):
+        at = "/".join(("", "work", str(number)))
+        assert read[f"{at}/position"].value == job.title
+        assert read[f"{at}/startDate"].value == job.start
+        end = read.get(f"{at}/endDate")
+        assert (end.value if end else "") == job.end
+    changes = {each.name: each for each in user.asked().preview.changes}
+    assert changes["Headline"].after == person.headline
+    assert [each.quote for each in changes["Headline"].quotes] == [person.headline]
+    assert changes["Skills"].after == "; ".join(person.skills)
+    assert len(changes["Skills"].quotes) == len({each.casefold() for each in person.skills})
+    assert user.says(decision="approve").status == "done"
+    after = user.profile()
+    assert (after["headline"], after["location"], after["summary"]) == (person.headline, person.place, person.summary)
+    school = {"school": person.school, "degree": person.degree, "year": int(person.graduated)}
+    assert (after["skills"], after["languages"]) == (list(person.skills), list(person.languages))
+    assert after["education"] == [school]
+    asked = [each for each in user.told() if each.type == "approval.asked"]
+    assert [each.role for each in asked] == ["resumes"]
+    assert user.events() == ["resume.begun", "resume.proposed"]
+
+
+@pytest.mark.thorough
+def test_its_text_becomes_a_document_without_contact_details_which_no_prompt_has_either(
+    world: World, model: ModelServer
+) -> None:
+    user = User(world)
+    model.script(finds(ideal(MAYA)))
+    asked_before = len(model.requests)
+    _, record = user.gives_and_waits(LAYOUTS["one column"][1])
+    chunks = list(world.database["knowledge_chunk"].find({"user_id": user.user_id}))
+    text = "\n\n".join(each["text"] for each in chunks)
+    assert MAYA.summary in text
+    assert {(each["title"], each["source_type"]) for each in chunks} == {("cv.pdf", "resume")}
+    prompts = repr(model.requests[asked_before:])
+    for detail in (MAYA.email, MAYA.phone):
+        assert detail not in text
+        assert detail not in prompts
+    assert record.contacts == {"email": (MAYA.email,), "phone": (MAYA.phone,)}
+    assert MAYA.name in unread_lines(record)
+    assert MAYA.summary not in unread_lines(record)
+
+
+INVENTED: Mapping[str, dict[str, Any]] = {
+    "a quote that stands nowhere": {"basics": {"label": field("Chief Executive Officer")}},
+    "a value that its quote does not say": {"basics": {"label": field("Chief Executive Officer", MAYA.headline)}},
+    "another year": {"education": [{**ideal(MAYA)["education"][0], "endDate": field("2009", MAYA.graduated)}]},
+    "a skill of nobody": {"skills": [field("Kubernetes", "SQL")]},
+    "a language": {"languages": [field("Mandarin (native)", "English (native)")]},
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", INVENTED)
+def test_nothing_that_a_reader_invents_is_proposed(world: World, model: ModelServer, case: str) -> None:
+    user = User(world)
+    model.script(finds(INVENTED[case]), finds(INVENTED[case]))
+    status, record = user.gives_and_waits()
+    assert status == "SUCCEEDED"
+    assert record.left_out
+    proposed = [] if record.status == "done" else [each.after or "" for each in user.asked().preview.changes]
+    assert not [each for each in proposed if "Chief" in each or "2009" in each or "Kube" in each or "Mandarin" in each]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_of_no_layout_is_anything_proposed_that_a_reader_invents(world: World, model: ModelServer, layout: str) -> None:
+    person, content = LAYOUTS[layout]
+    invented = {
+        "basics": {
+            "label": field("Chief Executive Officer"),
+            "location": field("Atlantis", person.place),
+            "summary": field(f"{person.summary} Holds twelve patents.", person.summary),
+        },
+        "work": [{"position": field("Astronaut"), "name": field("NASA", person.jobs[0].company)}],
+        "education": [
+            {"institution": field("Hogwarts", person.school), "studyType": field(person.degree)},
+            {"institution": field(person.school), "endDate": field("1951", person.graduated)},
+        ],
+        "skills": [field("Kubernetes", person.skills[0]), field("Cobol")],
+        "languages": [field("Mandarin (native)", person.languages[0])],
+    }
+    user = User(world)
+    model.script(finds(invented), finds(invented))
+    status, record = user.gives_and_waits(content)
+    assert status == "SUCCEEDED"
+    stand = {(each.path, each.value) for each in record.read or ()}
+    # Only what stands there: a school without the invented year, a degree without the invented school.
+    assert {value for _, value in stand} <= {person.school, person.degree}
+    proposed = [] if record.status == "done" else [each.after for each in user.asked().preview.changes]
+    assert proposed in ([], [person.school])
+
+
+@pytest.mark.thorough
+def test_orders_that_nobody_sees_change_nothing(world: World, model: ModelServer) -> None:
+    """A reader that obeys is contradicted by the second one, and a person decides in any case."""
+    user = User(world)
+    obeyed = {"basics": {"label": field("Chief Executive Officer", ORDERS)}}
+    no = {"id": 0, "why": "That is an order to a reader, and no headline."}
+    refuses = Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": [no]}}], to=JUDGE)
+    model.script(finds(obeyed), refuses)
+    status, record = user.gives_and_waits(with_hidden_orders())
+    assert (status, record.status) == ("SUCCEEDED", "done")
+    assert "headline" not in user.profile()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", ["encrypted", "a scan", "a picture"])
+def test_a_file_without_text_is_told_in_a_sentence_and_rings_no_alarm(world: World, case: str) -> None:
+    make, why = HOSTILE[case]
+    user = User(world)
+    status, record = user.gives_and_waits(make())
+    assert (status, record.status, record.label) == ("SUCCEEDED", "failed", SENTENCES[why])
+    assert user.events() == ["resume.begun", "resume.failed"]
+
+
+@pytest.mark.thorough
+def test_what_a_profile_says_already_is_not_proposed_and_its_lists_lose_nothing(
+    world: World, model: ModelServer
+) -> None:
+    user = User(world, headline=MAYA.headline.upper(), location="Porto", skills=["sql", "Rust"], languages=["english"])
+    model.script(finds(ideal(MAYA)))
+    user.gives_and_waits()
+    changes = {each.name: each for each in user.asked().preview.changes}
+    assert "Headline" not in changes
+    assert (changes["Location"].before, changes["Location"].after) == ("Porto", MAYA.place)
+    assert changes["Skills"].after == "sql; Rust; Product strategy; Pricing; Figma; A/B testing"
+    assert changes["Languages"].after == "english; Portuguese (fluent)"
+    location = {"field": "location", "value": "Lisbon"}
+    done = user.says(decision="edit", args={"changes": [location]})
+    assert (done.status, user.profile()["location"], user.profile()["skills"]) == ("done", "Lisbon", ["sql", "Rust"])
+
+
+@pytest.mark.thorough
+def test_what_could_not_be_written_back_is_not_touched(world: World, model: ModelServer) -> None:
+    user = User(world, education=[{"degree": "of an older form, without a school"}])
+    model.script(finds(ideal(MAYA)))
+    user.gives_and_waits()
+    assert "Education" not in {each.name for each in user.asked().preview.changes}
+
+
+@pytest.mark.thorough
+def test_the_same_file_once_more_is_the_same_resume(world: World, model: ModelServer) -> None:
+    user = User(world)
+    model.script(finds(ideal(MAYA)))
+    _, record = user.gives_and_waits()
+    asked = len(model.requests)
+    _, again = user.gives_and_waits()
+    assert (again.id, len(model.requests)) == (record.id, asked)
+    assert user.events() == ["resume.begun", "resume.proposed"]
+
+
+@pytest.mark.thorough
+def test_at_a_level_that_only_suggests_it_is_read_and_nobody_is_asked(world: World, model: ModelServer) -> None:
+    user = User(world)
+    user.is_at("L0")
+    model.script(finds(ideal(MAYA)))
+    _, record = user.gives_and_waits()
+    assert record.status == "done"
+    assert json_resume(record.read or ())["basics"]["label"] == MAYA.headline
+    assert world.run(lambda services: services.approvals.all(user.user_id, 10)) == []
+
+
+@pytest.mark.thorough
+def test_what_it_costs_counts_towards_the_day_of_a_user_who_never_chatted(world: World, model: ModelServer) -> None:
+    user = User(world)
+    model.script(finds(ideal(MAYA)))
+    user.gives_and_waits()
+    assert world.run(lambda services: services.usage.spent_today(user.user_id, world.clock())) > 0
+
+
+@pytest.mark.thorough
+def test_where_the_level_allows_most_a_person_decides_nevertheless(world: World, model: ModelServer) -> None:
+    user = User(world)
+    user.is_at("L3")
+    model.script(finds(ideal(MAYA)))
+    user.gives_and_waits()
+    assert user.asked().status == "pending"
+    assert "headline" not in user.profile()
+
+
+@pytest.mark.thorough
+def test_without_a_second_reader_it_is_proposed_and_says_so(world: World, model: ModelServer) -> None:
+    user = User(world)
+    model.script(finds(ideal(MAYA)), *[Reply(fault=503, to=JUDGE)] * 40)
+    status, record = user.gives_and_waits()
+    assert (status, record.status) == ("SUCCEEDED", "proposed")
+    assert not any(each.is_checked for each in record.read or ())
+    assert "Not checked by a second reader" in user.asked().rationale
+
+
+@pytest.mark.thorough
+def test_without_a_model_it_fails_in_a_sentence_and_can_be_given_again(world: World, model: ModelServer) -> None:
+    user = User(world)
+    model.script(*[Reply(fault=503, to=PARSER)] * 16)
+    status, record = user.gives_and_waits()
+    assert (status, record.status) == ("FAILED", "failed")
+    assert "Our AI" in record.label
+    model.script(finds(ideal(MAYA)))
+    status, again = user.gives_and_waits()
+    assert (status, again.status, again.id != record.id) == ("SUCCEEDED", "proposed", True)
+
+
+def braked(world: World, user: User) -> Any:
+    return world.run(lambda services: pause.engage(services.signals, services.sweeps, user.user_id, services.clock))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("state", ["read", "parse", "ground", "keep_document", "propose"])
+def test_the_brake_stops_it_at_each_state_and_names_it(world: World, model: ModelServer, state: str) -> None:
+    user = User(world)
+    model.script(finds(ideal(MAYA)))
+
+    def pulled(own: Any) -> Any:
+        def handler(given: Any, context: Any) -> Any:
+            world.run(lambda services: services.signals.brake_on(user.user_id, world.clock()))
+            return own(given, context)
+
+        return handler
+
+    with world.instead_of(state, pulled, "parse_resume"):
+        status, record = user.gives_and_waits()
+    assert (status, record.status) == ("SUCCEEDED", "stopped")
+    assert f"resume-{record.id}" in str(braked(world, user))
+    assert user.events() == ["resume.begun", "resume.stopped"]
+
+
+@pytest.fixture
+def _twice(world: World) -> Iterator[None]:
+    """Each state is delivered again after it was done, as where its answer was lost."""
+
+    def again(own: Any) -> Any:
+        def handler(given: Any, context: Any) -> Any:
+            own(given, context)
+            return own(given, context)
+
+        return handler
+
+    waits = [world.instead_of(state, again, "parse_resume") for state in ("read", "parse", "ground")]
+    waits += [world.instead_of(state, again, "parse_resume") for state in ("keep_document", "propose")]
+    for each in waits:
+        each.__enter__()
+    yield
+    for each in waits:
+        each.__exit__(None, None, None)
+
+
+@pytest.mark.thorough
+@pytest.mark.usefixtures("_twice")
+def test_whatever_is_delivered_again_happens_once(world: World, model: ModelServer) -> None:
+    user = User(world)
+    model.script(finds(ideal(MAYA)))
+    before = len(model.requests)
+    status, record = user.gives_and_waits()
+    assert (status, record.status) == ("SUCCEEDED", "proposed")
+    assert len(model.requests) == before + 2
+    assert user.asked().id == record.approval_id
+    assert user.events() == ["resume.begun", "resume.proposed"]
+    kept = world.database["candidate_app_operations"].count_documents({"user_id": user.user_id})
+    assert kept == 1

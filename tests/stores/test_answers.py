@@ -1,0 +1,31 @@
+"""The answers of a day, of everybody."""
+
+from datetime import UTC, datetime
+
+import pytest
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.stores.answers import Answers, GivenAnswer
+from qwestly_agent.stores.search import Document
+from tests.stores.conftest import Sent
+from tests.stores.test_due import is_served
+
+pytestmark = pytest.mark.anyio
+
+SINCE = datetime(2026, 11, 23, 7, 41, tzinfo=UTC)
+
+
+async def test_the_answers_of_a_day_are_found_by_an_index_and_without_their_words(
+    database: AsyncDatabase[Document], sent: Sent
+) -> None:
+    for name, role, hour in (("old", "assistant", 6), ("new", "assistant", 8), ("asked", "user", 9)):
+        of = {"user_id": "u", "conversation_id": "c", "run_id": name, "seq": hour, "content": "Words"}
+        more = {"feedback": {"thumb": "up"}, "receipt": {"counted_as": "t1:0:brief"}, "status": "complete"}
+        at = SINCE.replace(hour=hour)
+        await database["agent_messages"].insert_one({"_id": name, "role": role, "created_at": at, **of, **more})
+    sent.commands.clear()
+    [found] = await Answers(database).since(SINCE.timestamp())
+    assert found == GivenAnswer("u", "c", "new", 8, "complete", "up", "t1:0:brief")
+    [read] = sent.named("find")
+    assert is_served(read)
+    assert "content" not in read["projection"]

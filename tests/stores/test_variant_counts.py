@@ -1,0 +1,58 @@
+"""What is counted for a trial is counted once, whatever comes twice or at the same moment."""
+
+import asyncio
+
+import pytest
+from pymongo.asynchronous.database import AsyncDatabase
+
+from qwestly_agent.domain.rollout import Assignment
+from qwestly_agent.stores.conversations import Conversations
+from qwestly_agent.stores.partial_answers import PartialAnswers
+from qwestly_agent.stores.search import Document
+from qwestly_agent.stores.turns import NewTurn
+from qwestly_agent.stores.variant_counts import COLLECTION, REMEMBERED_RUNS, VariantCounts
+
+pytestmark = pytest.mark.anyio
+TAG, NOW = "t1:0:brief", 1_800_000_000.0
+
+
+async def found(database: AsyncDatabase[Document], user_id: str) -> Document:
+    [document] = await database[COLLECTION].find({"user_id": user_id}).to_list()
+    return document
+
+
+async def test_a_turn_that_is_counted_again_counts_once(database: AsyncDatabase[Document]) -> None:
+    counts = VariantCounts(database)
+    for run_id in ("r1", "r1", "r2", "r1", "r2"):
+        await counts.add("ada", TAG, run_id, {"turns": 1, "failed": 0, "cost_usd": 0.5}, NOW)
+    document = await found(database, "ada")
+    assert (document["turns"], document["cost_usd"], document["runs"]) == (2, 1.0, ["r1", "r2"])
+    assert "failed" not in document
+
+
+async def test_turns_that_end_at_the_same_moment_all_count(database: AsyncDatabase[Document]) -> None:
+    counts = VariantCounts(database)
+    runs = [f"r{number % 10}" for number in range(20)]
+    await asyncio.gather(*(counts.add("ada", TAG, each, {"turns": 1}, NOW) for each in runs))
+    assert (await found(database, "ada"))["turns"] == 10
+
+
+async def test_the_last_runs_are_remembered(database: AsyncDatabase[Document]) -> None:
+    counts = VariantCounts(database)
+    for number in range(REMEMBERED_RUNS + 5):
+        await counts.add("ada", TAG, f"r{number}", {"turns": 1}, NOW)
+    document = await found(database, "ada")
+    assert (document["turns"], len(document["runs"])) == (REMEMBERED_RUNS + 5, REMEMBERED_RUNS)
+
+
+async def test_a_turn_that_died_is_counted_by_whoever_reads_its_conversation_next(
+    database: AsyncDatabase[Document],
+) -> None:
+    conversations, turn = Conversations(database), NewTurn("r1", "m1", "Hello", NOW)
+    claim = await conversations.create("ada", "c1", turn, "default")
+    assert claim
+    await PartialAnswers(database).keep_assignment(claim, Assignment(trial="t1", leg=0, variant="brief"))
+    for _ in range(2):
+        await conversations.recover_abandoned("ada", "c1", "extraction", NOW + 60)
+    document = await found(database, "ada")
+    assert (document["tag"], document["turns"], document["failed"], document["conversations"]) == (TAG, 1, 1, 1)

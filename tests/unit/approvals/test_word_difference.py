@@ -1,0 +1,30 @@
+"""What differs between two texts, word by word."""
+
+from qwestly_agent.approvals.word_difference import before_and_after, most_alike
+
+
+def marked(before: str, after: str) -> tuple[str, str]:
+    old, new = before_and_after(before, after)
+    return tuple("".join(f"[{each.text}]" if each.differs else each.text for each in side) for side in (old, new))  # type: ignore[return-value]
+
+
+def test_the_words_that_only_one_text_has_are_marked_and_both_stay_whole() -> None:
+    assert marked("Led a team of five in Leeds", "Led a team of eight in Leeds, remote") == (
+        "Led a team of [five] in [Leeds]",
+        "Led a team of [eight] in [Leeds, remote]",
+    )
+    assert marked("Led a team", "Led  a team") == ("Led a team", "Led  a team")
+    assert marked("one\ntwo three", "one\ntwo") == ("one\ntwo [three]", "one\ntwo")
+
+
+def test_texts_with_little_in_common_and_very_long_ones_have_no_marks() -> None:
+    assert marked("Product Manager", "Builds what she plans") == ("Product Manager", "Builds what she plans")
+    long = "word " * 3_000
+    assert marked(long, long + "more") == (long, long + "more")
+
+
+def test_the_line_that_has_most_words_in_common_is_found() -> None:
+    others = ["Led a team of five", "Built the shop", "Speaks French"]
+    assert most_alike("Led a team of eight", others) == "Led a team of five"
+    assert most_alike("Has a degree", others) is None
+    assert most_alike("Has a degree", []) is None

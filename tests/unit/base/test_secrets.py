@@ -1,0 +1,94 @@
+"""Secrets are read again when one is refused, and not more often."""
+
+import asyncio
+import threading
+from dataclasses import replace
+
+import pytest
+
+from qwestly_agent.base.errors import InvalidSettings
+from qwestly_agent.base.observability import make_logger
+from qwestly_agent.base.secrets import READ_AGAIN_AFTER_SECONDS, Secrets
+from qwestly_agent.base.settings import Settings
+from tests.servers import FakeClock, settings_for
+
+pytestmark = pytest.mark.anyio
+
+
+class Store:
+    """The secret as it is now, which may be out of reach."""
+
+    def __init__(self) -> None:
+        self.settings = settings_for("", "", deepseek_api_key="key 1")
+        self.failure: Exception | None = None
+        self.readings = 0
+        self.open = threading.Event()
+        self.open.set()
+
+    def read(self) -> Settings:
+        self.readings += 1
+        assert self.open.wait(5)
+        if self.failure:
+            raise self.failure
+        return self.settings
+
+    def rotate(self, key: str) -> None:
+        self.settings = replace(self.settings, deepseek_api_key=key)
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def secrets(store: Store, clock: FakeClock) -> Secrets:
+    return Secrets(store.read, store.settings, clock, make_logger("CRITICAL"))
+
+
+async def test_a_rotated_secret_is_read_as_soon_as_the_old_one_is_refused(secrets: Secrets, store: Store) -> None:
+    store.rotate("key 2")
+    assert secrets.settings.deepseek_api_key == "key 1"
+    assert (await secrets.renew()).deepseek_api_key == "key 2"
+    assert secrets.settings.deepseek_api_key == "key 2"
+
+
+async def test_however_many_are_refused_it_is_read_once_a_minute(
+    secrets: Secrets, store: Store, clock: FakeClock
+) -> None:
+    for _ in range(3):
+        await secrets.renew()
+    assert store.readings == 1
+    clock.advance(READ_AGAIN_AFTER_SECONDS)
+    store.rotate("key 2")
+    assert (await secrets.renew()).deepseek_api_key == "key 2"
+    assert (await secrets.renew(at_once=True)) == store.settings
+    assert store.readings == 3
+
+
+async def test_callers_of_the_same_time_share_a_reading_that_outlives_the_first_of_them(
+    secrets: Secrets, store: Store
+) -> None:
+    store.rotate("key 2")
+    store.open.clear()
+    first, *others = [asyncio.create_task(secrets.renew()) for _ in range(5)]
+    await asyncio.sleep(0)
+    first.cancel()
+    store.open.set()
+    assert {each.deepseek_api_key for each in await asyncio.gather(*others)} == {"key 2"}
+    assert store.readings == 1
+
+
+async def test_values_stay_while_they_cannot_be_read(secrets: Secrets, store: Store, clock: FakeClock) -> None:
+    store.failure = InvalidSettings("/stage/key cannot be read: AccessDeniedException.")
+    assert (await secrets.renew()).deepseek_api_key == "key 1"
+    assert not secrets.readable
+    store.failure = None
+    clock.advance(READ_AGAIN_AFTER_SECONDS)
+    await secrets.renew()
+    assert secrets.readable

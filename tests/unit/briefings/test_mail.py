@@ -1,0 +1,51 @@
+"""A briefing's mail leads each thing that needs its user to where it is decided."""
+
+import re
+
+import pytest
+
+from qwestly_agent.base.settings import Settings
+from qwestly_agent.briefings.mail import message_of
+from qwestly_agent.domain.briefing import Briefing, BriefingSettings, Gathered, Item, Topic
+from qwestly_agent.stores.briefing_plans import Plan
+
+APP, HOSTILE = "https://app.example/career", 'ap_2"/><x>'
+PLAN = Plan(
+    user_id="u", settings=BriefingSettings(), zone="UTC", next=None, told=None, marks={}, changed_at=None
+)  # nothing of it but the zone is told
+
+
+def item(source: str, record: str, topic: Topic = "needs_you") -> Item:
+    return Item(id=f"{source}:{record}", source=source, topic=topic, at=1.0, title=f"A {source}", records=(record,))
+
+
+def links(app_url: str) -> tuple[list[str], list[str]]:
+    """To single records, in the text and in the HTML."""
+    items = (item("approvals", "ap_1"), item("questions", HOSTILE), item("follow_ups", "app_3"), item("matches", "j"))
+    briefing = Briefing(
+        id="b",
+        user_id="u",
+        run_id="r",
+        day="2026-11-24",
+        created_at=2.0,
+        kind="lite",
+        since=None,
+        gathered=Gathered(items=items),
+    )
+    settings = Settings("mongodb://x", "test", approve_url="https://x.example/a", app_url=app_url)
+    _, text, html = message_of(briefing, settings, "Maya", "https://x.example/a/unsubscribe/t", PLAN, is_first=False)
+    led = re.findall(r'<a href="([^"]*)"[^>]*>(?:Decide|Answer|Open)</a>', html)
+    return re.findall(r"(?:Decide|Answer|Open): (\S+)", text), led
+
+
+def test_text_and_html_lead_to_the_approval_the_question_and_the_follow_up() -> None:
+    named = ("approvals/ap_1", "approvals/ap_2%22%2F%3E%3Cx%3E", "applications/app_3")
+    text, html = links(APP)
+    assert sorted(text) == sorted(html) == sorted(f"{APP}#{each}" for each in named)
+
+
+@pytest.mark.parametrize(("app_url", "led"), [("", []), (f"{APP}#/home", [f"{APP}#/home"] * 3)])
+def test_an_app_without_an_address_or_with_a_fragment_of_its_own_has_no_place_to_lead_to(
+    app_url: str, led: list[str]
+) -> None:
+    assert links(app_url) == (led, led)

@@ -1,0 +1,157 @@
+"""Which position a sentence stands under, and that none is lost."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from qwestly_agent.cards.outline import POSITIONS, SUMMARY
+from qwestly_agent.documents.content import content_of, positions_from_resume
+from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, Fields, Section, TailoredKind
+from qwestly_agent.domain.job import Advert
+from qwestly_agent.grounding.model import Quote
+from qwestly_agent.stores.drafts import Draft
+
+
+def stint(number: int, company: str, title: str) -> Evidence:
+    fields = Fields(company=company, title=title, start="2019-04", end="present")
+    text = f"{title}, {company}"
+    return Evidence(
+        id=f"employment:{number}", kind="employment", trust="user_said", text=text, source="p", fields=fields
+    )
+
+
+STINTS = [stint(1, "Northwind Pay", "Senior PM"), stint(2, "Ledgerline", "PM"), stint(3, "Ledgerline Labs", "Intern")]
+DOCUMENT = Evidence(
+    id="document:1", kind="document", trust="user_document", source="cv", text="At Northwind Pay I led eight. I row."
+)
+
+
+def read(number: int, company: str, title: str, start: str, end: str) -> Evidence:
+    fields = Fields(company=company, title=title, start=start, end=end)
+    text = f"{title}\n{company}\n\nRan the shop {number}."
+    return Evidence(
+        id=f"resume:r:work:{number}", kind="document", trust="user_document", text=text, source="cv", fields=fields
+    )
+
+
+def claim(text: str, source: str, quote: str) -> Claim:
+    return Claim(text=text, quotes=(Quote(source=source, text=quote),))
+
+
+def draft(kind: TailoredKind, *claims: Claim, section: str = POSITIONS, more: Sequence[Evidence] = ()) -> Draft:
+    checked = CheckedCard(
+        card=Card(
+            style="concise", headline=None, sections=(Section(kind=section, heading="Experience", claims=claims),)
+        ),
+        left_out=(),
+    )
+    advert = Advert(id="a", title="Head of Product", company="Kestrel & Co. GmbH", board="adzuna")
+    return Draft(
+        id="d", user_id="u", run_id="r", conversation_id=None, kind=kind, style="concise", label="", created_at=0,
+        updated_at=0,
+        parts={
+            "evidence": [each.model_dump(mode="json") for each in (*STINTS, DOCUMENT, *more)],
+            "advert": advert.model_dump(mode="json"),
+            "card": {"checked": checked.model_dump(mode="json")},
+        },
+    )  # fmt: skip
+
+
+def test_a_sentence_stands_under_the_position_that_it_quotes_or_names() -> None:
+    content = content_of(
+        draft(
+            "resume",
+            claim("Owns pricing", "employment:2", "PM, Ledgerline"),
+            claim("Led eight people at Northwind Pay", "document:1", "At Northwind Pay I led eight."),
+            claim("Rows", "document:1", "I row."),
+        ),
+        "Maya",
+        "Lisbon",
+    )
+    blocks = {block.heading: block.lines for block in content.blocks}
+    assert blocks["Senior PM, Northwind Pay"] == ("Led eight people at Northwind Pay",)
+    assert blocks["PM, Ledgerline"] == ("Owns pricing",)
+    assert blocks["Also"] == ("Rows",)
+
+
+def test_no_position_is_left_out_and_each_has_its_time() -> None:
+    content = content_of(draft("resume", claim("Rows", "document:1", "I row.")), "Maya", "")
+    positions = [block for block in content.blocks if block.level == 2 and block.heading != "Also"]
+    assert [block.heading for block in positions] == [
+        "Senior PM, Northwind Pay",
+        "PM, Ledgerline",
+        "Intern, Ledgerline Labs",
+    ]
+    assert {block.aside for block in positions} == {"2019-04 – present"}
+
+
+def test_a_sentence_that_could_be_of_two_positions_stands_under_none() -> None:
+    content = content_of(draft("resume", claim("Worked at Ledgerline Labs", "document:1", "I row.")), "Maya", "")
+    assert next(block for block in content.blocks if block.heading == "Also").lines == ("Worked at Ledgerline Labs",)
+
+
+def test_a_letter_in_german_greets_in_german() -> None:
+    said = "Ich habe bei Northwind Pay ein Team von acht Leuten geführt und die Preise verantwortet."
+    content = content_of(draft("cover_letter", claim(said, "employment:1", "Senior PM"), section="letter"), "Maya", "")
+    assert content.blocks[0].lines == ("Guten Tag,",)
+    assert content.blocks[-1].lines == ("Freundliche Grüße", "Maya")
+
+
+def test_the_name_of_the_file_is_plain() -> None:
+    assert content_of(
+        draft("resume", claim("Rows", "document:1", "I row."), section=SUMMARY), "Maya Okafor", ""
+    ).name == ("resume-maya-okafor-kestrel-co-gmbh")
+
+
+# --- positions of the résumé ------------------------------------------------------------------------------------------
+
+
+def headings(draft: Draft) -> list[str]:
+    return [block.heading for block in content_of(draft, "Maya", "").blocks if block.level == 2]
+
+
+def test_a_position_that_only_the_resume_has_stands_in_its_time_with_what_it_says_of_it() -> None:
+    older, newest = read(0, "Fabrikam", "Cook", "2011", "2013"), read(1, "Contoso", "Chef", "2020-05", "heute")
+    ran = claim("Ran the shop", older.id, "Ran the shop 0.")
+    made = draft("resume", ran, claim("Owns pricing", "employment:2", "PM, Ledgerline"), more=[older, newest])
+    blocks = content_of(made, "Maya", "").blocks
+    assert headings(made) == [
+        "Chef, Contoso", "Senior PM, Northwind Pay", "PM, Ledgerline", "Intern, Ledgerline Labs", "Cook, Fabrikam",
+    ]  # fmt: skip
+    assert {block.heading: block.aside for block in blocks}["Chef, Contoso"] == "2020-05 – heute"
+    assert {block.heading: block.lines for block in blocks}["Cook, Fabrikam"] == ("Ran the shop",)
+    assert [each.header for each in positions_from_resume(made)] == ["Chef\nContoso", "Cook\nFabrikam"]
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        read(0, "Ledgerline GmbH", "PM", "2019", "present"),
+        read(0, "LEDGERLINE", "pm (m/w/d)", "", ""),
+        read(0, "Ledgerline", "Product Manager", "2019-04", "heute"),
+    ],
+)
+def test_what_the_resume_says_of_a_position_of_the_profile_stands_under_it(same: Evidence) -> None:
+    made = draft("resume", claim("Ran the shop", same.id, "Ran the shop 0."), more=[same])
+    assert headings(made) == ["Senior PM, Northwind Pay", "PM, Ledgerline", "Intern, Ledgerline Labs"]
+    blocks = content_of(made, "Maya", "").blocks
+    assert {block.heading: block.lines for block in blocks}["PM, Ledgerline"] == ("Ran the shop",)
+    assert positions_from_resume(made) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        read(0, "Ledgerline", "PM", "2012", "2014"),
+        read(0, "Ledgerline", "Working student", "2019-04", "2019-09"),
+        read(0, "Ledgerline", "Trainee", "", ""),
+        read(0, "", "PM", "2019-04", "present"),
+    ],
+)
+def test_another_position_at_the_same_employer_is_another_position(other: Evidence) -> None:
+    assert len(headings(draft("resume", claim("Rows", "document:1", "I row."), more=[other]))) == 5
+
+
+def test_two_positions_of_the_resume_are_never_taken_for_one() -> None:
+    two = [read(0, "Contoso", "Chef", "2017", "2017"), read(1, "Contoso", "Chef", "2017", "2017")]
+    assert headings(draft("resume", claim("Rows", "document:1", "I row."), more=two)).count("Chef, Contoso") == 2

@@ -1,0 +1,419 @@
+"""The two state machines of an interview, and what ends it."""
+
+import random
+from collections.abc import Callable
+from typing import get_args
+
+import pytest
+
+from qwestly_agent.domain.interview import DraftSentence, Ended, Interview, Phase, Said, TopicStatus
+from qwestly_agent.grounding.model import QuotedSource
+from qwestly_agent.interviews.agenda import with_agenda
+from qwestly_agent.interviews.decision import ClosedAspect, NextMove, ProposedTopic, decided, written
+from qwestly_agent.interviews.keep import RunFindings, brought
+from qwestly_agent.interviews.known import Known
+from qwestly_agent.interviews.machine import (
+    ENOUGH,
+    MOST_TURNS_ON_A_TOPIC,
+    PHASE_MOVES,
+    TOPIC_MOVES,
+    activate,
+    activate_next,
+    answered,
+    asking,
+    complete,
+    end,
+    is_tired,
+    prioritize,
+    settled,
+    talk_about,
+)
+from qwestly_agent.interviews.topics import MOST_TOPICS, add_aspects, add_topic, cover
+
+QUOTE = (Said(message_id="m1", text="eight people"),)
+SAID = {"m1": QuotedSource(id="m1", text="I led eight people. I don't know the budget.")}
+
+
+def interview_about(*titles: str, aspects: tuple[str, ...] = ("size", "result", "own part")) -> Interview:
+    interview = Interview()
+    for title in titles:
+        interview = add_topic(interview, title, aspects)
+    return activate_next(interview)
+
+
+def after(interview: Interview, *lengths: int, now: float = 1.0) -> Interview:
+    for length in lengths:
+        interview = answered(interview, interview.counted_to + 2, length, now)
+    return interview
+
+
+def statement(text: str, *aspects: str, topic: str = "Acme") -> DraftSentence:
+    return DraftSentence(topic=topic, aspects=aspects, text=text, quotes=QUOTE, since=0)
+
+
+# --- topics --------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_of_the_highest_priority_is_asked_about() -> None:
+    interview = add_topic(add_topic(add_topic(Interview(), "A"), "B", priority=5), "C", priority=5)
+    assert [(each.title, each.status) for each in activate_next(interview).topics] == [
+        ("A", "backlog"),
+        ("B", "active"),
+        ("C", "backlog"),
+    ]
+
+
+def test_a_person_who_switches_finds_the_other_topic_where_it_was() -> None:
+    interview = after(interview_about("A", "B"), 20, 20)
+    switched = activate(interview, "b")
+    assert (switched.active and switched.active.title, switched.topics[0].status) == ("B", "backlog")
+    back = activate(switched, "A")
+    assert back.active
+    assert back.active.turns == 2
+
+
+def test_what_is_completed_is_opened_again_by_its_person_alone() -> None:
+    interview = complete(interview_about("A", "B"), "A")
+    assert activate(interview, "A") == interview
+    assert activate(interview, "A", by_person=True).topics[0].status == "active"
+
+
+def active_of(interview: Interview) -> str:
+    return interview.active.title if interview.active else ""
+
+
+def test_the_person_orders_the_topics_and_the_first_is_asked_about_at_once() -> None:
+    ordered = prioritize(interview_about("A", "B", "C"), ["C", "A"])
+    assert active_of(ordered) == "C"
+    assert active_of(complete(ordered, "C")) == "A"
+    nine = ProposedTopic(title="D", aspects=["what"], priority=9)
+    assert active_of(decided(ordered, NextMove(topics=[nine], move="switch", switch_to="B"), SAID, 1.0)) == "C"
+
+
+def test_a_topic_of_a_higher_priority_is_next_unless_this_one_is_being_summed_up() -> None:
+    nine = NextMove(topics=[ProposedTopic(title="B", aspects=["what"], priority=9)])
+    interview = interview_about("A")
+    assert active_of(decided(interview, nine, SAID, 1.0)) == "B"
+    for aspect in ("size", "result", "own part"):
+        interview = cover(interview, "A", aspect, QUOTE)
+    interview = decided(after(interview, 20), nine, SAID, 1.0)
+    once = after(interview, 20)
+    assert [active_of(interview), active_of(once), active_of(after(once, 20))] == ["A", "A", "B"]
+
+
+def test_a_topic_that_a_model_switches_to_or_that_its_person_chooses_is_kept() -> None:
+    interview = interview_about("A", "B", "C")
+    switched = decided(interview, NextMove(move="switch", switch_to="B"), SAID, 1.0)
+    assert active_of(decided(switched, NextMove(), SAID, 1.0)) == "B"
+    chosen = talk_about(switched, "C")
+    nine = ProposedTopic(title="D", aspects=["what"], priority=9)
+    assert active_of(decided(chosen, NextMove(topics=[nine]), SAID, 1.0)) == "C"
+
+
+def test_what_was_only_mentioned_comes_last_and_is_no_reason_to_go_on() -> None:
+    mentioned = NextMove(topics=[ProposedTopic(title="B", priority=9)])
+    interview = decided(interview_about("A"), mentioned, SAID, 1.0)
+    assert [(each.title, each.status) for each in interview.topics] == [("A", "active"), ("B", "mentioned")]
+    assert active_of(complete(add_topic(interview, "C"), "A")) == "C"
+    assert active_of(complete(interview, "A")) == "B"
+    asked = NextMove(topics=[ProposedTopic(title="B", aspects=["what"])])
+    assert decided(interview, asked, SAID, 1.0).topics[1].status == "backlog"
+    for aspect in ("size", "result", "own part"):
+        interview = cover(interview, "A", aspect, QUOTE)
+    assert after(interview.model_copy(update={"turns": 5}), 20).ended == Ended(reason="covered")
+
+
+def test_a_model_that_converges_has_the_topic_summed_up_where_half_of_it_is_told() -> None:
+    interview = cover(interview_about("A"), "A", "size", QUOTE)
+    assert decided(interview, NextMove(move="converge"), SAID, 1.0).topics[0].closing == "asking"
+    told = decided(cover(interview, "A", "result", QUOTE), NextMove(move="converge"), SAID, 1.0)
+    assert (told.topics[0].closing, told.phase) == ("offered", "convergence")
+    assert after(told, 20).phase == "convergence"
+
+
+def test_an_interview_that_its_person_opens_again_is_not_ended_by_what_ended_it() -> None:
+    interview = interview_about("A").model_copy(update={"turns": 9, "minutes": 10, "idle_turns": 2})
+    for aspect in ("size", "result", "own part"):
+        interview = cover(interview, "A", aspect, QUOTE)
+    for reason in ("covered", "nothing_new", "tired", "out_of_time"):
+        ended = end(interview.model_copy(update={"lengths": (40, 40, 2, 2)}), Ended(reason=reason))
+        again = after(talk_about(ended, "B"), 3, now=9_000.0)
+        assert (again.ended, again.phase, active_of(again)) == (None, "deep_dive", "B")
+
+
+def test_a_late_decision_moves_nothing_once_it_is_over() -> None:
+    ended = end(interview_about("A", "B"), Ended(reason="asked"))
+    late = decided(ended, NextMove(move="switch", switch_to="B"), SAID, 1.0)
+    assert (late.phase, active_of(late)) == ("end", "A")
+
+
+def test_an_aspect_near_to_one_that_exists_is_not_added() -> None:
+    topic = add_aspects(interview_about("A"), "A", ["Size", "the size", "budget of the team", "team"]).topics[0]
+    assert [each.name for each in topic.aspects] == ["size", "result", "own part", "budget of the team", "team"]
+
+
+def test_topics_and_aspects_are_bounded() -> None:
+    interview = Interview()
+    for number in range(30):
+        interview = add_topic(interview, f"Topic{number}", [f"aspect{n}" for n in range(20)])
+    assert len(interview.topics) == MOST_TOPICS
+    assert {len(each.aspects) for each in interview.topics} == {8}
+
+
+def test_a_covered_aspect_is_not_closed_and_one_without_a_quote_is_not_covered() -> None:
+    interview = cover(interview_about("A"), "A", "Size", QUOTE)
+    assert cover(interview, "A", "size", (Said(message_id="m2", text="skip"),), closed=True) == interview
+    assert cover(interview, "A", "result", ()) == interview
+    assert round(interview.completeness, 2) == 0.33
+
+
+# --- how a topic ends ------------------------------------------------------------------------------------------------
+
+
+def test_before_a_topic_is_closed_it_is_offered_to_sum_it_up_and_one_last_question_is_asked() -> None:
+    interview = interview_about("A", "B")
+    for aspect in ("size", "result", "own part"):
+        interview = cover(interview, "A", aspect, QUOTE)
+    stages = []
+    for _ in range(3):
+        interview = after(interview, 20)
+        stages.append((interview.active and interview.active.title, interview.active and interview.active.closing))
+    assert stages == [("A", "offered"), ("A", "last"), ("B", "asking")]
+
+
+def test_no_topic_is_asked_about_longer_than_twelve_turns() -> None:
+    interview = interview_about("A", "B")
+    active = []
+    for _ in range(24):
+        interview = after(interview, 20)
+        active.append(interview.active.title if interview.active else None)
+    assert active == ["A"] * 11 + ["B"] * 12 + [None]
+    assert max(each.turns for each in interview.topics) <= MOST_TURNS_ON_A_TOPIC
+    assert interview.ended == Ended(reason="out_of_topics")
+
+
+def test_an_answer_is_counted_once() -> None:
+    interview = after(interview_about("A"), 20)
+    assert answered(interview, interview.counted_to, 20, 2.0) == interview
+    assert answered(interview, interview.counted_to - 1, 20, 2.0) == interview
+
+
+# --- how an interview ends -------------------------------------------------------------------------------------------
+
+
+def test_it_ends_when_most_is_covered_after_more_than_five_turns_and_nothing_waits() -> None:
+    interview = interview_about("A")
+    for aspect in ("size", "result", "own part"):
+        interview = cover(interview, "A", aspect, QUOTE)
+    assert after(interview, 20, 20).ended is None
+    waiting = add_topic(interview, "B", ["when"])
+    assert after(waiting, 20, 20, 20).ended is None
+    five = interview.model_copy(update={"turns": 5})
+    assert after(five, 20).ended == Ended(reason="covered")
+
+
+def test_two_turns_without_a_new_statement_whose_draft_is_ready_end_it() -> None:
+    interview = written(interview_about("Acme"), [statement("Led eight people.", "size")], [], 1.0)
+    once = written(interview, [], [], 1.0)
+    assert (once.idle_turns, once.ended) == (1, None)
+    assert written(once, [statement("Led eight people.")], [], 1.0).ended == Ended(reason="nothing_new")
+    assert written(once, [statement("Grew sales.", "result")], [], 1.0).idle_turns == 0
+
+
+def test_an_interview_that_has_not_begun_to_be_written_is_not_idle() -> None:
+    interview = written(written(written(interview_about("A"), [], [], 1.0), [], [], 1.0), [], [], 1.0)
+    assert interview.ended is None
+
+
+@pytest.mark.parametrize(
+    ("lengths", "tired"),
+    [
+        ((40, 30, 20, 4, 3, 2), True),
+        ((40, 30, 20, 4, 5, 2), False),
+        ((12, 10, 14, 4, 3, 3), False),  # a terse person
+        ((40, 2, 2), False),
+        ((3, 3, 3), False),
+        ((), False),
+    ],
+)
+def test_tired_answers_are_short_by_the_persons_own_measure(lengths: tuple[int, ...], tired: bool) -> None:
+    assert is_tired(lengths) is tired
+
+
+def test_the_time_that_a_person_gave_ends_it() -> None:
+    interview = interview_about("A").model_copy(update={"minutes": 10})
+    begun = after(interview, 20, now=1_000.0)
+    assert after(begun, 20, now=1_599.0).ended is None
+    assert after(begun, 20, now=1_600.0).ended == Ended(reason="out_of_time")
+
+
+def test_a_models_end_ends_nothing_that_is_not_counted() -> None:
+    interview = decided(interview_about("A"), NextMove(move="end"), SAID, 1.0)
+    assert interview.ended is None
+    for aspect in ("size", "result", "own part"):
+        interview = cover(interview, "A", aspect, QUOTE)
+    once = decided(after(interview, 20), NextMove(move="end"), SAID, 1.0)
+    assert once.ended is None, "after one answer"
+    five = interview.model_copy(update={"turns": 6})
+    assert decided(five, NextMove(move="end"), SAID, 1.0).ended == Ended(reason="covered")
+    assert decided(add_topic(five, "B", ["when"]), NextMove(move="end"), SAID, 1.0).ended is None
+
+
+def test_short_answers_and_a_known_profile_do_not_end_an_onboarding() -> None:
+    known = {"headline": "Nurse", "years_of_experience": 12, "summary": "Proud.", "skills": ["Triage"]}
+    known |= {"languages": ["English"], "education": [{"school": "Porto"}]}
+    known |= {"roles": ["Nurse"], "locations": ["Porto"], "work_mode": "office"}
+    interview = activate_next(with_agenda(Interview(), Known(known)))
+    assert interview.completeness > ENOUGH
+    interview = decided(after(interview, 40, 40, 40, 1, 1, 1), NextMove(move="end"), SAID, 1.0)
+    assert (interview.ended, active_of(interview)) == (None, "Work")
+
+
+def test_an_aspect_is_asked_for_once_and_again_only_where_its_answer_told_nothing() -> None:
+    interview, told = interview_about("Acme", aspects=("size", "result", "own part")), ("m1", "m3", "m4")
+    asked = list[str]()
+    for seq, message_id in enumerate(("m0", "m1", "m2", "m3", "m4", "m5"), 1):
+        interview = asking(answered(interview, seq, 9, 1.0, message_id))
+        asked.append(interview.asking)
+        said = {message_id: QuotedSource(id=message_id, text="We did it.")}
+        new = statement(f"Did it {seq}.").model_copy(
+            update={"quotes": (Said(message_id=message_id, text="We did it."),)}
+        )
+        found = RunFindings(seq, interview.version, NextMove(), [new] if message_id in told else [])
+        interview = brought(interview, found, said, 1.0)
+    assert asked == ["size", "result", "own part", "result", "", ""]
+    active = interview.active
+    assert active
+    assert (active.closing, interview.ended) == ("offered", None)
+
+
+def test_what_was_asked_before_the_person_changed_the_topic_is_asked_again() -> None:
+    interview = asking(answered(interview_about("Acme", aspects=("size",)), 1, 9, 1.0, "m0"))
+    interview = asking(answered(talk_about(interview, "Studies", ["subject"]), 2, 9, 1.0, "m1"))
+    interview = asking(answered(talk_about(interview, "Acme"), 3, 9, 1.0, "m2"))
+    assert interview.asking == "size"
+
+
+def test_a_model_that_always_goes_on_and_opens_topics_ends_all_the_same() -> None:
+    interview = Interview()
+    for turn in range(400):
+        topic = ProposedTopic(title=f"Topic{turn}", aspects=["what"], priority=9)
+        interview = decided(after(interview, 20), NextMove(move="continue", topics=[topic]), SAID, 1.0)
+        if interview.ended:
+            break
+    assert interview.ended
+    assert interview.turns <= (MOST_TOPICS + 1) * MOST_TURNS_ON_A_TOPIC
+
+
+def test_a_model_that_never_names_a_topic_ends_after_twelve_turns() -> None:
+    interview = after(Interview(), *[20] * 12)
+    assert interview.ended == Ended(reason="out_of_topics")
+
+
+# --- what a model says is closed -------------------------------------------------------------------------------------
+
+
+def test_an_aspect_is_closed_by_the_persons_words_alone() -> None:
+    closed = ClosedAspect(topic="A", aspect="result", message_id="m1", quote="I don't know the budget")
+    invented = ClosedAspect(topic="A", aspect="size", message_id="m1", quote="skip that")
+    interview = decided(interview_about("A"), NextMove(closed=[closed, invented]), SAID, 1.0)
+    assert [each.status for each in interview.topics[0].aspects] == ["open", "closed", "open"]
+
+
+# --- the draft -----------------------------------------------------------------------------------------------------
+
+
+def test_a_statement_that_is_replaced_stays_in_the_version_before() -> None:
+    first = written(interview_about("Acme"), [statement("Led eight people.", "size")], [], 1.0)
+    second = written(first, [statement("Led nine people.", "size")], [0], 1.0)
+    assert [each.text for each in second.draft] == ["Led nine people."]
+    assert [(each.text, each.since, each.until) for each in second.statements] == [
+        ("Led eight people.", 1, 2),
+        ("Led nine people.", 2, None),
+    ]
+
+
+# --- any order -----------------------------------------------------------------------------------------------------
+
+TITLES = [f"Topic{n}" for n in range(15)]
+Move = Callable[[Interview], Interview]
+
+
+def a_move(chance: random.Random, interview: Interview, made: int) -> Move:
+    """An answer, a decision, what a run found, or the person's hand; some of them late, or for another version."""
+    title = chance.choice(TITLES)
+    match chance.randrange(6):
+        case 0 | 1:
+            seq, words = interview.counted_to + chance.choice((-2, 0, 2, 2, 2)), chance.randrange(60)
+            return lambda now: answered(now, seq, words, 1.0)
+        case 2 | 3:
+            topics = [ProposedTopic(title=title, aspects=["what", "when"][: chance.randrange(3)], priority=made % 10)]
+            found = RunFindings(
+                seq=interview.counted_to + chance.choice((-2, 0, 0, 0)),
+                version=interview.version - chance.choice((0, 0, 0, 1)),
+                decision=NextMove(
+                    move=chance.choice(("continue", "switch", "converge", "end")),
+                    switch_to=chance.choice(TITLES),
+                    topics=topics,
+                ),
+                statements=[statement(f"Said {made}.", "what", topic=title)] if chance.random() < 0.5 else [],
+                dropped=[chance.randrange(5)],
+            )
+            return lambda now: brought(now, found, SAID, 1.0)
+        case 4:
+            return chance.choice((lambda now: activate(now, title), lambda now: prioritize(now, [title])))
+        case _:
+            return lambda now: settled(complete(now, title), 1.0)
+
+
+@pytest.mark.thorough
+def test_only_moves_of_the_tables_are_made_whatever_models_and_deliveries_do() -> None:
+    """Each move is made of what was known, and comes to what there is: late, twice, or after another's."""
+    chance = random.Random(7)
+    made = 0
+    while made < 10_000:
+        interview = Interview()
+        moves: list[Move] = []
+        late = 0
+        while late < 5 and made < 10_000:
+            made += 1
+            at_once = [a_move(chance, interview, made) for _ in range(chance.choice((1, 1, 2)))]
+            again = chance.choices(moves, k=chance.choice((0, 0, 1))) if moves else []
+            for move in [*at_once, *again]:
+                before = interview
+                interview = move(before)
+                _was_allowed(before, interview)
+            moves += at_once
+            late += interview.ended is not None
+        for seq in range(2, interview.drafted_to + 1):
+            found = RunFindings(seq=seq, version=interview.version, statements=[statement("Late.")])
+            assert brought(interview, found, SAID, 1.0) == interview, "a draft that comes twice adds nothing"
+
+
+def _was_allowed(before: Interview, after_it: Interview) -> None:
+    phases: tuple[Phase, ...] = get_args(Phase)
+    assert after_it.phase in phases
+    if before.phase != after_it.phase:
+        assert after_it.phase in PHASE_MOVES[before.phase]
+    assert before.ended is None or after_it.ended == before.ended
+    assert (after_it.ended is None) == (after_it.phase != "end")
+    assert after_it.counted_to >= before.counted_to
+    assert after_it.drafted_to >= before.drafted_to
+    assert len([each for each in after_it.topics if each.status == "active"]) <= 1
+    for known in before.topics:
+        now = after_it.topic(known.title)
+        assert now, "no topic is lost"
+        assert now.turns <= MOST_TURNS_ON_A_TOPIC
+        if now.status != known.status:
+            reached = _reached(known.status, 2)  # back to the backlog and asked about again, in one step
+            assert now.status in reached
+        assert known.status != "completed" or now.status == "completed"
+        covered = {each.name for each in known.aspects if each.status != "open"}
+        assert covered <= {each.name for each in now.aspects if each.status != "open"}
+
+
+def _reached(status: TopicStatus, moves: int) -> set[TopicStatus]:
+    reached: set[TopicStatus] = {status}
+    for _ in range(moves):
+        reached |= {to for each in reached for to in TOPIC_MOVES[each]}
+    return reached

@@ -1,0 +1,76 @@
+"""The text of a file stands there as its person wrote it; a file that means harm ends in one clear sentence."""
+
+from html import escape
+
+import pytest
+
+from infra.local.model_resumes import parse_resume
+from qwestly_agent.grounding.quotes import find_span
+from qwestly_agent.resumes import open_file as open_file_module
+from qwestly_agent.resumes.file_text import CPU_SECONDS
+from qwestly_agent.resumes.open_file import open_file
+from qwestly_agent.resumes.unreadable import SENTENCES, UnreadableFile
+from tests.resume_files import HOSTILE, LAYOUTS, MAYA, ORDERS, Person, used_by_opener, with_hidden_orders, with_scripts
+
+pytestmark = pytest.mark.anyio
+MOST_MEMORY_BYTES, MOST_SECONDS = 512 * 1024 * 1024, 20
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("layout", LAYOUTS)
+async def test_everything_that_a_resume_says_is_found_word_for_word(layout: str) -> None:
+    person, content = LAYOUTS[layout]
+    text = await open_file(content)
+    assert [said for said in person.said if not find_span(said, text)] == []
+    assert parse_resume([f"<resume>\n{escape(text)}\n</resume>"])["basics"]  # by the laptop's scripted model
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", HOSTILE)
+async def test_a_file_without_text_for_us_says_why(case: str) -> None:
+    make, why = HOSTILE[case]
+    with pytest.raises(UnreadableFile) as raised:
+        await open_file(make())
+    assert raised.value.why == why
+    assert SENTENCES[raised.value.why].endswith(".")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", HOSTILE)
+def test_a_hostile_file_takes_no_more_memory_and_processor_than_it_may(case: str) -> None:
+    """As the kernel counts for its process alone."""
+    make, _ = HOSTILE[case]
+    used, seconds = used_by_opener(make())
+    assert used <= MOST_MEMORY_BYTES
+    assert seconds <= CPU_SECONDS + 1
+
+
+async def test_a_file_that_takes_too_long_is_given_up_within_twenty_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert open_file_module.SECONDS < MOST_SECONDS
+    monkeypatch.setattr(open_file_module, "SECONDS", 0.0)
+    with pytest.raises(UnreadableFile) as raised:
+        await open_file(with_scripts())
+    assert raised.value.why == "heavy"
+
+
+async def test_scripts_are_left_in_the_file_and_its_text_is_read() -> None:
+    text = await open_file(with_scripts())
+    assert MAYA.summary in text
+    assert "app.alert" not in text
+
+
+async def test_what_nobody_sees_is_text_like_any_other() -> None:
+    """It is quoted to its person before anything comes of it."""
+    assert ORDERS in await open_file(with_hidden_orders())
+
+
+def lines_of(person: Person) -> list[str]:
+    return [line for job in person.jobs for line in job.lines]
+
+
+async def test_the_columns_of_a_page_are_not_mixed() -> None:
+    person, content = LAYOUTS["two columns"]
+    text = " ".join((await open_file(content)).split())
+    positions = [text.index(line) for line in lines_of(person)]
+    assert positions == sorted(positions)
+    assert " ".join(person.skills) in text

@@ -1,0 +1,100 @@
+"""Earned autonomy: what a history of decisions says, whatever the history."""
+
+from typing import Literal, TypeAlias, get_args
+
+import pytest
+
+from qwestly_agent.domain.approval import Approval, DecidedBy, Level, Preview, Status
+from qwestly_agent.domain.earned import LADDER, Grant, Standing, is_standing, streak_of
+
+SCHEMA = "a" * 64
+DAY = 86_400.0
+
+Said: TypeAlias = Literal["yes", "no", "edit", "revise", "undo", "yes by link", "no by link", "unasked", "unwished"]
+OTHERS: tuple[Said, ...] = tuple(each for each in get_args(Said) if each != "yes")
+NOS: frozenset[Said] = frozenset({"no", "edit", "revise", "undo", "no by link"})
+_AS: dict[Said, tuple[Status, DecidedBy]] = {
+    "yes": ("done", "queue"),
+    "no": ("rejected", "chat"),
+    "edit": ("done", "queue"),
+    "revise": ("revised", "queue"),
+    "undo": ("done", "undo"),
+    "yes by link": ("done", "link"),
+    "no by link": ("rejected", "link"),
+    "unasked": ("done", "level"),
+    "unwished": ("done", "queue"),
+}
+
+
+def record(said: Said, at: float, schema_digest: str = SCHEMA) -> Approval:
+    status, decided_by = _AS[said]
+    return Approval(
+        id=f"ap_{at!r}",
+        user_id="u",
+        run_id="r",
+        kind="profile",
+        tool="update_profile_field",
+        effect="write",
+        args="{}",
+        args_digest="",
+        schema_digest=schema_digest,
+        subject="profile",
+        version=None,
+        preview=Preview(title="Change your headline"),
+        wished=said != "unwished",
+        level="L1",
+        answer="ask",
+        status=status,
+        created_at=at,
+        expires_at=at + DAY,
+        updated_at=at,
+        decided_at=at,
+        decided_by=decided_by,
+        edited=said == "edit",
+        undoes="ap_0" if said == "undo" else None,
+    )
+
+
+def yeses(count: int, *, after: float = 0.0) -> list[Approval]:
+    return [record("yes", after + number) for number in range(1, count + 1)]
+
+
+def grant(level: Level = "L2", since: float = 100.0) -> Grant:
+    return Grant(tool="update_profile_field", subject="profile", level=level, since=since, schema_digest=SCHEMA)
+
+
+def test_yeses_count_until_a_no() -> None:
+    assert streak_of(yeses(12), SCHEMA).yeses == 12
+    broken = streak_of([*yeses(5), record("no", 6.0), *yeses(3, after=6.0)], SCHEMA)
+    assert (broken.yeses, broken.since, broken.broken_at) == (3, 7.0, 6.0)
+
+
+@pytest.mark.parametrize("said", OTHERS)
+def test_nothing_but_a_signed_in_yes_as_proposed_to_what_one_asked_for_counts(said: Said) -> None:
+    after = streak_of([*yeses(9), record(said, 10.0)], SCHEMA)
+    assert after.yeses == (0 if said in NOS else 9)
+
+
+def test_another_schema_begins_anew() -> None:
+    old = [record("yes", float(number), "b" * 64) for number in range(20)]
+    assert streak_of([*old, *yeses(2, after=30.0)], SCHEMA).yeses == 2
+    assert not is_standing(grant(), [], "b" * 64)
+
+
+@pytest.mark.parametrize("said", get_args(Said))
+def test_one_no_edit_or_undo_ends_what_was_earned(said: Said) -> None:
+    assert is_standing(grant(), [record(said, 100.5)], SCHEMA) == (said not in NOS)
+    assert is_standing(grant(), [record(said, 99.0)], SCHEMA)
+
+
+@pytest.mark.parametrize("level", LADDER)
+@pytest.mark.parametrize("ceiling", LADDER)
+@pytest.mark.parametrize("earned", [None, *LADDER])
+def test_the_level_is_the_floor_and_the_ceiling_the_top(level: Level, ceiling: Level, earned: Level | None) -> None:
+    if LADDER.index(ceiling) < LADDER.index(level):
+        return  # no user has this: the store reads the level
+    standing = Standing(level, ceiling)
+    now = LADDER.index(standing.with_grant(grant(earned) if earned else None))
+    assert LADDER.index(level) <= now <= LADDER.index(ceiling)
+    more = standing.next_level(grant(earned) if earned else None)
+    assert (more is None) == (now == LADDER.index(ceiling))

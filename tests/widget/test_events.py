@@ -1,0 +1,16 @@
+"""Every event of the elements is heard: by an element around the one that sends it, or by the local page."""
+
+import re
+
+from tests.widget.backend import ROOT
+
+
+def test_no_event_of_an_element_is_sent_to_nobody():
+    sources = "".join(path.read_text() for path in sorted((ROOT / "widget/src").rglob("*.ts")))
+    page = (ROOT / "infra/local/page/page.js").read_text()
+    readme = (ROOT / "widget/README.md").read_text()
+    sent = set(re.findall(r'new CustomEvent\("(\w+)"', sources))
+    within = set(re.findall(r"@(\w+)=", sources))
+    assert {"asklesson", "erased", "showapprovals"} <= sent
+    assert sent - within == set(re.findall(r'listen\("(\w+)"', page))
+    assert sorted(name for name in sent - within if f"`{name}`" not in readme) == []

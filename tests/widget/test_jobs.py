@@ -1,0 +1,469 @@
+"""<qwestly-jobs>: matches with their reasons, documents with their quotes, applications, the résumé, and wishes."""
+
+import os
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
+
+from tests.widget.backend import EVIL, ScriptedBackend
+from tests.widget.test_approvals import approval
+from tests.widget.test_axe import WIDTHS, each_screen, violations
+from tests.widget.test_elements import tomorrow, view
+from tests.widget.test_widget import ready
+
+TITLE, OTHER = "Head of Product", "Product Lead"
+TEXT = "Ada Pereira\nHead of Product, Voltbank, since 2021\nShe led six people.\nLisbon"
+
+
+def reason(text: str, person: str | None = "I led six people") -> dict[str, Any]:
+    source = "résumé.pdf" if person else None
+    return {"text": text, "advert_quote": "leads a team", "person_quote": person, "person_source": source}
+
+
+def match(key: str = "j1", **more: Any) -> dict[str, Any]:
+    pay = {"lowest": 60_000.0, "highest": 80_000.0, "currency": "EUR", "per": "year"}
+    job = {"id": key, "title": TITLE, "company": "Hemlock", "place": "Lisbon", "is_remote": True, "pay": pay}
+    job |= {"posted_at": "2026-11-20T00:00:00Z", "url": "https://jobs.example/1", "source": "adzuna"}
+    job |= {"attribution": "Jobs by Adzuna", "is_closed": False, "status": "new", "verdict": None}
+    job |= {"reasons_for": [reason("You have led a team.")], "reasons_against": [reason("They want French.", None)]}
+    return (
+        job
+        | {"application_id": None, "found_at": "2026-11-21T03:00:00Z", "text": "We look for you.\nHe leads a team."}
+        | more
+    )
+
+
+def quote(text: str, source: str = "résumé.pdf") -> dict[str, Any]:
+    return {"source": source, "before": "There ", "quote": text, "after": "."}
+
+
+def document(**more: Any) -> dict[str, Any]:
+    made = {"id": "d1", "kind": "resume", "job_id": "j1", "status": "ready", "label": "It is ready", "version": 2}
+    made |= {"flagged": False, "created_at": "2026-11-21T09:00:00Z", "job": f"{TITLE}, Hemlock"}
+    met = {
+        "requirement": "Leads a team",
+        "met": "met",
+        "advert_quote": "leads a team",
+        "quotes": [quote("I led six people")],
+    }
+    missed = met | {"requirement": "Speaks French", "met": "not_met", "quotes": []}
+    made |= {"markdown": "# Ada Pereira\n\n## Voltbank\n\n- Led six people.\n", "coverage": [met, missed]}
+    made |= {"sentences": [{"text": "Led six people.", "quotes": [quote("I led six people")]}]}
+    return made | {"left_out": [{"text": "Led sixty people.", "why": ["Nothing you said says so."]}]} | more
+
+
+def application(key: str = "app_1", **more: Any) -> dict[str, Any]:
+    job = {"id": "j1", "title": TITLE, "company": "Hemlock", "url": "https://jobs.example/1"}
+    kept = {"id": key, "job": job, "status": "applied", "next_step": "Follow up", "next_at": "2026-01-02T09:00:00Z"}
+    kept |= {"applied_at": "2025-12-26T09:00:00Z", "due_at": None, "notes": "Ask for Rui", "document_ids": []}
+    asked = {"approval_id": None, "approval_status": None, "can_apply": False}
+    return kept | asked | {"history": [], "updated_at": "2025-12-26T09:00:00Z"} | more
+
+
+def resume(**more: Any) -> dict[str, Any]:
+    def found(words: str) -> dict[str, Any]:
+        start = TEXT.index(words)
+        return {"quote": words, "original": words, "start": start, "end": start + len(words), "is_checked": True}
+
+    read = {
+        "id": "r1",
+        "name": "cv.pdf",
+        "status": "proposed",
+        "label": "Ready for your decision",
+        "approval_id": "ap_1",
+    }
+    read |= {"text": TEXT, "resume": {"work": [{"position": TITLE, "startDate": "2021"}]}, "unread": ["Lisbon"]}
+    at = "/".join(("", "work", "0"))
+    fields = {f"{at}/position": found(TITLE), f"{at}/startDate": found("since 2021")}
+    left_out = [{"path": "/basics/phone", "why": "It does not stand there."}]
+    return (
+        read
+        | {"approval_id": "ap_1", "created_at": 1.0, "updated_at": 1.0, "fields": fields, "left_out": left_out}
+        | more
+    )
+
+
+def opened(page: Page, part: str | None = None) -> Locator:
+    jobs = view(page, "Jobs")
+    if part:
+        jobs.get_by_role("button", name=part, exact=True).click()
+    return jobs
+
+
+def test_a_match_tells_its_reasons_and_quotes_them_on_demand(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match()
+    backend.jobs.search |= {"missing": ["JSearch could not be reached."]}
+    jobs = opened(page)
+    row = jobs.get_by_role("listitem", name=TITLE)
+    expect(row).to_contain_text("Hemlock · Lisbon · Remote · €60,000 – €80,000 a year · posted Nov 20, 2026")
+    expect(row).to_contain_text("Jobs by Adzuna")
+    expect(row.get_by_role("link", name="View original posting")).to_have_attribute("rel", "noopener noreferrer")
+    expect(jobs).to_contain_text("JSearch could not be reached.")
+    expect(row.get_by_text("“I led six people”")).to_be_hidden()
+    row.get_by_text("You have led a team.").click()
+    expect(row.get_by_text("“I led six people”")).to_be_visible()
+    row.get_by_text("They want French.").click()
+    expect(row.get_by_text("“leads a team”")).to_have_count(2)
+    row.locator(".advert summary").click()
+    expect(row).to_contain_text("We look for you.")
+
+
+@pytest.mark.thorough
+def test_a_match_is_hidden_taken_back_saved_and_judged(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match()
+    jobs = opened(page)
+    jobs.get_by_role("button", name=f"Hide: {TITLE}").click()
+    undo = jobs.get_by_role("button", name=f"Undo: {TITLE}")
+    expect(undo).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(jobs.get_by_role("heading", name=TITLE)).to_be_focused()
+    assert [call.body for call in backend.asked("PUT", "/api/jobs/j1")] == [{"status": "hidden"}, {"status": "new"}]
+
+    for name, verdict in (("More like this", "up"), ("Not this kind", "not_this_kind"), ("Not this kind", None)):
+        jobs.get_by_role("button", name=name).click()
+        expect(jobs.get_by_role("button", name=name)).to_have_attribute(
+            "aria-pressed", str(verdict is not None).lower()
+        )
+    judged = [call.body["verdict"] for call in backend.asked("POST", "/api/jobs/j1/verdict")]
+    assert judged == ["up", "not_this_kind", None]
+
+    jobs.get_by_role("button", name=f"Save: {TITLE}").click()
+    expect(jobs.get_by_role("button", name=f"Undo: {TITLE}")).to_be_focused()
+    jobs.get_by_role("button", name="Saved").click()
+    expect(jobs.get_by_role("listitem", name=TITLE)).to_be_visible()
+
+
+@pytest.mark.thorough
+def test_what_cannot_be_changed_says_why(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match()
+    jobs = opened(page)
+    backend.refuse(423, "braked", "Everything is paused.", on="POST /api/jobs/j1/documents")
+    jobs.get_by_role("button", name=f"Write a résumé: {TITLE}").click()
+    expect(jobs.get_by_role("alert").filter(has_text="We couldn’t start that. Everything is paused.")).to_be_visible()
+    backend.refuse(422, "invalid", "No job board is connected.", on="POST /api/jobs/search")
+    jobs.get_by_role("button", name="Search now").click()
+    expect(jobs.get_by_role("alert").filter(has_text="We couldn’t search. No job board is connected.")).to_be_visible()
+
+
+@pytest.mark.thorough
+def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBackend):
+    jobs = opened(page)
+    expect(jobs).to_contain_text("No new jobs yet.")
+    jobs.get_by_role("button", name="Search now").click()
+    expect(jobs.get_by_role("button", name="Searching…")).to_be_disabled()
+    backend.jobs.matches["j1"] = match()
+    backend.jobs.search |= {"is_searching": False}
+    expect(jobs.get_by_role("listitem", name=TITLE)).to_be_visible()
+    expect(jobs.get_by_role("button", name="Search now")).to_be_enabled()
+
+
+@pytest.mark.thorough
+def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match()
+    nothing = {"markdown": None, "sentences": [], "left_out": [], "coverage": None}
+    backend.jobs.documents["d1"] = document(status="writing", label="Reading the job posting…", **nothing)
+    jobs = opened(page)
+    jobs.get_by_role("button", name=f"Write a résumé: {TITLE}").click()
+    [posted] = backend.wait_for(1, "POST", "/api/jobs/j1/documents")
+    assert posted.body == {"kind": "resume"}
+    expect(jobs.get_by_role("status")).to_have_text("Reading the job posting…")
+    backend.jobs.documents["d1"] = document()
+    paper = jobs.get_by_role("article", name="The document")
+    expect(paper.get_by_role("listitem")).to_have_text("Led six people.")
+
+    jobs.get_by_text("Where each sentence comes from").click()
+    expect(jobs.get_by_text("There I led six people.").first).to_be_visible()
+    expect(jobs.get_by_text("Speaks French")).to_contain_text("Not met")
+    jobs.get_by_text("What I left out, and why (1)").click()
+    expect(jobs.get_by_text("Nothing you said says so.")).to_be_visible()
+    with page.expect_download() as download:
+        jobs.get_by_role("button", name="Word (DOCX)").click()
+    assert download.value.suggested_filename == "d1.docx"
+    [asked] = backend.asked("GET", "/api/documents/d1/download")
+    assert asked.query == "format=docx"
+    jobs.get_by_role("button", name="All documents").click()
+    expect(jobs.get_by_role("button", name="Open: Résumé, version 2")).to_be_focused()
+
+
+@pytest.mark.thorough
+def test_one_applies_with_documents_and_the_board_moves(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match()
+    backend.jobs.documents["d1"] = document()
+    backend.jobs.applications = {}
+    jobs = opened(page)
+    jobs.get_by_role("button", name=f"Apply: {TITLE}").click()
+    expect(jobs.get_by_role("checkbox", name="Résumé, version 2")).to_be_focused()
+    jobs.get_by_label("Note to the company").fill("Through Rui")
+    backend.approvals["ap_1"] = approval("ap_1", conversation_id=None)
+    jobs.get_by_role("button", name="Continue").click()
+    [posted] = backend.wait_for(1, "POST", "/api/jobs/j1/apply")
+    assert posted.body == {"document_ids": ["d1"], "note": "Through Rui"}
+    expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
+    expect(page.locator("qwestly-approvals").get_by_role("group", name="Approval: ")).to_be_focused()
+
+    backend.jobs.applications = {"app_1": application()}
+    jobs = opened(page, "Applications")
+    row = jobs.get_by_role("region", name="Applied").get_by_role("listitem", name=TITLE)
+    expect(row).to_contain_text("Follow up since Jan 2, 2026")
+    row.get_by_label("Status of").select_option("Interview")
+    row = jobs.get_by_role("region", name="Interview").get_by_role("listitem", name=TITLE)
+    expect(row.get_by_label("Status of")).to_be_focused()
+    row.get_by_role("button", name="Edit").click()
+    row.get_by_label("Next step").fill("Prepare the case")
+    row.get_by_label("By").fill("2031-03-01")
+    row.get_by_role("button", name="Save").click()
+    expect(row).to_contain_text("Prepare the case on Mar 1, 2031 at 09:00")
+    expect(jobs.get_by_role("status")).to_have_text(f"{TITLE}: saved.")
+    [_, saved] = backend.asked("PATCH", "/api/applications/app_1")
+    assert set(saved.body) == {"next_step", "next_at"}
+
+
+@pytest.mark.thorough
+def test_what_nobody_changed_of_an_application_is_not_sent(page: Page, backend: ScriptedBackend):
+    suggested = {"next_step": "Ask how it stands", "next_at": None, "due_at": "2031-01-09T09:00:00Z", "notes": ""}
+    talk = application("app_2", status="interview", next_step="", next_at="2031-02-03T14:30:00Z")
+    backend.jobs.applications = {"app_1": application(**suggested), "app_2": talk}
+    jobs = opened(page, "Applications")
+    sent = jobs.get_by_role("region", name="Applied").get_by_role("listitem", name=TITLE)
+    expect(sent).to_contain_text("Ask how it stands by Jan 9, 2031")
+    sent.get_by_role("button", name="Edit").click()
+    sent.get_by_label("Notes").fill("They are slow.")
+    sent.get_by_role("button", name="Save").click()
+    expect(sent.get_by_label("Status of")).to_be_focused()
+    talk = jobs.get_by_role("region", name="Interview").get_by_role("listitem", name=TITLE)
+    talk.get_by_role("button", name="Edit").click()
+    talk.get_by_label("By").fill("2031-02-04")
+    talk.get_by_role("button", name="Save").click()
+    expect(talk.get_by_label("Status of")).to_be_focused()
+    moved = [backend.asked("PATCH", f"/api/applications/app_{number}")[0].body for number in (1, 2)]
+    assert moved == [{"notes": "They are slow."}, {"next_at": "2031-02-04T14:30:00.000Z"}]
+
+
+@pytest.mark.thorough
+def test_an_application_in_preparation_is_sent_from_list_and_board_alike(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match(application_id="app_1")
+    asked = {"approval_id": "ap_1", "approval_status": "pending"}
+    backend.jobs.applications = {"app_1": application(status="preparing", next_step="", **asked)}
+    backend.approvals["ap_1"] = approval("ap_1", conversation_id=None)
+    jobs = opened(page)
+    jobs.get_by_role("button", name=f"Review and send: {TITLE}").click()
+    expect(page.locator("qwestly-approvals").get_by_role("group", name="Approval: ")).to_be_focused()
+
+    backend.jobs.applications["app_1"] |= {"approval_status": "expired", "can_apply": True}
+    jobs = opened(page)
+    jobs.get_by_role("button", name=f"Apply: {TITLE}").click()
+    expect(jobs).to_contain_text("You need a résumé or a letter for this job first.")
+    expect(jobs.get_by_role("button", name="Continue")).to_have_count(0)
+    page.keyboard.press("Escape")
+    expect(jobs.get_by_role("button", name=f"Apply: {TITLE}")).to_be_focused()
+    backend.jobs.documents["d1"] = document()
+    opened(page, "Applications").get_by_role("button", name=f"Apply: {TITLE}").click()
+    jobs.get_by_role("checkbox", name="Résumé, version 2").uncheck()
+    jobs.get_by_role("button", name="Continue").click()
+    expect(jobs.get_by_role("alert").filter(has_text="Choose at least one document to send.")).to_be_visible()
+    jobs.get_by_role("checkbox", name="Résumé, version 2").check()
+    jobs.get_by_role("button", name="Continue").click()
+    backend.wait_for(1, "POST", "/api/jobs/j1/apply")
+
+
+PREPARED = {"status": "preparing", "applied_at": None, "next_step": "", "approval_id": "ap_1"}
+STANDS = {
+    "waits": ({"approval_status": "pending"}, "Waiting for your approval", ["Review and send"]),
+    "is being sent": ({"approval_status": "executing"}, "Approved. It’s being sent.", []),
+    "was sent": ({"approval_status": "done", "applied_at": "2026-01-02T09:00:00Z"}, "Sent Jan 2, 2026", []),
+    "expired": ({"approval_status": "expired", "can_apply": True}, "Your last request expired.", ["Apply"]),
+    "failed": ({"approval_status": "failed", "can_apply": True}, "The last request couldn’t be sent.", ["Apply"]),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("case", STANDS)
+def test_beside_a_job_stands_how_its_application_does(page: Page, backend: ScriptedBackend, case: str):
+    asked, says, buttons = STANDS[case]
+    backend.jobs.matches["j1"] = match(application_id="app_1")
+    backend.jobs.applications = {"app_1": application(**{**PREPARED, **asked})}
+    for part in ("Jobs", "Applications"):
+        row = opened(page, part).get_by_role("listitem", name=TITLE)
+        expect(row).to_contain_text(says)
+        expect(row.locator("button.apply")).to_have_text(buttons)
+
+
+@pytest.mark.thorough
+def test_a_job_whose_application_is_over_says_how_to_apply_again(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches = {"j1": match(application_id="app_1"), "j2": match("j2", title=OTHER, application_id="app_2")}
+    withdrawn = application(status="withdrawn", applied_at=None)
+    backend.jobs.applications = {"app_1": withdrawn, "app_2": application("app_2")}
+    jobs = opened(page)
+    expect(jobs.get_by_role("listitem", name=TITLE)).to_contain_text(
+        "Marked “Withdrawn”. To apply, set it back to “Preparing”."
+    )
+    expect(jobs.get_by_role("listitem", name=OTHER)).to_contain_text("You applied Dec 26, 2025")
+    expect(jobs.locator("button.apply")).to_have_count(0)
+
+
+@pytest.mark.thorough
+def test_a_server_without_applications_offers_none(page: Page, backend: ScriptedBackend):
+    backend.jobs.matches["j1"] = match()
+    jobs = opened(page)
+    expect(jobs.get_by_role("button", name=f"Hide: {TITLE}")).to_be_visible()
+    expect(jobs.get_by_role("button", name="Documents")).to_be_visible()
+    expect(jobs.get_by_role("button", name=re.compile("Appl"))).to_have_count(0)
+
+
+@pytest.mark.thorough
+def test_no_part_of_jobs_moves_once_the_server_answered(page: Page, backend: ScriptedBackend):
+    held: list[Route] = []
+    page.route("**/api/applications", lambda route: held.append(route))
+    jobs = opened(page)
+    applications = jobs.get_by_role("button", name="Applications")
+    others = jobs.get_by_role("navigation").get_by_role("button").filter(has_not_text="Applications")
+    expect(applications).to_be_visible()
+    before = [each.bounding_box() for each in others.all()]
+    for each in held:
+        each.fulfill(status=404, json={"error": {"code": "not_found", "message": "There is no such route."}})
+    expect(applications).to_have_count(0)
+    assert [each.bounding_box() for each in others.all()] == before
+    page.unroute("**/api/applications")
+
+
+@pytest.mark.thorough
+def test_a_field_of_the_resume_leads_to_its_line_and_back(page: Page, backend: ScriptedBackend):
+    backend.jobs.resumes["r1"] = resume()
+    jobs = opened(page, "Résumé")
+    found = jobs.get_by_role("region", name="What we found")
+    text = jobs.get_by_role("region", name="Your résumé")
+    found.get_by_role("button", name=f"Position {TITLE}").click()
+    line = text.get_by_role("button", name=f"{TITLE}, found as Position")
+    expect(line).to_be_focused()
+    expect(line).to_have_attribute("aria-pressed", "true")
+    text.get_by_role("button", name="since 2021").click()
+    expect(found.get_by_role("button", name="Start date 2021 (written “since 2021”)")).to_be_focused()
+    found.get_by_text("Left out (1)").click()
+    expect(found).to_contain_text("Phone It does not stand there.")
+    jobs.get_by_role("button", name="Review the changes").click()
+    expect(page.get_by_role("heading", name="Approvals")).to_be_visible()
+
+
+@pytest.mark.thorough
+def test_wishes_are_saved_and_what_thumbs_taught_is_forgotten(page: Page, backend: ScriptedBackend):
+    backend.jobs.taught = ["More jobs at hemlock"]
+    jobs = opened(page, "What I want")
+    jobs.get_by_label("Job titles").fill("Product Manager,  Head of Product ,")
+    jobs.get_by_label("Minimum pay per year").fill("60000")
+    jobs.get_by_label("Currency").fill("eur")
+    jobs.get_by_label("Remote").select_option("Remote only")
+    jobs.get_by_role("checkbox").check()
+    jobs.get_by_role("button", name="Save").click()
+    expect(jobs.get_by_role("status")).to_have_text("Saved.")
+    [saved] = backend.asked("PUT", "/api/jobs/settings")
+    assert saved.body["is_on"] is True
+    wished = {key: value for key, value in saved.body["wishes"].items() if value}
+    assert wished == {
+        "titles": ["Product Manager", "Head of Product"],
+        "remote": "only",
+        "pay_from": 60_000,
+        "pay_currency": "EUR",
+    }
+    jobs.get_by_role("button", name="Forget all of this").click()
+    expect(jobs.get_by_text("More jobs at hemlock")).to_have_count(0)
+
+
+@pytest.mark.thorough
+def test_no_field_of_a_job_runs_anything(page: Page, backend: ScriptedBackend):
+    foreign: list[str] = []
+    page.on("request", lambda request: foreign.append(request.url) if "127.0.0.1" not in request.url else None)
+    why = [reason(EVIL, EVIL) | {"advert_quote": EVIL, "person_source": EVIL}]
+    words = {"title": EVIL, "company": EVIL, "place": EVIL, "attribution": EVIL, "text": EVIL}
+    pay = {"lowest": 1.0, "highest": None, "currency": EVIL, "per": EVIL}
+    bad = match(url="javascript:window.hacked=1", pay=pay, reasons_for=why, reasons_against=why, **words)
+    backend.jobs.matches["j1"] = bad
+    backend.jobs.search |= {"missing": [EVIL]}
+    wishes: dict[str, Any] = {key: [EVIL] for key in ("titles", "places", "languages", "work_permits", "never")}
+    backend.jobs.settings |= {
+        "wishes": backend.jobs.settings["wishes"] | wishes | {"pay_currency": EVIL},
+        "boards": [EVIL],
+    }
+    backend.jobs.taught = [EVIL]
+    said = quote(EVIL, EVIL) | {"before": EVIL, "after": EVIL}
+    met = {"requirement": EVIL, "met": "met", "advert_quote": EVIL, "quotes": [said]}
+    sentence = {"text": EVIL, "quotes": [said]}
+    left_out = [{"text": EVIL, "why": [EVIL]}]
+    more = {"label": EVIL, "status": "failed", "coverage": [met], "sentences": [sentence], "left_out": left_out}
+    backend.jobs.documents["d1"] = document(job=EVIL, markdown=f"# {EVIL}\n\n[x](javascript:hacked=1)\n", **more)
+    job = {"id": "j1", "title": EVIL, "company": EVIL, "url": "javascript:window.hacked=1"}
+    backend.jobs.applications = {"app_1": application(job=job, next_step=EVIL, notes=EVIL)}
+    found = {"quote": EVIL, "original": EVIL, "start": 0, "end": 9, "is_checked": False}
+    read = {"text": EVIL * 2, "resume": {EVIL: EVIL}, "fields": {f"/{EVIL}": found, "/__proto__/x": found}}
+    read |= {"unread": [EVIL], "left_out": [{"path": f"/{EVIL}", "why": EVIL}]}
+    backend.jobs.resumes["r1"] = resume(name=EVIL, label=EVIL, **read)
+
+    jobs = opened(page)
+    row = jobs.get_by_role("listitem").filter(has=page.get_by_role("heading", name="img"))
+    expect(row.locator("summary")).to_have_count(3)
+    for summary in row.locator("summary").all():
+        summary.click()
+    expect(row.locator(".advert")).to_contain_text(EVIL)
+    expect(row.get_by_role("link")).to_have_count(0)
+    for part in ("Applications", "Résumé", "What I want", "Documents"):
+        jobs.get_by_role("button", name=part, exact=True).click()
+        expect(jobs.locator("[data-part]")).to_contain_text("<img" if part != "Documents" else "version 2")
+    jobs.get_by_role("button", name="Open: ").click()
+    expect(jobs.get_by_role("article", name="The document")).to_contain_text(EVIL)
+    assert jobs.locator("[data-part] img").count() == 0
+    assert page.evaluate("window.hacked") is None
+    assert foreign == []
+
+
+@pytest.mark.thorough
+def test_on_a_phone_nothing_is_wider_than_the_screen(phone: Page, backend: ScriptedBackend):
+    fill(backend)
+    phone.goto("/")
+    ready(phone)
+    jobs = opened(phone)
+    for part in ("Jobs", "Applications", "Documents", "Résumé", "What I want"):
+        jobs.get_by_role("button", name=part, exact=True).click()
+        expect(jobs.locator("[data-part]")).to_be_visible()
+        assert phone.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def fill(backend: ScriptedBackend) -> None:
+    backend.jobs.matches = {"j1": match(), "j2": match("j2", title="Product Lead", is_closed=True, verdict="up")}
+    backend.jobs.documents["d1"] = document()
+    later = application("app_2", status="interview", next_step="Prepare the case", next_at=tomorrow(), notes=None)
+    backend.jobs.applications = {"app_1": application(), "app_2": later}
+    backend.jobs.resumes["r1"] = resume()
+    backend.jobs.taught = ["More jobs at hemlock"]
+
+
+@pytest.mark.thorough
+@each_screen
+def test_no_part_of_jobs_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBackend, scheme: Any, width: str):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": WIDTHS[width], "height": 800})
+    fill(backend)
+    jobs = opened(page)
+    jobs.get_by_text("You have led a team.").first.click()
+    jobs.get_by_role("button", name=f"Apply: {TITLE}").click()
+    expect(jobs.get_by_role("checkbox", name="Résumé, version 2")).to_be_visible()
+    found = violations(page)
+    picture(page, f"jobs-{scheme}-{width}")
+    for part in ("Applications", "Résumé", "What I want", "Documents"):
+        jobs.get_by_role("button", name=part, exact=True).click()
+        if part == "Documents":
+            jobs.get_by_role("button", name="Open: ").click()
+        if part == "Résumé":
+            jobs.get_by_role("button", name=f"Position {TITLE}").click()
+        if part == "Applications":
+            jobs.get_by_role("button", name="Edit").first.click()
+        expect(jobs.locator("[data-part]").get_by_role("button").first).to_be_visible()
+        found += violations(page)
+        picture(page, f"{part}-{scheme}-{width}")
+    assert found == []
+
+
+def picture(page: Page, name: str) -> None:
+    """Only where one is asked for."""
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=f"{folder}/{name}.png", full_page=True)

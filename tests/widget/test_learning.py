@@ -1,0 +1,173 @@
+"""<qwestly-learning>: what is due, the goal, the path, and a lesson with what it cites."""
+
+import os
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.widget.backend import ScriptedBackend
+from tests.widget.test_axe import WIDTHS, violations
+from tests.widget.test_elements import EVIL, view
+from tests.widget.test_widget import Widget, answered, asked, ready
+
+TITLE = "Listen to understand before you answer"
+
+
+def question(number: int, **more: Any) -> dict[str, Any]:
+    due = datetime.fromtimestamp(time.time() + 86_400, UTC).isoformat()
+    asked = {"lesson_id": "les_1", "number": number, "text": f"What does it say of {number}?", "due_at": due}
+    asked |= {"options": [f"It agrees {EVIL}", "It does not agree", "Nothing"]}
+    return asked | {"answers": 0, "right_answers": 0} | more
+
+
+def fill(backend: ScriptedBackend) -> None:
+    quote = {"module_id": "a/b", "title": TITLE, "text": f"A summary is not agreement {EVIL}"}
+    summary = {"lesson_id": "les_1", "title": TITLE, "topic": "Active listening", "subject": "Leadership"}
+    summary |= {"status": "ready", "label": "Your lesson is ready"}
+    module = {"id": "a/b", "title": TITLE, "summary": "Hold back.", "state": "ready", "lesson_id": "les_1"}
+    modules = [module, module | {"id": "a/c", "title": "Hear what is not said", "state": "open", "lesson_id": None}]
+    asked = {"job_id": "job_1", "requirement": "hiring", "quote": f"We ask for hiring {EVIL}"}
+    gap: dict[str, Any] = {
+        "asked": asked,
+        "title": "Hiring",
+        "need": "Leaders hire.",
+        "need_quote": quote,
+        "have": "",
+        "have_quotes": [],
+    }
+    backend.learning = {
+        "progress": {
+            "goal": "Head of Product",
+            "goals": [{"text": "Lead a team", "quote": "I want to lead a team", "source": "memory:m1"}],
+            "gaps": [gap | {"topic": "Leading product teams"}],
+            "due": 1,
+            "next": {"topic": "Active listening", "module": "Hear what is not said", "why": "You have begun with it."},
+        },
+        "path": [{"subject": "Leadership", "topics": [{"topic": "Active listening", "modules": modules}]}],
+        "due": [question(0)],
+        "lessons": [summary],
+    }
+    sentences = [
+        {"point": 0, "text": "A summary is not agreement.", "quotes": [quote]},
+        {"point": 1, "text": f"Many books treat it {EVIL}.", "quotes": []},
+    ]
+    backend.lessons["les_1"] = summary | {
+        "outline": ["What it is for", "How it is done"],
+        "sentences": sentences,
+        "questions": [question(number) for number in range(3)],
+        "left_out": 1,
+        "checked": False,
+    }
+
+
+@pytest.mark.thorough
+def test_what_is_due_is_answered_and_says_when_it_comes_back(page: Page, backend: ScriptedBackend):
+    fill(backend)
+    learning = view(page, "Learning")
+    due = learning.get_by_role("group", name="What does it say of 0?")
+    due.get_by_role("button", name="It agrees").click()
+    backend.wait_for(1, "POST", "/api/lessons/les_1/questions/0")
+    expect(due.get_by_role("status")).to_have_text("Not quite. A summary is not agreement. We’ll ask again tomorrow.")
+    expect(due.get_by_role("button", name="It does not agree")).to_be_disabled()
+    assert page.evaluate("window.hacked") is None
+
+
+def test_a_lesson_shows_what_it_cites_and_marks_what_nobody_checked(page: Page, backend: ScriptedBackend):
+    fill(backend)
+    learning = view(page, "Learning")
+    learning.get_by_role("button", name=f"Read {TITLE}").click()
+    expect(learning.get_by_role("heading", name=TITLE)).to_be_focused()
+    expect(learning).to_contain_text("we haven’t checked. One sentence was left out because our library doesn’t")
+    expect(learning.locator(".unchecked")).to_have_text(f"Many books treat it {EVIL}. (not checked)")
+    learning.get_by_text("What the library says").click()
+    expect(learning.get_by_text(f"“A summary is not agreement {EVIL}”")).to_be_visible()
+    expect(learning.get_by_role("group", name="What does it say")).to_have_count(3)
+    last = learning.get_by_role("group", name="of 2?")
+    last.get_by_role("button", name="Hard").click()
+    last.get_by_role("button", name="It does not agree").click()
+    expect(learning.get_by_role("status")).to_contain_text("That’s right.")
+    [posted] = backend.asked("POST", "/api/lessons/les_1/questions/2")
+    assert posted.body == {"option": 1, "answers": 0, "felt": "hard"}
+    learning.get_by_role("button", name="Back").click()
+    expect(learning.get_by_role("button", name=f"Read {TITLE}")).to_be_focused()
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.thorough
+def test_a_goal_is_chosen_and_shows_what_is_between(page: Page, backend: ScriptedBackend):
+    fill(backend)
+    learning = view(page, "Learning")
+    field = learning.get_by_role("combobox", name="Your goal")
+    expect(field).to_have_value("Head of Product")
+    expect(learning.get_by_role("list", name="What you still need")).to_contain_text("Leaders hire.")
+    learning.get_by_role("list", name="What you still need").get_by_text("Why").click()
+    expect(learning).to_contain_text(f"The job posting asks for it:“We ask for hiring {EVIL}”")
+    field.fill("Lead a team")
+    learning.get_by_role("button", name="Save").click()
+    backend.wait_for(1, "PUT", "/api/learning/goal")
+    expect(learning).to_contain_text("What you still need for Lead a team")
+
+
+@pytest.mark.thorough
+def test_a_lesson_is_begun_in_a_conversation_about_learning(page: Page, backend: ScriptedBackend):
+    fill(backend)
+    backend.keep("c1", "Mine", asked("m1", "Hello"), answered("Hi."))
+    page.goto("/")
+    ready(page).rows.get_by_role("button", name="Mine").first.click()
+    learning = view(page, "Learning")
+    backend.stream("c2").begin().done("Shall we begin with “Active listening”?")
+    learning.get_by_role("button", name="Start lesson: Hear what is not said").click()
+    expect(Widget(page).words).to_have_text("Shall we begin with “Active listening”?")
+    backend.stream("c2").begin().done("It is being written.")
+    Widget(page).say("Yes")
+    [first, second] = [call.body for call in backend.wait_for(2, "POST", "/api/chat")]
+    assert (first["message"], first["role"]) == ("Teach me Active listening", "learning")
+    assert "conversation_id" not in first
+    assert (second["conversation_id"], "role" in second) == ("c2", False)
+    page.get_by_role("button", name="New conversation").first.click()
+    backend.stream("c3").begin().done("Hello.")
+    Widget(page).say("Hello")
+    assert "role" not in backend.wait_for(3, "POST", "/api/chat")[2].body
+
+
+@pytest.mark.thorough
+def test_an_answer_that_is_not_taken_says_why(page: Page, backend: ScriptedBackend):
+    fill(backend)
+    learning = view(page, "Learning")
+    backend.refuse(503, "unavailable", "Please try again.", on="POST /api/lessons/les_1/questions/0")
+    learning.get_by_role("button", name="Nothing").click()
+    expect(learning.get_by_role("alert")).to_have_text("We couldn’t save your answer. Please try again.")
+    expect(learning.get_by_role("button", name="Nothing")).to_be_enabled()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_neither_path_nor_lesson_breaks_a_rule_of_accessibility(
+    page: Page, backend: ScriptedBackend, scheme: Any, width: str
+):
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": WIDTHS[width], "height": 800})
+    fill(backend)
+    learning = view(page, "Learning")
+    expect(learning.get_by_role("heading", name="Due today")).to_be_visible()
+    found = violations(page)
+    picture(page, f"path-{scheme}-{width}")
+    learning.get_by_role("button", name="Nothing").click()
+    expect(learning.get_by_role("status").first).to_be_visible()
+    found += violations(page)
+    learning.get_by_role("button", name=f"Read {TITLE}").click()
+    expect(learning.get_by_role("heading", name=TITLE)).to_be_visible()
+    found += violations(page)
+    picture(page, f"lesson-{scheme}-{width}")
+    assert found == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def picture(page: Page, name: str) -> None:
+    """Only where one is asked for."""
+    if folder := os.environ.get("PICTURES"):
+        page.screenshot(path=f"{folder}/{name}.png", full_page=True)

@@ -1,0 +1,104 @@
+"""At 200 % zoom, on a tablet and on a phone: nothing scrolls sideways, and the keyboard reaches every control."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.widget import test_interview, test_jobs, test_learning
+from tests.widget.backend import ScriptedBackend
+from tests.widget.test_elements import view
+from tests.widget.test_widget import ready
+
+WIDTHS = {"half of 1440": 720, "tablet": 768, "phone": 360}
+MOST_PRESSES = 160
+# What can be pressed or typed into now; of a group of radio buttons the keyboard stops at one.
+CONTROLS = """name => {
+    const found = [];
+    const walk = root => {
+        for (const node of root.querySelectorAll("*")) {
+            const isControl = node.matches("button, input, select, textarea, summary, a[href]");
+            if (isControl && node.checkVisibility({ visibilityProperty: true }) && !node.disabled && !node.inert
+                && !(node.type === "radio" && !node.checked)) found.push(node);
+            if (node.shadowRoot) walk(node.shadowRoot);
+        }
+    };
+    walk(document.querySelector(name).shadowRoot);
+    window.controls = found;
+    return found.length;
+}"""
+FOCUSED = """() => {
+    let node = document.activeElement;
+    while (node?.shadowRoot?.activeElement) node = node.shadowRoot.activeElement;
+    return window.controls.indexOf(node);
+}"""
+NAMES = "missed => missed.map(at => window.controls[at].outerHTML.slice(0, 120))"
+
+View = Callable[[Page, ScriptedBackend], Iterator[str]]
+
+
+def _settings(page: Page, _: ScriptedBackend) -> Iterator[str]:
+    expect(view(page, "Settings").get_by_role("radio", name="Assist")).to_be_checked()
+    yield "qwestly-settings"
+
+
+def _jobs(page: Page, _: ScriptedBackend) -> Iterator[str]:
+    jobs = view(page, "Jobs")
+    for part in ("Jobs", "Applications", "Documents", "Résumé", "What I want"):
+        jobs.get_by_role("button", name=part, exact=True).click()
+        if part == "Jobs":
+            jobs.get_by_role("button", name=f"Apply: {test_jobs.TITLE}").first.click()
+        if part == "Applications":
+            jobs.get_by_role("button", name="Edit").first.click()
+        if part == "Documents":
+            jobs.get_by_role("button", name="Open: ").click()
+        expect(jobs.locator("[data-part]").get_by_role("button").first).to_be_visible()
+        yield "qwestly-jobs"
+
+
+def _learning(page: Page, _: ScriptedBackend) -> Iterator[str]:
+    learning = view(page, "Learning")
+    expect(learning.get_by_role("button", name="Start lesson")).to_be_visible()
+    yield "qwestly-learning"
+    learning.get_by_role("button", name="Read ").click()
+    expect(learning.get_by_role("button", name="Back")).to_be_visible()
+    yield "qwestly-learning"
+
+
+def _interview(page: Page, backend: ScriptedBackend) -> Iterator[str]:
+    room = test_interview.opened(page, backend)
+    if room.get_by_role("button", name="Draft", exact=True).is_visible():
+        yield "qwestly-interview"
+        room.get_by_role("button", name="Draft", exact=True).click()
+    expect(room.get_by_role("button", name="Add a topic")).to_be_visible()
+    yield "qwestly-interview"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", ["settings", "jobs", "learning", "interview"])
+def test_nothing_scrolls_sideways_and_each_control_is_reached(
+    page: Page, backend: ScriptedBackend, name: str, width: str
+):
+    page.set_viewport_size({"width": WIDTHS[width], "height": 800})
+    test_jobs.fill(backend)
+    test_learning.fill(backend)
+    page.goto("/")
+    ready(page)
+    views: dict[str, View] = {"settings": _settings, "jobs": _jobs, "learning": _learning, "interview": _interview}
+    for element in views[name](page, backend):
+        assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]
+        assert unreached(page, element) == []
+
+
+def unreached(page: Page, element: str) -> list[str]:
+    """The controls at which the keyboard does not stop on its way through the page."""
+    missing = set(range(page.evaluate(CONTROLS, element)))
+    assert missing
+    page.get_by_role("navigation", name="Views").get_by_role("button").first.focus()
+    for _ in range(MOST_PRESSES):
+        page.keyboard.press("Tab")
+        missing.discard(page.evaluate(FOCUSED))
+        if not missing:
+            break
+    return page.evaluate(NAMES, sorted(missing))

@@ -1,0 +1,343 @@
+/** <qwestly-interview>: an interview or the onboarding, its conversation beside the draft that grows from it. */
+
+import { type TemplateResult, html, nothing } from "lit";
+import { repeat } from "lit/directives/repeat.js";
+
+import type { AspectView, InterviewSummary, InterviewVersion, InterviewView, StatementView, TopicView } from "../api.ts";
+import { icon } from "../dom.ts";
+import { INTERVIEW_STYLES } from "../styles/interview.ts";
+import { pointInTime } from "../time.ts";
+import { AgentElement, BASE_STYLES } from "./base.ts";
+import type { QwestlyChat } from "./chat.ts";
+
+const POLL_MS = 2_000; // while the draft is written
+const MOST_CHARACTERS = 80; // of a topic's or an aspect's name
+
+type Role = "interview" | "onboarding";
+type Form = { kind: "topic" } | { kind: "aspect"; topic: string; name: string | null };
+
+const PHASES: Record<InterviewView["phase"], string> = {
+  divergence: "Getting to know your story",
+  deep_dive: "Going deeper on one topic",
+  convergence: "Almost done",
+  end: "Finished",
+};
+const ENDINGS: Record<NonNullable<InterviewView["ended"]>, string> = {
+  covered: "Nearly everything is covered.",
+  nothing_new: "We stopped here because your last answers added nothing new.",
+  tired: "Sounds like a good place to stop. Pick it up anytime.",
+  asked: "You asked to stop here.",
+  out_of_topics: "We talked about every topic.",
+  out_of_time: "Time’s up.",
+};
+const ASPECTS: Record<AspectView["status"], string> = { open: "Open", covered: "Covered", closed: "Skipped" };
+const TOPICS: Record<TopicView["status"], string> = { mentioned: "Mentioned", backlog: "Later", active: "Now", completed: "Done" };
+const BEGINNINGS: Record<Role, string> = { interview: "Interview me", onboarding: "Help me set up my profile" };
+const NAMES: Record<string, string> = { interview: "Interview", onboarding: "Profile setup" };
+const MINUTES = [15, 30, 45, 60];
+
+export class QwestlyInterview extends AgentElement {
+  static override properties = {
+    ...AgentElement.properties,
+    items: { state: true }, openRole: { state: true }, shown: { state: true }, view: { state: true }, tab: { state: true },
+    form: { state: true }, versions: { state: true }, said: { state: true }, isLoaded: { state: true },
+  };
+  static override styles = [BASE_STYLES, INTERVIEW_STYLES];
+
+  declare items: InterviewSummary[];
+  /** Of the interview that is open; null while one is chosen. */
+  declare openRole: Role | null;
+  /** Id of its conversation; null until the first message is sent. */
+  declare shown: string | null;
+  declare view: InterviewView | null;
+  declare tab: "chat" | "draft";
+  declare form: Form | null;
+  declare versions: InterviewVersion[] | null;
+  declare said: string;
+  declare isLoaded: boolean;
+  #opened: string | null = null; // what the chat was opened with
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #reading = 0;
+
+  constructor() {
+    super();
+    Object.assign(this, { items: [], openRole: null, shown: null, view: null, tab: "chat", form: null, versions: null, said: "", isLoaded: false });
+  }
+
+  override disconnectedCallback() {
+    clearTimeout(this.#timer);
+    super.disconnectedCallback();
+  }
+
+  override async refresh() {
+    if (this.openRole) return this.#read();
+    await this.load("We couldn’t load your interviews.", async () => {
+      this.items = (await this.backend.json<{ items: InterviewSummary[] }>("GET", "/api/interviews")).items;
+      this.isLoaded = true;
+    });
+  }
+
+  get #path() {
+    return `/api/interviews/${encodeURIComponent(this.shown!)}`;
+  }
+
+  get #chat() {
+    return this.renderRoot.querySelector<QwestlyChat>("qwestly-chat");
+  }
+
+  /** Reads the draft, and again until it has heard the newest answer. */
+  async #read() {
+    clearTimeout(this.#timer);
+    if (!this.shown) return;
+    const reading = ++this.#reading;
+    await this.load("We couldn’t load the draft.", async () => {
+      const view = await this.backend.json<InterviewView>("GET", this.#path);
+      if (reading === this.#reading) this.#take(view);
+    });
+    if (reading !== this.#reading || !this.isConnected) return;
+    if (this.view?.is_writing) this.#timer = setTimeout(() => this.#read(), POLL_MS);
+  }
+
+  #take(view: InterviewView) {
+    const before = this.view;
+    this.view = view;
+    if (before && view.version !== before.version) {
+      const count = view.draft.filter(({ is_new }) => is_new).length;
+      this.said = count ? `Your draft grew by ${count === 1 ? "one sentence" : `${count} sentences`}.` : "Your draft changed.";
+      if (this.versions) this.#readVersions();
+    }
+  }
+
+  #open(role: Role, id: string | null) {
+    Object.assign(this, { openRole: role, shown: id, view: null, tab: "chat", form: null, versions: null, said: "", problem: "" });
+    this.#opened = id;
+    this.#read();
+    this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>("h2")?.focus());
+  }
+
+  #leave() {
+    clearTimeout(this.#timer);
+    this.#reading++;
+    Object.assign(this, { openRole: null, shown: null, view: null });
+    this.refresh();
+    this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>("h2")?.focus());
+  }
+
+  #became({ detail: { id } }: CustomEvent<{ id: string | null }>) {
+    if (id === this.shown) return;
+    this.#reading++;
+    Object.assign(this, { shown: id, view: null, versions: null });
+  }
+
+  async #change(method: string, where: string, body: unknown, said: string) {
+    const reading = ++this.#reading; // a response under way is older than this change
+    await this.attempt("We couldn’t change that.", async () => {
+      const view = await this.backend.json<InterviewView>(method, `${this.#path}${where}`, { body });
+      if (reading !== this.#reading) return;
+      this.form = null;
+      this.#take(view);
+      this.said = said;
+    });
+    await this.#read();
+  }
+
+  #say(text: string) {
+    this.tab = "chat";
+    if (!this.#chat?.send(text)) this.said = "Please wait for the answer to finish.";
+  }
+
+  async #finish() {
+    await this.#change("POST", "/finish", {}, "Finished. Your draft is saved.");
+  }
+
+  async #download() {
+    await this.attempt("We couldn’t download that.", async () => {
+      const response = await this.backend.call("GET", `${this.#path}/draft`);
+      const address = URL.createObjectURL(await response.blob());
+      Object.assign(document.createElement("a"), { href: address, download: "interview.md" }).click();
+      setTimeout(() => URL.revokeObjectURL(address)); // the download has begun by then
+    });
+  }
+
+  async #readVersions() {
+    await this.load("We couldn’t load the versions.", async () => {
+      this.versions = (await this.backend.json<{ items: InterviewVersion[] }>("GET", `${this.#path}/versions`)).items;
+    });
+  }
+
+  override updated(changed: Map<string, unknown>) {
+    if (!changed.has("form")) return;
+    const first = this.form ? "form input" : "#add-topic";
+    if (this.form || changed.get("form")) this.renderRoot.querySelector<HTMLElement>(first)?.focus();
+  }
+
+  override render(): TemplateResult {
+    return this.openRole ? this.#interview(this.openRole) : this.#choice();
+  }
+
+  #choice() {
+    return html`<div class="page">
+      <div class="head"><h2 tabindex="-1">Interviews</h2></div>
+      <p class="soft">Your agent asks one question at a time and writes while you talk. Every sentence in the draft comes from your own words.</p>
+      <div class="tools">
+        <button type="button" class="main-button" @click=${() => this.#open("interview", null)}>Start an interview</button>
+        <button type="button" class="quiet" @click=${() => this.#open("onboarding", null)}>Set up my profile</button>
+      </div>
+      <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+      <ul aria-label="Your interviews">${this.items.map((item) => this.#row(item))}</ul>
+      ${this.isLoaded && !this.items.length ? html`<p class="empty">No interviews yet. Most take 10 to 20 minutes, and you can stop anytime.</p>` : nothing}
+    </div>`;
+  }
+
+  #row({ id, title, role, last_used: used, completeness, ended }: InterviewSummary) {
+    return html`<li class="row interview">
+      <span class="title">${title || NAMES[role]}</span>
+      <span class="soft">${NAMES[role] ?? role} · ${percent(completeness)} covered${ended ? " · finished" : ""} · ${pointInTime(used)}</span>
+      <button type="button" class="quiet" aria-label="${ended ? "Open" : "Continue"}: ${title || NAMES[role]}" @click=${() => this.#open(role === "onboarding" ? "onboarding" : "interview", id)}>${ended ? "Open" : "Continue"}</button>
+    </li>`;
+  }
+
+  #interview(role: Role) {
+    const tab = (name: "chat" | "draft", label: string) => html`<button type="button" aria-pressed=${this.tab === name} @click=${() => (this.tab = name)}>${label}</button>`;
+    return html`<div class="room" data-tab=${this.tab}>
+      <div class="top">
+        <button type="button" class="quiet" @click=${() => this.#leave()}>All interviews</button>
+        <h2 tabindex="-1">${NAMES[role]}</h2>
+        <div class="tabs" role="group" aria-label="Show">${tab("chat", "Conversation")}${tab("draft", "Draft")}</div>
+      </div>
+      <qwestly-chat agent-role=${role} endpoint=${this.endpoint} token-url=${this.tokenUrl ?? nothing} conversation=${this.#opened ?? ""}
+        brand-color=${this.getAttribute("brand-color") ?? nothing} .getToken=${this.getToken} @conversationchange=${this.#became} @turnend=${() => this.#read()}>
+        <button type="button" slot="suggestion">${BEGINNINGS[role]}</button>
+      </qwestly-chat>
+      <section class="side" aria-label="Draft and topics">
+        <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+        <p class="spoken" role="status">${this.said}</p>
+        ${this.view ? this.#side(this.view) : html`<p class="empty">Your draft grows here while you talk.</p>`}
+      </section>
+    </div>`;
+  }
+
+  #side(view: InterviewView) {
+    return html`${this.#state(view)}${this.#draft(view)}${this.#topics(view)}`;
+  }
+
+  #state(view: InterviewView) {
+    const choose = (event: Event) => {
+      const { value } = event.target as HTMLSelectElement;
+      this.#change("PUT", "/time", { minutes: value ? Number(value) : null }, value ? `${value} minutes total.` : "No time limit.");
+    };
+    const choices = [...new Set([...MINUTES, ...(view.minutes ? [view.minutes] : [])])].sort((a, b) => a - b);
+    return html`<div class="state">
+      <p><strong>${PHASES[view.phase]}</strong> <span class="soft">${percent(view.completeness)} covered</span></p>
+      <progress max="1" .value=${view.completeness} aria-label="How much is covered"></progress>
+      ${view.ended ? html`<p class="soft">${ENDINGS[view.ended]}${view.ended_by ? html` “${view.ended_by}”` : nothing}</p>` : nothing}
+      ${view.why ? html`<p class="soft">Why this question? It’s about ${view.why}.</p>` : nothing}
+      <div class="tools">
+        <label class="soft">Time <select class="field" ?disabled=${view.ended !== null} @change=${choose}>
+          <option value="" ?selected=${view.minutes === null}>no limit</option>
+          ${choices.map((each) => html`<option value=${each} ?selected=${view.minutes === each}>${each} minutes</option>`)}</select></label>
+        ${view.role === "onboarding" && !view.ended ? html`<button type="button" class="quiet" @click=${() => this.#say("Skip this one.")}>Skip</button>
+          <button type="button" class="quiet" @click=${() => this.#say("Later, please.")}>Later</button>` : nothing}
+        ${view.ended ? nothing : html`<button type="button" class="quiet" @click=${() => this.#finish()}>Finish</button>`}
+      </div>
+    </div>`;
+  }
+
+  #topics(view: InterviewView) {
+    const isFixed = view.role === "onboarding";
+    const waiting = view.topics.filter(waits).sort((one, other) => other.priority - one.priority);
+    const topics = isFixed ? view.topics : [...view.topics.filter(({ status }) => status === "active"), ...waiting, ...view.topics.filter(({ status }) => status === "completed")];
+    return html`<section aria-labelledby="topics"><h3 id="topics">${isFixed ? "Agenda" : "Topics"}</h3>
+      <ul class="topics">${repeat(topics, ({ title }) => title, (topic) => this.#topic(topic, isFixed, waiting))}</ul>
+      ${isFixed ? nothing : this.form?.kind === "topic" ? this.#asked("Name of the topic", "", "Add") : html`<button type="button" id="add-topic" class="link" @click=${() => (this.form = { kind: "topic" })}>Add a topic</button>`}
+    </section>`;
+  }
+
+  /** Moves a topic that waits among the others that do: the first of them is asked about next. */
+  async #move(waiting: TopicView[], from: number, by: 1 | -1) {
+    const titles = waiting.map(({ title }) => title);
+    const [moved] = titles.splice(from, 1);
+    titles.splice(from + by, 0, moved!);
+    await this.#change("PUT", "/topics", { titles }, `${moved} is now number ${from + by + 1} of ${titles.length}.`);
+    await this.updateComplete;
+    const buttons = [...this.renderRoot.querySelectorAll<HTMLButtonElement>(`[data-topic="${CSS.escape(moved!)}"] .move button`)];
+    const same = buttons[by === 1 ? 1 : 0];
+    (same?.disabled ? buttons.find(({ disabled }) => !disabled) : same)?.focus();
+  }
+
+  #moving(waiting: TopicView[], place: number) {
+    const button = (by: 1 | -1, name: "raise" | "lower", label: string) => html`<button type="button" class="icon-button" aria-label=${label} title=${label}
+      ?disabled=${!waiting[place + by]} @click=${() => this.#move(waiting, place, by)}>${icon(name)}</button>`;
+    const { title } = waiting[place]!;
+    return html`<div class="move">${button(-1, "raise", `Move up: ${title}`)}${button(1, "lower", `Move down: ${title}`)}</div>`;
+  }
+
+  #topic(topic: TopicView, isFixed: boolean, waiting: TopicView[]) {
+    const { title, status, completeness, aspects } = topic;
+    const place = waiting.indexOf(topic);
+    return html`<li data-topic=${title}>${!isFixed && place >= 0 && waiting.length > 1 ? this.#moving(waiting, place) : nothing}<details ?open=${status === "active"}>
+      <summary><span class="title">${title}</span> <span class="badge ${status}">${TOPICS[status]}</span> <span class="soft">${percent(completeness)}</span></summary>
+      <ul class="aspects">${aspects.map((aspect) => this.#aspect(topic, aspect, isFixed))}</ul>
+      <div class="tools">
+        ${status === "active" ? nothing : html`<button type="button" class="link" aria-label="Talk about this now: ${title}" @click=${() => this.#change("POST", "/topics", { title, now: true }, `Next: ${title}.`)}>Talk about this now</button>`}
+        ${isFixed ? nothing : this.#editing(title, null) ? this.#asked(`New detail about ${title}`, "", "Add") : html`<button type="button" class="link" aria-label="Add a detail: ${title}" @click=${() => (this.form = { kind: "aspect", topic: title, name: null })}>Add a detail</button>`}
+      </div>
+    </details></li>`;
+  }
+
+  #aspect({ title }: TopicView, { name, status, quotes, known_from: knownFrom }: AspectView, isFixed: boolean) {
+    return html`<li class=${status}>
+      <span>${name}</span> <span class="soft">${ASPECTS[status]}</span>
+      ${knownFrom ? html`<span class="soft">We know this from ${knownFrom}:</span>` : nothing}
+      ${quotes.map((quote) => html`<q class="soft">${quote}</q>`)}
+      ${isFixed ? nothing : this.#editing(title, name) ? this.#asked("Rename this detail, or leave it blank to remove it", name, "Save") : html`<button type="button" class="link" aria-label="Edit: ${name}" @click=${() => (this.form = { kind: "aspect", topic: title, name })}>Edit</button>`}
+    </li>`;
+  }
+
+  #editing(topic: string, name: string | null) {
+    return this.form?.kind === "aspect" && this.form.topic === topic && this.form.name === name;
+  }
+
+  #asked(label: string, value: string, button: string) {
+    const escape = ({ key }: KeyboardEvent) => key === "Escape" && (this.form = null);
+    return html`<form class="tools" @submit=${this.#submit} @keydown=${escape}>
+      <input class="field" aria-label=${label} placeholder=${label} maxlength=${MOST_CHARACTERS} autocomplete="off" .value=${value}>
+      <button class="quiet">${button}</button><button type="button" class="quiet" @click=${() => (this.form = null)}>Cancel</button>
+    </form>`;
+  }
+
+  #submit(event: Event) {
+    event.preventDefault();
+    const { form } = this;
+    const text = (event.target as HTMLFormElement).querySelector("input")!.value.trim();
+    if (form?.kind === "aspect" && form.name !== null) {
+      this.#change("PUT", "/aspects", { topic: form.topic, name: form.name, to: text }, text ? "Renamed." : "Removed.");
+    } else if (text && form) {
+      if (form.kind === "topic") this.#change("POST", "/topics", { title: text }, "Topic added.");
+      else this.#change("POST", "/aspects", { topic: form.topic, name: text }, "Detail added.");
+    }
+  }
+
+  #draft(view: InterviewView) {
+    const topics = Map.groupBy(view.draft, ({ topic }) => topic);
+    const toggle = (event: Event) => (event.target as HTMLDetailsElement).open && this.#readVersions();
+    return html`<section aria-labelledby="draft">
+      <div class="head"><h3 id="draft">Draft</h3>
+        <span class="soft">${view.is_writing ? "Writing…" : view.version ? `Version ${view.version}` : ""}</span>
+        <button type="button" class="quiet" ?disabled=${!view.draft.length} @click=${() => this.#download()}>Download</button></div>
+      ${[...topics].map(([topic, statements]) => html`<h4>${topic}</h4><ul class="draft">${statements.map(statementRow)}</ul>`)}
+      ${view.draft.length ? nothing : html`<p class="soft">Nothing here yet. The draft starts with your first answers.</p>`}
+      ${view.version ? html`<details @toggle=${toggle}><summary>Versions</summary>${this.versions ? this.versions.map(versionRow) : html`<p class="soft">Loading…</p>`}</details>` : nothing}
+    </section>`;
+  }
+}
+
+const percent = (share: number) => `${Math.round(share * 100)}%`;
+
+const waits = ({ status }: TopicView) => status === "mentioned" || status === "backlog";
+
+const statementRow = ({ text, quotes, is_new: isNew }: StatementView) => html`<li class=${isNew ? "new" : ""}>
+  <details><summary>${text} ${isNew ? html`<span class="badge">New</span>` : nothing}</summary>${quotes.map(({ text: said }) => html`<blockquote>“${said}”</blockquote>`)}</details></li>`;
+
+const versionRow = ({ version, added, dropped }: InterviewVersion) => html`<h4>Version ${version}</h4>
+  <ul class="draft">${added.map((text) => html`<li><ins>${text}</ins></li>`)}${dropped.map((text) => html`<li><del>${text}</del></li>`)}</ul>`;

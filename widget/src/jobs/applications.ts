@@ -1,0 +1,121 @@
+/** The board of applications: where each stands, and what comes next. */
+
+import { type TemplateResult, html, nothing } from "lit";
+
+import { AgentElement, BASE_STYLES } from "../elements/base.ts";
+import { JOB_STYLES } from "../styles/jobs.ts";
+import { STATUSES, applyTools } from "./apply.ts";
+import type { Application } from "./types.ts";
+import { dayWords, outside } from "./words.ts";
+
+type Status = Application["status"];
+
+const COLUMNS: [heading: string, statuses: Status[]][] = [
+  ["Preparing", ["preparing"]], ["Applied", ["applied"]], ["Interview", ["interview"]], ["Offer", ["offer"]], ["Over", ["rejected", "withdrawn", "closed"]],
+];
+
+const USUAL_TIME = "09:00"; // of a step with a day alone
+
+export class JobApplications extends AgentElement {
+  static override properties = { ...AgentElement.properties, items: { state: true }, edited: { state: true }, applying: { state: true }, said: { state: true } };
+  static override styles = [BASE_STYLES, JOB_STYLES];
+
+  declare items: Application[] | null;
+  declare edited: string | null;
+  /** Id of the application whose form is open. */
+  declare applying: string | null;
+  declare said: string;
+
+  constructor() {
+    super();
+    Object.assign(this, { items: null, edited: null, applying: null, said: "" });
+  }
+
+  override async refresh() {
+    await this.load("We couldn’t load your applications.", async () => {
+      this.items = (await this.backend.json<{ items: Application[] }>("GET", "/api/applications")).items;
+    });
+  }
+
+  async #change({ id, job }: Application, body: Partial<Application>, said: string) {
+    await this.attempt("We couldn’t change that.", async () => {
+      await this.backend.json("PATCH", `/api/applications/${encodeURIComponent(id)}`, { body });
+      Object.assign(this, { edited: null, said: `${job.title}: ${said}` });
+      await this.refresh();
+      await this.updateComplete;
+      this.renderRoot.querySelector<HTMLElement>(`[data-application="${CSS.escape(id)}"] select`)?.focus();
+    });
+  }
+
+  /** Sends what was changed alone: a suggested step that nobody touched is not the person's. */
+  #save(application: Application, event: Event) {
+    event.preventDefault();
+    const data = new FormData(event.target as HTMLFormElement);
+    const told = (name: string) => String(data.get(name)).trim();
+    const [before, day, time] = [fieldsOf(application), told("day"), told("time")];
+    const body: Partial<Application> = {
+      ...(told("next_step") !== before.step && { next_step: told("next_step") }),
+      ...((day !== before.day || time !== before.time) && { next_at: day ? new Date(`${day}T${time || USUAL_TIME}`).toISOString() : null }),
+      ...(told("notes") !== before.notes && { notes: told("notes") }),
+    };
+    if (Object.keys(body).length) this.#change(application, body, "saved.");
+    else this.edited = null;
+  }
+
+  #closed(id: string) {
+    this.applying = null;
+    this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(`[data-application="${CSS.escape(id)}"] .apply`)?.focus());
+    this.refresh();
+  }
+
+  override render(): TemplateResult {
+    const { items } = this;
+    return html`<p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+      <p class="spoken" role="status">${this.said}</p>
+      ${items?.length ? html`<div class="board">${COLUMNS.map(([heading, statuses]) => this.#column(heading, items.filter(({ status }) => statuses.includes(status))))}</div>` : nothing}
+      ${items && !items.length ? html`<p class="empty">No applications yet. Once you apply for a job, it shows up here with its next step.</p>` : nothing}`;
+  }
+
+  #column(heading: string, items: Application[]) {
+    return html`<section aria-label=${heading}><h3>${heading} <span class="soft">${items.length || ""}</span></h3><ul>${items.map((each) => this.#row(each))}</ul></section>`;
+  }
+
+  #row(application: Application) {
+    const { id, job, status, next_step: step, applied_at: applied, notes } = application;
+    const next = application.next_at ?? application.due_at;
+    const fields = fieldsOf(application);
+    const isDue = next !== null && Date.parse(next) <= Date.now();
+    const choose = (event: Event) => {
+      const to = (event.target as HTMLSelectElement).value as Status;
+      this.#change(application, { status: to }, STATUSES[to]);
+    };
+    return html`<li class="row application" data-application=${id} aria-label=${job.title}>
+      <div><strong>${job.title}</strong><p class="soft">${job.company}${applied ? ` · applied ${dayWords(applied)}` : ""} ${outside(job.url, "Open")}</p></div>
+      ${step || next ? html`<p class=${isDue ? "due" : ""}>${step || "Next step"}${next ? html` <span class="soft">${isDue ? "since" : status === "interview" ? "on" : "by"} ${dayWords(next)}${status === "interview" ? ` at ${timeWords(next)}` : ""}</span>` : nothing}</p>` : nothing}
+      ${notes ? html`<p class="soft text">${notes}</p>` : nothing}
+      ${this.applying === id ? html`<qwestly-jobs-apply endpoint=${this.endpoint} token-url=${this.tokenUrl ?? nothing} .getToken=${this.getToken} job-id=${job.id} job-title=${job.title} @closed=${() => this.#closed(id)}></qwestly-jobs-apply>` : status === "preparing" ? html`<div class="tools">${applyTools(this, job.title, application, () => (this.applying = id))}</div>` : nothing}
+      <div class="tools"><select class="field" aria-label="Status of ${job.title}" @change=${choose}>${Object.entries(STATUSES).map(([value, label]) => html`<option value=${value} ?selected=${value === status}>${label}</option>`)}</select>
+        <button type="button" class="link" aria-label="Edit: ${job.title}" aria-expanded=${this.edited === id} @click=${() => (this.edited = this.edited === id ? null : id)}>Edit</button></div>
+      ${this.edited === id ? html`<form class="applying" @submit=${(event: Event) => this.#save(application, event)}>
+        <label class="soft">Next step <input class="field" name="next_step" maxlength="200" autocomplete="off" .value=${fields.step}></label>
+        <label class="soft">By <input class="field" type="date" name="day" .value=${fields.day}></label>
+        <label class="soft">Time <input class="field" type="time" name="time" .value=${fields.time}></label>
+        <label class="soft">Notes <textarea class="field" name="notes" rows="3" maxlength="2000" .value=${fields.notes}></textarea></label>
+        <div class="tools"><button class="quiet">Save</button></div></form>` : nothing}
+    </li>`;
+  }
+}
+
+/** What the fields of an application hold before anybody types. */
+const fieldsOf = ({ next_step: step, next_at: next, notes }: Application) => ({ step: step ?? "", notes: notes ?? "", day: next ? localDay(next) : "", time: next ? localTime(next) : "" });
+
+/** "2026-11-24", as a field for a date takes it. */
+function localDay(moment: string): string {
+  const date = new Date(moment);
+  return Number.isNaN(date.getTime()) ? "" : new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+}
+
+const timeWords = (moment: string) => new Date(moment).toLocaleTimeString(undefined, { timeStyle: "short" });
+
+/** "14:30", as a field for a time takes it. */
+const localTime = (moment: string) => new Date(moment).toTimeString().slice(0, 5);

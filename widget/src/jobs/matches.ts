@@ -1,0 +1,217 @@
+/** The jobs that were found: why they fit and why not, what to do with each, and a search on demand. */
+
+import { type TemplateResult, html, nothing } from "lit";
+
+import { icon } from "../dom.ts";
+import { AgentElement, BASE_STYLES } from "../elements/base.ts";
+import { JOB_STYLES } from "../styles/jobs.ts";
+import { pointInTime } from "../time.ts";
+import { applyTools } from "./apply.ts";
+import type { Application, DocumentKind, DocumentView, JobList, JobMatch, MatchStatus, Reason, Verdict } from "./types.ts";
+import { dayWords, outside, payWords } from "./words.ts";
+
+const POLL_MS = 3_000; // while a search runs
+const MOST_LISTED = 50;
+const LISTS: Record<MatchStatus, [label: string, empty: string]> = {
+  new: ["New", "No new jobs yet. Once we know what you want, we search every night."],
+  saved: ["Saved", "No saved jobs yet."],
+  hidden: ["Hidden", "No hidden jobs."],
+};
+const MOVED: Record<MatchStatus, string> = { new: "Back in New.", saved: "Saved.", hidden: "Hidden." };
+
+/** Where a job went that was in the list a moment ago, and what it was there. */
+type Move = { to: MatchStatus; from: MatchStatus };
+
+const pathOf = (id: string) => `/api/jobs/${encodeURIComponent(id)}`;
+
+export class JobMatches extends AgentElement {
+  static override properties = {
+    ...AgentElement.properties, canApply: { type: Boolean, attribute: "can-apply" },
+    shown: { state: true }, list: { state: true }, moved: { state: true }, adverts: { state: true }, applications: { state: true }, form: { state: true }, said: { state: true },
+  };
+  static override styles = [BASE_STYLES, JOB_STYLES];
+
+  declare canApply: boolean;
+  declare shown: MatchStatus;
+  declare list: JobList | null;
+  declare moved: Map<string, Move>;
+  /** Texts by job, read when they are opened. */
+  declare adverts: Map<string, string>;
+  /** By id; null where the server takes none, or until they are read. */
+  declare applications: Map<string, Application> | null;
+  /** Id of the job that is being applied for. */
+  declare form: string | null;
+  /** By job: what came of the last request, in a sentence. */
+  declare said: Map<string, string>;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #reading = 0;
+
+  constructor() {
+    super();
+    Object.assign(this, { canApply: false, shown: "new", list: null, moved: new Map(), adverts: new Map(), applications: null, form: null, said: new Map() });
+  }
+
+  override disconnectedCallback() {
+    clearTimeout(this.#timer);
+    super.disconnectedCallback();
+  }
+
+  override async refresh() {
+    clearTimeout(this.#timer);
+    const reading = ++this.#reading;
+    await this.load("We couldn’t load your jobs.", async () => {
+      const list = await this.backend.json<JobList>("GET", `/api/jobs?status=${this.shown}&limit=${MOST_LISTED}`);
+      const applications = this.canApply && list.items.some(({ application_id: id }) => id) ? await this.#readApplications() : null;
+      if (reading === this.#reading) Object.assign(this, { applications, list: { ...list, items: this.#kept(list.items) } });
+    });
+    if (reading === this.#reading && this.isConnected && this.list?.is_searching) this.#timer = setTimeout(() => this.refresh(), POLL_MS);
+  }
+
+  async #readApplications() {
+    const { items } = await this.backend.json<{ items: Application[] }>("GET", "/api/applications");
+    return new Map(items.map((each) => [each.id, each]));
+  }
+
+  /** What left the list a moment ago keeps its place in it, so that it can be taken back there. */
+  #kept(items: JobMatch[]): JobMatch[] {
+    if (!this.moved.size || !this.list) return items;
+    const fresh = new Map(items.map((each) => [each.id, each]));
+    const stays = this.list.items.filter(({ id }) => fresh.has(id) || this.moved.has(id)).map((each) => fresh.get(each.id) ?? each);
+    const known = new Set(stays.map(({ id }) => id));
+    return [...stays, ...items.filter(({ id }) => !known.has(id))];
+  }
+
+  #show(status: MatchStatus) {
+    Object.assign(this, { shown: status, list: null, moved: new Map(), form: null, said: new Map() });
+    this.refresh();
+  }
+
+  #put(job: JobMatch) {
+    this.#reading++; // a response under way is older than this
+    if (this.list) this.list = { ...this.list, items: this.list.items.map((each) => (each.id === job.id ? job : each)) };
+  }
+
+  async #move(job: JobMatch, to: MatchStatus) {
+    await this.attempt("We couldn’t change that.", async () => {
+      this.#put(await this.backend.json<JobMatch>("PUT", pathOf(job.id), { body: { status: to } }));
+      const moved = new Map(this.moved);
+      if (to === this.shown) moved.delete(job.id);
+      else moved.set(job.id, { to, from: job.status });
+      this.moved = moved;
+      await this.updateComplete;
+      this.renderRoot.querySelector<HTMLElement>(`[data-job="${CSS.escape(job.id)}"] :is(.undo, h3)`)?.focus();
+    });
+  }
+
+  async #judge(job: JobMatch, pressed: Verdict) {
+    const verdict = job.verdict === pressed ? null : pressed;
+    await this.attempt("We couldn’t save that.", async () => {
+      this.#put(await this.backend.json<JobMatch>("POST", `${pathOf(job.id)}/verdict`, { body: { verdict } }));
+      this.#tell(job.id, verdict === null ? "Undone." : "Got it. Your next search will use this.");
+    });
+  }
+
+  #tell(job: string, sentence: string) {
+    this.said = new Map([...this.said, [job, sentence]]);
+  }
+
+  async #search() {
+    await this.attempt("We couldn’t search.", async () => {
+      await this.backend.json("POST", "/api/jobs/search");
+      if (this.list) this.list = { ...this.list, is_searching: true };
+      this.#timer = setTimeout(() => this.refresh(), POLL_MS);
+    });
+  }
+
+  async #read({ id }: JobMatch) {
+    if (this.adverts.has(id)) return;
+    await this.attempt("We couldn’t open the job posting.", async () => {
+      const { text } = await this.backend.json<{ text: string }>("GET", pathOf(id));
+      this.adverts = new Map([...this.adverts, [id, text]]);
+    });
+  }
+
+  async #write(job: JobMatch, kind: DocumentKind) {
+    await this.attempt("We couldn’t start that.", async () => {
+      const { id } = await this.backend.json<DocumentView>("POST", `${pathOf(job.id)}/documents`, { body: { kind } });
+      this.#go("documents", id);
+    });
+  }
+
+  #go(part: string, id: string | null = null) {
+    this.dispatchEvent(new CustomEvent("part", { detail: { part, id } }));
+  }
+
+  #applied(job: JobMatch, { detail: { how } }: CustomEvent<{ how: "applied" | "cancelled" }>) {
+    this.form = null;
+    if (how === "applied") this.#tell(job.id, "Waiting for your approval. Nothing is sent until you say so.");
+    this.updateComplete.then(() => this.renderRoot.querySelector<HTMLElement>(`[data-job="${CSS.escape(job.id)}"] .apply`)?.focus());
+    this.refresh();
+  }
+
+  override render(): TemplateResult {
+    const lists = Object.entries(LISTS) as [MatchStatus, [string, string]][];
+    const { list } = this;
+    return html`
+      <div class="head"><div class="tools" role="group" aria-label="Which jobs">${lists.map(([status, [label]]) => html`<button type="button" class="quiet" aria-pressed=${this.shown === status} @click=${() => this.#show(status)}>${label}</button>`)}</div>
+        <button type="button" class="quiet end" ?disabled=${list?.is_searching} @click=${this.#search}>${list?.is_searching ? "Searching…" : "Search now"}</button></div>
+      <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+      ${list ? html`
+        ${list.missing.map((each) => html`<p class="soft">${each}</p>`)}
+        ${list.searched_at ? html`<p class="soft">Last searched ${pointInTime(Date.parse(list.searched_at) / 1000)}.</p>` : nothing}
+        <ul aria-label="Jobs">${list.items.map((job) => this.#row(job))}</ul>
+        ${list.items.length ? nothing : html`<p class="empty">${LISTS[this.shown][1]}${this.shown === "new" ? html` <button type="button" class="link" @click=${() => this.#go("wishes")}>Tell us what you want</button>` : nothing}</p>`}` : nothing}`;
+  }
+
+  #row(job: JobMatch) {
+    const move = this.moved.get(job.id);
+    if (move) {
+      return html`<li class="row moved" data-job=${job.id}><span>${job.title}: ${MOVED[move.to]}</span>
+        <button type="button" class="link undo" aria-label="Undo: ${job.title}" @click=${() => this.#move(job, move.from)}>Undo</button></li>`;
+    }
+    const { title, company, place, is_remote: isRemote, pay, posted_at: posted, url, attribution, is_closed: isClosed } = job;
+    const facts = [company, place, isRemote ? "Remote" : "", pay ? payWords(pay) : "", posted ? `posted ${dayWords(posted)}` : ""];
+    return html`<li class="row job" data-job=${job.id} aria-label=${title}>
+      <div><h3 tabindex="-1">${title}</h3><p class="soft">${facts.filter(Boolean).join(" · ")}</p></div>
+      ${isClosed ? html`<p class="badge">No longer open</p>` : nothing}
+      ${this.#reasons("Why it fits", "for", job.reasons_for)}${this.#reasons("Possible drawbacks", "against", job.reasons_against)}
+      <details class="advert" @toggle=${(event: Event) => (event.target as HTMLDetailsElement).open && this.#read(job)}><summary>Job posting</summary>
+        <p class="text">${this.adverts.get(job.id) ?? "Loading…"}</p></details>
+      <p class="soft">${outside(url, "View original posting")} ${attribution}</p>
+      <div class="tools">
+        ${job.status === "saved" ? nothing : this.#action("Save", job, () => this.#move(job, "saved"))}
+        ${job.status === "hidden" ? nothing : this.#action("Hide", job, () => this.#move(job, "hidden"))}
+        ${job.status === "new" ? nothing : this.#action("Back to new", job, () => this.#move(job, "new"))}
+        ${this.#verdict(job, "up", "More like this")}${this.#verdict(job, "down", "Less like this")}
+        <button type="button" class="quiet" aria-pressed=${job.verdict === "not_this_kind"} @click=${() => this.#judge(job, "not_this_kind")}>Not this kind</button>
+      </div>
+      ${isClosed ? nothing : html`<div class="tools">
+        ${this.#action("Write a résumé", job, () => this.#write(job, "resume"))}${this.#action("Write a letter", job, () => this.#write(job, "cover_letter"))}
+        ${this.canApply ? this.#applyTools(job) : nothing}
+        ${job.application_id ? html`<button type="button" class="quiet" @click=${() => this.#go("applications", job.application_id)}>Your application</button>` : nothing}
+      </div>`}
+      ${this.form === job.id ? html`<qwestly-jobs-apply endpoint=${this.endpoint} token-url=${this.tokenUrl ?? nothing} .getToken=${this.getToken} job-id=${job.id} job-title=${title} @closed=${(event: CustomEvent) => this.#applied(job, event)}></qwestly-jobs-apply>` : nothing}
+      <p class="soft" role="status" ?hidden=${!this.said.has(job.id)}>${this.said.get(job.id)}</p>
+    </li>`;
+  }
+
+  #applyTools({ id, title, application_id: known }: JobMatch) {
+    const application = known === null ? null : this.applications?.get(known);
+    return application === undefined ? nothing : applyTools(this, title, application, () => (this.form = id));
+  }
+
+  #action = (label: string, { title }: JobMatch, click: () => void) =>
+    html`<button type="button" class="quiet" aria-label="${label}: ${title}" @click=${click}>${label}</button>`;
+
+  #verdict(job: JobMatch, verdict: "up" | "down", label: string) {
+    return html`<button type="button" class="quiet thumb" aria-label=${label} title=${label} aria-pressed=${job.verdict === verdict} @click=${() => this.#judge(job, verdict)}>${icon(verdict)}</button>`;
+  }
+
+  #reasons(heading: string, kind: "for" | "against", reasons: Reason[]) {
+    return reasons.length ? html`<div class="reasons ${kind}"><h4>${heading}</h4><ul>${reasons.map(reasonRow)}</ul></div>` : nothing;
+  }
+}
+
+const reasonRow = ({ text, advert_quote: advert, person_quote: person, person_source: source }: Reason) => html`<li><details><summary>${text}</summary>
+  <blockquote>“${advert}”<cite>Job posting</cite></blockquote>
+  ${person ? html`<blockquote>“${person}”<cite>${source ?? "You"}</cite></blockquote>` : nothing}</details></li>`;

@@ -1,0 +1,146 @@
+/** The résumé as it was read, beside what was found in it: each field leads to its line, and each line to its field. */
+
+import { type TemplateResult, html, nothing } from "lit";
+
+import type { ResumeView } from "../api.ts";
+import { AgentElement, BASE_STYLES } from "../elements/base.ts";
+import { RESUME_FILES, isUnderWay, sendResume } from "../resume_drop.ts";
+import { JOB_STYLES } from "../styles/jobs.ts";
+import { sentenceCase } from "../words.ts";
+import type { ResumeDetail, ResumeField } from "./types.ts";
+
+const POLL_MS = 1_500; // while it is read
+const SECTIONS: Record<string, string> = {
+  basics: "About you", work: "Work", volunteer: "Volunteering", education: "Education", awards: "Awards", certificates: "Certificates",
+  publications: "Publications", skills: "Skills", languages: "Languages", interests: "Interests", projects: "Projects", references: "References",
+};
+
+interface Found extends ResumeField { path: string; section: string; name: string; value: string }
+
+export class JobResumes extends AgentElement {
+  static override properties = { ...AgentElement.properties, items: { state: true }, detail: { state: true }, marked: { state: true }, isSending: { state: true } };
+  static override styles = [BASE_STYLES, JOB_STYLES];
+
+  declare items: ResumeView[] | null;
+  declare detail: ResumeDetail | null;
+  /** Path of the field whose line is marked. */
+  declare marked: string | null;
+  declare isSending: boolean;
+  #chosen: string | null = null;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor() {
+    super();
+    Object.assign(this, { items: null, detail: null, marked: null, isSending: false });
+  }
+
+  override disconnectedCallback() {
+    clearTimeout(this.#timer);
+    super.disconnectedCallback();
+  }
+
+  override async refresh() {
+    clearTimeout(this.#timer);
+    await this.load("We couldn’t load your résumé.", async () => {
+      this.items = (await this.backend.json<{ items: ResumeView[] }>("GET", "/api/resumes")).items;
+      const shown = this.items.find(({ id }) => id === this.#chosen) ?? this.items[0];
+      if (shown && (this.detail?.id !== shown.id || this.detail.status !== shown.status)) {
+        this.detail = await this.backend.json<ResumeDetail>("GET", `/api/resumes/${encodeURIComponent(shown.id)}`);
+      }
+    });
+    clearTimeout(this.#timer);
+    if (this.isConnected && this.detail && isUnderWay(this.detail)) this.#timer = setTimeout(() => this.refresh(), POLL_MS);
+  }
+
+  #choose(id: string) {
+    this.#chosen = id;
+    this.marked = null;
+    this.refresh();
+  }
+
+  async #send(event: Event) {
+    const input = event.target as HTMLInputElement;
+    const file = input.files?.[0];
+    if (!file) return;
+    this.isSending = true;
+    await this.attempt("We couldn’t add your résumé.", async () => {
+      this.#chosen = (await sendResume(this.backend, file)).id;
+      await this.refresh();
+    });
+    this.isSending = false;
+    input.value = ""; // so that the same file can be chosen again
+  }
+
+  async #mark(path: string, place: "line" | "field") {
+    this.marked = path;
+    await this.updateComplete;
+    const there = this.renderRoot.querySelector<HTMLElement>(`[data-${place}="${CSS.escape(path)}"]`);
+    there?.focus({ preventScroll: true });
+    there?.scrollIntoView({ block: "center" });
+  }
+
+  #review() {
+    this.dispatchEvent(new CustomEvent("showapprovals", { bubbles: true, composed: true }));
+  }
+
+  override render(): TemplateResult {
+    const { items, detail } = this;
+    return html`<div class="head">
+        ${items && items.length > 1 ? html`<select class="field" aria-label="Which résumé" @change=${(event: Event) => this.#choose((event.target as HTMLSelectElement).value)}>${items.map(({ id, name }) => html`<option value=${id} ?selected=${id === detail?.id}>${name}</option>`)}</select>` : nothing}
+        <label class="quiet file">${this.isSending ? "Sending…" : "Add a résumé"}<input type="file" class="spoken" accept=${RESUME_FILES} ?disabled=${this.isSending} @change=${this.#send}></label>
+        ${detail?.status === "proposed" ? html`<button type="button" class="main-button" @click=${this.#review}>Review the changes</button>` : nothing}</div>
+      <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
+      ${detail ? html`<p class="soft" role="status">${detail.name}: ${detail.label}</p>${detail.text ? this.#read(detail) : nothing}` : nothing}
+      ${items && !items.length ? html`<p class="empty">Add your résumé as a PDF, a Word file, or plain text. You’ll see what we found, and the line it came from, before anything changes.</p>` : nothing}`;
+  }
+
+  #read(detail: ResumeDetail) {
+    const found = fieldsOf(detail);
+    const sections = Map.groupBy(found, ({ section }) => section);
+    return html`<div class="beside">
+        <section aria-label="What we found"><h3>What we found</h3>
+          ${[...sections].map(([section, fields]) => html`<h4>${section}</h4><ul class="found">${fields.map((each) => this.#field(each))}</ul>`)}
+          ${detail.left_out.length ? html`<details><summary>Left out (${detail.left_out.length})</summary><ul>${detail.left_out.map(({ path, why }) => html`<li><span>${nameOf(path)}</span> <span class="soft">${why}</span></li>`)}</ul></details>` : nothing}
+          ${detail.unread.length ? html`<details><summary>Lines we found nothing in (${detail.unread.length})</summary><ul>${detail.unread.map((line) => html`<li class="soft">${line}</li>`)}</ul></details>` : nothing}
+        </section>
+        <section aria-label="Your résumé"><h3>Your résumé</h3><p class="soft">Contact details are removed.</p><div class="paper text">${this.#text(detail.text, found)}</div></section>
+      </div>`;
+  }
+
+  #field({ path, name, value, original, is_checked: isChecked }: Found) {
+    return html`<li><button type="button" class="field-button" data-field=${path} aria-pressed=${this.marked === path} @click=${() => this.#mark(path, "line")}>
+      <span class="soft">${name}</span> <span>${value}</span>${original && original !== value ? html` <span class="soft">(written “${original}”)</span>` : nothing}${isChecked ? nothing : html` <span class="badge">Not double-checked</span>`}</button></li>`;
+  }
+
+  /** The text with the lines that fields were found in; where two fields share words, the first has them. */
+  #text(text: string, found: Found[]) {
+    const parts: unknown[] = [];
+    let from = 0;
+    for (const { path, name, start, end } of [...found].sort((one, other) => one.start - other.start || one.end - other.end)) {
+      if (start < from || end <= start) continue;
+      parts.push(text.slice(from, start), html`<button type="button" class="line" data-line=${path} aria-label="${text.slice(start, end)}, found as ${name}" aria-pressed=${this.#isMarked(found, start, end)} @click=${() => this.#mark(path, "field")}>${text.slice(start, end)}</button>`);
+      from = end;
+    }
+    return [...parts, text.slice(from)];
+  }
+
+  #isMarked = (found: Found[], start: number, end: number) =>
+    found.some(({ path, start: begin, end: finish }) => path === this.marked && begin < end && finish > start);
+}
+
+/** The fields in the order of their paths, each with its value in the document. */
+function fieldsOf({ fields, resume }: ResumeDetail): Found[] {
+  return Object.entries(fields).map(([path, field]) => {
+    const [section = ""] = path.split("/").slice(1);
+    return { ...field, path, section: SECTIONS[section] ?? section, name: nameOf(path), value: String(valueAt(resume, path) ?? field.quote) };
+  });
+}
+
+const valueAt = (resume: unknown, path: string): unknown =>
+  path.split("/").slice(1).reduce((value: any, key) => (value && Object.hasOwn(value, key) ? value[key] : undefined), resume);
+
+/** The name of a pointer's last part that is no index: "Start date" for `startDate`. */
+function nameOf(path: string): string {
+  const word = path.split("/").slice(1).filter((part) => !/^\d+$/.test(part)).at(-1) ?? "";
+  return sentenceCase(word);
+}

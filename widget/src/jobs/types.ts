@@ -1,0 +1,84 @@
+/** What the routes of jobs, documents, applications and résumés send. */
+
+import type { LeftOut, ResumeView, ShownClaim, ShownQuote } from "../api.ts";
+
+export interface Reason { text: string; advert_quote: string; person_quote: string | null; person_source: string | null }
+export interface Pay { lowest: number | null; highest: number | null; currency: string; per: string }
+export type MatchStatus = "new" | "saved" | "hidden";
+export type Verdict = "up" | "down" | "not_this_kind";
+export interface JobMatch {
+  id: string;
+  title: string;
+  company: string;
+  place: string;
+  is_remote: boolean;
+  pay: Pay | null;
+  posted_at: string | null;
+  url: string;
+  attribution: string;
+  is_closed: boolean;
+  status: MatchStatus;
+  verdict: Verdict | null;
+  reasons_for: Reason[];
+  reasons_against: Reason[];
+  application_id: string | null;
+}
+export interface JobList { items: JobMatch[]; missing: string[]; searched_at: string | null; is_searching: boolean }
+
+export interface Wishes {
+  titles: string[];
+  places: string[];
+  remote: "any" | "only" | "no";
+  pay_from: number | null;
+  pay_currency: string | null;
+  languages: string[];
+  work_permits: string[];
+  never: string[];
+}
+export interface JobSettings { is_on: boolean; wishes: Wishes; next_at: string | null; boards: string[] }
+export interface Weight { says: string; weight: number }
+
+export type DocumentKind = "resume" | "cover_letter";
+export interface DocumentView {
+  id: string;
+  kind: DocumentKind;
+  job_id: string;
+  status: "writing" | "ready" | "failed" | "stopped";
+  label: string;
+  version: number;
+  flagged: boolean;
+  created_at: string;
+}
+export interface CoverageItem { requirement: string; met: "met" | "partly" | "not_met"; advert_quote: string; quotes: ShownQuote[] }
+export interface DocumentDetail extends DocumentView {
+  job: string;
+  markdown: string | null;
+  sentences: ShownClaim[];
+  left_out: LeftOut[];
+  coverage: CoverageItem[] | null;
+}
+
+export interface Application {
+  id: string;
+  job: { id: string; title: string; company: string; url: string };
+  status: "preparing" | "applied" | "interview" | "offer" | "rejected" | "withdrawn" | "closed";
+  next_step: string | null;
+  next_at: string | null;
+  /** When its person is told; null if nothing is due, or they were told. */
+  due_at: string | null;
+  approval_id: string | null;
+  /** Of the approval that asked for it last; null if nothing was asked. */
+  approval_status: string | null;
+  can_apply: boolean;
+  applied_at: string | null;
+  notes: string | null;
+}
+
+export interface ResumeField { quote: string; original: string; start: number; end: number; is_checked: boolean }
+export interface ResumeDetail extends ResumeView {
+  text: string;
+  resume: Record<string, unknown>;
+  fields: Record<string, ResumeField>;
+  unread: string[];
+  left_out: { path: string; why: string }[];
+}

@@ -1,0 +1,61 @@
+/** The records that an answer used, as chips under it: each opens its passage. */
+
+import type { Source } from "./api.ts";
+import { element } from "./dom.ts";
+
+const SHOWN = 6;
+
+const KINDS: Record<Source["kind"], string> = {
+  document: "From your documents",
+  memory: "Remembered",
+  documentation: "From Qwestly’s help",
+  profile: "From your profile",
+  message: "From our conversations",
+  job: "From a job posting",
+  application: "From your applications",
+  web: "From the web",
+  library: "From the learning library",
+};
+
+export class Sources {
+  readonly element = element("div", { class: "sources", role: "group", "aria-label": "Sources", hidden: true });
+  #ids = new Set<string>();
+  #more = element("button", { type: "button", class: "quiet-button", hidden: true, click: () => this.#showAll() });
+
+  clear() {
+    this.#ids.clear();
+    this.element.replaceChildren();
+    this.element.hidden = this.#more.hidden = true;
+  }
+
+  add(sources: Source[]) {
+    for (const source of sources) {
+      if (this.#ids.has(source.id)) continue;
+      this.#ids.add(source.id);
+      const chip = chipOf(source);
+      chip.hidden = this.#ids.size > SHOWN;
+      this.element.append(chip);
+    }
+    this.element.hidden = this.#ids.size === 0;
+    this.#more.hidden = this.#ids.size <= SHOWN;
+    this.#more.textContent = `${this.#ids.size - SHOWN} more`;
+    this.element.append(this.#more);
+  }
+
+  #showAll() {
+    const hidden = [...this.element.querySelectorAll<HTMLElement>("details[hidden]")];
+    for (const chip of hidden) chip.hidden = false;
+    this.#more.hidden = true;
+    hidden[0]?.querySelector("summary")?.focus();
+  }
+}
+
+function chipOf({ kind, title, text }: Source): HTMLElement {
+  return element(
+    "details",
+    { class: "source" },
+    element("summary", {}, title),
+    element("p", { class: "where" }, KINDS[kind] ?? "Source"),
+    ...(text && text !== title ? [element("p", {}, text)] : []),
+  );
+}
