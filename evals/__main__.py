@@ -49,7 +49,7 @@ async def _judged(cases: Sequence[Case]) -> tuple[str, list[Judged]] | None:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m evals", description=__doc__)
-    parser.add_argument("--half", choices=("kept", "tuned", "all"), default="all", help="all has the old ones too")
+    parser.add_argument("--half", choices=("kept", "tuned", "all"), default="all")
     parser.add_argument("--samples", type=int, metavar="N", help="ask so many claims at most, evenly spread")
     parser.add_argument("--show", action="store_true", help="print what is wrong, but nothing that is kept aside")
     parser.add_argument("--keep", action="store_true", help="write the figures to the file of results")

@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / "claims"
 TODAY = date(2026, 11, 22)
 """The day that the labels hold on: "for six years" is true of it."""
 
-Half: TypeAlias = Literal["tuned", "kept", "old"]
+Half: TypeAlias = Literal["tuned", "kept"]
 """Tuned on · kept aside, for the end · from the rules that were replaced: tuned on too, and reported apart."""
 
 TRUE_KINDS = ("paraphrase", "format", "arithmetic", "translation", "merge")
@@ -59,7 +59,7 @@ def load(folder: Path = FOLDER) -> list[Case]:
 def _of_file(file: Path) -> Iterator[Case]:
     people = yaml.load(file.read_text(encoding="utf-8"), SafeLoader)  # noqa: S506
     for index, person in enumerate(people):
-        half: Half = "old" if file.name.startswith("old-") else "kept" if index % 2 else "tuned"
+        half: Half = "kept" if index % 2 else "tuned"
         sources = {given["id"]: _source(given) for given in person["sources"]}
         for claim in person["claims"]:
             yield Case(

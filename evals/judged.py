@@ -16,7 +16,7 @@ NEAR_FROM = 0.6
 def claims_of(samples: int) -> list[Outcome]:
     """What is true must not be refused, what is false must not pass. Without a judge, false meanings are left out: code
     does not look for them."""
-    cases = [case for case in claims.load() if case.half != "old"]
+    cases = claims.load()
     return asyncio.run(_claims(cases, samples))
 
 

@@ -8,7 +8,7 @@ from evals.claims import EXACT_KINDS, MEANING_KINDS, TRUE_KINDS
 from evals.looks import Judged
 from evals.statistics import wilson
 
-HALVES: Mapping[str, str] = {"tuned": "tuned on", "kept": "kept aside", "old": "old: of the rules that were replaced"}
+HALVES: Mapping[str, str] = {"tuned": "tuned on", "kept": "kept aside"}
 GROUPS: Mapping[str, tuple[str, str, Sequence[str]]] = {
     "true": ("true", "refused", TRUE_KINDS),
     "exact": ("false: an exact fact", "passed", EXACT_KINDS),

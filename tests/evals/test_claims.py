@@ -39,16 +39,8 @@ DRIVER = """
     - {text: Fuhr 44 Tonnen, language: de, label: true, kind: paraphrase, quotes: [{source: s1, text: bei Nordlicht}]}
     - {text: Seit 2012, language: de, label: false, kind: date, why: 2015., quotes: [{source: s1, text: bei Südlicht}]}
 """
-OLD = """
-- person: x-03
-  trade: cook
-  sources:
-    - {id: s1, kind: resume, language: en, text: Cook}
-  claims:
-    - {text: Cook, language: en, label: true, kind: format, quotes: [{source: s1, text: Cook}]}
-"""
 TABLE = """\
-code: 7 claims, rates with their 95 % intervals
+code: 6 claims, rates with their 95 % intervals
 
 tuned on, 4 claims
   true                     claims  refused                     unread or unchecked         last run
@@ -74,12 +66,6 @@ kept aside, 2 claims
     date                        1     0    0.0 %  (0.0–79.3)      0    0.0 %  (0.0–79.3)
     de                          1     0    0.0 %  (0.0–79.3)      0    0.0 %  (0.0–79.3)
     in all                      1     0    0.0 %  (0.0–79.3)      0    0.0 %  (0.0–79.3)
-
-old: of the rules that were replaced, 1 claim
-  true                     claims  refused                     unread or unchecked         last run
-    format                      1     0    0.0 %  (0.0–79.3)      0    0.0 %  (0.0–79.3)
-    en                          1     0    0.0 %  (0.0–79.3)      0    0.0 %  (0.0–79.3)
-    in all                      1     0    0.0 %  (0.0–79.3)      0    0.0 %  (0.0–79.3)
 """
 
 
@@ -90,11 +76,10 @@ def cases() -> list[Case]:
 
 @pytest.fixture
 def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """What it prints on three people: tuned on, kept aside, old."""
+    """What it prints on two people: tuned on, and kept aside."""
     folder, results = tmp_path / "claims", tmp_path / "results.json"
     folder.mkdir()
     (folder / "new.yaml").write_text(NURSE + DRIVER, encoding="utf-8")
-    (folder / "old-x.yaml").write_text(OLD, encoding="utf-8")
 
     def run(*options: str) -> str:
         main(["--claims", str(folder), "--results", str(results), *options])
@@ -137,11 +122,10 @@ def test_the_kinds_are_those_of_the_table_in_the_readme(cases: list[Case]) -> No
 
 
 def test_the_sample_is_as_large_as_was_promised(cases: list[Case]) -> None:
-    new = [case for case in cases if case.half != "old"]
-    assert min(Counter(case.true for case in new).values()) >= 200
-    assert {case.statement.language for case in new} == {"de", "en", "es", "fr", "pt"}
-    assert len({case.trade for case in new}) >= 10
-    assert {case.half for case in cases} == {"tuned", "kept", "old"}
+    assert min(Counter(case.true for case in cases).values()) >= 200
+    assert {case.statement.language for case in cases} == {"de", "en", "es", "fr", "pt"}
+    assert len({case.trade for case in cases}) >= 10
+    assert {case.half for case in cases} == {"tuned", "kept"}
 
 
 # --- the figures ------------------------------------------------------------------------------------------------------
@@ -174,7 +158,7 @@ def test_the_last_kept_run_stands_beside_each_total(run: Run, tmp_path: Path) ->
     assert (set(kept), kept["judge"]) == ({"date", "judge", "looks"}, "none")
     (tmp_path / "claims" / "new.yaml").write_text(NURSE.replace("Leads a ward of 20 beds", "Is a nurse"))
     printed = run()
-    assert printed.startswith(f"The last run that was kept is of {kept['date']}; its judge: none.\n\ncode: 5 claims")
+    assert printed.startswith(f"The last run that was kept is of {kept['date']}; its judge: none.\n\ncode: 4 claims")
     [total, *_] = [line for line in printed.splitlines() if "in all" in line]
     assert total.split()[2:6] == ["2", "0", "0.0", "%"]
     assert total.endswith("  50.0 %, 0.0 %")
