@@ -16,7 +16,7 @@ WIDGET = widget/dist/qwestly.js
 CLIENT = clients/typescript
 EXAMPLE = examples/nextjs
 
-.PHONY: run widget client example reset test test-all test-asl test-arm64 check check-asl check-actions audit format lock build built deploy deploy-built bench evals evals-gate doctor smoke help
+.PHONY: run widget client example reset test test-since test-all test-asl test-arm64 check check-asl check-actions audit format lock build built deploy deploy-built bench evals evals-gate doctor smoke help
 .DEFAULT_GOAL := help
 
 run: $(VENV)/run $(WIDGET) ## start everything on this machine and print one address (PORT=8000)
@@ -38,8 +38,11 @@ reset: $(VENV)/run ## clear what make run kept on this machine: its database and
 	@$(BIN)/python -m infra.local.reset
 
 test: $(VENV)/ready $(WIDGET) ## the everyday tests: two minutes
-	@TEST_COUNTS=small $(PYTEST) -m "not thorough"
+	@TEST_COUNTS=small $(PYTEST) -m "not thorough" $(TESTS)
 	@echo "make test-all adds: the running stack and its page, the doctor, the built layer, kills, races, crowds, thousands of random texts and hostile calls."
+
+test-since: $(VENV)/ready $(WIDGET) ## the thorough tests of what changed since a commit, and the sentinel (SINCE=HEAD~3; without one all that a gate runs)
+	@$(PYTEST) --since "$(SINCE)"
 
 test-all: $(VENV)/ready $(WIDGET) ## every test: twenty minutes (COVERAGE=1 measures it)
 	@$(PYTEST) $(if $(COVERAGE),--cov=src/qwestly_agent --cov=functions --cov-report=term:skip-covered --cov-fail-under=80)

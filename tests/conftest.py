@@ -17,6 +17,16 @@ from infra.local.model_server import ModelServer
 from qwestly_agent.stores.mongo_client import RenewingMongoClient
 from tests.mongo_rule import Watch
 from tests.servers import API_SECRET, ChatServer, Client, mongo_server, settings_for
+from tests.touched import select
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--since", metavar="COMMIT", help="thorough tests of what changed since then, and the sentinel")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if (since := config.getoption("since")) is not None:
+        select(config, items, since)
 
 
 def pytest_report_header() -> str:

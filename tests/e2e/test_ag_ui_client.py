@@ -78,6 +78,7 @@ def wants(page: Page, model: ModelServer, *then: Reply) -> dict[str, Any]:
     return interrupt
 
 
+@pytest.mark.nightly
 def test_a_turn_with_tools_is_read_to_its_end(page: Page, client: Client) -> None:
     seen = page.say("What do we know about me?")
     assert seen.error is None

@@ -126,6 +126,7 @@ def open_page(
     return page
 
 
+@pytest.mark.nightly
 def test_an_onboarding_asks_one_question_is_made_anew_and_tells_its_end(
     node: Node, client: Client, model: ModelServer
 ) -> None:
@@ -233,6 +234,7 @@ def test_a_page_that_hangs_up_stops_nothing(chat_page: UseChat, client: Client, 
     assert client.get("/api/conversations/chat-1")["messages"][-1]["content"] == "Half of it."
 
 
+@pytest.mark.sentinel
 @pytest.mark.parametrize("place", ["a reload", "a second device"])
 def test_a_page_that_comes_later_takes_up_the_answer_and_has_every_word_once(
     node: Node, chat_page: UseChat, client: Client, model: ModelServer, place: str

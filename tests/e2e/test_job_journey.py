@@ -17,6 +17,7 @@ WORKFLOW_MILLISECONDS = 30_000
 """For what a state machine does behind the page."""
 
 
+@pytest.mark.nightly
 def test_a_resume_leads_to_a_job_a_document_an_application_and_its_follow_up(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger())
     look_at(page, "Jobs")

@@ -81,6 +81,7 @@ def said_in(client: Client, conversation_id: str) -> list[tuple[str, str, str]]:
     return [(message["role"], message["content"], message["status"]) for message in messages]
 
 
+@pytest.mark.sentinel
 def test_a_model_server_that_dies_ends_the_stream_with_one_error_and_the_next_turn_works(
     parts: Parts, client: Client
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_model_server_that_dies_ends_the_stream_with_one_error_and_the_next_tu
     assert len(said_in(client, conversation_id)) == 6
 
 
+@pytest.mark.sentinel
 def test_a_killed_chat_function_loses_no_message_and_the_next_turn_works(parts: Parts, client: Client) -> None:
     parts.hold_half_an_answer()
     with client.open({"message": "Tell me"}) as events:
@@ -123,6 +125,7 @@ def test_a_killed_chat_function_loses_no_message_and_the_next_turn_works(parts: 
     ]
 
 
+@pytest.mark.nightly
 def test_what_a_killed_chat_function_had_said_is_told_to_its_late_reader_and_gone_on_with(
     parts: Parts, client: Client
 ) -> None:
@@ -157,6 +160,7 @@ def when_free(client: Client, body: dict[str, Any]) -> httpx2.Response | None:
     return None
 
 
+@pytest.mark.nightly
 def test_a_chat_function_that_is_told_to_end_ends_its_streams_and_keeps_what_was_said(
     parts: Parts, client: Client
 ) -> None:
@@ -172,6 +176,7 @@ def test_a_chat_function_that_is_told_to_end_ends_its_streams_and_keeps_what_was
     assert client.say("Go on", conversation_id).last.name == "done"
 
 
+@pytest.mark.nightly
 def test_a_database_that_dies_is_told_and_waited_for_by_nobody(parts: Parts, client: Client) -> None:
     """Last here: the parts are of no use after it."""
     parts.hold_half_an_answer()

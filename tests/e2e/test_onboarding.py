@@ -38,6 +38,7 @@ def is_as_wide_as_the_phone(page: Page) -> bool:
     return page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.nightly
 def test_from_an_empty_profile_to_an_approved_one_by_keyboard_on_a_phone(
     open_page: Callable[..., Page], stack_database: str
 ) -> None:

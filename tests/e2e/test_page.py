@@ -16,6 +16,7 @@ DEMO_QUESTION = "What do we know about me?"
 STEPS = ["Looking up your profile…", "Searching your memories…", "Searching your documents…"]
 
 
+@pytest.mark.nightly
 def test_the_demo_question_shows_its_three_steps_and_then_a_growing_answer(
     open_page: Callable[..., Page], stack: Stack
 ) -> None:
@@ -48,6 +49,7 @@ CALLS = [
 ]
 
 
+@pytest.mark.sentinel
 def test_the_answer_is_fused_from_three_tiers(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     widget = Widget(page)
@@ -59,6 +61,7 @@ def test_the_answer_is_fused_from_three_tiers(open_page: Callable[..., Page]) ->
     expect(widget.send).to_be_visible()
 
 
+@pytest.mark.sentinel
 def test_after_a_reload_the_conversation_is_in_the_list_and_goes_on(
     open_page: Callable[..., Page], stack: Stack
 ) -> None:
@@ -84,6 +87,7 @@ def test_after_a_reload_the_conversation_is_in_the_list_and_goes_on(
     ]
 
 
+@pytest.mark.sentinel
 def test_two_tabs_see_the_same_conversations_and_one_waits_while_the_other_is_answered(
     open_page: Callable[..., Page], stack: Stack
 ) -> None:
@@ -126,6 +130,7 @@ def test_a_user_nobody_has_heard_of_is_answered_honestly(open_page: Callable[...
     expect(widget.rows).to_have_count(1)
 
 
+@pytest.mark.sentinel
 def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callable[..., Page], stack: Stack) -> None:
     page = open_page("")
     widget = Widget(page)
@@ -146,6 +151,7 @@ def test_a_question_is_answered_on_the_page_and_stays_answered(open_page: Callab
     expect(widget.said).to_have_text(["Change my headline"])
 
 
+@pytest.mark.nightly
 def test_a_lesson_of_the_library_is_begun_in_a_conversation(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger())
     look_at(page, "Learning")
@@ -164,6 +170,7 @@ def test_a_lesson_of_the_library_is_begun_in_a_conversation(open_page: Callable[
     expect(learning.get_by_role("button", name=f"Read {lesson}")).to_be_visible()  # it was written
 
 
+@pytest.mark.sentinel
 def test_what_goes_on_behind_the_chat_is_shown_beside_it(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     page.get_by_role("button", name="Backstage").click()
@@ -191,6 +198,7 @@ def test_a_memory_tells_its_words_its_day_and_what_was_before(open_page: Callabl
     expect(goal).to_contain_text("Before that: “Wants to become a staff engineer.”")
 
 
+@pytest.mark.sentinel
 def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_and_forgotten(
     open_page: Callable[..., Page],
 ) -> None:
@@ -231,6 +239,7 @@ def test_what_is_remembered_in_the_chat_appears_and_can_be_corrected_searched_an
     expect(rows).to_contain_text("Likes night trains.")
 
 
+@pytest.mark.nightly
 def test_what_is_told_in_passing_is_remembered_once_the_conversation_is_ended(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger())
     section, widget = memories_on(page), Widget(page)
@@ -273,6 +282,7 @@ def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Calla
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
+@pytest.mark.nightly
 def test_memories_that_cannot_be_read_say_so_and_come_back(open_page: Callable[..., Page]) -> None:
     page = open_page("")
     look_at(page, "Memories")

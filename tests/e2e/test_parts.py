@@ -55,6 +55,7 @@ def test_a_port_that_is_taken_is_said_in_a_sentence(refused: dict[str, Process],
     assert re.search(r"[Pp]ort \d+ is taken|cannot listen on port \d+", sentence)
 
 
+@pytest.mark.nightly
 def test_the_chat_function_says_that_its_port_is_taken(refused: dict[str, Process]) -> None:
     chat = refused["chat function on a taken port"]
     assert chat.wait() != 0

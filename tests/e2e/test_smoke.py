@@ -48,6 +48,7 @@ def place(stack: Stack) -> Place:
     return Place(stack.url, stack.url, f"{stack.url}/approve", LOCAL_ORIGIN, SECRET)
 
 
+@pytest.mark.nightly
 def test_a_stack_that_works_passes_every_step_and_nothing_is_left_of_the_visit(stack: Stack) -> None:
     arguments = (stack.url, "--spend", "--approve-url", f"{stack.url}/approve")
     with started(*python("infra", "smoke", *arguments)) as smoke:
@@ -100,6 +101,7 @@ class Buffering(httpx2.BaseTransport):
         self.inner.close()
 
 
+@pytest.mark.nightly
 def test_an_answer_that_comes_all_at_once_is_no_stream(place: Place) -> None:
     seen = walked(place, Buffering(), spend=True)
     assert not seen.ok
@@ -192,6 +194,7 @@ def visit(place: Place) -> Iterator[Visit]:
         routes.leaving(visit)
 
 
+@pytest.mark.nightly
 def test_where_too_little_is_known_for_a_card_that_is_its_end_and_no_failure(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:

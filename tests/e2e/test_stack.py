@@ -25,6 +25,7 @@ def client(stack: Stack) -> Iterator[Client]:
         yield user
 
 
+@pytest.mark.nightly
 def test_who_is_answered_at_the_one_address_finds_the_demo_user_there(stack: Stack) -> None:
     assert "Wants to lead a product team" in str(stack.found)
 
@@ -62,6 +63,7 @@ def test_what_is_not_there_is_said_in_the_one_shape(client: Client) -> None:
         assert (missing.status_code, missing.json()["error"]["code"]) == (404, "not_found")
 
 
+@pytest.mark.sentinel
 def test_the_demo_question_is_answered_from_three_tiers(client: Client) -> None:
     answer = client.say(DEMO_QUESTION)
     assert [event.data["label"] for event in answer.events if event.name == "tool_call"] == LABELS
@@ -138,6 +140,7 @@ def test_cors_is_answered_as_the_function_url_answers_it(client: Client) -> None
     assert "access-control-allow-origin" not in stranger.headers
 
 
+@pytest.mark.nightly
 def test_a_second_start_keeps_what_was_said_and_ends_with_ctrl_c(client: Client, stack_database: str) -> None:
     said = client.say("Remember this conversation").conversation_id
     with running_stack(stack_database) as again:

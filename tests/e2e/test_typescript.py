@@ -87,10 +87,12 @@ def compile_strictly(project: Path, folder: str, files: dict[str, str]) -> None:
     npm(project, "exec", "--offline", "--", "tsc", "--project", folder)
 
 
+@pytest.mark.nightly
 def test_the_packed_client_knows_routes_bodies_parts_and_tools(consumer: Path) -> None:
     compile_strictly(consumer, "probes", {"probes.ts": PROBES})
 
 
+@pytest.mark.nightly
 def test_each_snippet_of_the_documents_is_strict_typescript(consumer: Path) -> None:
     found = {name: text for document in DOCUMENTS for name, text in snippets(document).items()}
     assert {"agent-token.ts", "agent-chat.ts", "agent-chat-page.tsx", "agent-route.ts"} < {*found}

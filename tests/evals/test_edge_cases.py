@@ -60,6 +60,7 @@ def test_there_are_33_and_each_of_the_first_30_has_variants_with_a_typo_and_in_a
     assert len(set(said)) >= len(said) - 1, "only “physics” stands twice"
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_of_good_answers_all_33_hold_and_no_model_was_asked(stage: Stage) -> None:
     played = play(stage, NAME, 1, answers("good"))
@@ -76,6 +77,7 @@ def test_a_first_text_above_the_bound_fails_by_its_name(stage: Stage, monkeypatc
     assert problems["31"][0].startswith("p95 of our own first text is ")
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_of_bad_answers_each_fails_by_its_name_but_what_code_holds(stage: Stage) -> None:
     played = play(stage, NAME, 1, answers("bad"))
@@ -120,6 +122,7 @@ class Provider(ModelServer):
         return super().next_reply(body)
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_at_any_address_good_answers_pass_bad_ones_fail_and_what_is_recorded_plays_again() -> None:
     for name, holds in sample([("bad", HELD_BY_CODE), ("good", [str(number) for number in range(1, 34)])], 1):
@@ -144,6 +147,7 @@ def test_each_dataset_names_tools_that_there_are_and_no_case_twice(name: str) ->
     assert wanted | {tool for case in cases for tool in case.expect.must_not} <= there
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in DATASETS if name != NAME])
 def test_each_case_can_be_played_to_its_end(stage: Stage, name: str) -> None:

@@ -111,6 +111,7 @@ def test_each_threshold_is_of_a_dataset_that_there_is() -> None:
     assert set(gate.load()) <= {*suite.PLAYED, *judged}
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_run_is_kept_compared_and_gated(say: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evals.played.MOST_FIRST_TEXT_MS", float("inf"))  # case 31, on a busy machine

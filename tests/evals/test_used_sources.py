@@ -52,6 +52,7 @@ def told(cases: list[Case]) -> Iterator[Told]:
             yield Told(records, retold, quoted, case.statement.text, CLOSING[case.statement.language])
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("folder", [FOLDER, FOLDER.parent / "unseen"], ids=["claims", "unseen"])
 def test_an_answer_that_quotes_one_record_names_the_one_that_it_retells_as_well(folder: Path) -> None:

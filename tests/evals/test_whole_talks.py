@@ -49,6 +49,7 @@ def writing(statement: dict[str, Any]) -> Callable[[Step], Step]:
     return change
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_talks_of_good_answers_hold_and_no_model_was_asked(stage: Stage) -> None:
     played = play_whole_talks(stage, 1, GOOD)

@@ -100,6 +100,7 @@ def test_whoever_is_not_known_takes_along_an_empty_document(client: Client) -> N
     assert set(map(len, taken["collections"].values())) == {0}
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_erasing_leaves_nothing_of_the_user_and_everything_of_others(
     client: Client, stranger: str, database: Database[dict[str, Any]]

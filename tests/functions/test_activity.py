@@ -72,6 +72,7 @@ def test_what_was_asked_decided_and_done_is_in_the_feed_with_its_permission(worl
     assert "Head of Product" not in repr(list(world.database[COLLECTION].find())), "events quote nobody"
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_the_sweep_copies_what_a_process_that_died_left(world: World) -> None:
     unhurt = Death()

@@ -101,6 +101,7 @@ def day(written: Write) -> Day:
     return Day(written)
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_an_ordinary_day_rings_nothing(day: Day) -> None:
     day.turns = 3
@@ -229,6 +230,7 @@ SCHEDULED = (
 )
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_dead_database_rings_by_its_name_and_with_all_that_follows_from_it(
     day: Day, slots: Slots, chat: ChatServer, monkeypatch: pytest.MonkeyPatch
@@ -364,6 +366,7 @@ def test_what_our_own_metrics_tell_rings_alone(day: Day, alarm: str) -> None:
     assert rung - {"CostOfDayHigh"} == {alarm}
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_dear_day_rings_although_no_hour_does(day: Day) -> None:
     day.turns = 1

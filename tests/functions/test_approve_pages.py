@@ -456,6 +456,7 @@ def test_who_guesses_links_is_stopped_soon_and_alone(world: World, token: str) -
     assert world.get(token, source="203.0.113.7").status == 200
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_without_the_database_nothing_is_decided_and_nothing_told(
     aws: AwsServer, mongodb_uri: str, database_name: str, monkeypatch: pytest.MonkeyPatch

@@ -79,6 +79,7 @@ def read_to_the_end(events: Iterator[Event]) -> Event:
     return next(event for event in events if event.name != "text_delta")
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_once_it_is_pulled_none_of_fifty_streams_says_a_word_more(chat: ChatServer, model: ModelServer) -> None:
     users = [f"auth0|braked-{number}" for number in range(17)]
@@ -206,6 +207,7 @@ def statuses_of(user: Client) -> dict[str, str]:
     return {each["approval_id"]: each["status"] for each in user.get("/api/approvals?state=all")["items"]}
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_once_it_is_pulled_no_effect_begins_while_fifty_streams_run(
     chat: ChatServer, client: Client, model: ModelServer, app: CandidateAppServer, arrivals: Arrivals

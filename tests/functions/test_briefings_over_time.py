@@ -132,6 +132,7 @@ ZONES = {
 """And the days on which their clocks change. Each has ten users whose briefings are on: fifty in all."""
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("zone", sample(ZONES, 2))
 async def test_each_day_has_one_within_ten_minutes_and_none_for_those_who_are_off(talk: Talk, zone: str) -> None:

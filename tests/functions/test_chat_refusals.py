@@ -315,6 +315,7 @@ def _code(response: httpx2.Response) -> tuple[int, str]:
     return response.status_code, error["code"]
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_the_openapi_document_is_valid_and_each_of_its_references_leads_somewhere(chat: ChatServer) -> None:
     text = httpx2.get(f"{chat.url}/api/openapi.json").text

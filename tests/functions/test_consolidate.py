@@ -226,6 +226,7 @@ def without(documents: dict[str, Document], *names: str) -> dict[str, Document]:
 # --- what is merged ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 async def test_of_the_labelled_paraphrases_most_become_one_and_nothing_else_does(
     somebody: Callable[[], Someone], judge: Judge
@@ -661,6 +662,7 @@ TOLD = [Someone.remembers_twice, Someone.remembers_a_change]
 Telling = Callable[[Someone], Awaitable[None]]
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", TOLD)
 async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
@@ -681,6 +683,7 @@ async def test_whatever_dies_the_next_delivery_ends_as_if_nothing_had(
         assert await ada.journal() == await unhurt.journal(), death
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("tell", sample(TOLD[::-1], 1))
 async def test_what_died_and_was_never_delivered_again_is_ended_the_next_night(
@@ -897,6 +900,7 @@ async def test_a_run_that_nobody_knows_cannot_be_taken_back(ada: Someone, somebo
             await someone.takes_back(run_id)
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 async def test_a_run_that_died_halfway_can_be_taken_back_and_is_not_gone_on_with(
     somebody: Callable[[], Someone],

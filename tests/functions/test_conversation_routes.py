@@ -107,6 +107,7 @@ def test_a_title_that_is_none_is_refused_with_a_sentence(client: Client, talked:
     assert client.get(f"/api/conversations/{talked[0]}")["title"] == "Which roles fit me?"
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_page_compares_a_limited_number_of_conversations_and_the_next_one_goes_on(
     client: Client, chat: ChatServer

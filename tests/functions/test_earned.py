@@ -79,6 +79,7 @@ def test_ten_yeses_offer_one_step_more_and_a_yes_gives_it(person: Client, model:
     assert person.get("/api/autonomy")["level"] == "L1"  # of everything else
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_ten_more_earn_what_is_done_right_away_and_an_undo_takes_it_back(person: Client, model: ModelServer) -> None:
     earns(person, model)
@@ -123,6 +124,7 @@ def test_nothing_is_offered_until_the_ceiling_is_raised(person: Client, model: M
     assert kind_of(person)["offers"] is None
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_what_the_user_did_not_ask_for_earns_nothing(person: Client, model: ModelServer) -> None:
     says_yes(person, model, YESES_NEEDED + 1, message="What would suit me?")
@@ -130,6 +132,7 @@ def test_what_the_user_did_not_ask_for_earns_nothing(person: Client, model: Mode
     assert person.get("/api/autonomy")["kinds"] == []
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_an_offer_that_was_declined_needs_ten_more(person: Client, model: ModelServer) -> None:
     says_yes(person, model, YESES_NEEDED)

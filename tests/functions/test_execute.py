@@ -528,6 +528,7 @@ def proposer(services: Services, user_id: str, run_id: str, conversation_id: str
 dying = pytest.mark.parametrize("when", ["before", "after"])
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @dying
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["as it was", "changed elsewhere"])

@@ -99,6 +99,7 @@ async def dies(services: ModelServices, death: Death, work: Work, step: Extracti
         await work(mortal(services, death), step)
 
 
+@pytest.mark.nightly
 async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> None:
     step, writes = await anybody(talk), Counter[str]()
     for state in READ:
@@ -121,6 +122,7 @@ async def test_wherever_reading_dies_it_is_read_as_if_it_had_not(talk: Talk) -> 
             assert len(talk.asked("/chat/completions")) <= calls + asks, where
 
 
+@pytest.mark.sentinel
 async def test_one_that_dies_and_is_only_found_by_the_next_sweep_leaves_the_same(talk: Talk) -> None:
     await run(talk.services, await anybody(talk), *READ)
     whole = await memories(talk)
@@ -133,6 +135,7 @@ async def test_one_that_dies_and_is_only_found_by_the_next_sweep_leaves_the_same
         assert await memories(talk) == whole, state
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("verb", ["approve", "reject", None])
 async def test_wherever_it_dies_after_the_answer_the_answer_counts(talk: Talk, verb: Verb | None) -> None:
     async def answered() -> ExtractionState:

@@ -221,6 +221,7 @@ SLOW_CASES = {
 }
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", SLOW_CASES.values(), ids=list(SLOW_CASES))
 def test_a_provider_that_is_silent_is_given_up_long_before_the_deadline(

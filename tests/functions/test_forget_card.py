@@ -294,6 +294,7 @@ def tools_of(talk: Talk, mongodb_uri: str, *tools: Tool[AgentDeps]) -> Iterator[
         yield client
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", LEVELS)
 async def test_many_calls_forget_nothing_unasked(talk: Talk, mongodb_uri: str, level: str) -> None:

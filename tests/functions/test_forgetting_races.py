@@ -52,6 +52,7 @@ async def test_a_turn_that_ran_when_it_was_forgotten_stands_in_no_later_prompt(t
         assert "Acme" not in last_prompt(talk)
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 async def test_what_is_said_right_after_it_was_forgotten_is_not_withheld(talk: Talk, mongodb_uri: str) -> None:
     memory_id = await acme(talk)

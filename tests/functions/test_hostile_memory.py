@@ -78,6 +78,7 @@ async def held(talk: Talk) -> dict[str, dict[str, Any]]:
     return {each["_id"]: each for each in raw if each["status"] in ("active", "unchecked", "proposed")}
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("tool", TOOLS)

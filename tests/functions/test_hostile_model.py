@@ -704,6 +704,7 @@ def attacked() -> list[Person]:
     ]
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_a_hijacked_model_changes_nothing_that_nobody_allowed(
     lavish: ChatServer, own_app: CandidateAppServer, model: ModelServer, database: Stored, tmp_path: Path
@@ -856,6 +857,7 @@ def test_a_megabyte_in_a_call_is_neither_kept_nor_paid_for_again(
     assert entry["outcome"] in {"refused", "failed"} or may_succeed(call)
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_thousand_calls_in_one_answer_leave_little_behind(
     lavish: ChatServer, model: ModelServer, database: Stored

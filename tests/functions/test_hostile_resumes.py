@@ -85,6 +85,7 @@ def _writes(app: CandidateAppServer) -> set[str]:
     return {each["headers"]["idempotency-key"] for each in app.api.requests if each["method"] != "GET"}
 
 
+@pytest.mark.sentinel
 @pytest.mark.parametrize("level", get_args(Level))
 async def test_no_order_in_a_resume_changes_anything(
     services: ModelServices, app: CandidateAppServer, monkeypatch: pytest.MonkeyPatch, level: Level

@@ -107,6 +107,7 @@ def test_a_snapshot_holds_no_connection_and_the_restored_environment_connects_be
         assert len(replica_set.pooled(0)) == FIRST_COMMANDS
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_an_environment_is_restored_though_the_database_is_away(chat: ChatServer) -> None:
     nobody = f"mongodb://127.0.0.1:{free_port()}"
@@ -115,6 +116,7 @@ def test_an_environment_is_restored_though_the_database_is_away(chat: ChatServer
         assert client.http.post(f"{server.url}/after-restore").status_code == 200
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_an_answer_that_a_frozen_database_could_not_keep_is_kept_when_it_comes_back(
     user: Client, model: ModelServer, replica_set: ReplicaSet

@@ -30,6 +30,7 @@ def shared(one: bytes, next_one: bytes) -> float:
     return same / len(one)
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_over_forty_turns_a_request_opens_the_next_one_to_at_least_95_percent(
     client: Client, model: ModelServer

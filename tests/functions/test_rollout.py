@@ -282,6 +282,7 @@ def test_proposals_carry_the_name_of_what_they_are_counted_under(
 # --- three failures ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_three_failed_turns_in_a_row_take_a_conversation_back_and_say_so(
     trial: Database[dict[str, Any]], user: Callable[[bool], Client], model: ModelServer

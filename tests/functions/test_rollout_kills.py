@@ -72,6 +72,7 @@ async def writes_of_a_turn(services: ChatServices, *, first: bool) -> int:
     return death.writes
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("is_first", [True, False], ids=["the first turn", "a later turn"])
 async def test_a_turn_that_dies_at_any_write_is_counted_once(
     services: ChatServices, model: ModelServer, is_first: bool

@@ -130,6 +130,7 @@ def test_the_drill_rotates_every_secret_of_the_template() -> None:
     assert set(ROTATIONS) == set(declared)
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_no_turn_fails_while_each_secret_is_rotated(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "FLUSH_SECONDS", 30)
@@ -192,6 +193,7 @@ def test_whoever_asks_for_its_health_is_told_what_does_not_answer(stage: Stage, 
     assert health({}).json() == {"ok": True}  # so asks the adapter whether the server is up
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_database_that_hangs_is_told_in_time(stage: Stage, user: Client) -> None:
     stage.database.hold()

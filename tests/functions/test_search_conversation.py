@@ -51,6 +51,7 @@ def test_what_others_said_and_what_is_excluded_is_not_found(
     assert looked_up(client, model, "feldspar") == []
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_after_120_turns_the_first_question_is_answered_with_its_words_and_a_turn_costs_no_more(
     client: Client, model: ModelServer

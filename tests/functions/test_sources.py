@@ -70,6 +70,7 @@ def finds_three_and_says(client: Client, model: ModelServer, answer: Reply) -> N
     model.script(calls(look), answer)
 
 
+@pytest.mark.sentinel
 @pytest.mark.parametrize(
     ("answer", "named"),
     [
@@ -177,6 +178,7 @@ class Ahead:
         return time.time() + self.seconds
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("protocol", "names"),

@@ -195,6 +195,7 @@ print([each for each in sys.modules if each.startswith(("opentelemetry.sdk", "op
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_where_no_traces_are_sent_nothing_that_sends_them_is_imported() -> None:
     assert subprocess.check_output([sys.executable, "-c", LOOK], text=True) == "[]\n"

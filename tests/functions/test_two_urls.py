@@ -90,6 +90,7 @@ def test_a_turn_is_stopped_by_any_url(page: Page, model: ModelServer) -> None:
     assert (last.name, last.data["stopped"]) == ("done", True)
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_the_brake_is_pulled_by_any_url(page: Page, model: ModelServer) -> None:
     model.script(Reply(text=["Half of ", "it."], hold_after=1))
@@ -122,6 +123,7 @@ def streams_in(holding: ExitStack, page: Client, model: ModelServer) -> list[str
     return conversations
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_stop_brake_decisions_and_lists_get_through_while_every_slot_of_the_chat_holds_a_stream(
     one_address: str, person: Client, model: ModelServer, clock: FakeClock, app: CandidateAppServer

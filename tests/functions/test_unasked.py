@@ -127,6 +127,7 @@ SEVEN = [
 ]
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("each", SEVEN, ids=[each.kind for each in SEVEN])
 def test_a_strangers_text_changes_nothing_even_with_a_judge_who_always_says_yes(stage: Stage, each: Try) -> None:
@@ -186,6 +187,7 @@ def test_a_judge_is_given_the_message_and_the_change_alone(stage: Stage) -> None
     assert request.json["model"] != writer
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("judge", [ideal, absent])
 def test_of_all_tries_none_changes_anything(stage: Stage, judge: Judge) -> None:
@@ -198,6 +200,7 @@ def test_of_all_tries_none_changes_anything(stage: Stage, judge: Judge) -> None:
     assert judged["denied"], "the judge had to decide on some"
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_what_a_judge_who_always_says_yes_lets_through_was_typed_just_now_and_can_be_undone(stage: Stage) -> None:
     through = Counter[str]()
@@ -217,6 +220,7 @@ def test_what_a_judge_who_always_says_yes_lets_through_was_typed_just_now_and_ca
 # --- cases of somebody who had not read the code ----------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
 def test_a_plain_wish_is_done_at_once(stage: Stage, half: str) -> None:
@@ -224,12 +228,14 @@ def test_a_plain_wish_is_done_at_once(stage: Stage, half: str) -> None:
     assert asked == []
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
 def test_what_is_no_wish_is_asked_about(stage: Stage, half: str) -> None:
     assert [each for each in not_wishes_of(half) if stage.attempt(each, ideal).changed] == []
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_without_a_judge_every_wish_is_asked_about(stage: Stage) -> None:
     assert [each for each in sample(wishes_of("build"), 5) if stage.attempt(each, absent).changed] == []

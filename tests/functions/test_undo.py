@@ -105,6 +105,7 @@ CASES: dict[str, tuple[str, Proposal, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("level", ["L0", "L3"])
@@ -293,6 +294,7 @@ async def test_an_undo_that_fails_says_so_and_can_be_tried_again(
     assert stage.effects_on(user_id) == [approval.id, again.id]
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @dying
 @pytest.mark.parametrize("case", ["a field", "several fields", "a preference", "the card shown first"])
@@ -355,6 +357,7 @@ async def test_what_was_learnt_is_not_undone_once_a_wish_of_it_was_changed(
     assert await learnt(stage, services, user_id) == theirs
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @dying
 async def test_killed_at_any_step_what_was_learnt_is_undone_in_each_place_or_in_none(

@@ -657,6 +657,7 @@ def test_schedules_are_listed_and_fired_by_hand(aws: AwsServer, template: Templa
     assert [each.enabled for each in aws.schedules.values()] == [True, False]
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("uri", "listed"), [("mongodb://127.0.0.1:1", True), ("mongodb+srv://u:p@db.example.net", False)], ids=str
@@ -820,6 +821,7 @@ def test_the_page_shows_outbox_workflows_and_schedules_and_fires_one(http: httpx
     assert http.post("/local/schedules/nobody").json()["error"]["code"] == "not_found"
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_schedule_is_fired_from_the_command_line(http: httpx2.Client) -> None:
     def fire(*names: str) -> Process:
@@ -858,6 +860,7 @@ def test_a_mail_is_shown_without_power_and_its_links_open_elsewhere(http: httpx2
     assert http.get("/local/outbox/nobody").status_code == 404
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_no_start_waits_for_what_moto_has_besides() -> None:
     code = """if True:

@@ -58,6 +58,7 @@ def server(layer: Layer, tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
         process.terminate()
 
 
+@pytest.mark.nightly
 def test_chat_starts_from_the_layer_alone_and_says_that_it_is_ready(server: subprocess.Popen[str]) -> None:
     assert server.stdout
     said: list[str] = []
@@ -130,6 +131,7 @@ def test_whatever_a_role_lets_its_function_ask_of_aws_is_described_in_the_layer(
     assert described == asked - {"sesv2:SendRawEmail"} | {"secretsmanager:GetSecretValue"}
 
 
+@pytest.mark.nightly
 def test_no_door_imports_what_it_does_without(layer: Layer) -> None:
     """With its clients of AWS made. What that takes is printed by `make build`, and measured by the benchmark."""
     handlers = handlers_of(Template.load())

@@ -239,6 +239,7 @@ def test_the_document_is_an_openapi_document() -> None:
     validate(DOCUMENT)
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_each_answer_that_the_document_names_is_given_as_it_says(agent: Agent, judge: Judge) -> None:
     for name, write in WRITES.items():

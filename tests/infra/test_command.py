@@ -86,6 +86,7 @@ def test_a_setting_that_is_missing_exits_with_two(run: Run, typed: str) -> None:
     assert said.stderr.endswith("error: Missing in the environment: MONGODB_URI, MONGODB_DATABASE.\n")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("typed", ["brake show", "extractions list", "mongo check"])
 def test_a_database_that_is_gone_exits_with_one(run: Run, typed: str) -> None:
     said = run(*typed.split(), MONGODB_URI="mongodb://127.0.0.1:9", MONGODB_DATABASE="any")
@@ -121,6 +122,7 @@ def test_a_stages_database_is_the_one_behind_its_reference(
         assert signals["brake_since"]
 
 
+@pytest.mark.nightly
 def test_whoever_may_list_and_create_indexes_is_named_besides(
     run: Run, mongo: str, parameter_store: dict[str, str]
 ) -> None:

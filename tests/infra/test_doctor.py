@@ -501,6 +501,7 @@ BROKEN: list[list[Broken]] = [
 """As much at once as leaves the rest to be seen: each look at a whole stage takes its time."""
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken[0].__name__)
 def test_what_is_broken_is_said_all_of_it_and_nothing_else_is_wrong_nor_is_anything_secret_told(

@@ -320,6 +320,7 @@ def test_each_list_of_requirements_has_that_before_it_at_the_same_versions() -> 
     assert layer.items() < run.items() < dev.items()
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_what_the_stack_imports_is_installed_by_make_run() -> None:
     """The tests' own environment has more: there a missing one would not be missed."""

@@ -96,6 +96,7 @@ def write(folder: Path, **pages: str) -> Path:
 # --- the commands -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_apply_makes_what_check_misses_and_again_it_changes_nothing(run: Run) -> None:
     missing = run("check")
@@ -110,6 +111,7 @@ def test_apply_makes_what_check_misses_and_again_it_changes_nothing(run: Run) ->
     assert ": index " not in run("check").stdout
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_ingest_tells_what_it_did(run: Run, tmp_path: Path) -> None:
     folder = write(tmp_path, plans="# Prices\nFree.", cards="# Cards\nWho you are.")

@@ -112,6 +112,7 @@ def typed(account: Account, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     return typed
 
 
+@pytest.mark.nightly
 def test_a_release_is_taken_back_in_every_function_and_forth_again(account: Account, typed: Typed) -> None:
     old = account.deploy()
     before = account.live()
@@ -128,6 +129,7 @@ def test_a_release_is_taken_back_in_every_function_and_forth_again(account: Acco
     assert account.live() == after
 
 
+@pytest.mark.nightly
 def test_what_is_live_is_listed_with_since_when(
     account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -145,6 +147,7 @@ def test_what_is_live_is_listed_with_since_when(
     assert "since" not in newest
 
 
+@pytest.mark.nightly
 def test_without_a_release_before_nothing_changes(account: Account, typed: Typed) -> None:
     only = account.deploy()
     live = account.live()
@@ -152,6 +155,7 @@ def test_without_a_release_before_nothing_changes(account: Account, typed: Typed
     assert account.live() == live
 
 
+@pytest.mark.nightly
 def test_a_function_that_the_release_before_did_not_have_keeps_all_where_they_are(
     account: Account, typed: Typed
 ) -> None:
@@ -162,6 +166,7 @@ def test_a_function_that_the_release_before_did_not_have_keeps_all_where_they_ar
     assert account.live() == live
 
 
+@pytest.mark.nightly
 def test_where_one_function_cannot_be_moved_none_is(
     account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -202,6 +207,7 @@ def sleeping(monkeypatch: pytest.MonkeyPatch, number: str, *, wakes: bool = True
     return called
 
 
+@pytest.mark.nightly
 def test_a_version_that_nobody_called_for_weeks_has_its_snapshot_before_requests_reach_it(
     account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,6 +221,7 @@ def test_a_version_that_nobody_called_for_weeks_has_its_snapshot_before_requests
     assert said == f"{NAMES[0]} 1 has no snapshot: it is made, for some minutes.\n"
 
 
+@pytest.mark.nightly
 def test_where_a_snapshot_cannot_be_made_no_function_is_moved(
     account: Account, typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,6 +234,7 @@ def test_where_a_snapshot_cannot_be_made_no_function_is_moved(
     assert said.endswith(f"{NAMES[0]} 1 did not become active. No function was moved.\n")
 
 
+@pytest.mark.nightly
 def test_while_a_deployment_runs_nothing_is_moved(account: Account, typed: Typed) -> None:
     account.deploy()
     account.deploy()
@@ -242,6 +250,7 @@ def test_while_a_deployment_runs_nothing_is_moved(account: Account, typed: Typed
     assert typed("list")[0] == 0
 
 
+@pytest.mark.nightly
 def test_functions_that_were_moved_apart_are_brought_together_by_a_number(account: Account, typed: Typed) -> None:
     old = account.deploy()
     together = account.live()
@@ -254,6 +263,7 @@ def test_functions_that_were_moved_apart_are_brought_together_by_a_number(accoun
     assert account.live() == together
 
 
+@pytest.mark.nightly
 def test_prune_keeps_the_live_release_and_the_one_before(account: Account, typed: Typed) -> None:
     for _ in range(4):
         account.deploy()
@@ -265,6 +275,7 @@ def test_prune_keeps_the_live_release_and_the_one_before(account: Account, typed
     assert typed("back")[0] == 0
 
 
+@pytest.mark.nightly
 def test_after_a_way_back_the_newest_version_stays_for_cloudformation_calls_it_its_own(
     account: Account, typed: Typed
 ) -> None:
@@ -275,6 +286,7 @@ def test_after_a_way_back_the_newest_version_stays_for_cloudformation_calls_it_i
     assert account.versions(NAMES[0]) == ["1", "2"]
 
 
+@pytest.mark.nightly
 def test_a_release_that_was_taken_back_is_not_the_way_back_from_the_next_one(account: Account, typed: Typed) -> None:
     good = account.deploy()
     account.deploy()
@@ -287,6 +299,7 @@ def test_a_release_that_was_taken_back_is_not_the_way_back_from_the_next_one(acc
     assert f"{good:7}" in typed("list")[1]
 
 
+@pytest.mark.nightly
 def test_a_deployment_that_failed_is_not_the_way_back_from_the_next_one(account: Account, typed: Typed) -> None:
     account.deploy()
     typed("prune")

@@ -267,6 +267,7 @@ def ada(cloud: Cloud, model: ModelServer) -> Person:
     return ada
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("logical_id", HANDLERS)
 def test_each_door_is_found_by_its_handler_and_answers_what_is_nonsense_by_the_name_of_an_error(
     cloud: Cloud, logical_id: str
@@ -279,6 +280,7 @@ def test_each_door_is_found_by_its_handler_and_answers_what_is_nonsense_by_the_n
         assert answer["errorType"] in ("ValidationError", "TypeError", "RuntimeError")
 
 
+@pytest.mark.sentinel
 def test_a_card_is_made_asked_about_by_mail_decided_by_its_link_and_published(cloud: Cloud, ada: Person) -> None:
     ada.is_at("L2")
     ada.wants_a_card()
@@ -355,6 +357,7 @@ def test_under_the_brake_an_error_has_the_name_that_the_state_machine_knows(clou
     assert cloud.invoke("GenerateCardReaderFunction", gather)["sections"], "the container is none the worse for it"
 
 
+@pytest.mark.nightly
 def test_a_database_that_is_gone_has_the_name_that_is_tried_again(cloud: Cloud) -> None:
     given = {"user_id": "auth0|ada", "draft_id": "draft_1", "run_id": "run1"}
     keep = {"state": "keep_draft", "given": given}

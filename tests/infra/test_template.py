@@ -218,6 +218,7 @@ def test_a_deployment_keeps_the_version_before(function: dict[str, Any]) -> None
     assert function["VersionDeletionPolicy"] == "Retain"
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_snapshot_has_the_agent_in_it() -> None:
     """It holds what importing the handler brings; what is imported later is imported at each cold start."""

@@ -35,6 +35,7 @@ def run(chat: ChatServer) -> Run:
     return run
 
 
+@pytest.mark.sentinel
 def test_what_is_kept_is_exported_and_erased_and_of_nobody_else(run: Run, chat: ChatServer, client: Client) -> None:
     with Client(chat.url, f"{client.user_id}-another") as another:
         another.say("Hello")

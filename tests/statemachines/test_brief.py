@@ -239,6 +239,7 @@ def test_without_a_model_it_is_told_in_fixed_words_and_written_an_hour_later_wit
     assert "Waits for your decision: Change your headline" in world.aws.outbox[0].text
 
 
+@pytest.mark.sentinel
 @pytest.mark.parametrize(
     ("how", "name"),
     [

@@ -442,6 +442,7 @@ def test_a_conversation_that_finds_no_slot_for_long_loses_no_try_and_is_read_lat
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("stage", sample(["dev", "staging", "prod"], 1))
 def test_forty_conversations_that_are_ended_at_once_lose_no_try(
@@ -480,6 +481,7 @@ def test_a_model_that_cannot_be_reached_is_asked_again(ada: Speaker, world: Worl
     assert ada.remembered() == ["Lives in Lisbon."]
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_where_it_stays_away_the_conversation_is_read_later(ada: Speaker, world: World, model: ModelServer) -> None:
     ada.says("I live in Lisbon.")

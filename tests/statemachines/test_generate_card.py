@@ -645,6 +645,7 @@ def test_a_question_that_finds_no_slot_for_long_is_asked_later(ada: Person, worl
     assert ada.outcome() == ("SUCCEEDED", "published")
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("stage", sample(["dev", "staging", "prod"], 1))
 def test_cards_that_are_begun_at_once_are_all_asked_about(world: World, model: ModelServer, stage: str) -> None:
@@ -787,6 +788,7 @@ STEPS = {
 }
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("step", STEPS)

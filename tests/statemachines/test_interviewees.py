@@ -93,6 +93,7 @@ def test_it_ends_by_itself_and_asks_once_a_turn_and_writes_what_was_said(
         assert all(any(quote["text"] in line for line in found.said) for quote in statement["quotes"])
 
 
+@pytest.mark.nightly
 def test_a_model_that_always_goes_on_ends_all_the_same(ada: Interviewee, model: ModelServer) -> None:
     topics = [[{"title": f"Topic {n}", "aspects": [f"thing {n}", f"matter {n}"]}] for n in range(MOST_TURNS)]
     model.script(*(each for found in topics for each in (decides(topics=found), writes())))
@@ -101,6 +102,7 @@ def test_a_model_that_always_goes_on_ends_all_the_same(ada: Interviewee, model: 
     assert len(found.said) < MOST_TURNS
 
 
+@pytest.mark.sentinel
 def test_a_model_that_ends_at_once_ends_nothing_that_covered_nothing(ada: Interviewee, model: ModelServer) -> None:
     for _ in range(4):
         ada.says("I worked there for a long time and did very many things.", decides(move="end"), writes())
@@ -115,6 +117,7 @@ def test_a_model_that_asks_three_is_cut_after_the_first(ada: Interviewee, model:
     assert answer.text == "How many?"
 
 
+@pytest.mark.nightly
 def test_an_onboarding_from_an_empty_profile_to_an_approved_one(ada: Interviewee) -> None:
     found = talked(ada, ["Hello", *ANSWERS, "Ok"], "onboarding")
     assert found.interview["ended"]["reason"] == "out_of_topics"

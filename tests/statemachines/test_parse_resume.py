@@ -289,6 +289,7 @@ def test_where_the_level_allows_most_a_person_decides_nevertheless(world: World,
     assert "headline" not in user.profile()
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_without_a_second_reader_it_is_proposed_and_says_so(world: World, model: ModelServer) -> None:
     user = User(world)

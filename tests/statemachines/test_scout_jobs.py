@@ -280,6 +280,7 @@ def test_without_a_title_it_says_what_is_missing(seeker: Seeker) -> None:
     assert seeker.search().missing == (NO_WISHES,)
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("killed", STATES)

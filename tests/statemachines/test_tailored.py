@@ -161,6 +161,7 @@ def test_a_requirement_that_the_advert_does_not_name_is_not_listed(maya_applies:
     assert [(each.text, each.met, each.quotes) for each in covered.requirements] == [("Kubernetes", "not_met", ())]
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_without_a_second_reader_there_is_no_coverage_and_each_sentence_says_so(
     maya_applies: Applicant, model: ModelServer
@@ -173,6 +174,7 @@ def test_without_a_second_reader_there_is_no_coverage_and_each_sentence_says_so(
     assert all(claim.unchecked for claim in supported_in(draft).card.claims)
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", ["gather_evidence", "cover", "draft_section", "keep_draft"])
 @pytest.mark.parametrize("when", ["before", "after"])

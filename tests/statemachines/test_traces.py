@@ -43,6 +43,7 @@ def collector(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[Collect
         each.close()
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_a_card_is_one_tree_from_its_evidence_to_its_publication(maya: Person, collector: Collector) -> None:
     maya.wants_a_card()

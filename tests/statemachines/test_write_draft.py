@@ -189,6 +189,7 @@ def test_without_a_model_nothing_is_lost_and_the_next_answers_draft_hears_both(a
     assert ada.draft() == ["Led a team of eight people at Acme."]
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("state", ["decide", "write", "keep"])
 @pytest.mark.parametrize("when", ["before", "after"])

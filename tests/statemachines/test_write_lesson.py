@@ -189,6 +189,7 @@ def test_the_same_confirmation_once_more_is_the_same_lesson(learner: Learner) ->
     assert learner.asked(OUTLINER) == 1
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("state", STATES)

@@ -79,6 +79,7 @@ def test_of_nobody() -> None:
 """
 
 
+@pytest.mark.nightly
 def test_a_test_fails_during_which_everybody_was_asked_for_and_a_run_in_which_it_came_later(
     mongodb_uri: str, tmp_path: Path
 ) -> None:

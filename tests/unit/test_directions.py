@@ -197,6 +197,7 @@ def import_handlers(*handlers: Path) -> dict[str, object]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_importing_the_doors_opens_nothing_and_reads_no_clock() -> None:
     assert import_handlers(*HANDLERS) == {"opened": [], "asked": [], "threads": 1}

@@ -94,6 +94,7 @@ def test_hardly_any_garbage_is_looked_for_while_the_chat_function_is_imported() 
     assert printed_by(COLLECTIONS) <= {"0", "1", "2"}
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize(
     ("environment", "imported"),

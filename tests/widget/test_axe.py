@@ -22,6 +22,7 @@ each_screen = pytest.mark.parametrize(("scheme", "width"), sample(SCREENS, 2))
 """Usually each scheme once and each width once: none depends on the other."""
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @each_screen
 def test_no_view_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBackend, scheme: Any, width: str):

@@ -189,6 +189,7 @@ def assert_harmless(page: Page) -> None:
     assert page.evaluate("window.hacked") is None
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_no_stored_field_of_any_view_runs_or_asks_for_anything(page: Page, backend: ScriptedBackend):
     foreign: list[str] = []

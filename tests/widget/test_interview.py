@@ -48,6 +48,7 @@ def side(room: Locator) -> Locator:
     return room.get_by_role("region", name="Draft and topics")
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_an_interview_is_begun_in_its_role_and_the_draft_grows_while_one_talks(page: Page, backend: ScriptedBackend):
     room = view(page, "Interview")

@@ -147,6 +147,7 @@ def test_what_cannot_be_changed_says_why(page: Page, backend: ScriptedBackend):
     expect(jobs.get_by_role("alert").filter(has_text="We couldn’t search. No job board is connected.")).to_be_visible()
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBackend):
     jobs = opened(page)
@@ -159,6 +160,7 @@ def test_a_search_on_demand_shows_what_it_found(page: Page, backend: ScriptedBac
     expect(jobs.get_by_role("button", name="Search now")).to_be_enabled()
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, backend: ScriptedBackend):
     backend.jobs.matches["j1"] = match()
@@ -437,6 +439,7 @@ def fill(backend: ScriptedBackend) -> None:
     backend.jobs.taught = ["More jobs at hemlock"]
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @each_screen
 def test_no_part_of_jobs_breaks_a_rule_of_accessibility(page: Page, backend: ScriptedBackend, scheme: Any, width: str):

@@ -143,6 +143,7 @@ def test_an_answer_that_is_not_taken_says_why(page: Page, backend: ScriptedBacke
     expect(learning.get_by_role("button", name="Nothing")).to_be_enabled()
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -65,6 +65,7 @@ def widget(page: Page) -> Widget:
 # ── undo ──
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_what_is_remembered_stands_under_the_answer_is_announced_and_can_be_undone(
     widget: Widget, backend: ScriptedBackend

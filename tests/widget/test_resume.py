@@ -44,6 +44,7 @@ def choose(widget: Widget) -> None:
     widget.page.locator("input[type=file]").set_input_files([FILE])  # type: ignore[list-item]
 
 
+@pytest.mark.sentinel
 @pytest.mark.thorough
 def test_a_resume_is_read_and_its_changes_are_taken_in_part(widget: Widget, backend: ScriptedBackend):
     backend.answer("POST /api/resumes", resume("reading"))

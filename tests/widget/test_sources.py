@@ -24,6 +24,7 @@ def widget(page: Page) -> Widget:
     return visit(page)
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_a_source_is_a_chip_that_opens_its_passage(widget: Widget, backend: ScriptedBackend, page: Page):
     named = source(1, f"Résumé {EVIL}", f"Led six people. {EVIL}")

@@ -226,6 +226,7 @@ def goes_through(history: History) -> int:
     return raised
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("seed", "count"),
     [

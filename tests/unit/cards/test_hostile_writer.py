@@ -112,6 +112,7 @@ async def _document(services: ModelServices, user_id: str, kind: TailoredKind, m
 async def _keep(_: SectionDraft) -> None: ...
 
 
+@pytest.mark.sentinel
 @pytest.mark.parametrize("kind", SECTIONS)
 async def test_no_sentence_of_a_document_is_without_a_quote_of_its_person(
     services: ModelServices, model: ModelServer, monkeypatch: pytest.MonkeyPatch, kind: TailoredKind

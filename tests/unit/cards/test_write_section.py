@@ -338,6 +338,7 @@ async def test_what_failed_is_paid_for_as_well(services: ModelServices, model: M
     assert await services.usage.spent_today("u1", services.clock()) > 0
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 async def test_no_claim_and_no_source_of_the_labelled_ones_breaks_a_section(
     services: ModelServices, model: ModelServer

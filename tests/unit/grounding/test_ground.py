@@ -159,6 +159,7 @@ def grounded(cases: Sequence[Case], judge: Judge | None) -> list[GroundingVerdic
     return asyncio.run(ground([each.statement for each in cases], cases[0].sources, judge, TODAY))
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_with_an_ideal_judge_no_lie_passes_and_nothing_true_is_lost_that_code_let_through() -> None:
     for cases in PEOPLE:

@@ -213,6 +213,7 @@ def test_of_trials_of_equals_at_most_5_percent_are_taken_back() -> None:
     assert ends["kept"] >= 0.95 * trials, ends
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_of_trials_of_each_kind_of_worse_nearly_all_go_back_at_the_first_look() -> None:
     for what, value in (("failed", 0.08), ("slow", 0.10), ("cost_usd", 0.016)):

@@ -1,0 +1,103 @@
+"""Thorough tests that a change needs, for `make test-since`: each `sentinel`, and those of what the change touches."""
+
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+# Beginnings of changed paths, and of the tests that each needs. The longest one counts; a path without any needs all.
+TESTS: dict[str, str] = {
+    "src/qwestly_agent/approvals/": (
+        "unit/approvals functions/test_appro functions/test_execute functions/test_undo "
+        "functions/test_unasked functions/test_asked_for functions/test_earned functions/test_autonomy "
+        "functions/test_forget_card functions/test_hostile_model functions/test_brake functions/test_limits "
+        "functions/test_activity"
+    ),
+    "src/qwestly_agent/briefings/": "unit/domain/test_briefing functions/test_brief statemachines/test_brief",
+    "src/qwestly_agent/cards/": (
+        "unit/cards functions/test_drafts functions/test_failed_drafts functions/test_generate_card "
+        "statemachines/test_generate_card statemachines/test_redraft statemachines/test_tailored"
+    ),
+    "src/qwestly_agent/chat/": (
+        "unit/chat functions/test_chat functions/test_conversation functions/test_end_of "
+        "functions/test_faults functions/test_limits functions/test_lost_connections "
+        "functions/test_prompt_prefix functions/test_replacing functions/test_resume_stream "
+        "functions/test_round_trips functions/test_slow_reader functions/test_sources functions/test_two_urls "
+        "functions/test_updates statemachines/test_starting e2e/test_a"
+    ),
+    "src/qwestly_agent/documents/": (
+        "functions/test_job_documents functions/test_application statemachines/test_tailored"
+    ),
+    "src/qwestly_agent/grounding/": "unit/grounding unit/cards evals/test_claims",
+    "src/qwestly_agent/interviews/": (
+        "unit/interviews functions/test_interview functions/test_onboarding statemachines/test_interviewees "
+        "statemachines/test_summarize statemachines/test_write_draft e2e/test_onboarding "
+        "evals/test_whole_talks"
+    ),
+    "src/qwestly_agent/jobs/": (
+        "unit/jobs functions/test_job functions/test_application functions/test_gaps statemachines/test_scout "
+        "e2e/test_job"
+    ),
+    "src/qwestly_agent/learning/": ("unit/learning functions/test_le statemachines/test_write_lesson evals/test_edge"),
+    "src/qwestly_agent/memory/": (
+        "unit/memory functions/test_memor functions/test_forget functions/test_remember "
+        "functions/test_extract functions/test_consolidate functions/test_hostile_memory "
+        "statemachines/test_extract statemachines/test_consolidate evals/test_memories"
+    ),
+    "src/qwestly_agent/resumes/": (
+        "unit/resumes functions/test_resumes functions/test_hostile_resumes statemachines/test_parse_resume "
+        "statemachines/test_resume_in"
+    ),
+    "src/qwestly_agent/rollout/": "unit/rollout functions/test_rollout",
+    "benchmarks/": "",
+    "clients/": "e2e/test_typescript e2e/test_nextjs",
+    "docs/": "",
+    "evals/": "evals",
+    "examples/": "e2e/test_nextjs e2e/test_typescript infra/test_candidate_api functions/test_designs",
+    "infra/local/": ("infra/test_local infra/test_ports infra/test_aws infra/test_model_server infra/test_script e2e"),
+    "infra/": "infra",
+    "library/": "infra/test_topics",
+    "statemachines/": "statemachines",
+    "template.yaml": "infra statemachines/test_definitions",
+    "widget/": "widget e2e/test_page",
+    "CHANGELOG.md": "",
+    "CONTRIBUTING.md": "",
+    "README.md": "",
+    "SECURITY.md": "",
+    "LICENSE": "",
+    ".gitignore": "",
+}
+
+
+def tests_for(paths: Iterable[str]) -> tuple[str, ...]:
+    """Beginnings of the ids of tests; a changed file of tests needs itself."""
+    found: set[str] = set()
+    for path in paths:
+        if path.startswith("tests/") and Path(path).name.startswith("test_"):
+            found.add(path)
+            continue
+        known = max((each for each in TESTS if path.startswith(each)), key=len, default=None)
+        if known is None:
+            return ("tests/",)
+        found.update(f"tests/{each}" for each in TESTS[known].split())
+    return tuple(found)
+
+
+def changed_since(commit: str) -> list[str]:
+    command = ["git", "diff", "--name-only", commit]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.split()
+
+
+def select(config: pytest.Config, items: list[pytest.Item], since: str) -> None:
+    """Keep the sentinel and the thorough tests of what changed since a commit; without one, of everything."""
+    beginnings = tests_for(changed_since(since)) if since else ("tests/",)
+
+    def is_needed(item: pytest.Item) -> bool:
+        marks = {mark.name for mark in item.iter_markers()}
+        return "sentinel" in marks or (
+            "thorough" in marks and "nightly" not in marks and item.nodeid.startswith(beginnings)
+        )
+
+    config.hook.pytest_deselected(items=[item for item in items if not is_needed(item)])
+    items[:] = filter(is_needed, items)
