@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import Card, approval, expect_decided, visit
@@ -39,6 +39,21 @@ def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBacken
     expect(page.locator(f"qwestly-{name.lower()}")).to_be_visible()
     if name == "Approvals":
         expect(page.locator("qwestly-approvals section[tabindex='-1']")).to_be_focused()
+
+
+@pytest.mark.thorough
+@pytest.mark.sentinel
+def test_a_chat_that_starts_while_it_is_hidden_can_be_written_in_once_it_is_shown(page: Page, backend: ScriptedBackend):
+    held: list[Route] = []
+    page.route("**/widget/qwestly.js", lambda route: held.append(route))
+    page.goto("/")
+    views = page.get_by_role("navigation", name="Views")
+    views.get_by_role("button", name="Memories").click()
+    expect(views.get_by_role("button", name="Memories")).to_have_attribute("aria-current", "page")
+    held[0].continue_()
+    expect(page.locator("qwestly-memories")).to_contain_text("Nothing remembered yet.")
+    views.get_by_role("button", name="Chat").click()
+    expect(page.get_by_label("Your message")).to_be_visible()
 
 
 # ── activity ──

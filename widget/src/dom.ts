@@ -74,7 +74,8 @@ export const isEnter = (event: KeyboardEvent) => event.key === "Enter" && !event
 
 export function grow(textarea: HTMLTextAreaElement) {
   textarea.style.height = "auto";
-  textarea.style.height = `${textarea.scrollHeight}px`;
+  const { scrollHeight } = textarea; // 0 while it is not rendered
+  if (scrollHeight) textarea.style.height = `${scrollHeight}px`;
 }
 
 export function showCount(place: HTMLElement, count: number, limit: number) {
