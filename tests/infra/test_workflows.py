@@ -26,10 +26,11 @@ STEPS: list[dict[str, Any]] = [
 COMMANDS = [step["run"] for step in STEPS if "run" in step]
 
 
-def test_a_job_may_read_the_code_and_only_where_it_deploys_ask_for_credentials() -> None:
+def test_a_job_may_read_the_code_only_where_it_deploys_ask_for_credentials_and_where_one_failed_say_so() -> None:
     assert all(body["permissions"] == {"contents": "read"} for body in WORKFLOWS.values())
     for name, job in JOBS.items():
         more = {"contents": "read", "id-token": "write"} if "environment" in job else None
+        more = {"issues": "write"} if job.get("if") == "failure()" else more
         assert job.get("permissions") == more, name
     assert set(re.findall(r"secrets\.(\w+)", WRITTEN)) == {"DEPLOY_ROLE"}, "no long-lived key"
 
