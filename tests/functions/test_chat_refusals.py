@@ -194,18 +194,6 @@ def test_a_provider_that_fails_is_one_error_event_and_the_turn_is_kept(client: C
     assert client.say("Again", answer.conversation_id).last.name == "done"
 
 
-@pytest.mark.thorough
-def test_a_deadline_ends_the_turn_with_its_own_sentence(client: Client, model: ModelServer) -> None:
-    model.script(Reply(text=["Half of ", "it."], hold_after=1))
-    almost_over = {"x-amzn-lambda-context": json.dumps({"deadline": (system_clock() + 10.3) * 1000})}
-    headers = {**client.headers(), **almost_over}
-    answer = client.http.post(f"{client.url}/api/chat", headers=headers, json={"message": "Hi"}).text
-    assert answer.count("event: error") == 1
-    assert '"code": "deadline"' in answer
-    [conversation] = client.get("/api/conversations")["items"]
-    assert client.get(f"/api/conversations/{conversation['id']}")["messages"][-1]["content"] == "Half of "
-
-
 def test_an_ai_sdk_error_is_a_sentence_and_not_the_providers_words(client: Client, model: ModelServer) -> None:
     model.script(Reply(fault=401))
     events = client.say_ai_sdk("chat-1", user_says("Hi"))
