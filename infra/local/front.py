@@ -273,7 +273,7 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
             Route("/local/graphs", front.show_graphs),
             Route("/local/schedules", front.show_aws),
             Route("/local/schedules/{name}", front.show_aws, methods=["POST"]),
-            Mount("/widget", StaticFiles(directory=ROOT / "widget" / "dist")),
+            Mount("/widget", StaticFiles(directory=ROOT / "widget" / "dist", check_dir=False)),  # built for pages alone
             Route("/page.js", front.script),
             Route("/graphs.js", front.graphs_script),
             Route("/favicon.svg", front.icon),
