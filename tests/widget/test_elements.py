@@ -45,7 +45,7 @@ def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBacken
 @pytest.mark.sentinel
 def test_a_chat_that_starts_while_it_is_hidden_can_be_written_in_once_it_is_shown(page: Page, backend: ScriptedBackend):
     held: list[Route] = []
-    page.route("**/widget/qwestly.js", lambda route: held.append(route))
+    page.route("**/widget/qwestly.js", lambda route: held.append(route), times=1)
     page.goto("/")
     views = page.get_by_role("navigation", name="Views")
     views.get_by_role("button", name="Memories").click()
