@@ -20,8 +20,9 @@ pytestmark = pytest.mark.thorough
 ROOT = Path(__file__).parents[2]
 CHAT = ROOT / "functions" / "chat"
 
-UNPACKED_LIMIT = 100_000_000
-"""Lambda's own is 250 MB. Half is numpy with its algebra, and most of the rest bytecode, which halves a cold start."""
+UNPACKED_LIMIT = 110_000_000
+"""Lambda's own is 250 MB. Half is numpy with its algebra, and most of the rest bytecode, which halves a cold start. The
+rules for telephone numbers, by country, take 5 MB of it with their bytecode."""
 
 ENVIRONMENT = {
     "MONGODB_URI": "mongodb://127.0.0.1:1",

@@ -16,15 +16,17 @@ from qwestly_agent.services import (
     HasAutonomy,
     HasCandidateApp,
     HasJobSearches,
+    HasKnowledge,
     HasMemories,
     HasProfiles,
+    HasResumes,
 )
 
 
 class PerformServices(ForgetServices, HasAutonomy, HasCandidateApp, Protocol): ...
 
 
-class ShownServices(HasApplications, HasMemories, HasJobSearches, HasProfiles, Protocol): ...
+class ShownServices(HasApplications, HasKnowledge, HasMemories, HasJobSearches, HasProfiles, HasResumes, Protocol): ...
 
 
 A = TypeVar("A", bound=BaseModel)
@@ -78,6 +80,8 @@ class Action(Generic[A]):
     perform: Callable[[PerformServices, candidate_app.Effect, A], Awaitable[Outcome]]
     done: str
     """The sentence for the user once it is done."""
+    published: tuple[str, ...] = ()
+    """Arguments that become a text which others read: without the contact details of the user's documents."""
     editable: tuple[str, ...] = ()
     """Arguments that a person may edit when approving."""
     must_exist: bool = False

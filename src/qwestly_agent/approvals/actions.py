@@ -100,6 +100,7 @@ UPDATE_PROFILE_FIELD = Action(
         effect, {args.field: plain(args.value)}
     ),
     done="Your profile is changed.",
+    published=("value",),
     editable=("value",),
     inverse=Inverse(
         _field_before,
@@ -118,6 +119,7 @@ UPDATE_PROFILE = Action(
     preview=fields_preview,
     perform=set_fields,
     done="Your profile is changed.",
+    published=("changes",),
     editable=("changes",),
     inverse=Inverse(fields_before, fields_are_as_done, named=lambda args, before, _: _fields_named(args, before)),
     upgrades={"a67eefd2b56ad378dda399aff6f469c47560cd2ed353ee665150d6b6a5a894de": same},
@@ -132,6 +134,7 @@ UPDATE_PREFERENCE = Action(
     preview=PREFERENCE.preview,
     perform=lambda services, effect, args: services.candidate_app.set_preference(effect, args.name, args.value),
     done="Your preferences are changed.",
+    published=("value",),
     editable=("value",),
     inverse=Inverse(
         _preference_before,
@@ -150,6 +153,7 @@ PUBLISH_CARD = Action(
     preview=publication_preview,
     perform=lambda services, effect, args: services.candidate_app.publish_card(effect, args.card_id, args.content),
     done="Your card is published.",
+    published=("content",),
 )
 SAVE_CARD_AS_ACTIVE = Action(
     tool="save_card_as_active",
@@ -206,6 +210,7 @@ SUGGEST_LINKEDIN_ABOUT = Action(
     preview=LINKEDIN_ABOUT.preview,
     perform=lambda services, effect, args: services.candidate_app.suggest_linkedin(effect, args.draft_id, args.text),
     done="Your suggestion is kept. Nothing was sent to LinkedIn: copy it from Qwestly when you like.",
+    published=("text",),
     editable=("text",),
 )
 ACTIONS: Mapping[str, Action[Any]] = {

@@ -89,6 +89,7 @@ APPLY = Action(
     preview=_preview,
     perform=_send,
     done="Your application was sent.",
+    published=("documents",),
     sent_before=SENT_BEFORE,
     revisable=False,
     signed_in_only=True,

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from pydantic_core import CoreSchema, core_schema
 
 from qwestly_agent.approvals.actions import Action, ShownServices, parse
+from qwestly_agent.approvals.contacts import contact_details, without_contacts
 from qwestly_agent.approvals.previews import with_differences, with_draft, with_person
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import NotFound
@@ -27,6 +28,7 @@ from qwestly_agent.domain.approval import (
 from qwestly_agent.services import HasApprovals, HasCandidateApp, HasClock, HasSettings
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.text.clean import visible
+from qwestly_agent.text.contact_details import ContactDetails
 
 
 class AskServices(ShownServices, HasApprovals, HasCandidateApp, HasClock, HasSettings, Protocol): ...
@@ -89,7 +91,11 @@ async def ask(services: AskServices, approval_id: str, proposal: Proposal, asker
     `Unavailable`.
     """
     action, now = proposal.action, services.clock()
-    args = parse(action, proposal.args)
+    # What is asked once more was looked through before; what is undone is what its user had.
+    is_new = bool(action.published) and proposal.shown is None and not asker.undoes
+    details = await contact_details(services, asker.user_id) if is_new else ContactDetails()
+    drafted = bool(proposal.preview or proposal.drafted)
+    args, left_out = without_contacts(action, parse(action, proposal.args), details, drafted=drafted)
     subject = action.subject(args)
     # Read the version before the values shown: a change in between is then detected.
     version = await services.candidate_app.version_of(asker.user_id, approval_id, subject)
@@ -98,6 +104,7 @@ async def ask(services: AskServices, approval_id: str, proposal: Proposal, asker
     shown = await action.shown(services, asker.user_id, args) if proposal.shown is None else dict(proposal.shown)
     preview = proposal.preview or with_draft(action.preview(args, shown), proposal.drafted)
     preview = await with_person(services, asker.user_id, preview) if action.kind == "card" else preview
+    preview = preview.model_copy(update={"left_out": (*preview.left_out, *left_out)})
     earlier = await services.approvals.get(asker.user_id, asker.revises) if asker.revises else None
     preview = with_differences(preview, shown, earlier) if earlier else preview
     text = canonical_json(args.model_dump(mode="json", exclude_none=True))
@@ -118,8 +125,10 @@ async def ask(services: AskServices, approval_id: str, proposal: Proposal, asker
         version=version,
         shown=shown,
         preview=preview,
-        rationale=visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
-        alternatives=proposal.alternatives,
+        rationale=""
+        if details.stand_in(proposal.rationale)
+        else visible(proposal.rationale)[:LONGEST_REASON_CHARACTERS],
+        alternatives=tuple(each for each in proposal.alternatives if not details.stand_in(each)),
         confidence=proposal.confidence,
         role=asker.role,
         variant=asker.variant,

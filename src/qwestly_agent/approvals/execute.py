@@ -13,6 +13,7 @@ from qwestly_agent.approvals.action import Action, PerformServices, ShownService
 from qwestly_agent.approvals.actions import ACTIONS, arguments_of
 from qwestly_agent.approvals.arguments import plain
 from qwestly_agent.approvals.ask import Asker, Proposal, ask
+from qwestly_agent.approvals.contacts import NOT_PUBLISHED, publishes_contacts
 from qwestly_agent.approvals.end import FORGOTTEN, end_forgotten, rests_on_forgotten
 from qwestly_agent.approvals.keep_wishes import keep_wishes
 from qwestly_agent.approvals.list_application import note_sent
@@ -82,6 +83,8 @@ def _next_step(
 async def _begin(services: ExecuteServices, approval: Approval) -> Approval:
     if why := await why_not(services, approval):
         return await _end(services, approval, "failed", why)
+    if await publishes_contacts(services, approval, ACTIONS[approval.tool]):
+        return await _end(services, approval, "failed", NOT_PUBLISHED)
     return await _send(services, approval)
 
 

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 from qwestly_agent.approvals.forget_in_interviews import INTERVIEW, words_of_topics
 from qwestly_agent.domain.card import CheckedCard, Claim, Coverage, LeftOut, Requirement, SectionDraft
 from qwestly_agent.domain.memory import Memory
-from qwestly_agent.services import HasDrafts, HasInterviews, HasMemories, HasResumes
+from qwestly_agent.services import HasDrafts, HasInterviews, HasKnowledge, HasMemories, HasResumes
 from qwestly_agent.stores.drafts import Draft, Drafts
 from qwestly_agent.text.clean import visible
 
@@ -38,7 +38,7 @@ async def forget_in_drafts(
     return [each.id for each in found if await _forget_in_draft(drafts, each, set(evidence_ids), tells)]
 
 
-class DraftedServices(HasDrafts, HasInterviews, HasMemories, HasResumes, Protocol): ...
+class DraftedServices(HasDrafts, HasInterviews, HasKnowledge, HasMemories, HasResumes, Protocol): ...
 
 
 async def drop_forgotten(services: DraftedServices, user_id: str, draft_id: str) -> Draft:

@@ -2,6 +2,7 @@
 
 from typing import cast
 
+from qwestly_agent.approvals.contacts import contact_details
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import ModelUnavailable
@@ -34,7 +35,13 @@ async def draft_section(services: DraftServices, card: CardState) -> CardState:
         await drop_forgotten(services, card.user_id, card.draft_id)
 
     order = SectionOrder(
-        OUTLINES[card.section], _style(draft), evidence_of(draft), wishes_of(draft), before, words_of(advert_of(draft))
+        OUTLINES[card.section],
+        _style(draft),
+        evidence_of(draft),
+        wishes_of(draft),
+        before,
+        words_of(advert_of(draft)),
+        await contact_details(services, card.user_id),
     )
     section = await write_section(services, card.user_id, order, keep, kept)
     tries = section.tries + section.unchecked

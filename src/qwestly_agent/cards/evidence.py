@@ -32,6 +32,7 @@ from qwestly_agent.stores.drafts import DraftKind
 from qwestly_agent.stores.interviews import KeptInterview
 from qwestly_agent.stores.knowledge import Passage
 from qwestly_agent.text.clean import quoted, visible
+from qwestly_agent.text.contacts import without_contacts
 from qwestly_agent.text.language import language_of
 
 MOST_MEMORIES, MOST_PASSAGES, MOST_INTERVIEWS = 60, 20, 5
@@ -234,6 +235,8 @@ def _of_passage(passage: Passage) -> GatheredEvidence:
 def _evidence(
     id: str, kind: Any, text: str, source: str, trust: Trust = "user_said", fields: Fields | None = None
 ) -> Evidence:
+    if kind in ("profile", "employment"):  # those of documents are gone already; what was said is compared with itself
+        text, _ = without_contacts(text)
     return Evidence(
         id=id,
         kind=kind,

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Protocol
 
+from qwestly_agent.approvals.contacts import contact_details
 from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.cards.card_state import CardState, NothingSupported, tell_progress
+from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.outline import HEADLINE, OUTLINES, usual_heading
@@ -42,7 +44,8 @@ LONGEST_HEADLINE = 300
 async def keep_draft(services: KeepDraftServices, card: CardState) -> CardState:
     """With what the gate says of publishing it. Raises `NothingSupported`."""
     draft = await drop_forgotten(services, card.user_id, card.draft_id)
-    checked = checked_card(draft, card.round, to_datetime(services.clock()).date())
+    details = await contact_details(services, card.user_id)
+    checked = without_contacts(checked_card(draft, card.round, to_datetime(services.clock()).date()), details)
     # What is written for a job is published nowhere: applying with it is asked for by itself.
     level = await services.autonomy.level(card.user_id)
     answer: Answer = "refuse" if draft.kind in TAILORED else gate("outward", level).answer

@@ -6,8 +6,10 @@ paid for twice.
 
 from typing import Protocol, cast
 
+from qwestly_agent.approvals.contacts import contact_details
 from qwestly_agent.approvals.forget_in_drafts import drop_forgotten
 from qwestly_agent.cards.card_state import NothingSupported, NothingToTell
+from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft, wishes_of
 from qwestly_agent.cards.evidence import ReadEvidenceServices, gather
 from qwestly_agent.cards.outline import Outlined
@@ -36,14 +38,15 @@ async def write_profile_text(
         await drop_forgotten(services, user_id, draft.id)
 
     before = revised.card.sections[0] if revised else None
-    order = SectionOrder(outlined, style, evidence_of(draft), wishes_of(draft), before)
+    details = await contact_details(services, user_id)
+    order = SectionOrder(outlined, style, evidence_of(draft), wishes_of(draft), before, contacts=details)
     section = await write_section(services, user_id, order, keep, section_draft(draft, outlined.kind))
-    if not section.standing.claims:
+    card = Card(style=style, headline=None, sections=(section.standing,))
+    checked = without_contacts(CheckedCard(card=card, left_out=section.left_out), details)
+    if not checked.card.claims:
         failed = {"status": "failed", "label": NothingSupported.sentence}
         await drafts.tell(user_id, draft.id, services.clock(), **failed)
         raise NothingSupported
-    card = Card(style=style, headline=None, sections=(section.standing,))
-    checked = CheckedCard(card=card, left_out=section.left_out)
     earlier = revised or await text_before_wish(drafts, draft)
     unchanged = earlier is not None and is_same_text(draft.kind, earlier, checked)
     part = {"round": 1, "checked": checked.model_dump(mode="json"), "unchanged": unchanged}

@@ -5,7 +5,7 @@ again pays for nothing twice.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from typing import Annotated, Any, Protocol, TypeVar
@@ -17,6 +17,7 @@ from pydantic_ai.framing import wrap
 from qwestly_agent.approvals.forget_in_drafts import DraftedServices
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import DeadlineExceeded, ModelRefused, ModelUnavailable, OverBudget
+from qwestly_agent.cards.contacts import HAS_CONTACTS, HIDDEN, hide_contacts
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.outline import STYLES, Outlined, usual_heading
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft, Style
@@ -27,6 +28,7 @@ from qwestly_agent.llm.models import Tier
 from qwestly_agent.model_calls.structured import CallServices, ContentRefused, structured_output
 from qwestly_agent.services import HasJudges, HasModels, HasRuns, HasSignals
 from qwestly_agent.text.clean import quoted, visible, well_formed
+from qwestly_agent.text.contact_details import ContactDetails
 from qwestly_agent.text.language import language_of
 from qwestly_agent.text.prompt_tags import ADVERTS, BEFORE, EVIDENCE, WISH
 from qwestly_agent.text.sanitize import safe_text
@@ -110,6 +112,8 @@ class SectionOrder:
     """As it stood before the newest wish."""
     advert: str = ""
     """Of the job that the document is for; it steers, and is evidence of nothing."""
+    contacts: ContactDetails = field(default_factory=ContactDetails)
+    """What no claim may say."""
 
 
 Keep = Callable[[SectionDraft], Awaitable[None]]
@@ -154,7 +158,8 @@ async def _ground(
     open_ones = [n for n in range(len(statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
     found = await ground([statements[n] for n in open_ones], sources, judge, today) if open_ones else []
     verdicts |= dict(zip(open_ones, found, strict=True))
-    return section.model_copy(update={"verdicts": tuple(verdicts[n] for n in range(len(statements)))})
+    judged = (HAS_CONTACTS if claim == HIDDEN else verdicts[n] for n, claim in enumerate(section.section.claims))
+    return section.model_copy(update={"verdicts": tuple(judged)})
 
 
 def _statements(claims: Sequence[Claim]) -> list[Statement]:
@@ -172,7 +177,7 @@ async def _write(
     drafted = await _answer(services, user_id, order, DraftedSection, _prompt(order), sources, today)
     claims = tuple(claim for each in drafted.claims if (claim := _claim(each)).text)[: order.outlined.most_claims]
     heading = _cleaned(drafted.heading) or usual_heading(order.outlined, " ".join(claim.text for claim in claims))
-    return Section(kind=order.outlined.kind, heading=heading, claims=claims)
+    return Section(kind=order.outlined.kind, heading=heading, claims=hide_contacts(claims, order.contacts))
 
 
 async def _rewrite(
@@ -192,7 +197,7 @@ async def _rewrite(
         if each.number in refused and (claim := _claim(each)).text:
             claims[each.number] = claim
             verdicts[each.number] = GroundingVerdict(outcome="unchecked")
-    written = section.section.model_copy(update={"claims": tuple(claims)})
+    written = section.section.model_copy(update={"claims": hide_contacts(claims, order.contacts)})
     return section.model_copy(update={"section": written, "verdicts": tuple(verdicts), "rewritten": True})
 
 

@@ -3,11 +3,11 @@
 from typing import Protocol
 
 from qwestly_agent.model_calls.structured import CallServices
-from qwestly_agent.resumes.contacts import without_contacts
 from qwestly_agent.resumes.resume_state import ResumeState
 from qwestly_agent.resumes.services import HasResumeParser
 from qwestly_agent.services import HasResumeFiles, HasResumes, HasRuns, HasSignals
 from qwestly_agent.text.clean import quoted
+from qwestly_agent.text.contacts import without_contacts
 from qwestly_agent.workflow_state import state
 
 

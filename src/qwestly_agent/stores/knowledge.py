@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from pymongo.asynchronous.database import AsyncDatabase
 
 from qwestly_agent.stores.search import Document, Searchable
+from qwestly_agent.text.contacts import Contact, contacts_in, without_contacts
 
 COLLECTION = "knowledge_chunk"
+MOST_CHUNKS = 2_000
+"""Of one user, in which contact details are looked for."""
 
 
 @dataclass(frozen=True)
 class Passage:
-    """A chunk of a document, with its source."""
+    """A chunk of a document, with its source, and without contact details."""
 
     id: str
     title: str
@@ -32,7 +35,17 @@ class Knowledge:
     async def search(self, user_id: str, words: str, vector: Sequence[float] | None, limit: int) -> list[Passage]:
         found = await self.searchable.nearest({"user_id": user_id}, words, vector, limit)
         return [
-            Passage(str(document["_id"]), document.get("title", ""), document.get("source_type", ""), document["text"])
+            Passage(
+                str(document["_id"]),
+                without_contacts(document.get("title", ""))[0],
+                document.get("source_type", ""),
+                without_contacts(document["text"])[0],
+            )
             for document in (match.document for match in found)
             if document.get("text")
         ]
+
+    async def contacts(self, user_id: str) -> list[Contact]:
+        """The contact details in all chunks of the user's."""
+        cursor = self.searchable.collection.find({"user_id": user_id}, {"text": 1}).limit(MOST_CHUNKS)
+        return [contact async for each in cursor for contact in contacts_in(each.get("text") or "")]

@@ -17,6 +17,7 @@ from qwestly_agent.domain.resume import FoundResume, ResumeRecord, ResumeStatus
 from qwestly_agent.stores.activity import add_event, copy_after_write, outbox, with_events
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
+from qwestly_agent.text.contacts import Contact
 
 COLLECTION, FILES = "agent_resumes", "agent_resume_uploads"
 RETENTION, FILE_RETENTION = timedelta(days=90), timedelta(hours=1)
@@ -64,6 +65,13 @@ class Resumes(Store):
             query |= {"created_at": {"$lt": after}}
         found = self.database[COLLECTION].find(query).sort("created_at", -1).limit(limit)
         return [_record(each) async for each in found]
+
+    async def contacts(self, user_id: str) -> list[Contact]:
+        """The contact details in all of the user's résumés."""
+        cursor = self.database[COLLECTION].find({"user_id": user_id}, {"contacts": 1})
+        kept = [json.loads(each.get("contacts") or "{}") async for each in cursor]
+        every = (contact for each in kept for kind, found in each.items() for contact in ((kind, w) for w in found))
+        return [Contact(0, len(words), kind, words, is_block=True) for kind, words in every]
 
     async def given_since(self, user_id: str, moment: float) -> int:
         return await self.database[COLLECTION].count_documents({"user_id": user_id, "created_at": {"$gte": moment}})

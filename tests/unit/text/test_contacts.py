@@ -2,7 +2,7 @@
 
 import pytest
 
-from qwestly_agent.resumes.contacts import without_contacts
+from qwestly_agent.text.contacts import without_contacts
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,60 @@ def test_contact_details_are_masked_and_kept(text: str, masked: str, kind: str, 
 
 
 @pytest.mark.parametrize(
+    ("header", "gone", "kept"),
+    [
+        (
+            "Ines Falk\n14 Harbour Row, Flat 3, Bristol BS1 4QD • +44 20 7946 0958 • ines.falk@example.org\n"
+            "\nNurse since 2019",
+            "14|Harbour|Flat|BS1|4QD|7946|falk@",
+            "Ines Falk|Bristol|Nurse since 2019",
+        ),
+        (
+            "Jürgen Weiß\nLindenstraße 8a, 04109 Leipzig\nTel.: 0341 / 99 88 776\n"
+            "j.weiss (at) posteo (punkt) de\n\nSeit 2018 Projektleiter",
+            "Linden|04109|88|posteo",
+            "Jürgen Weiß|Leipzig|Seit 2018 Projektleiter",
+        ),
+        (
+            "Aoife Byrne | 3 Seapoint Mews, Bray, Co. Wicklow A98 X2K7 | 087 123 4567 | aoife@byrne.ie "
+            "Manager since 2019, 12 people",
+            "Seapoint|A98|X2K7|087|byrne.ie",
+            "Bray|Manager since 2019, 12 people",
+        ),
+        (
+            "María Ruiz\nC/ Serrano 41, 3º B\n28001 Madrid\nMóvil 612 345 678 — maria.ruiz@correo.es\n"
+            "Enfermera, 2015 - 2021",
+            "Serrano|3º|28001|612|correo",
+            "Madrid|Enfermera, 2015 - 2021",
+        ),
+        (
+            "Dev Patel\n221B Maple Court, Apt 9\nSpringfield, IL 62704\n(217) 555-0148\ndev@patel.io\n\n"
+            "Engineer with 9 years at Acme",
+            "221B|Maple|Apt|62704|555|patel.io",
+            "Springfield, IL|Engineer with 9 years at Acme",
+        ),
+        (
+            "Camille Roux, 12 bis rue des Lilas, 69003 Lyon, 06 45 23 12 78, camille.roux@orange.fr\nCheffe, 2016-2023",
+            "Lilas|69003|06 45|orange.fr",
+            "Lyon|Cheffe, 2016-2023",
+        ),
+        (
+            "Ana Prado · Rua Augusta 12, 1100-053 Lisboa · 912 345 678 · anaprado.pt\n10 Years Experience\n"
+            "2019 Kestrel Labs, lead",
+            "Augusta|1100|912|anaprado.pt",
+            "Ana Prado|Lisboa|10 Years Experience|2019 Kestrel Labs, lead",
+        ),
+    ],
+)
+def test_a_letterhead_goes_with_its_streets_and_postcodes_and_leaves_name_town_and_career(
+    header: str, gone: str, kept: str
+) -> None:
+    got, _ = without_contacts(header)
+    assert [each for each in gone.split("|") if each in got] == []
+    assert [each for each in kept.split("|") if each not in got] == []
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "Built services in Node.js, ASP.NET and Vue.js for amazon.com",
@@ -48,6 +102,9 @@ def test_contact_details_are_masked_and_kept(text: str, masked: str, kind: str, 
         "Version 1.2.3 of github flavoured tooling",
         "Worked 10 Road shows a year",
         "Raised 45 million in Avenue A",
+        "Engineer at Booking.com, later at amazon.de",
+        "Sold 450 000 000 units, 1.250.000 of them abroad, GPA 3.8/4.0 2012",
+        "IBAN checks, ISBN 978-3-16-148410-0, PO 10115 Berlin Marathon",
     ],
 )
 def test_what_is_no_contact_stays_as_it_is(text: str) -> None:

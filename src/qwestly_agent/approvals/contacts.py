@@ -1,0 +1,77 @@
+"""Keep the contact details of a person's own documents out of what is proposed and published."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from qwestly_agent.approvals.actions import Action, parse
+from qwestly_agent.approvals.arguments import plain
+from qwestly_agent.base.errors import Invalid
+from qwestly_agent.domain.approval import Approval, ShownLeftOut
+from qwestly_agent.services import HasKnowledge, HasResumes
+from qwestly_agent.text.clean import strings_in
+from qwestly_agent.text.contact_details import ContactDetails
+
+LEFT_OUT = "Contact details: what stands in your documents of them is put into no text for others."
+NOT_PUBLISHED = "It has contact details from your documents, and those are not published. Nothing was done."
+NOTHING_LEFT = "It is left out: contact details from the user's documents are put into no text for others."
+_SENTENCE_ENDS = re.compile(r"(?<=[.!?;])\s+|\n+")
+
+
+class ContactServices(HasKnowledge, HasResumes, Protocol): ...
+
+
+async def contact_details(services: ContactServices, user_id: str) -> ContactDetails:
+    """Those in the documents that the candidate app keeps, and in the résumés that the user gave us."""
+    found = await asyncio.gather(services.knowledge.contacts(user_id), services.resumes.contacts(user_id))
+    return ContactDetails.of(each for some in found for each in some)
+
+
+def published_in(action: Action[Any], args: Any) -> list[str]:
+    """The texts of an action that others read."""
+    return [text for name in action.published for text in strings_in(args.get(name))]
+
+
+def without_contacts(
+    action: Action[Any], args: Any, details: ContactDetails, *, drafted: bool
+) -> tuple[Any, tuple[ShownLeftOut, ...]]:
+    """The arguments without contact details, and what was left out. Raises `Invalid` where nothing would be left, or
+    where what was `drafted` has some: it is to be drafted anew."""
+    given = plain(args)
+    if not details.places_in(published_in(action, given)):
+        return args, ()
+    left = {name: _left(value, details) if name in action.published else value for name, value in given.items()}
+    if drafted or not action.editable or None in left.values() or details.places_in(published_in(action, left)):
+        raise Invalid(NOTHING_LEFT)
+    return parse(action, left), (ShownLeftOut(text="A part of it", why=(LEFT_OUT,)),)
+
+
+async def publishes_contacts(services: ContactServices, approval: Approval, action: Action[Any]) -> bool:
+    """True for an approval whose texts have contact details that its user did not write into it."""
+    texts = published_in(action, approval.arguments)
+    if not texts or approval.edited or approval.undoes:
+        return False
+    return bool((await contact_details(services, approval.user_id)).places_in(texts))
+
+
+def _left(value: Any, details: ContactDetails) -> Any:
+    """None if nothing is left of it; what names something by several fields is kept whole or not at all."""
+    match value:
+        case str():
+            return " ".join(_clean(_SENTENCE_ENDS.split(value), details)) or None if details.stand_in(value) else value
+        case dict():
+            left = {name: each if each is None else _left(each, details) for name, each in value.items()}
+            return None if any(left[name] is None and each is not None for name, each in value.items()) else left
+        case list() | tuple():
+            texts = [" ".join(strings_in(each)) for each in value]
+            gone = details.places_in(texts) - {n for n, each in enumerate(texts) if details.stand_in(each)}
+            items = [_left(each, details) for n, each in enumerate(value) if n not in gone]
+            return [each for each in items if each is not None] or None
+        case _:
+            return value
+
+
+def _clean(texts: Sequence[str], details: ContactDetails) -> list[str]:
+    gone = details.places_in(texts)
+    return [text for number, text in enumerate(texts) if number not in gone]

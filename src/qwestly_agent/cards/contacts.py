@@ -1,0 +1,54 @@
+"""Leave out of what is drafted what has contact details of the person's documents."""
+
+from collections.abc import Sequence
+
+from qwestly_agent.approvals.contacts import LEFT_OUT
+from qwestly_agent.cards.outline import OUTLINES, usual_heading
+from qwestly_agent.domain.card import CheckedCard, Claim, LeftOut, Section
+from qwestly_agent.grounding.model import GroundingVerdict
+from qwestly_agent.text.contact_details import ContactDetails
+from qwestly_agent.text.contacts import contacts_in
+
+HIDDEN = Claim(text="A claim")
+"""In place of one with contact details, whose words go no further: no judge reads them, and no draft keeps them."""
+HAS_CONTACTS = GroundingVerdict(outcome="refused", refused_by="facts", reasons=(LEFT_OUT,))
+
+
+def hide_contacts(claims: Sequence[Claim], details: ContactDetails) -> tuple[Claim, ...]:
+    gone = details.places_in([claim.text for claim in claims])
+    gone |= {n for n, claim in enumerate(claims) if any(details.stand_in(quote.text) for quote in claim.quotes)}
+    return tuple(HIDDEN if number in gone else claim for number, claim in enumerate(claims))
+
+
+def without_contacts(checked: CheckedCard, details: ContactDetails) -> CheckedCard:
+    """Leave out what has contact details, and list it without its words. A claim has them where its words, their quotes
+    or the claims around it do; a heading gives way to the usual one."""
+    card = checked.card
+    lines = [("", card.headline)] if card.headline else []
+    for section in card.sections:
+        lines += [(section.heading, None), *(("", claim) for claim in section.claims)]
+    texts = [claim.text if claim else heading for heading, claim in lines]
+    gone = details.places_in(texts) | {number for number, text in enumerate(texts) if _is_reachable(text)}
+    gone |= {n for n, (_, claim) in enumerate(lines) if claim and any(details.stand_in(q.text) for q in claim.quotes)}
+    left_out = tuple(
+        each.model_copy(update={"claim": HIDDEN}) if details.stand_in(each.claim.text) else each
+        for each in checked.left_out
+    )
+    if not gone:
+        return checked.model_copy(update={"left_out": left_out})
+    numbers = iter(range(len(lines)))
+    headline = card.headline if card.headline is None or next(numbers) not in gone else None
+    sections = list[Section]()
+    for section in card.sections:
+        keeps_heading = next(numbers) not in gone
+        claims = tuple(claim for claim in section.claims if next(numbers) not in gone)
+        usual = usual_heading(OUTLINES[section.kind], " ".join(claim.text for claim in claims))
+        heading = section.heading if keeps_heading else usual
+        sections.append(section.model_copy(update={"heading": heading, "claims": claims}))
+    kept = card.model_copy(update={"headline": headline, "sections": tuple(each for each in sections if each.claims)})
+    return CheckedCard(card=kept, left_out=left_out + (LeftOut(claim=HIDDEN, why=(LEFT_OUT,)),) * len(gone))
+
+
+def _is_reachable(text: str) -> bool:
+    """True for a mailbox or a telephone number, whosever it is."""
+    return any(each.kind in ("email", "phone") for each in contacts_in(text))

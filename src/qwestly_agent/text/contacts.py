@@ -1,0 +1,266 @@
+"""Contact details: recognized in people's own documents, kept out of every prompt, and out of every text for others.
+
+Code recognizes what has a form: mailboxes, addresses on the web, telephone numbers, streets with their number, and,
+beside one of the first three, postcodes and parts of a house. What only a reader would take for a contact detail stays:
+a place by its name, a telephone number that is written in words in a document, a name in some messenger.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from qwestly_agent.base.patterns import pattern
+
+Kind: TypeAlias = Literal["email", "url", "phone", "street", "postcode", "birth date"]
+
+_AT, _DOT = r"(?:at|ät|arroba|arobase|chiocciola|@)", r"(?:dot|punkt|point|punto|ponto|\.)"
+_EMAIL = pattern(
+    rf"""(?xi)
+    (?<![\w.+-]) [\w.+-]{{1,64}} @ [\w-]{{1,63}} (?:\.[\w-]{{1,63}}){{1,5}}
+    | (?<![\w.+-]) (?:\w[\w+-]{{0,40}} (?:\s?[\[({{]\s?{_DOT}\s?[\])}}]\s?|\.)){{0,3}} \w[\w+-]{{0,40}}
+      (?:\s?[\[({{]\s?{_AT}\s?[\])}}]\s? | \s{{1,2}}[@＠]\s? | \s?＠\s? | @\s)
+      \w[\w-]{{0,40}} (?:(?:\s?[\[({{]\s?{_DOT}\s?[\])}}]\s?|[.․．]|\s{_DOT}\s) \w[\w-]{{0,40}}){{1,3}} (?!\w)
+    | (?<![\w.+-]) (?:\w[\w+-]{{0,40}} \s{_DOT}\s){{0,3}} \w[\w.+-]{{0,40}} \s{_AT}\s
+      \w[\w-]{{0,40}} (?:\s(?:dot|punkt|punto|ponto)\s \w[\w-]{{0,40}}){{1,3}} (?!\w)"""
+)
+"""Those after the first as people write them for people alone: "maya (at) example (dot) org"."""
+_URL = pattern(
+    r"""(?xi) (?<![\w@./-])
+    (?: (?:https?://|www\.) [^\s<>()\[\]{}"'|·•,;]{1,500}
+      | (?:[\w-]{1,63}\.){0,3} (?:linkedin|xing|github|gitlab|behance|dribbble|twitter|facebook|instagram)\.com
+        / [^\s<>()\[\]{}"'|·•,;]{1,500}
+      | [\w-]{1,63}\.github\.io (?:/[^\s<>()\[\]{}"'|·•,;]{0,500})?
+    )"""
+)
+_OWN_HOST = pattern(
+    r"(?i)(?<![\w@./-])(?:[\w-]{1,63}\.){1,3}(?:com|org|net|dev|me|io|de|eu|es|fr|pt|it|at|ch|uk|ie|nl|br)(?![\w.@-])"
+)
+"""A site without its scheme: it counts beside a mailbox or a telephone number."""
+_DIGITS = pattern(r"(?<![\w.,/–-])[+(]{0,2}\d[\d\s\u00a0\u202f().\-/–]{5,24}\d(?![\w/])")
+"""What may be a telephone number."""
+_PHONE = pattern(
+    r"""(?x)
+    (?: (?:\+|00)\d[\d\s().\-/]{6,18}\d                       # with the country's number
+      | \(?0\d{1,4}\)?[\s/-]\d[\d\s/-]{4,12}\d                # with a zero before the town's
+      | \(?\d{3}\)?[\s.-]\d{3}[\s.-]\d{4}                     # as in America
+    )"""
+)
+_LABELLED = pattern(
+    r"""(?xi) (?<!\w)
+    (?: tel(?:e(?:phone|fon|fone|fono))? | (?:mobile|cell)(?:\ ?phone)? | mobil | handy | phone | fax | tlf
+      | tél(?:éphone)? | m[óo]vil | móbil | telemóvel | cellulare | whatsapp | signal )
+    \b \.?[ \t]{0,3}:?[ \t]{0,3} (?P<number> [+(]{0,2}\d[\d\s().\-/–]{4,20}\d ) (?!\w)"""
+)
+_REGIONS = ("GB", "IE", "US", "AU", "IN", "DE", "AT", "CH", "FR", "BE", "NL", "ES", "MX", "PT", "BR", "IT", "PL")
+"""Whose ways of writing a number without the country's are recognized."""
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_BIRTH = pattern(
+    r"""(?xi) (?<!\w)
+    (?P<label> (?:date\ of\ birth|birth\ ?date|d\.?o\.?b\.?|born(?:\ on)?|geburtsdatum|geboren(?:\ am)?|geb\.
+      |fecha\ de\ nacimiento|nacid[oa]\ el|date\ de\ naissance|née?\ le) [ \t]{0,5}:?[ \t]{0,5} )
+    (?P<date> \d{1,2}[./-]\d{1,2}[./-](?:19|20)?\d\d
+      | (?:19|20)\d\d-\d\d-\d\d
+      | \d{1,2}\.?[ ](?:de[ ])?[^\W\d_]{3,12}\.?[ ](?:de[ ])?(?:19|20)\d\d
+      | [^\W\d_]{3,12}[ ]\d{1,2},?[ ](?:19|20)\d\d
+    ) (?!\d)"""
+)
+# Names of streets have few and short words: a hostile text must not make it try many ways.
+_WORD = r"[A-ZÀ-Þ][\w.'’-]{0,24}"
+_STREET = pattern(
+    rf"""(?x) (?<![^\W_])
+    (?: \d{{1,5}}[a-zA-Z]?[ ](?:{_WORD}[ ]){{1,3}}
+        (?:Street|St\.?|Road|Rd\.?|Avenue|Ave\.?|Boulevard|Blvd\.?|Lane|Ln\.?|Drive|Dr\.?|Court|Square|Terrace|Crescent)
+      | (?:{_WORD}[ ]){{0,2}}[A-ZÀ-Þ][\w'’-]{{0,24}}(?:[sS]tra(?:ß|ss)e|[sS]tr\.|gasse|[aA]llee|[pP]latz|weg)
+        [ ]\d{{1,4}}[ ]?[a-zA-Z]?
+      | (?:{_WORD}[ ]){{1,3}}(?:Straße|Strasse|Str\.|Gasse|Allee|Platz|Weg)[ ]\d{{1,4}}[ ]?[a-zA-Z]?
+      | (?:Calle|C/|Avenida|Avda\.|Plaza|Paseo|Rua|Rue|Via|Viale)[ ](?:(?:del?|la|da|do)[ ]){{0,2}}
+        (?:{_WORD},?[ ]){{1,3}}\d{{1,4}}[a-zA-Z]?
+      | \d{{1,4}}(?:[ ]?(?:bis|ter))?,?[ ](?:rue|avenue|boulevard|place)[ ](?:(?:de|du|des|la)[ ]|l['’]){{0,2}}
+        {_WORD}(?:[ ]{_WORD}){{0,2}}
+    ) (?![^\W_])"""
+)
+
+# --- beside a mailbox, a telephone number or a site -------------------------------------------------------------------
+
+NEAR_LINES, NEAR_CHARACTERS = 4, 250
+"""How far beside them a postcode, and what stands with it, belongs to them."""
+_POSTCODE = pattern(
+    r"""(?x) (?<![\w.,/+-])
+    (?: [A-Z]{1,2}\d[A-Z\d]?[ ]?\d[A-Z]{2}                         # British
+      | [A-Z]\d[\dW][ ]?[A-Z\d]{4} | [A-Z]\d[A-Z][ -]?\d[A-Z]\d    # Irish, Canadian
+      | \d{4}[ ]?[A-Z]{2}(?=[ ,]) | \d{5}-\d{3,4} | \d{4}-\d{3} | \d{2}-\d{3}
+      | (?:[A-Z]{1,2}-)?(?!(?:19|20)\d\d\b)\d{4,6}(?=[ ][A-ZÀ-Þ][^\W\d_])   # before its town
+      | (?<=\b[A-Z]{2}[ ])\d{5} | (?<=[^\W\d_][ ])\d{5,6}(?=\s{0,3}(?:[,;•|·\n]|\Z))  # behind its state or town
+      | (?<=[^\W\d_][ ])\d{3}[ ]\d{3}(?=\s{0,3}(?:[,;•|·\n]|\Z))
+    ) (?![\w-])"""
+)
+PART_OF_HOUSE = pattern(
+    r"""(?xi) (?<!\w)
+    (?: (?:flat|apt\.?|apartment|unit|suite|ste\.|appt?\.|appartement|wohnung|whg\.?|top|piso|puerta|planta|escalera
+          |apto\.?|andar|bloco|interno|int\.|scala|lok\.|m\.) [ ]? (?:\d{1,4}[a-z]?|[a-z]) (?!\w)
+      | \d{1,2}(?:st|nd|rd|th)[ ]floor (?!\w) | \d{1,2}\.[ ]?(?:OG|Stock|Etage) (?!\w)
+      | \d{1,2}[.]?[ºª°][ ]?(?:[a-z]|izq\w{0,8}\.?|dch?a?\.?|esq\w{0,8}\.?)? (?!\w)
+    )"""
+)
+_TYPES = (
+    r"(?:Row|Close|Way|Place|Gardens?|Mews|Hill|Park|Walk|Green|Grove|Quay|Parade|View|Rise|Wharf|Yard|Parkway|Pkwy|"
+    r"Highway|Hwy|Circle|Cir|Trail|Loop|Plaza|Gate|Vale|Street|St|Road|Rd|Avenue|Ave|Boulevard|Lane|Ln|Drive|Dr|Court|Ct|"
+    r"Square|Sq|Terrace|Crescent)\.?"
+)
+_NAMED = r"(?:(?:de|du|des|la|las|los|le|les|del|da|do|dos|of|the|van|der|den|am|an|im|zum|zur)[ ]){0,3}" + _WORD
+_HOUSE = r"\d{1,5}[a-zA-Z]?(?:[/-]\d{1,4}[a-zA-Z]?)?"
+_STREET_OF_TYPE = pattern(rf"(?<![\w.,/+-])(?!(?:19|20)\d\d\b){_HOUSE},?[ ](?:{_WORD}[ ]){{1,3}}{_TYPES}(?!\w)")
+_STREET_IN_ADDRESS = pattern(
+    rf"""(?x) (?<![\w.,/+-])
+    (?: (?!(?:19|20)\d\d\b) {_HOUSE} (?:[ ](?:bis|ter))? ,?[ ] {_NAMED} (?:[ ]{_NAMED}){{0,3}}
+        (?=\s{{0,3}}(?:[,;•|·—–\n]|\Z))
+      | (?<![^,;•|·\n—–\t]) [ ]? (?:[a-z]{{2,4}}\.?[ ])? {_NAMED} (?:[ ]{_NAMED}){{0,3}} ,?[ ] (?:n[.º°o]{{0,2}}[ ]?)?
+        (?!(?:19|20)\d\d\b) {_HOUSE} (?=\s{{0,3}}(?:[,;•|·—–\n]|\Z))
+    )"""
+)
+"""Any name with a number; it counts beside a postcode or a part of a house."""
+_FAR = 60
+"""Characters between a street and its postcode."""
+_OF_TIME = re.compile(
+    r"(?i)\b(?:years?|yrs|months?|jahren?|monaten?|años?|meses|ans|mois|anos|anni|jan|feb|m[aä]r|apr|may|mai|jun|jul|aug|sep"
+    r"|o[ck]t|nov|de[cz])\w{0,7}\b"
+)
+
+
+@dataclass(frozen=True, order=True)
+class Contact:
+    """A contact detail in a text."""
+
+    start: int
+    end: int
+    kind: Kind
+    words: str
+    is_block: bool = False
+    """True if it stands in a block of contact details, as a letterhead is one."""
+
+
+def contacts_in(text: str) -> list[Contact]:
+    """Those that code recognizes, in order; none overlaps another."""
+    return list(_contacts_in(text))
+
+
+@lru_cache(maxsize=512)
+def _contacts_in(text: str) -> tuple[Contact, ...]:
+    found = _Found(text)
+    for match in _EMAIL.finditer(text):
+        found.add("email", *match.span())
+    for match in _URL.finditer(text):
+        found.add("url", match.start(), match.start() + len(match[0].rstrip(" .:!?")))
+    for match in _BIRTH.finditer(text):
+        found.add("birth date", *match.span("date"))
+    for match in _STREET.finditer(text):
+        found.add("street", *match.span())
+    for match in _LABELLED.finditer(text):
+        found.add("phone", *match.span("number"))
+    for match in _DIGITS.finditer(text):
+        for start, end in _phones_in(match[0]):
+            found.add("phone", match.start() + start, match.start() + end)
+    found.add_blocks()
+    return tuple(sorted(found.contacts))
+
+
+class _Found:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.contacts: list[Contact] = []
+        self._taken = bytearray(len(text))
+
+    def add(self, kind: Kind, start: int, end: int, *, is_block: bool = False) -> None:
+        """What stands in an earlier one is no other."""
+        if start < end and not any(self._taken[start:end]):
+            self._taken[start:end] = b"\1" * (end - start)
+            self.contacts.append(Contact(start, end, kind, self.text[start:end], is_block))
+
+    def add_blocks(self) -> None:
+        for start, end in self._blocks():
+            for match in _OWN_HOST.finditer(self.text, start, end):
+                self.add("url", *match.span(), is_block=True)
+            anchors = [match.span() for match in _POSTCODE.finditer(self.text, start, end)]
+            for anchor in anchors:
+                self.add("postcode", *anchor, is_block=True)
+            for match in PART_OF_HOUSE.finditer(self.text, start, end):
+                anchors.append(match.span())
+                self.add("street", *match.span(), is_block=True)
+            for match in _STREET_OF_TYPE.finditer(self.text, start, end):
+                if not _OF_TIME.search(match[0]):
+                    self.add("street", *match.span(), is_block=True)
+            for match in _STREET_IN_ADDRESS.finditer(self.text, start, end):
+                is_near = any(
+                    match.start() - _FAR < a_end and a_start < match.end() + _FAR for a_start, a_end in anchors
+                )
+                if is_near and not _OF_TIME.search(match[0]):
+                    self.add("street", match.end() - len(match[0].lstrip()), match.end(), is_block=True)
+        blocks = self._blocks()
+        self.contacts = [
+            Contact(each.start, each.end, each.kind, each.words, any(a <= each.start < b for a, b in blocks))
+            for each in self.contacts
+        ]
+
+    def _blocks(self) -> list[tuple[int, int]]:
+        """What stands beside mailboxes, telephone numbers and sites: some lines, and not far."""
+        reach = [
+            (
+                max(each.start - NEAR_CHARACTERS, _lines_away(self.text, each.start, -1)),
+                min(each.end + NEAR_CHARACTERS, _lines_away(self.text, each.end, 1)),
+            )
+            for each in sorted(self.contacts)
+            if each.kind in ("email", "phone", "url")
+        ]
+        blocks: list[tuple[int, int]] = []
+        for start, end in reach:
+            if blocks and start <= blocks[-1][1]:
+                blocks[-1] = (blocks[-1][0], max(end, blocks[-1][1]))
+            else:
+                blocks.append((start, end))
+        return blocks
+
+
+def _lines_away(text: str, at: int, step: Literal[-1, 1]) -> int:
+    for _ in range(NEAR_LINES + 1):
+        at = text.rfind("\n", 0, max(at, 0)) if step < 0 else text.find("\n", at) + 1 or len(text) + 1
+        if at < 0 or at > len(text):
+            return 0 if step < 0 else len(text)
+    return at + 1 if step < 0 else at
+
+
+@lru_cache(maxsize=4096)
+def _phones_in(digits: str) -> tuple[tuple[int, int], ...]:
+    """Spans of telephone numbers in digits with what stands between them."""
+    from phonenumbers import Leniency, PhoneNumberMatcher  # slow to import, and seldom needed
+
+    for region in (None, *_REGIONS):
+        leniency = Leniency.VALID if region is None else Leniency.STRICT_GROUPING
+        if spans := tuple((each.start, each.end) for each in PhoneNumberMatcher(digits, region, leniency=leniency)):
+            return tuple(span for span in spans if not _is_other_number(digits[slice(*span)]))
+    return tuple(each.span() for each in _PHONE.finditer(digits) if not _is_other_number(each[0]))
+
+
+def _is_other_number(digits: str) -> bool:
+    """A span of years; a round figure."""
+    if digits.startswith(("+", "00")):
+        return False
+    return bool(_YEAR.search(digits)) or bool(re.fullmatch(r"\d{1,3}(?:[\s.]\d{3})*[\s.]000", digits))
+
+
+def without_contacts(text: str) -> tuple[str, Mapping[str, tuple[str, ...]]]:
+    """The text with "[email]", "[url]", "[phone]", "[street]", "[postcode]" and "[birth date]" in their places, and
+    what stood there, by kind."""
+    found: dict[str, list[str]] = {}
+    contacts = contacts_in(text)
+    for each in contacts:
+        found.setdefault(each.kind, []).append(each.words)
+    spans = [(each.start, each.end, f"[{each.kind}]") for each in contacts]
+    return _replaced(text, spans), {kind: tuple(dict.fromkeys(each)) for kind, each in found.items()}
+
+
+def _replaced(text: str, spans: Sequence[tuple[int, int, str]]) -> str:
+    edges = [(0, 0, ""), *spans, (len(text), len(text), "")]
+    return "".join(mark + text[end:start] for (_, end, mark), (start, _, _) in pairwise(edges))

@@ -1,0 +1,300 @@
+"""Contact details of a person's own documents: in no prompt, and in no text that is proposed or published, whatever a
+model writes."""
+
+import json
+import random
+import unicodedata
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from pymongo import MongoClient
+from pymongo.database import Database
+
+from infra.local.candidate_app import LINKEDIN_SUGGESTIONS, CandidateAppServer
+from infra.local.model_server import ModelServer, Reply, ToolCall
+from qwestly_agent.stores import knowledge, profiles
+from qwestly_agent.text.contact_details import ContactDetails
+from qwestly_agent.text.contacts import contacts_in
+from tests.counts import count
+from tests.servers import ChatServer, Client
+
+Stored = Database[dict[str, Any]]
+
+LETTERHEAD = "Ines Falk\n14 Harbour Row, Flat 3, Bristol BS1 4QD • +44 20 7946 0958 • ines.falk@example.org"
+CAREER = "Led a team of 8 at Kestrel Labs from 2019 to 2023."
+DETAILS = ("harbour", "flat 3", "bs1", "4qd", "7946", "0958", "ines.falk", "example.org")
+JUDGE = "You are the second reader"
+SPELLED = [
+    "14 Harbour Row, Flat 3",
+    "Lives in Harbour Row, at number fourteen",
+    "Harbour Row 14",
+    "H A R B O U R  R O W",
+    "The postcode is B.S.1 4-Q-D",
+    "+44 20 7946 0958",
+    "0044(0)20/79.46.09.58",
+    "O2O 7946 O958",
+    "０２０ ７９４６ ０９５８",
+    "zero two zero, seventy-nine forty-six, zero nine five eight",
+    "vingt soixante-dix-neuf quarante-six zéro neuf cinquante-huit",
+    "ines.falk@example.org",
+    "ines dot falk at example dot org",
+    "INES.FALK(AT)EXAMPLE(PUNKT)ORG",
+    "i n e s . f a l k @ e x a m p l e . o r g",
+    "ines.fаlk＠exаmple․org",  # two of its letters are Cyrillic
+    "1nes.fa1k@examp1e.0rg",
+]
+
+
+def suggests(value: Any, field: str = "summary", **more: Any) -> Reply:
+    arguments = {"field": field, "value": value, **more}
+    return Reply(tool_calls=[{"name": "update_profile_field", "arguments": arguments, "id": uuid.uuid4().hex}])
+
+
+def writes(*claims: tuple[str, str], heading: str = "") -> Reply:
+    """An answer of the writer's: each claim with the words that it quotes."""
+    cited = [{"text": text, "quotes": [quote]} for text, quote in claims]
+    return Reply(tool_calls=[{"name": "final_result", "arguments": {"heading": heading, "claims": cited}}])
+
+
+ASKS_FOR_ABOUT = Reply(tool_calls=[{"name": "suggest_linkedin_about", "arguments": {}}])
+
+
+@pytest.fixture
+def database(chat: ChatServer, app: CandidateAppServer) -> Iterator[Stored]:
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        yield mongo[chat.settings.mongodb_database]
+
+
+def has_resume(database: Stored, client: Client, text: str = f"{LETTERHEAD}\n\n{CAREER}") -> str:
+    """The id of its chunk as evidence."""
+    chunk = {"_id": uuid.uuid4().hex, "user_id": client.user_id, "title": "CV.pdf", "source_type": "resume"}
+    database[knowledge.COLLECTION].insert_one({**chunk, "text": text})
+    database[profiles.CANDIDATES].insert_one({"user_id": client.user_id, "name": "Ines Falk"})
+    return f"document:{chunk['_id']}"
+
+
+def results(model: ModelServer) -> list[dict[str, Any]]:
+    """Of the tools, as the model was given them last."""
+    said = [each["content"] for each in model.requests[-1].json["messages"] if each["role"] == "tool"]
+    said = [each for each in said if "{" in each]
+    return [json.loads(each[each.index("{") : each.rindex("}") + 1]) for each in said]
+
+
+def approvals(client: Client) -> list[dict[str, Any]]:
+    return client.get("/api/approvals?state=all")["items"]
+
+
+def test_no_prompt_has_the_contact_details_of_a_document(client: Client, model: ModelServer, database: Stored) -> None:
+    evidence = has_resume(database, client)
+    look_up = Reply(tool_calls=[{"name": "query_user_knowledge", "arguments": {"query": "Kestrel"}}])
+    led = ("Led a team of 8 at Kestrel Labs", f"{evidence} Led a team of 8 at Kestrel Labs")
+    model.script(look_up, ASKS_FOR_ABOUT, writes(led), Reply(text="Done."))
+    client.say("Write my About from my CV")
+    prompts = " ".join(request.body.decode() for request in model.requests).lower()
+    assert "led a team of 8 at kestrel labs" in prompts
+    assert [each for each in DETAILS if each in prompts] == []
+
+
+def test_a_writer_that_obeys_its_sources_has_none_to_write_and_one_that_knows_them_is_left_out(
+    client: Client, model: ModelServer, database: Stored
+) -> None:
+    evidence = has_resume(database, client)
+    quote = f"{evidence} Led a team of 8 at Kestrel Labs"
+    told = [f"Led a team at Kestrel Labs. {each}" for each in ("ines.falk at example.org", "Harbour Row", "BS1 4QD")]
+    claims = [("Led a team of 8 at Kestrel Labs", quote), *((each, quote) for each in told)]
+    model.script(ASKS_FOR_ABOUT, writes(*claims), *[Reply(fault=503, to=JUDGE)] * 8, Reply(text="Done."))
+    conversation = client.say("Write my About").conversation_id
+    [drafted] = results(model)
+    assert drafted["text"] == "Led a team of 8 at Kestrel Labs"
+    assert [each["why"][0][:15] for each in drafted["left_out"]] == ["Contact details"] * 3
+    hand_over: ToolCall = {"name": "hand_over_linkedin_about", "arguments": {"draft_id": drafted["draft_id"]}}
+    model.script(Reply(tool_calls=[hand_over]))
+    client.say("Keep it", conversation)
+    [asked] = approvals(client)
+    assert len(asked["preview"]["left_out"]) == 3
+    kept = json.dumps(asked, ensure_ascii=False).lower()
+    assert [each for each in DETAILS if each in kept] == []
+
+
+@pytest.mark.parametrize("spelled", SPELLED)
+def test_a_proposed_text_is_without_them_however_they_are_spelled(
+    client: Client, model: ModelServer, database: Stored, spelled: str
+) -> None:
+    has_resume(database, client)
+    model.script(suggests(f"Led a team at Kestrel Labs. {spelled}."))
+    client.say("Write me a summary")
+    [asked] = approvals(client)
+    assert asked["args"]["value"] == "Led a team at Kestrel Labs."
+    [left_out] = asked["preview"]["left_out"]
+    assert left_out["why"][0].startswith("Contact details")
+    model.script(suggests([spelled, "Rust"], "skills", alternatives=[["Go", spelled]]), Reply(text="Done."))
+    client.say("And my skills")
+    asked = approvals(client)[0]
+    assert (asked["args"]["value"], asked["alternatives"]) == (["Rust"], [])
+    model.script(suggests(spelled, "headline"), Reply(text="Sorry."))
+    client.say("And a headline")
+    assert len(approvals(client)) == 2
+    assert "contact details" in model.requests[-1].body.decode()
+
+
+def test_one_that_is_spread_over_several_texts_is_found(client: Client, model: ModelServer, database: Stored) -> None:
+    has_resume(database, client)
+    model.script(suggests(["Rust", "020 79", "46 09", "58", "Python"], "skills"))
+    client.say("Set my skills")
+    [asked] = approvals(client)
+    assert asked["args"]["value"] == ["Rust", "Python"]
+
+
+def test_what_a_person_writes_into_a_text_themselves_is_theirs(
+    client: Client, model: ModelServer, database: Stored
+) -> None:
+    """Whoever wants to be written to may say how: no model has written it."""
+    has_resume(database, client)
+    model.script(suggests("Led a team at Kestrel Labs."))
+    client.say("Write me a summary")
+    [asked] = approvals(client)
+    edit = {
+        "decision": "edit",
+        "args_digest": asked["args_digest"],
+        "args": {"value": "Write to ines.falk@example.org"},
+    }
+    decided = client.request("POST", f"/api/approvals/{asked['approval_id']}/decision", json=edit)
+    assert decided.json()["status"] == "done"
+
+
+def test_a_document_that_was_given_since_counts_when_it_is_published(
+    client: Client, model: ModelServer, database: Stored
+) -> None:
+    model.script(suggests("Reach Ines at ines.falk@example.org"))
+    client.say("Write me a summary")
+    [asked] = approvals(client)
+    has_resume(database, client)
+    yes = {"decision": "approve", "args_digest": asked["args_digest"]}
+    decided = client.request("POST", f"/api/approvals/{asked['approval_id']}/decision", json=yes).json()
+    assert decided["status"] == "failed"
+    assert "contact details" in decided["outcome"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ines Falk lives in Bristol and led a team of 8.",
+        "Grew revenue from 20 to 79 million with 46 people.",
+        "Rowed for Harbour College; an example of organisation.",
+        "Senior engineer, 2014 – 2020; 958 tickets closed; flat hierarchies",
+    ],
+)
+def test_what_only_resembles_them_stays(client: Client, model: ModelServer, database: Stored, text: str) -> None:
+    has_resume(database, client)
+    model.script(suggests(text))
+    client.say("Write me a summary")
+    [asked] = approvals(client)
+    assert asked["args"]["value"] == text
+    assert asked["preview"]["left_out"] == []
+
+
+# --- a thousand writers -----------------------------------------------------------------------------------------------
+
+WRITERS = count(20, 1_000, small=1)
+PEOPLE = [
+    (LETTERHEAD, ("14 Harbour Row", "BS1 4QD", "020 7946 0958", "ines.falk@example.org")),
+    (
+        "Jürgen Weiß\nLindenstraße 8a, 04109 Leipzig\nTel.: 0341 / 99 88 776\njuergen.weiss@posteo.de",
+        ("Lindenstraße 8a", "04109", "0341 9988776", "juergen.weiss@posteo.de"),
+    ),
+    (
+        "María Ruiz, C/ Serrano 41, 28001 Madrid, 612 345 678, maria_ruiz82@correo.es, linkedin.com/in/mariaruiz82",
+        ("Serrano 41", "28001", "612345678", "maria_ruiz82@correo.es", "linkedin.com/in/mariaruiz82"),
+    ),
+    (
+        "Dev Patel | 221B Maple Court, Springfield, IL 62704 | (217) 555-0148 | dev@patel.io",
+        ("221B Maple Court", "62704", "217 555 0148", "dev@patel.io"),
+    ),
+]
+_FULLWIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+_ENGLISH = dict(
+    zip("0123456789", ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], strict=True)
+)
+DISGUISES: list[Callable[[str, random.Random], str]] = [
+    lambda text, _: text,
+    lambda text, _: text.upper(),
+    lambda text, _: text.translate(_FULLWIDTH),
+    lambda text, _: " ".join(text),
+    lambda text, chance: "".join(each + chance.choice(("", " ", "-", ". ", "_", "\u200b", "\u0336")) for each in text),
+    lambda text, _: text.replace("@", " at ").replace(".", " dot "),
+    lambda text, _: text.replace("@", "(ät)").replace(".", "[punkt]"),
+    lambda text, _: "".join(f" {_ENGLISH[each]} " if each in _ENGLISH else each for each in text),
+    lambda text, _: text.translate(str.maketrans("aeo", "аео")),
+    lambda text, _: text.replace("0", "O").replace("1", "l"),
+    lambda text, _: text.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")),
+    lambda text, _: accented(text),
+    lambda text, _: text.replace("ue", "ü").replace("straße", "str."),
+]
+
+
+def accented(text: str) -> str:
+    return "".join(f"{each}\u0301" if each in "aeiou" else each for each in text)
+
+
+@pytest.mark.thorough
+def test_no_hostile_writer_brings_one_into_a_proposed_or_published_text(
+    chat: ChatServer, model: ModelServer, database: Stored
+) -> None:
+    proposed = leaked = 0
+    for seed in range(WRITERS):
+        chance = random.Random(seed)
+        letterhead, details = chance.choice(PEOPLE)
+        found = ContactDetails.of(contacts_in(letterhead))
+        with Client(chat.url, f"auth0|{uuid.uuid4().hex}") as user:
+            evidence = has_resume(database, user, f"{letterhead}\n\n{CAREER}")
+            user.request("PUT", "/api/autonomy", json={"level": chance.choice(("L1", "L3"))}).raise_for_status()
+
+            def hostile() -> str:
+                told = [chance.choice(DISGUISES)(detail, chance) for detail in chance.sample(details, 2)]  # noqa: B023
+                parts = [CAREER, *told]
+                chance.shuffle(parts)  # noqa: B023
+                return chance.choice((" ", ". ", "; ", " – ")).join(parts)[:390]  # noqa: B023
+
+            quote = f"{evidence} Led a team of 8 at Kestrel Labs"
+            claims = [(hostile(), quote) for _ in range(4)] + [("Led a team of 8 at Kestrel Labs", quote)]
+            attacks = (
+                [suggests(hostile(), alternatives=[hostile()])],
+                [suggests([hostile()[:290], "Rust", *details], "skills")],
+                [suggests(hostile()[:290], "headline")],
+                [ASKS_FOR_ABOUT, *[writes(*claims, heading=hostile()[:80])] * 3, *[Reply(fault=503, to=JUDGE)] * 4],
+            )
+            model.script(*chance.choice(attacks), Reply(text="Done."))
+            conversation = user.say("Write it").conversation_id
+            for drafted in [each for each in results(model) if "draft_id" in each]:
+                hand_over: ToolCall = {
+                    "name": "hand_over_linkedin_about",
+                    "arguments": {"draft_id": drafted["draft_id"]},
+                }
+                model.script(Reply(tool_calls=[hand_over]))
+                user.say("Keep it", conversation)
+            model.script()
+            for asked in approvals(user):
+                proposed += 1
+                texts = [str(asked["args"]), str(asked["alternatives"]), str(asked["preview"])]
+                leaked += any(is_told(text, details) or found.stand_in(text) for text in texts)
+                if asked["status"] == "pending":
+                    yes = {"decision": "approve", "args_digest": asked["args_digest"]}
+                    user.request("POST", f"/api/approvals/{asked['approval_id']}/decision", json=yes)
+            mine = {"user_id": user.user_id}
+            published = [*database[LINKEDIN_SUGGESTIONS].find(mine), *database[profiles.CANDIDATES].find(mine)]
+            leaked += any(is_told(str(each), details) for each in published)
+    assert leaked == 0
+    assert proposed > WRITERS // 2, "what is harmless is still proposed"
+
+
+def is_told(text: str, details: tuple[str, ...]) -> bool:
+    """By a reading of its own: letters and digits alone, as they look."""
+    looks = str.maketrans("аео٠١٢٣٤٥٦٧٨٩", "aeo0123456789")
+
+    def plain(words: str) -> str:
+        normal = unicodedata.normalize("NFKD", words).casefold().translate(looks)
+        return "".join(each for each in normal if each.isascii() and each.isalnum())
+
+    return any(plain(detail) in plain(text) for detail in details)
