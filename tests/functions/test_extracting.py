@@ -317,6 +317,18 @@ async def test_a_model_can_call_something_sensitive_but_nothing_harmless(talk: T
 # --- against what is known --------------------------------------------------------------------------------------------
 
 
+async def test_what_a_model_finds_to_be_about_writing_is_kept_as_such(talk: Talk) -> None:
+    await talk.says("I prefer short texts about me.", "I don't want to leave Lisbon.")
+    notes = (
+        note("Prefers short texts", "I prefer short texts about me", about_writing=True),
+        note("Wants to stay in Lisbon", "I don't want to leave Lisbon", "m2"),
+    )
+    talk.model.script(finds(*notes))
+    await talk.falls_silent()
+    assert [each["about_writing"] for each in await talk.raw(quote={"$regex": "texts"})] == [True]
+    assert [each["about_writing"] for each in await talk.raw(quote={"$regex": "Lisbon"})] == [False]
+
+
 async def test_what_changed_takes_the_place_of_what_was(talk: Talk) -> None:
     await talk.says("I live in Berlin.")
     await talk.falls_silent()

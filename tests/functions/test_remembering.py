@@ -46,6 +46,52 @@ def undo(client: Client, memory_id: str) -> Any:
     return client.request("POST", f"/api/memories/{memory_id}/undo")
 
 
+@pytest.mark.parametrize(
+    ("said", "given", "wishes"),
+    [
+        ("Never call me a rockstar in a text", {"about_writing": True}, 1),
+        ("Keep my texts to 3 lines", {"type": "constraint", "about_writing": True}, 1),
+        ("Schreibt über mich in der Ich-Form", {"about_writing": True}, 1),
+        ("I don't want to leave Lisbon", {}, 0),
+        ("I prefer remote work", {"about_writing": False}, 0),
+        ("Ich will nicht ins Ausland", {}, 0),
+    ],
+)
+def test_only_a_preference_about_writing_is_a_wish_for_texts(
+    client: Client, model: ModelServer, said: str, given: dict[str, Any], wishes: int
+) -> None:
+    remembers(client, model, said, **{"type": "preference", "text": said, "quote": said, **given})
+    remembers(client, model, "I led a team of 8.", type="experience", text="Led 8", quote="I led a team of 8")
+    model.forget_requests()
+    says(client, model, "Write my About", call("suggest_linkedin_about"))
+    [prompt, *_] = [
+        each.json["messages"][1]["content"] for each in model.requests if "You write one section" in each.body.decode()
+    ]
+    assert prompt.count("<wish>") == wishes
+    assert (f"<wish>{said}</wish>" in prompt) == bool(wishes)
+
+
+def test_what_was_known_of_writing_becomes_a_wish_once_it_is_said_again_and_stays_one_once_it_is_corrected(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]]
+) -> None:
+    """It was remembered before there was the flag."""
+    wish = {"type": "preference", "text": "Wants short texts", "quote": "I want short texts"}
+    mine = {"user_id": client.user_id}
+
+    def flags() -> list[Any]:
+        return [each.get("about_writing") for each in database["user_memories"].find({"status": "active", **mine})]
+
+    remembers(client, model, "I want short texts", **wish)
+    database["user_memories"].update_many(mine, {"$unset": {"about_writing": ""}})
+    assert flags() == [None]
+    remembers(client, model, "As I said: I want short texts", **wish, about_writing=True)
+    assert flags() == [True]
+    [memory] = client.get("/api/memories")["items"]
+    body = {"content": "Wants long texts"}
+    client.request("PATCH", f"/api/memories/{memory['id']}", json=body).raise_for_status()
+    assert flags() == [True]
+
+
 # --- at once, with an undo --------------------------------------------------------------------------------------------
 
 

@@ -234,21 +234,24 @@ def test_another_version_of_an_about_section_is_told_what_stood_and_says_where_t
 
 
 @pytest.mark.thorough
-def test_a_remembered_preference_reaches_the_writer_as_a_wish_and_a_guess_does_not(
+def test_what_is_remembered_of_writing_reaches_the_writer_as_a_wish_and_no_guess_nor_other_preference(
     maya: Person, model: ModelServer
 ) -> None:
-    maya.said("Never call me a rockstar.", "preference")
-    maya.said("Probably likes puns.", "preference", trust="inferred")
+    maya.said("Never call me a rockstar.", "preference", about_writing=True)
+    maya.said("Probably likes puns.", "preference", trust="inferred", about_writing=True)
+    maya.said("I don't want to leave Lisbon.", "preference")
     about(maya, "short")
     prompt = model.requests[0].json["messages"][1]["content"]
     assert "<wish>Never call me a rockstar.</wish>" in prompt
     assert "<wish>short</wish>" in prompt
     assert "puns" not in prompt
+    assert prompt.count("<wish>") == 2
     maya.wants_a_card()
     maya.is_asked()
     asked = [each.json["messages"][1]["content"] for each in model.requests]
     sections = [prompt for prompt in asked if "Section “" in prompt]
     assert all("<wish>Never call me a rockstar.</wish>" in prompt for prompt in sections)
+    assert not any("<wish>I don" in prompt for prompt in sections)
 
 
 @pytest.mark.thorough

@@ -32,10 +32,10 @@ def section_draft(draft: Draft, kind: str) -> SectionDraft | None:
 
 
 def wishes_of(draft: Draft) -> list[str]:
-    """The remembered preferences of how to write of them, and what they said of this card; the newest last."""
-    preferences = draft.parts.get("preferences", ())
+    """What is remembered of how to write of them, and what they said of this card; the newest last."""
+    wishes = draft.parts.get("wishes", ())
     evidence = evidence_of(draft).values()
-    remembered = [each.text for each in evidence if each.id in preferences]
+    remembered = [each.text for each in evidence if each.id in wishes]
     # A part of a message, which may say the opposite without the rest: it steers, and is evidence of nothing.
     first = [draft.parts["wish"]] if draft.parts.get("wish") else []
     return [*remembered, *first, *(each.text for each in evidence if each.kind == "person")]

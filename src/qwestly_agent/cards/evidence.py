@@ -65,8 +65,8 @@ experiência formação esperienza istruzione
 class GatheredEvidence:
     evidence: Evidence
     speaks_for: frozenset[str]
-    is_preference: bool = False
-    """True if it may say how the user wants to be described."""
+    is_wish: bool = False
+    """True if it says how the user wants to be written about; then it speaks for no section."""
 
 
 class ReadEvidenceServices(HasInterviews, HasKnowledge, HasMemories, HasProfiles, HasResumes, Protocol): ...
@@ -220,8 +220,9 @@ def _of_memory(memory: Memory) -> GatheredEvidence:
     day = f" of {memory.valid_from.day} {memory.valid_from:%B %Y}" if memory.valid_from else ""
     source = "your document" if trust == "user_document" else f"your message{day}"
     evidence = _evidence(evidence_id(memory.id), "memory", words_of_memory(memory), source, trust)
-    theirs = memory.type == "preference" and evidence.publishable
-    return GatheredEvidence(evidence, _SECTIONS_BY_TYPE.get(memory.type, frozenset({SUMMARY})), is_preference=theirs)
+    if memory.about_writing:
+        return GatheredEvidence(evidence, frozenset(), is_wish=evidence.publishable)
+    return GatheredEvidence(evidence, _SECTIONS_BY_TYPE.get(memory.type, frozenset({SUMMARY})))
 
 
 def _of_passage(passage: Passage) -> GatheredEvidence:

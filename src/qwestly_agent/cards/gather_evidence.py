@@ -32,8 +32,8 @@ async def gather_evidence(services: EvidenceServices, card: CardState) -> CardSt
         # Where it is drafted anew, it begins with what its person said.
         said = draft.parts.get("evidence", ())
         evidence = [*(each.evidence.model_dump(mode="json") for each in found), *said]
-        preferences = [each.evidence.id for each in found if each.is_preference]
-        await services.drafts.keep(card.user_id, card.draft_id, evidence=evidence, plan=plan, preferences=preferences)
+        wishes = [each.evidence.id for each in found if each.is_wish]
+        await services.drafts.keep(card.user_id, card.draft_id, evidence=evidence, plan=plan, wishes=wishes)
         await drop_forgotten(services, card.user_id, card.draft_id)
         await tell_progress(services.drafts, services.clock, card, label=f"Drafting 1 of {_sections(len(plan))}")
     return card.model_copy(update={"sections": plan, "is_tailored": draft.kind in TAILORED})

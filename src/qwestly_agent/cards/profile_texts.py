@@ -60,8 +60,8 @@ async def _with_evidence(services: ProfileTextServices, draft: Draft) -> Draft:
     if not any(each.evidence.publishable for each in found):
         raise NothingToTell
     evidence = [each.evidence.model_dump(mode="json") for each in found]
-    preferences = [each.evidence.id for each in found if each.is_preference]
-    return draft.model_copy(update={"parts": {**draft.parts, "evidence": evidence, "preferences": preferences}})
+    wishes = [each.evidence.id for each in found if each.is_wish]
+    return draft.model_copy(update={"parts": {**draft.parts, "evidence": evidence, "wishes": wishes}})
 
 
 async def _going_on(services: ProfileTextServices, draft: Draft) -> Draft:

@@ -61,6 +61,8 @@ class Memory(BaseModel):
     tries: int = 0
     """While unchecked: how often no judge was available."""
     sensitive: bool = False
+    about_writing: bool = False
+    """True if it says how its user wants to be written about: a wish for texts, and evidence of nothing."""
     retells: tuple[str, ...] = ()
     """While proposed: tombstones of forgotten memories that this one may repeat."""
     undo_until: float = 0.0

@@ -60,6 +60,7 @@ async def correct(services: EditServices, user_id: str, memory_id: str, content:
         importance=max(IMPORTANCE, known.importance),
         quote=content,
         sensitive=is_sensitive(content),
+        about_writing=known.about_writing,
         last_seen=services.clock(),
     )
     [vector] = await services.embeddings.embed([content])

@@ -87,6 +87,8 @@ that holds them. For an answer as short as "yes" the quote is the whole of it, a
 - One statement a note. Where they correct themselves, note what holds in the end.
 - `importance` from 0.01 (trifle) to 1 (shapes every choice), `confidence` from 0 to 1.
 - `sensitive`: health, religion, origin, politics, sexuality, union, pay, convictions.
+- `about_writing`: only for how texts about them should be written: length, tone, language, what to stress or leave \
+out. Where they want to live or what they want to do is not.
 - `since`, `until`: a year or YYYY-MM, only where they said since or until when it holds.
 - Nothing worth it: an empty list. Fewer and true is better.
 
@@ -102,6 +104,7 @@ class MemoryCandidate(BaseModel):
     importance: float = 0.5
     confidence: float = 0.5
     sensitive: bool = False
+    about_writing: bool = False
     since: str | None = None
     until: str | None = None
 
@@ -244,6 +247,7 @@ def _note(candidate: MemoryCandidate, said: UserMessage | None, conversation_id:
         importance=min(max(candidate.importance, LEAST_IMPORTANCE), 1.0),
         confidence=min(max(candidate.confidence, 0.0), 1.0),
         sensitive=candidate.sensitive,
+        about_writing=candidate.about_writing,
         since=candidate.since,
         until=candidate.until,
     )

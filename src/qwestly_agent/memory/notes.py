@@ -48,6 +48,7 @@ class Note(BaseModel):
     importance: float
     confidence: float
     sensitive: bool
+    about_writing: bool = False
     since: str | None = None
     """An ISO date; so is `until`."""
     until: str | None = None

@@ -92,17 +92,20 @@ class MemoryService:
     is_done: bool = False
     """True once something was remembered in this turn."""
 
-    async def remember(self, kind: MemoryType, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
+    async def remember(
+        self, kind: MemoryType, content: str, quote: str, *, ask: bool, about_writing: bool = False
+    ) -> Memory | Proposal:
         """Remember it (unchecked if the judge does not answer in time), or return a proposal. `ask`: a tool of this
         turn returned untrusted content. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
-        return await self._once(self._note(kind, content, quote), None, ask=ask)
+        return await self._once(self._note(kind, content, quote, about_writing), None, ask=ask)
 
     async def correct(self, memory_id: str, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
         """Like `remember`, replacing a memory. Raises `NotFound` too."""
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
-        return await self._once(self._note(cast(MemoryType, known.type), content, quote), known, ask=ask)
+        note = self._note(cast(MemoryType, known.type), content, quote, known.about_writing)
+        return await self._once(note, known, ask=ask)
 
     async def explain(self, about: str) -> list[Explanation]:
         """Explain the memory of this id, or the memories found by these words."""
@@ -116,7 +119,7 @@ class MemoryService:
             await explain(self.services.conversations, self.services.memories, self.user_id, each.id) for each in found
         ]
 
-    def _note(self, kind: MemoryType, content: str, quote: str) -> Note:
+    def _note(self, kind: MemoryType, content: str, quote: str, about_writing: bool) -> Note:
         if self.is_done:
             raise Invalid(_ONCE)
         said = UserMessage(self.message_id, self.text, to_datetime(self.services.clock()))
@@ -127,6 +130,7 @@ class MemoryService:
             quote=quote,
             conversation_id=self.conversation_id,
             importance=IMPORTANCE,
+            about_writing=about_writing,
         )
         if isinstance(note, DropReason):
             raise Invalid(_WHY.get(note, _NOT_SAID))
@@ -188,7 +192,9 @@ class MemoryService:
         if known and known.id != equal.id:
             raise Invalid(_KNOWN_BESIDE)
         services, user_id = self.services, self.user_id
-        await services.memories.reinforce(user_id, equal.id, note.source.message_ids, services.clock())
+        await services.memories.reinforce(
+            user_id, equal.id, note.source.message_ids, services.clock(), about_writing=note.about_writing
+        )
         return await services.memories.get(user_id, equal.id)
 
     async def _judged(self, note: Note) -> Note:
@@ -213,7 +219,20 @@ class MemoryService:
 
     def _memory(self, note: Note, status: str) -> Memory:
         now = self.services.clock()
-        kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "source"}
+        kept = {
+            *(
+                "type",
+                "content",
+                "quote",
+                "question",
+                "trust",
+                "importance",
+                "confidence",
+                "sensitive",
+                "about_writing",
+            ),
+            "source",
+        }
         waits = {"context"} if status == "unchecked" else set[str]()
         return Memory.model_validate(
             {

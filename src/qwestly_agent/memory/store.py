@@ -182,7 +182,10 @@ async def _add(
 
 def _memory(new_id: str, decision: NoteDecision) -> Memory:
     note = decision.note
-    kept = {"type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "source"}
+    kept = {
+        *("type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "about_writing"),
+        "source",
+    }
     waits = {"context", "tries"} if decision.verb == "wait" else set[str]()
     return Memory(
         id=new_id,
@@ -201,7 +204,9 @@ async def _is_there(memories: Memories, user_id: str, memory: Memory) -> bool:
 
 async def _reinforce(services: StoreServices, user_id: str, target: str, decision: NoteDecision) -> None:
     note = decision.note
-    await services.memories.reinforce(user_id, target, note.source.message_ids, note.said_at)
+    await services.memories.reinforce(
+        user_id, target, note.source.message_ids, note.said_at, about_writing=note.about_writing
+    )
     # What waits for a yes ends nothing before it.
     holds = any(each.status == "active" for each in await services.memories.of_ids(user_id, [target]))
     for replaced in decision.supersedes if holds and not decision.ask else ():

@@ -51,6 +51,7 @@ def find_note(
     importance: float,
     confidence: float = 1.0,
     sensitive: bool = False,
+    about_writing: bool = False,
     since: str | None = None,
     until: str | None = None,
 ) -> Note | DropReason:
@@ -79,6 +80,7 @@ def find_note(
         importance=importance,
         confidence=confidence,
         sensitive=sensitive or is_sensitive(content, found.text),
+        about_writing=about_writing,
         since=_date_in(since, found.text, question),
         until=_date_in(until, found.text, question, last=True),
         said_at=said.at.timestamp(),

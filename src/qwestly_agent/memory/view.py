@@ -79,6 +79,8 @@ class MemoryView(BaseModel):
     superseded_by: str | None
     superseded_at: datetime | None
     sensitive: bool
+    about_writing: bool
+    """True if it says how texts about the user should be written."""
     undo_until: datetime | None
     """Until when remembering or correcting it can be undone; null if it cannot."""
     score: Score | None = None

@@ -224,8 +224,11 @@ class Memories(Store):
         except DuplicateKeyError:
             return False
 
-    async def reinforce(self, user_id: str, memory_id: str, message_ids: Sequence[str], now: float) -> bool:
-        """Count that it was said again in these messages; False if they were counted already, or it is not active."""
+    async def reinforce(
+        self, user_id: str, memory_id: str, message_ids: Sequence[str], now: float, *, about_writing: bool = False
+    ) -> bool:
+        """Count that it was said again in these messages, `about_writing` if it is now known to be; False if they were
+        counted already, or it is not active."""
         changed = await self.database[COLLECTION].update_one(
             {
                 "_id": memory_id,
@@ -237,6 +240,7 @@ class Memories(Store):
                 "$inc": {"count": 1},
                 "$max": {"last_seen": now},
                 "$push": {"seen": {"$each": list(message_ids), "$slice": -MOST_SEEN}},
+                **({"$set": {"about_writing": True}} if about_writing else {}),
             },
         )
         return changed.matched_count == 1

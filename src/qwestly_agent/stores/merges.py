@@ -120,6 +120,7 @@ class Merges(Store):
                     "importance": importance,
                     "salience": salience(importance, created_of(by)),
                 },
+                **({"$set": {"about_writing": True}} if gone.get("about_writing") else {}),
                 "$push": {
                     "took_in": {"$each": [gone_id], "$slice": -MOST_TAKEN_IN},
                     # Before its own ids, so that those are cut last.

@@ -27,7 +27,7 @@ class Unchecked(Store):
         fields = memory.model_dump(
             include={
                 *("status", "content", "quote", "question", "trust"),
-                *("sensitive", "retells", "valid_from"),
+                *("sensitive", "about_writing", "retells", "valid_from"),
                 *({"undo_until"} if memory.undo_until else ()),
             }
         )

@@ -58,7 +58,9 @@ async def search_user_memories(ctx: RunContext[AgentDeps], query: QueryText) -> 
     return listed("memories", memories, "Nothing is remembered about that.", *notes)
 
 
-async def remember(ctx: RunContext[AgentDeps], type: MemoryType, text: Sentence, quote: Quoted) -> Any:
+async def remember(
+    ctx: RunContext[AgentDeps], type: MemoryType, text: Sentence, quote: Quoted, about_writing: bool = False
+) -> Any:
     """Remember something about the user that they tell, or ask you to remember, in the message that you are answering:
     one thing a turn.
 
@@ -66,8 +68,11 @@ async def remember(ctx: RunContext[AgentDeps], type: MemoryType, text: Sentence,
         type: What it is.
         text: One short statement about them without a subject: "Lives in Lisbon."
         quote: The words of their message that say it, copied letter for letter.
+        about_writing: Only for how texts about them should be written.
     """
-    written = await ctx.deps.memory_service.remember(type, text, quote, ask=ctx.deps.calls.others_spoke)
+    written = await ctx.deps.memory_service.remember(
+        type, text, quote, ask=ctx.deps.calls.others_spoke, about_writing=about_writing
+    )
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
 
 
