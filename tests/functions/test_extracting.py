@@ -304,10 +304,10 @@ async def test_what_is_sensitive_waits_in_no_prompt_and_no_search(talk: Talk) ->
 
 
 async def test_a_model_can_call_something_sensitive_but_nothing_harmless(talk: Talk) -> None:
-    await talk.says("I live in Lisbon.", "I was diagnosed with diabetes in 2019.")
+    await talk.says("I live in Lisbon.", "I am pregnant.")
     notes = (
         note("Lives in Lisbon.", "I live in Lisbon", sensitive=True),
-        note("Was diagnosed with diabetes in 2019.", "I was diagnosed with diabetes in 2019", "m2", sensitive=False),
+        note("Is pregnant.", "I am pregnant", "m2", sensitive=False),
     )
     talk.model.script(finds(*notes))
     await talk.falls_silent()

@@ -286,7 +286,20 @@ def decide(client: Client, approval: dict[str, Any], decision: str) -> dict[str,
     return answer.json()
 
 
-SENSITIVE = {"type": "fact", "text": "Has diabetes", "quote": "I have diabetes"}
+SENSITIVE = {"type": "fact", "text": "Has diabetes", "quote": "I have diabetes", "sensitive": True}
+
+
+def test_what_is_sensitive_is_the_models_word_and_no_matter_of_words_that_mean_something_else(
+    client: Client, model: ModelServer
+) -> None:
+    said = "Ich bin Krankenpflegerin"
+    remembers(client, model, said, type="experience", text=said, quote=said)
+    assert (contents(client), contents(client, "proposed")) == ([said], [])
+    said = "Ich bin im Betriebsrat"
+    says(client, model, said, call("remember", **(LISBON | {"text": said, "quote": said, "sensitive": True})))
+    assert contents(client, "proposed") == [said]
+    says(client, model, "Ich bin schwanger", call("remember", type="fact", text="Ist schwanger", quote="bin schwanger"))
+    assert sorted(contents(client, "proposed")) == [said, "Ist schwanger"]
 
 
 @pytest.mark.parametrize(("decision", "kept"), [("approve", ["Has diabetes"]), ("reject", [])])

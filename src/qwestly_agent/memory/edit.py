@@ -59,7 +59,7 @@ async def correct(services: EditServices, user_id: str, memory_id: str, content:
         content=content,
         importance=max(IMPORTANCE, known.importance),
         quote=content,
-        sensitive=is_sensitive(content),
+        sensitive=known.sensitive or is_sensitive(content),
         about_writing=known.about_writing,
         last_seen=services.clock(),
     )

@@ -86,7 +86,8 @@ that holds them. For an answer as short as "yes" the quote is the whole of it, a
 - Nothing that they ask, suppose, deny, joke about, say ironically, quote from others, or tell of others.
 - One statement a note. Where they correct themselves, note what holds in the end.
 - `importance` from 0.01 (trifle) to 1 (shapes every choice), `confidence` from 0 to 1.
-- `sensitive`: health, religion, origin, politics, sexuality, union, pay, convictions.
+- `sensitive`: their own health, religion, origin, politics, sexuality, union, pay or convictions, by quote, its \
+sentence or the question. A trade that deals with such things (a nurse, a lawyer, a union's bookkeeper) is not.
 - `about_writing`: only for how texts about them should be written: length, tone, language, what to stress or leave \
 out. Where they want to live or what they want to do is not.
 - `since`, `until`: a year or YYYY-MM, only where they said since or until when it holds.

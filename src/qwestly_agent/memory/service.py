@@ -93,18 +93,27 @@ class MemoryService:
     """True once something was remembered in this turn."""
 
     async def remember(
-        self, kind: MemoryType, content: str, quote: str, *, ask: bool, about_writing: bool = False
+        self,
+        kind: MemoryType,
+        content: str,
+        quote: str,
+        *,
+        ask: bool,
+        sensitive: bool = False,
+        about_writing: bool = False,
     ) -> Memory | Proposal:
         """Remember it (unchecked if the judge does not answer in time), or return a proposal. `ask`: a tool of this
         turn returned untrusted content. Raises `Invalid` with a sentence for the model, and `Unavailable`."""
-        return await self._once(self._note(kind, content, quote, about_writing), None, ask=ask)
+        return await self._once(self._note(kind, content, quote, sensitive, about_writing), None, ask=ask)
 
-    async def correct(self, memory_id: str, content: str, quote: str, *, ask: bool) -> Memory | Proposal:
+    async def correct(
+        self, memory_id: str, content: str, quote: str, *, ask: bool, sensitive: bool = False
+    ) -> Memory | Proposal:
         """Like `remember`, replacing a memory. Raises `NotFound` too."""
         known = await self.services.memories.get(self.user_id, memory_id)
         if known.status != "active":
             raise Invalid(HOLDS_NO_MORE if known.status in ("superseded", "merged") else _WAITS)
-        note = self._note(cast(MemoryType, known.type), content, quote, known.about_writing)
+        note = self._note(cast(MemoryType, known.type), content, quote, sensitive, known.about_writing)
         return await self._once(note, known, ask=ask)
 
     async def explain(self, about: str) -> list[Explanation]:
@@ -119,7 +128,7 @@ class MemoryService:
             await explain(self.services.conversations, self.services.memories, self.user_id, each.id) for each in found
         ]
 
-    def _note(self, kind: MemoryType, content: str, quote: str, about_writing: bool) -> Note:
+    def _note(self, kind: MemoryType, content: str, quote: str, sensitive: bool, about_writing: bool) -> Note:
         if self.is_done:
             raise Invalid(_ONCE)
         said = UserMessage(self.message_id, self.text, to_datetime(self.services.clock()))
@@ -130,6 +139,7 @@ class MemoryService:
             quote=quote,
             conversation_id=self.conversation_id,
             importance=IMPORTANCE,
+            sensitive=sensitive,
             about_writing=about_writing,
         )
         if isinstance(note, DropReason):

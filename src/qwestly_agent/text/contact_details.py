@@ -97,14 +97,15 @@ def _expressions(contact: Contact) -> Iterator[str]:
         case "email":
             local, _, domain = words.replace("＠", "@").partition("@") if "@" in words else words.partition(" at ")
             yield _whole([*_pieces(local), *_pieces(domain)], _BREAK)
-            if re.search(r"\d", local) and len(re.sub(r"\W", "", local)) >= 6:
+            if _is_telling(_pieces(local)):
                 yield _whole(_pieces(local), _BREAK)
         case "url":
             pieces = _pieces(re.sub(r"^https?://|^(?:https?://)?www\.", "", words))
             if contact.is_block or len(pieces) > 2:
                 yield _whole(pieces, _BREAK)
-            if len(pieces) > 2 and re.search(r"\d", pieces[-1]) and len(pieces[-1]) >= 6:
-                yield _whole(pieces[-1:], _BREAK)
+            handle = _pieces(words.rstrip("/").rpartition("/")[2]) if len(pieces) > 2 else []
+            if _is_telling(handle):
+                yield _whole(handle, _BREAK)
         case "street":
             pieces = _pieces(words)
             yield _whole(pieces, _BETWEEN)
@@ -118,6 +119,11 @@ def _expressions(contact: Contact) -> Iterator[str]:
                     yield f"{_whole([number], _BETWEEN)}.{{0,20}}{_whole(name, _BETWEEN)}"
         case "postcode" | "birth date":
             yield _whole(_pieces(words), _BETWEEN)
+
+
+def _is_telling(handle: Sequence[str]) -> bool:
+    """True for a name with a number: it is nobody's own name, and finds them by itself."""
+    return len("".join(handle)) >= FEWEST_LETTERS - 2 and any(map(str.isdigit, "".join(handle)))
 
 
 def _pieces(words: str) -> list[str]:

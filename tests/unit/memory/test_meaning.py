@@ -111,11 +111,9 @@ def test_a_short_sentence_that_says_it_needs_no_question() -> None:
     assert (found.question, found.trust) == ("", "user_said")
 
 
-@pytest.mark.parametrize(
-    ("quote", "content", "is_asked"), [("yes", "Is ill", True), ("In Porto", "Is in Porto", False)]
-)
+@pytest.mark.parametrize(("quote", "content", "is_asked"), [("yes", "Is it", True), ("In Porto", "Is in Porto", False)])
 def test_a_sensitive_question_makes_only_what_answers_it_sensitive(quote: str, content: str, is_asked: bool) -> None:
-    answered = note(quote, quote, content, before="Do you have an illness?")
+    answered = note(quote, quote, content, before="Are you HIV-positive?")
     answers = [not is_asked, True]
 
     async def judge(questions: Sequence[Question]) -> Mapping[int, Judged]:
@@ -132,7 +130,7 @@ def test_a_sensitive_question_makes_only_what_answers_it_sensitive(quote: str, c
 def test_own_words_that_are_sensitive_are_asked_about() -> None:
     [found] = grounded(
         Judge("Their own words"),
-        note("I need Fridays off for dialysis.", "I need Fridays off", "Is never there on Fridays"),
+        note("I need Fridays off as I am pregnant.", "I need Fridays off", "Is never there on Fridays"),
     )
     assert isinstance(found, Note)
     assert found.sensitive

@@ -59,7 +59,12 @@ async def search_user_memories(ctx: RunContext[AgentDeps], query: QueryText) -> 
 
 
 async def remember(
-    ctx: RunContext[AgentDeps], type: MemoryType, text: Sentence, quote: Quoted, about_writing: bool = False
+    ctx: RunContext[AgentDeps],
+    type: MemoryType,
+    text: Sentence,
+    quote: Quoted,
+    sensitive: bool = False,
+    about_writing: bool = False,
 ) -> Any:
     """Remember something about the user that they tell, or ask you to remember, in the message that you are answering:
     one thing a turn.
@@ -68,15 +73,19 @@ async def remember(
         type: What it is.
         text: One short statement about them without a subject: "Lives in Lisbon."
         quote: The words of their message that say it, copied letter for letter.
+        sensitive: Their own health, religion, origin, politics, sexuality, union, pay, convictions: they are asked.
         about_writing: Only for how texts about them should be written.
     """
+    others_spoke = ctx.deps.calls.others_spoke
     written = await ctx.deps.memory_service.remember(
-        type, text, quote, ask=ctx.deps.calls.others_spoke, about_writing=about_writing
+        type, text, quote, ask=others_spoke, sensitive=sensitive, about_writing=about_writing
     )
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
 
 
-async def correct_memory(ctx: RunContext[AgentDeps], memory_id: MemoryId, text: Sentence, quote: Quoted) -> Any:
+async def correct_memory(
+    ctx: RunContext[AgentDeps], memory_id: MemoryId, text: Sentence, quote: Quoted, sensitive: bool = False
+) -> Any:
     """Put what the user tells in the message that you are answering in the place of a memory that is wrong or no longer
     so.
 
@@ -84,8 +93,11 @@ async def correct_memory(ctx: RunContext[AgentDeps], memory_id: MemoryId, text: 
         memory_id: Of the memory, as search_user_memories lists it.
         text: What holds instead, as one short statement without a subject: "Lives in Porto."
         quote: The words of their message that say it, copied letter for letter.
+        sensitive: As remember has it.
     """
-    written = await ctx.deps.memory_service.correct(memory_id, text, quote, ask=ctx.deps.calls.others_spoke)
+    written = await ctx.deps.memory_service.correct(
+        memory_id, text, quote, ask=ctx.deps.calls.others_spoke, sensitive=sensitive
+    )
     return written if isinstance(written, Proposal) else await _remembered(ctx, written)
 
 
