@@ -60,14 +60,13 @@ async def kept_of(talk: Talk, word: str) -> set[str]:
 
 
 async def kept_beside_the_transcript(talk: Talk, word: str) -> list[str]:
-    """Where a word stands, but for what the user can read again: messages that are withheld, and a conversation's title
-    and what died with a process, which are the user's own words."""
+    """Where a word stands, but for what the user can read again: messages that are withheld, and what died with a
+    process, which are the user's own words."""
     dumped = await dump(talk)
     for each in dumped.get("agent_messages", []):
         if each["withheld"]:
             each["content"] = ""
     for each in dumped.get("agent_conversations", []):
-        each["title"] = ""
         for turn in each.get("turns", {}).values():
             turn["text"] = "" if turn.get("withheld") else turn["text"]
     return [f"{name}: {each}" for name, found in dumped.items() for each in found if word.lower() in repr(each).lower()]
@@ -133,10 +132,10 @@ async def test_what_is_left_of_it_says_nothing(talk: Talk) -> None:
     }  # fmt: skip
 
 
-async def test_the_title_and_the_words_stay_in_the_transcript_until_it_is_deleted(talk: Talk) -> None:
+async def test_the_words_stay_in_the_transcript_until_it_is_deleted(talk: Talk) -> None:
     memory_id = await was_said(talk)
     await forgets(talk, memory_id)
-    assert await kept_of(talk, "Acme") == {"agent_messages", "agent_conversations"}
+    assert await kept_of(talk, "Acme") == {"agent_messages"}
     await talk.services.conversations.delete(talk.user_id, "c1")
     assert await kept_of(talk, "Acme") == set()
 

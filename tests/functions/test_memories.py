@@ -163,6 +163,35 @@ def test_how_sure_a_memory_is_follows_its_source_first(
     assert [each["sure"] for each in client.get("/api/memories")["items"]] == [sure]
 
 
+@pytest.mark.parametrize(
+    ("said", "quote"),
+    [
+        ("Remember that I live in Lisbon.", "I live in Lisbon"),
+        ("i LIVE in   Lisbon, you know", "i LIVE in   Lisbon"),
+        (
+            "Please keep in mind, for all that we do together from this day on, that I live in the town of Lisbon",
+            "I live in the town of Lisbon",
+        ),
+        ("Hello 👋 – I live in Lisbon! What now?", "I live in Lisbon"),
+        ("Ich wohne in Lisbon. Merk dir das bitte", "Ich wohne in Lisbon"),
+    ],
+)
+def test_what_was_forgotten_is_no_title_and_is_not_found(
+    client: Client, model: ModelServer, said: str, quote: str
+) -> None:
+    [memory_id] = remembers(client, model, (said, "Lives in Lisbon.", quote))
+    model.script_chat(Reply(text="Yes."))
+    renamed = client.say("Is it far to Porto?").conversation_id
+    client.request("PATCH", f"/api/conversations/{renamed}", json={"title": f"As I said: {quote}"}).raise_for_status()
+    client.say("Which roles fit me?")
+    client.request("DELETE", f"/api/memories/{memory_id}").raise_for_status()
+    titles = [each["title"] for each in client.get("/api/conversations")["items"]]
+    assert sorted(titles) == ["Conversation", "Conversation", "Which roles fit me?"]
+    for word in ("Lisbon", "live", "wohne"):
+        assert client.get(f"/api/conversations?q={word}")["items"] == [], word
+    assert len(client.get("/api/conversations?q=Porto")["items"]) == 1
+
+
 # --- correcting and forgetting ----------------------------------------------------------------------------------------
 
 

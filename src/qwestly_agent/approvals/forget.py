@@ -23,6 +23,7 @@ from qwestly_agent.services import (
     HasApplications,
     HasBriefings,
     HasConversations,
+    HasConversationSearch,
     HasExtractions,
     HasInterviews,
     HasJobMatches,
@@ -43,6 +44,7 @@ class ForgetServices(
     EndServices,
     HasBriefings,
     HasConversations,
+    HasConversationSearch,
     HasExtractions,
     HasInterviews,
     HasJobMatches,
@@ -192,6 +194,7 @@ async def _forget_elsewhere(services: ForgetServices, user_id: str, going: Seque
     seen = {*told.ids, *drafts, *said_in}
     await services.messages.exclude_from_prompts(user_id, said_in, seen, told.tells)
     await services.conversations.exclude_unfinished_turns(user_id, said_in, told.tells)
+    await services.conversation_search.forget_titles(user_id, told.tells)
     await services.conversations.drop_contexts(user_id)
     await services.tool_calls.empty(user_id, {*told.ids, *said_in}, told.tells)
     # Extractions that are not stored yet are repeated, without the excluded messages.

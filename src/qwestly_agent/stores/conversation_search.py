@@ -5,15 +5,16 @@ compared, in messages that the existing indexes (`user_last_used`, `order`) lead
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from qwestly_agent.domain.said_before import SaidBefore
 from qwestly_agent.stores import messages
 from qwestly_agent.stores.bm25 import Tokens, bm25
-from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_of
+from qwestly_agent.stores.conversations import COLLECTION, SUMMARY, key_of, title_of
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
+from qwestly_agent.stores.turns import unfinished_turns
 
 BATCH = 50
 """Conversations compared at a time."""
@@ -25,7 +26,7 @@ MOST_COMPARED = 500
 class Hit:
     conversation: Document
     message: Document | None
-    """The newest message (`id`, `content`) with all the words; None if the title has them."""
+    """The newest message (`id`, `content`) with all the words that was not forgotten; None if the title has them."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Hits:
     """Older conversations were last used before this time (seconds since the epoch); None at the end."""
 
 
+NEUTRAL_TITLE = "Conversation"
+"""Of one whose title would say what was forgotten."""
 MOST_SAID = 2_000
 """Messages that are compared by words: the newest of the user."""
 
@@ -84,6 +87,21 @@ class ConversationSearch(Store):
         generated = {**key_of(user_id, conversation_id), "title_chosen": None}
         await self.database[COLLECTION].update_one(generated, {"$set": {"title": title}})
 
+    async def forget_titles(self, user_id: str, tells: Callable[[str], bool]) -> None:
+        """Give conversations a neutral title whose title `tells`, or is the beginning of a message that is kept out of
+        prompts."""
+        withheld = {"user_id": user_id, "role": "user", "withheld": True}
+        found = self.database[messages.COLLECTION].find(withheld, {"conversation_id": 1, "content": 1})
+        said = {(each["conversation_id"], title_of(each["content"])) async for each in found}
+        mine: Document = {"user_id": user_id}
+        async for each in self.database[COLLECTION].find(mine, {"id": 1, "title": 1, "turns": 1}):
+            title = each.get("title", "")
+            of_turns = {title_of(turn.text or "") for turn in unfinished_turns(each) if turn.withheld}
+            if title and (tells(title) or (each["id"], title) in said or title in of_turns):
+                held = {**mine, "_id": each["_id"], "title": title}
+                change = {"$set": {"title": NEUTRAL_TITLE}, "$unset": {"title_chosen": ""}}
+                await self.database[COLLECTION].update_one(held, change)
+
     async def _last_used(self, user_id: str, before: float | None) -> list[Document]:
         query: Document = {"user_id": user_id} | ({} if before is None else {"last_used": {"$lt": before}})
         return await self.database[COLLECTION].find(query, SUMMARY).sort("last_used", -1).limit(BATCH).to_list()
@@ -91,8 +109,9 @@ class ConversationSearch(Store):
     async def _said(self, user_id: str, conversation_ids: list[str], words: Sequence[str]) -> dict[str, Document]:
         """The newest message with all the words, by conversation."""
         has_words = [{"content": {"$regex": pattern_of(word), "$options": "i"}} for word in words]
+        mine = {"user_id": user_id, "withheld": {"$ne": True}}
         stages = [
-            {"$match": {"user_id": user_id, "conversation_id": {"$in": conversation_ids}, "$and": has_words}},
+            {"$match": {**mine, "conversation_id": {"$in": conversation_ids}, "$and": has_words}},
             {"$sort": {"conversation_id": 1, "seq": 1}},
             {"$group": {"_id": "$conversation_id", "id": {"$last": "$id"}, "content": {"$last": "$content"}}},
         ]
