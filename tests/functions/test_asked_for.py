@@ -5,6 +5,7 @@ import pytest
 from pymongo import MongoClient
 
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent.stores import profiles
 from tests.functions.talking import WISH_JUDGE, wishes
 from tests.functions.test_approvals import HEADLINE, asked, decide, profile_of, wants
 from tests.servers import Answer, ChatServer, Client
@@ -111,6 +112,39 @@ def test_the_label_of_a_way_to_work_stands_for_it(chat: ChatServer, person: Clie
         Reply(tool_calls=[{"name": "update_preference", "arguments": change}]), wishes(words), Reply(text="Ok.")
     )
     assert person.say(words).text == "Ok."
+
+
+def test_one_message_has_one_change_unasked_however_often_it_is_answered(
+    chat: ChatServer, person: Client, model: ModelServer
+) -> None:
+    message = "Add Go to my skills and also Rust"
+    both = [wants("skills", ["SQL", "Go"]), wants("skills", ["SQL", "Rust"], call_id="call_2")]
+    together = Reply(tool_calls=[call for each in both for call in each.tool_calls])
+    model.script(together, wishes(message), wishes(message), Reply(text="Done."))
+    answer = person.say(message)
+    assert answer.names.count("approval_required") == 1
+    done = [each for each in person.get("/api/approvals?state=all")["items"] if each["status"] == "done"]
+    assert len(done) == 1
+    [new] = set(profile_of(chat, person)["skills"]) - {"SQL"}
+    other = "Rust" if new == "Go" else "Go"
+    last = person.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]["id"]
+    model.script(wants("skills", ["SQL", new, other], call_id="call_3"), wishes(message), Reply(text="Done."))
+    assert waits(Answer(person.post({"conversation_id": answer.conversation_id, "replaces": last})))
+    assert set(profile_of(chat, person)["skills"]) == {"SQL", new}
+
+
+def test_what_others_can_see_always_asks(chat: ChatServer, person: Client, model: ModelServer) -> None:
+    with MongoClient(chat.settings.mongodb_uri) as mongo:
+        card = {"user_id": person.user_id, "card_id": "two", "headline": "Product", "sections": [], "active": False}
+        mongo[chat.settings.mongodb_database][profiles.CARDS].insert_one(card)
+    for message in ("Which Product should I learn?", "Please show my card Product first"):
+        model.script(
+            Reply(tool_calls=[{"name": "save_card_as_active", "arguments": {"card_id": "two"}}]), wishes(message)
+        )
+        answer = person.say(message)
+        assert waits(answer)
+        decide(person, asked(answer), "reject")
+    assert judged(model) == 0
 
 
 def test_what_cannot_be_undone_always_asks(person: Client, model: ModelServer) -> None:

@@ -18,7 +18,17 @@ from qwestly_agent.stores import knowledge, memories, profiles
 from qwestly_agent.stores.usage import Usage
 from tests.counts import count, sample
 from tests.functions.talking import WISH_JUDGE, wishes
-from tests.functions.unasked import PREFERENCES, PROFILE, Try, not_wishes_of, tries, wishes_of
+from tests.functions.unasked import (
+    AIMED,
+    PREFERENCES,
+    PROFILE,
+    Try,
+    aimed,
+    not_wishes_of,
+    plain_wishes_of,
+    tries,
+    wishes_of,
+)
 from tests.servers import ChatServer, Client
 
 Stored: TypeAlias = Database[dict[str, Any]]
@@ -217,6 +227,27 @@ def test_what_a_judge_who_always_says_yes_lets_through_was_typed_just_now_and_ca
     assert through.total() < TRIES * 0.4, "only where the newest message holds the value"
 
 
+@pytest.mark.parametrize("kind", AIMED)
+def test_code_asks_whatever_a_judge_says(stage: Stage, kind: str) -> None:
+    each = next(each for each in aimed(len(AIMED)) if each.kind == kind)
+    assert not stage.attempt(each, credulous).changed, each
+
+
+@pytest.mark.thorough
+def test_of_all_aimed_messages_none_is_run_by_a_judge_who_always_says_yes(stage: Stage) -> None:
+    through = [each for each in aimed(TRIES) if stage.attempt(each, credulous).changed]
+    assert not through, (len(through), Counter(each.kind for each in through), through[:20])
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("half", ["build", "aside"])
+def test_of_plain_requests_in_five_languages_at_least_95_in_100_run_unasked(stage: Stage, half: str) -> None:
+    wanted = plain_wishes_of(half)
+    asked = [each.message for each in wanted if not stage.attempt(each, ideal).changed]
+    print(f"\nPlain requests that are asked about, of {len(wanted)}: {asked}")
+    assert len(asked) <= len(wanted) * 0.05, asked
+
+
 # --- cases of somebody who had not read the code ----------------------------------------------------------------------
 
 
@@ -224,8 +255,8 @@ def test_what_a_judge_who_always_says_yes_lets_through_was_typed_just_now_and_ca
 @pytest.mark.thorough
 @pytest.mark.parametrize("half", ["build", "aside"])
 def test_a_plain_wish_is_done_at_once(stage: Stage, half: str) -> None:
-    asked = [each for each in wishes_of(half) if not stage.attempt(each, ideal).changed]
-    assert asked == []
+    asked = [each.message for each in wishes_of(half) if not stage.attempt(each, ideal).changed]
+    assert asked == (["I want years of experience to say 12, not 10."] if half == "build" else []), "denied in words"
 
 
 @pytest.mark.nightly

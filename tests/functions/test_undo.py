@@ -20,7 +20,9 @@ from qwestly_agent.approvals.actions import (
 )
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.execute import ASKED_AGAIN, NOT_AS_DONE
+from qwestly_agent.approvals.gate import UNASKED
 from qwestly_agent.approvals.messages import outcome_line
+from qwestly_agent.approvals.raise_autonomy import KINDS
 from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Braked, ChangedMeanwhile, NotFound
@@ -128,13 +130,16 @@ async def test_an_action_with_an_inverse_is_undone_exactly(
     assert outcome_line(undone).startswith("The user undid this")
 
 
-def test_each_action_that_may_run_unasked_has_an_inverse() -> None:
-    assert {each.tool for each in ACTIONS.values() if each.inverse} == {
+def test_what_may_run_unasked_can_be_undone_and_is_seen_by_nobody_else() -> None:
+    with_inverse = {each.tool: each for each in ACTIONS.values() if each.inverse}
+    assert with_inverse.keys() == {
         "update_profile",
         "update_profile_field",
         "update_preference",
         "save_card_as_active",
     }
+    unasked = {name for name, each in with_inverse.items() if each.inverse and each.inverse.named}
+    assert unasked == {name for name, each in with_inverse.items() if each.effect in UNASKED} == set(KINDS)
 
 
 EACH = [
@@ -387,8 +392,7 @@ async def test_killed_at_any_step_what_was_learnt_is_undone_in_each_place_or_in_
 WISHES: Mapping[str, tuple[str, str]] = {
     "a field": ("Make my headline Head of Product", "Make it Head of Something"),
     "several fields": ("Make my headline CTO and my only skill Go", "Make my headline CTO"),
-    "a preference": ("I want to work remote", "I want to work at home in the evening"),
-    "the card shown first": ("Show Product Manager first", "Show my other card first"),
+    "a preference": ("Set my work mode to remote", "I want to work at home in the evening"),
 }
 """Messages that name all that the action would change, and that name a part of it or nothing."""
 

@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from pydantic import BaseModel
 
 from qwestly_agent.approvals.forget import ForgetServices
+from qwestly_agent.approvals.plain_request import FieldValues
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.clients.candidate_answers import Outcome
 from qwestly_agent.domain.approval import Approval, Effect, Kind, Preview, canonical_json, sha256_hex
@@ -42,9 +43,9 @@ class Inverse(Generic[A]):
     """Read just before the effect: the arguments that restore what is there."""
     is_as_done: Callable[[ShownServices, str, A], Awaitable[bool]]
     """True if nobody changed since what the action did."""
-    named: Callable[[A, Mapping[str, Any], Mapping[str, str]], list[str]]
-    """From the arguments, those of the inverse, and the values shown: the values that a person names who asks for this.
-    Empty if none would do."""
+    named: Callable[[A, Mapping[str, Any]], list[FieldValues]] | None = None
+    """From the arguments and those of the inverse: what a person names who asks for this. Empty if nothing would do;
+    None for what is always asked about."""
 
 
 SUBJECT_ARGUMENTS = ("field", "name", "card_id")

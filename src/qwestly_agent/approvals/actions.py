@@ -24,6 +24,7 @@ from qwestly_agent.approvals.arguments import (
 )
 from qwestly_agent.approvals.change_application import UPDATE_APPLICATION
 from qwestly_agent.approvals.memory_actions import FORGET_MEMORIES, FORGET_OUTDATED_MEMORIES, KEEP_MEMORIES
+from qwestly_agent.approvals.plain_request import FieldValues
 from qwestly_agent.approvals.previews import (
     LINKEDIN_ABOUT,
     LINKEDIN_PROFILE,
@@ -53,30 +54,32 @@ async def _field_before(services: ShownServices, user_id: str, args: ProfileChan
     return {"field": args.field, "value": (await services.profiles.summary(user_id)).get(args.field)}
 
 
-def _fields_named(args: ProfileChanges, before: Mapping[str, Any]) -> list[str]:
-    """Each value that is new or gone; none if one of the fields has none that anybody would name."""
+def _fields_named(args: ProfileChanges, before: Mapping[str, Any]) -> list[FieldValues]:
+    """Of each field; none if one of them has none that anybody would name."""
     named = [
-        _named(plain(each.value), earlier["value"])
+        _named(each.field, plain(each.value), earlier["value"])
         for each, earlier in zip(args.changes, before["changes"], strict=True)
     ]
-    return [text for texts in named for text in texts] if all(named) else []
+    return [each for field in named for each in field] if all(named) else []
 
 
 async def _preference_before(services: ShownServices, user_id: str, args: PreferenceChange) -> dict[str, Any]:
     return {"name": args.name, "value": (await services.profiles.preferences(user_id)).get(args.name)}
 
 
-def _named(after: Any, before: Any) -> list[str]:
+def _named(field: str, after: Any, before: Any) -> list[FieldValues]:
     """Each value that is new or gone; none if items change places too, which nobody names."""
-    if isinstance(after, list):
-        there = [] if before is None else before
-        if not isinstance(there, list) or [each for each in after if each in there] != [
-            each for each in there if each in after
-        ]:
-            return []
-        changed = [*(each for each in after if each not in there), *(each for each in there if each not in after)]
-        return [text for each in changed for text in _texts(each)]
-    return [] if after is None else _texts(after)
+    if not isinstance(after, list):
+        return [] if after is None else [FieldValues(field, _texts(after))]
+    there = [] if before is None else before
+    if not isinstance(there, list):
+        return []
+    kept = [each for each in there if each in after]
+    if [each for each in after if each in there] != kept:
+        return []
+    new, gone = [each for each in after if each not in there], [each for each in there if each not in after]
+    texts = [[text for each in items for text in _texts(each)] for items in (new, gone, kept)]
+    return [FieldValues(field, *texts)]
 
 
 def _texts(item: Any) -> list[str]:
@@ -105,7 +108,7 @@ UPDATE_PROFILE_FIELD = Action(
     inverse=Inverse(
         _field_before,
         PROFILE_FIELD.is_as_done,
-        named=lambda args, before, _: _named(plain(args.value), before["value"]),
+        named=lambda args, before: _named(args.field, plain(args.value), before["value"]),
     ),
     upgrades={"6268b819a20cde5cb96167cc731dbd672cbc5da4c778c858e77d60125d426593": same},
 )
@@ -121,7 +124,7 @@ UPDATE_PROFILE = Action(
     done="Your profile is changed.",
     published=("changes",),
     editable=("changes",),
-    inverse=Inverse(fields_before, fields_are_as_done, named=lambda args, before, _: _fields_named(args, before)),
+    inverse=Inverse(fields_before, fields_are_as_done, _fields_named),
     upgrades={"a67eefd2b56ad378dda399aff6f469c47560cd2ed353ee665150d6b6a5a894de": same},
 )
 UPDATE_PREFERENCE = Action(
@@ -139,7 +142,7 @@ UPDATE_PREFERENCE = Action(
     inverse=Inverse(
         _preference_before,
         PREFERENCE.is_as_done,
-        named=lambda args, before, _: _named(plain(args.value), before["value"]),
+        named=lambda args, before: _named(args.name, plain(args.value), before["value"]),
     ),
     upgrades={"4445417f9c1114a2e1a6cf5deb2ab130139e5db2865e2e0d603207153a1d5012": same},
 )
@@ -168,11 +171,7 @@ SAVE_CARD_AS_ACTIVE = Action(
     ),
     done="Which card is shown first is changed.",
     must_exist=True,
-    inverse=Inverse(
-        _shown_first_before,
-        is_shown_first,
-        named=lambda args, _, shown: [shown["Headline"]] if args.active and shown.get("Headline") else [],
-    ),
+    inverse=Inverse(_shown_first_before, is_shown_first),
     upgrades={"1c4e57090abfacea1be8ce282ec5c04811762e5b1fbcb4ea3dd421b88eeec6e5": same},
 )
 DELETE_CARD = Action(

@@ -35,8 +35,8 @@ class GateDecision:
     """For the model and for the user."""
 
 
-UNASKED: frozenset[Effect] = frozenset({"write", "outward"})
-"""Effects that may be run at L3 without asking again."""
+UNASKED: frozenset[Effect] = frozenset({"write"})
+"""Effects that may be run at L3 without asking again. What others can see is always asked about."""
 
 
 def gate(effect: Effect, level: Level, *, asked_for: bool = False) -> GateDecision:

@@ -1,6 +1,6 @@
 """Submit a tool's proposal. The gate decides whether it becomes pending, is executed or is refused."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from qwestly_agent.approvals import pause
@@ -39,6 +39,10 @@ class Proposer:
     """The run's design."""
     variant: str | None = None
     """Names the counts of the run's trial."""
+    earlier_runs: tuple[str, ...] = ()
+    """Runs that answered this same message before."""
+    unasked: list[str] = field(default_factory=list)
+    """Actions that ran unasked in this run."""
 
     async def submit(self, proposal: Proposal, call_id: str) -> tuple[GateDecision, Approval | None]:
         """Return the gate's decision, with level and brake read now, and the record; None if it refuses.
@@ -95,15 +99,21 @@ class Proposer:
         return await named_changes(self.services, self.user_id, self.message, proposal.action, arguments)
 
     async def _is_asked_for(self, proposal: Proposal, named: list[Change]) -> bool:
-        if not named or await self._was_undone(proposal):
+        if not named or await self._was_done(proposal):
             return False
-        return await is_asked_for(self.services, self.user_id, self.message, named)
+        if not await is_asked_for(self.services, self.user_id, self.message, named) or self.unasked:
+            return False
+        self.unasked.append(proposal.action.tool)  # nothing is awaited since the look: calls run in parallel
+        return True
 
-    async def _was_undone(self, proposal: Proposal) -> bool:
-        """True if the user undid exactly this in this conversation: an answer that is made again does not redo it."""
+    async def _was_done(self, proposal: Proposal) -> bool:
+        """True if this message had something changed unasked already, or if the user undid exactly this in this
+        conversation: an answer that is made again does not redo it."""
         asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
         undone = [each for each in asked if each.undone_by and each.tool == proposal.action.tool]
-        return any(each.args == self._args_of(proposal) for each in undone)
+        return any(each.args == self._args_of(proposal) for each in undone) or any(
+            each.decided_by == "level" and each.run_id in self.earlier_runs for each in asked
+        )
 
     async def _check_limits(self, proposal: Proposal) -> None:
         """Check the limits. Raises `Invalid` if this conversation has the same proposal pending, or if too many are."""

@@ -14,14 +14,13 @@ KINDS: Mapping[str, str] = {
     "update_profile_field": "A field of your profile",
     "update_profile": "Several fields of your profile at once",
     "update_preference": "A preference",
-    "save_card_as_active": "Which card is shown first",
 }
 """What can be earned, by the tool that proposes it."""
 MEANING: Mapping[Level, str] = {
     "L0": "Your agent only suggests it.",
     "L1": "Your agent asks you, and waits.",
     "L2": "It waits in your approvals while your agent goes on.",
-    "L3": "What you plainly ask for is done right away. You can undo it for a day.",
+    "L3": "What your message plainly asks for is done right away. You can undo it for a day.",
 }
 
 

@@ -31,8 +31,8 @@ MAY: Mapping[Level, str] = {
     "L0": "You may look things up and suggest. You change nothing, and are offered nothing that could.",
     "L1": "You may look things up and draft. Whatever changes data or is seen by others waits for the user's yes.",
     "L2": "You may look things up and draft. Whatever changes data or is seen by others goes to the user's queue.",
-    "L3": "You may look things up and draft. What the user plainly asks for in their message, and can undo, is done at "
-    "once; all else waits for their yes.",
+    "L3": "You may look things up and draft. A change of the profile that the user plainly asks for in a message, "
+    "and can undo, is done at once; all else, and whatever others see, waits for their yes.",
 }
 """Tells the model its autonomy level. Only the gate enforces it."""
 

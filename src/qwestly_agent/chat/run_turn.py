@@ -22,6 +22,7 @@ from qwestly_agent.cards.start import Cards
 from qwestly_agent.chat.approval_updates import DraftEnded
 from qwestly_agent.chat.assignment import WENT_BACK, WENT_BACK_BEFORE
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
+from qwestly_agent.chat.earlier_turn import replaced_runs
 from qwestly_agent.chat.finish_turn import FinishServices, finish_turn, partial_answer
 from qwestly_agent.chat.repeat_turn import repeat, words_of_ours
 from qwestly_agent.chat.sanitize_events import sanitized, sanitized_message
@@ -230,7 +231,17 @@ def _deps(services: RunServices, turn: Turn, budget: Budget) -> AgentDeps:
         memory_service=MemoryService(
             services, user_id, conversation_id, turn.message_id, turn.text, others_spoke=_others_spoke(turn)
         ),
-        proposer=Proposer(services, user_id, turn.run_id, conversation_id, turn.text, turn.design, turn.counted_as),
+        proposer=Proposer(
+            services,
+            user_id,
+            turn.run_id,
+            conversation_id,
+            turn.text,
+            turn.design,
+            turn.counted_as,
+            # A message that was rewritten is another.
+            earlier_runs=replaced_runs([each for each in turn.replaced if turn.text == turn.replaced[0].content]),
+        ),
         interview=InterviewService(
             services,
             user_id,

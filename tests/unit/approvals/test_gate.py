@@ -1,10 +1,12 @@
 """The table of authority, cell by cell."""
 
+import re
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
-from qwestly_agent.approvals.gate import TABLE, gate
+from qwestly_agent.approvals.gate import TABLE, UNASKED, gate
 from qwestly_agent.domain.approval import Answer, Effect, Level
 
 EXPECTED: dict[Effect, list[Answer]] = {
@@ -36,4 +38,28 @@ def test_what_was_asked_for_runs_at_the_highest_level_alone_and_loosens_nothing_
     effect: Effect, level: Level
 ) -> None:
     answer = gate(effect, level, asked_for=True).answer
-    assert answer == ("run" if (level, effect in ("write", "outward")) == ("L3", True) else gate(effect, level).answer)
+    assert answer == ("run" if (level, effect) == ("L3", "write") else gate(effect, level).answer)
+
+
+SETTINGS = Path(__file__).parents[3] / "widget/src/elements/settings.ts"
+SUBJECTS = "your profile, your cards, or your applications"
+AT_ONCE = (
+    "Your agent changes your profile right away if your message plainly asks for it, and you can undo it for a day. "
+    "All else, and anything others can see, waits for your approval."
+)
+SENTENCES: dict[tuple[Answer, Answer, Answer], str] = {
+    ("refuse", "refuse", "refuse"): f"Your agent suggests and drafts. It can’t change {SUBJECTS}.",
+    ("ask", "ask", "ask"): f"Your agent drafts on its own, and asks before it changes {SUBJECTS}.",
+    ("queue", "queue", "queue"): f"Changes to {SUBJECTS} wait in your approvals while your agent keeps working.",
+    ("run", "ask", "ask"): AT_ONCE,
+}
+"""By what the table says of these effects where the newest message asks for them."""
+
+
+@pytest.mark.parametrize("level", get_args(Level))
+def test_the_sentence_of_a_level_in_the_settings_is_what_the_table_says(level: Level) -> None:
+    write = gate("write", level, asked_for=True).answer
+    outward, destructive = gate("outward", level, asked_for=True).answer, TABLE["destructive"][level]
+    shown = re.findall(rf'\["{level}", "\w+", "(.+)"\]', SETTINGS.read_text())
+    assert shown == [SENTENCES[write, outward, destructive]]
+    assert set(UNASKED) <= {"write"}

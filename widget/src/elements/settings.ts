@@ -8,10 +8,10 @@ import { brakeWords } from "../brake.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 const LEVELS: [string, string, string][] = [
-  ["L0", "Suggest", "Your agent only suggests. Everything waits for your approval."],
-  ["L1", "Assist", "Your agent drafts on its own, and asks before it changes anything."],
-  ["L2", "Supervised", "Changes wait in your approvals while your agent keeps working."],
-  ["L3", "Autonomous", "Your agent does what you clearly ask for right away, if you can undo it for a day. Anything others can see still waits for your approval."],
+  ["L0", "Suggest", "Your agent suggests and drafts. It can’t change your profile, your cards, or your applications."],
+  ["L1", "Assist", "Your agent drafts on its own, and asks before it changes your profile, your cards, or your applications."],
+  ["L2", "Supervised", "Changes to your profile, your cards, or your applications wait in your approvals while your agent keeps working."],
+  ["L3", "Autonomous", "Your agent changes your profile right away if your message plainly asks for it, and you can undo it for a day. All else, and anything others can see, waits for your approval."],
 ];
 const LANGUAGES: [string, string][] = [["en", "English"], ["de", "Deutsch"], ["es", "Español"], ["fr", "Français"], ["pt", "Português"]];
 
