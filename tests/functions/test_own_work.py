@@ -319,14 +319,14 @@ def shows(approval: dict[str, Any]) -> Reply:
 
 
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["in its conversation", "in another"])
-def test_a_typed_yes_is_answered_with_the_card_and_decides_nothing(
+def test_a_yes_with_other_words_is_answered_with_the_card_and_decides_nothing(
     person: Client, model: ModelServer, elsewhere: bool
 ) -> None:
     model.script(proposes("Head of Product"))
     answer = person.say("Change it")
     first = asked(answer)
     model.script(shows(first), Reply(text="Please decide on it there."))
-    again = person.say("Yes, do it", None if elsewhere else answer.conversation_id)
+    again = person.say("Yes, do that headline", None if elsewhere else answer.conversation_id)
     assert asked(again) == first
     assert again.text == "Please decide on it there."
     [kept] = person.get("/api/approvals?state=all")["items"]
@@ -339,7 +339,7 @@ def test_a_typed_yes_is_answered_with_the_card_and_decides_nothing(
     assert person.get(page)["messages"][-1]["approvals"][0]["status"] == "done"
 
 
-def test_a_typed_yes_is_answered_with_the_card_in_the_ai_sdk(person: Client, model: ModelServer) -> None:
+def test_a_yes_elsewhere_is_answered_with_the_card_in_the_ai_sdk(person: Client, model: ModelServer) -> None:
     model.script(proposes("Head of Product"))
     first = asked(person.say("Change it"))
     model.script(shows(first), Reply(text="Please decide on it there."))

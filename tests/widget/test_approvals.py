@@ -233,6 +233,20 @@ def test_a_decision_is_answered_as_a_turn_without_a_message_of_the_person(
 
 
 @pytest.mark.thorough
+def test_a_typed_yes_is_seen_at_the_card_or_moves_the_focus_to_it(
+    widget: Widget, backend: ScriptedBackend, card: Card
+) -> None:
+    view = approval()
+    backend.stream("c1").begin().send("approval_required", **view).text("Please decide on the card.").done("On it.")
+    widget.say("yes")
+    expect(card.group).to_be_focused()
+    expect(card.group).to_have_count(1)
+    done = {**view, "status": "done", "decided_by": "chat", "outcome": "Your profile is changed."}
+    backend.stream("c1").begin().send("approval_decided", **done).text("Done.").done("Done.")
+    widget.say("yes, really")
+    expect_decided(card, "Approved · done")
+
+
 def test_a_step_that_waits_for_a_person_has_not_failed(page: Page, backend: ScriptedBackend):
     widget = visit(page)
     view = backend.ask(approval())

@@ -49,6 +49,8 @@ interface TurnOptions {
   onContinue: () => void;
   onExplain: () => void;
   onAsk: (view: ApprovalView) => HTMLElement;
+  /** Of what was decided at the user's level, or by a typed yes or no. */
+  onDecided: (view: ApprovalView) => HTMLElement;
   onMemory: (memory: MemoryView) => HTMLElement;
   onActivity: (event: EventView) => void;
   /** Called when the text has grown on the screen. */
@@ -74,6 +76,7 @@ export class Turn {
   #announce: TurnOptions["announce"];
   #onExplain: TurnOptions["onExplain"];
   #onAsk: TurnOptions["onAsk"];
+  #onDecided: TurnOptions["onDecided"];
   #onMemory: TurnOptions["onMemory"];
   #onActivity: TurnOptions["onActivity"];
   #onGrow: TurnOptions["onGrow"];
@@ -99,12 +102,13 @@ export class Turn {
   #actions: HTMLElement;
   #message: SaidMessage | null = null;
 
-  constructor({ id, said, announce, onRetry, onContinue, onExplain, onAsk, onMemory, onActivity, onGrow, onAgain, onEdit }: TurnOptions) {
+  constructor({ id, said, announce, onRetry, onContinue, onExplain, onAsk, onDecided, onMemory, onActivity, onGrow, onAgain, onEdit }: TurnOptions) {
     this.id = id;
     this.said = said;
     this.#announce = announce;
     this.#onExplain = onExplain;
     this.#onAsk = onAsk;
+    this.#onDecided = onDecided;
     this.#onMemory = onMemory;
     this.#onActivity = onActivity;
     this.#onGrow = onGrow;
@@ -228,13 +232,20 @@ export class Turn {
   }
 
   approval_required(view: ApprovalView) {
-    this.ask(this.#onAsk(view));
+    const card = this.#onAsk(view);
+    const isShownAgain = card.isConnected;
+    this.ask(card);
+    if (isShownAgain) {
+      card.tabIndex = -1;
+      card.focus({ preventScroll: true });
+    }
     this.#refresh();
   }
 
   /** What was done unasked, at the user's level; what they decided shows on its own card. */
   approval_decided(view: ApprovalView) {
-    if (view.decided_by === "level") this.place(this.#onAsk(view));
+    const card = this.#onDecided(view);
+    if (view.decided_by === "level") this.place(card);
   }
 
   memory(view: MemoryView) {

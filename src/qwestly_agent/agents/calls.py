@@ -107,6 +107,8 @@ class Calls:
     waits: Waits = field(default_factory=Waits)
     trouble: Trouble | None = None
     """Why the turn is answered in fixed words, without tools."""
+    fixed_words: str = ""
+    """The whole answer, where no model is asked."""
     _answered: set[str] = field(default_factory=set)
     """Calls that were answered, or are being answered, with no change of data since."""
     _failures: Counter[str] = field(default_factory=Counter)

@@ -35,6 +35,8 @@ class HelpInTrouble(AbstractCapability[AgentDeps]):
     ) -> ModelRequestContext:
         if trouble := ctx.deps.calls.trouble:
             raise SkipModelRequest(ModelResponse(parts=[TextPart(words_for(trouble))], model_name=FIXED_WORDS))
+        if words := ctx.deps.calls.fixed_words:
+            raise SkipModelRequest(ModelResponse(parts=[TextPart(words)], model_name=FIXED_WORDS))
         return request_context
 
     async def after_model_request(

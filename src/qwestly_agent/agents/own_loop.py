@@ -127,7 +127,7 @@ class LoopRun:
         )
         try:
             self._request = await self._guards.before_model_request(self._context, asked)
-        except SkipModelRequest as fixed:  # a person in trouble is answered in fixed words
+        except SkipModelRequest as fixed:  # for a person in trouble, or a card that words do not decide
             self._keep_prompt()
             self.say(fixed.response.text or "")
             self._end_text()

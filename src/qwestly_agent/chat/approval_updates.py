@@ -35,6 +35,8 @@ class TurnApprovals:
     """Outcomes that the model is told."""
     ended: Sequence[Draft] = ()
     """Drafts that ended, of which the model was not told yet."""
+    pointed_at: Approval | None = None
+    """The card that a typed yes or no meant and did not decide."""
 
     @property
     def told(self) -> Sequence[Draft]:

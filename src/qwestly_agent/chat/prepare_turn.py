@@ -34,6 +34,7 @@ from qwestly_agent.chat.services import HasDesigns, HasRunning
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_record import Record
 from qwestly_agent.chat.turn_request import TurnRequest
+from qwestly_agent.chat.typed_answer import typed_answer
 from qwestly_agent.domain.approval import Approval
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.find import first_memories
@@ -102,7 +103,10 @@ async def prepare_turn(
         _check_choice(request, claim)
         await admit(services.conversations, services.usage, services.settings, user_id, load, turn.started_at)
         read_at = turn.started_at
-        approvals = replace(await _approvals(services, claim, request, known.news, where), ended=known.ended)
+        answer = await typed_answer(services, user_id, conversation_id, request, said)
+        request = replace(request, decisions=request.decisions or answer.decisions)
+        approvals = await _approvals(services, claim, request, known.news, where)
+        approvals = replace(approvals, ended=known.ended, pointed_at=answer.pointed_at)
         if approvals.settled:  # the decisions may have changed what was read in parallel
             read_at = services.clock()
             said, known = await asyncio.gather(

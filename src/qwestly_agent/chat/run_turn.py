@@ -12,6 +12,7 @@ from pydantic_ai.exceptions import RunCancelled, RunTimedOut, UserError
 from qwestly_agent.agents.base import AgentDeps
 from qwestly_agent.agents.design import AgentTurn, Cancellation, NativeEvent
 from qwestly_agent.agents.guardrails import Decided
+from qwestly_agent.agents.tools.work import ShownAgain
 from qwestly_agent.approvals.background import BackgroundWork
 from qwestly_agent.approvals.propose import Proposer
 from qwestly_agent.approvals.view import view_of
@@ -31,6 +32,7 @@ from qwestly_agent.chat.trace_turn import begin_trace
 from qwestly_agent.chat.turn import Turn
 from qwestly_agent.chat.turn_activity import happened
 from qwestly_agent.chat.turn_registry import RunningTurn
+from qwestly_agent.chat.typed_answer import USE_THE_CARD
 from qwestly_agent.chat.used_sources import naming
 from qwestly_agent.chat.window import model_history, prompt_of
 from qwestly_agent.documents.apply import Applying
@@ -139,6 +141,11 @@ async def run_turn(services: RunServices, turn: Turn) -> AsyncIterator[NativeEve
         event = Decided(approval=view_of(settled.approval), call_id=decided.call_id, said_yes=said_yes)
         record.take(event, services.clock())
         yield event
+    if card := turn.approvals.pointed_at:
+        record.calls.fixed_words = USE_THE_CARD
+        shown = ShownAgain(approval=view_of(card))
+        record.take(shown, services.clock())
+        yield shown
     for draft in turn.approvals.told:
         ended = DraftEnded(draft=draft_view_of(draft))
         record.take(ended, services.clock())

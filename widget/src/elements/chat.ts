@@ -352,6 +352,7 @@ export class QwestlyChat extends HTMLElement {
       onContinue: () => this.send(CONTINUE),
       onExplain: () => this.#explain(turn),
       onAsk: (view) => this.#ask(view),
+      onDecided: (view) => this.#decided(view),
       onMemory: (memory) => this.#note(memory),
       onActivity: (detail) => this.dispatchEvent(new CustomEvent("activity", { detail, bubbles: true, composed: true })),
       onGrow: () => this.#stick(),
@@ -628,6 +629,12 @@ export class QwestlyChat extends HTMLElement {
     const card = this.#know(view);
     this.#land(view);
     return card;
+  }
+
+  /** From a stream. */
+  #decided(view: ApprovalView): HTMLElement {
+    this.#happened.textContent = `${view.preview.title}: ${became(view)}`;
+    return this.#know(view);
   }
 
   /** From a stream. */

@@ -1,0 +1,77 @@
+"""A message that is nothing but a yes or a no, right after an answer that ended with one card: it is the answer to that
+card, if what the card asks can be undone and nobody else sees it. Code alone reads it, from a closed list.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from qwestly_agent.agents.tools.confirm import confirm_with_user
+from qwestly_agent.approvals.actions import ACTIONS
+from qwestly_agent.approvals.gate import UNASKED
+from qwestly_agent.chat.outcomes import shown_with
+from qwestly_agent.chat.read_turn import History
+from qwestly_agent.chat.turn_request import PostedDecision, TurnRequest
+from qwestly_agent.domain.approval import Approval, Verb
+from qwestly_agent.services import HasApprovals, HasClock
+
+USE_THE_CARD = "Please decide on the card above: words alone settle only what you can undo and nobody else sees."
+MOST_RECENT = 50
+"""Approvals of the conversation that are looked at."""
+
+_WORDS: dict[Verb, str] = {
+    "approve": "yes y yep yeah yup sure ok okay yes_please please_do do_it yes_do_it go_ahead yes_go_ahead 👍 ✅ "
+    "ja jep jo ja_bitte ja_gerne gerne klar ja_klar mach_das ja_mach_das einverstanden "
+    "sí si sí_por_favor si_por_favor claro sí_claro vale hazlo adelante de_acuerdo "
+    "oui ouais oui_s_il_te_plaît oui_s_il_vous_plaît oui_merci d_accord vas_y "
+    "sim sim_por_favor claro_que_sim podes pode pode_fazer",
+    "reject": "no n nope nah no_thanks no_thank_you no_please_don_t please_don_t don_t don_t_do_it 👎 ❌ "
+    "nein nee nö nein_danke nein_bitte_nicht lieber_nicht bitte_nicht mach_das_nicht "
+    "no_gracias mejor_no no_por_favor no_lo_hagas non non_merci surtout_pas ne_le_fais_pas "
+    "não nao não_obrigado não_obrigada melhor_não não_faças não_faça",
+}
+_VERBS: Mapping[str, Verb] = {words: verb for verb, listed in _WORDS.items() for words in listed.split()}
+_BETWEEN = re.compile(r"[\s,.!¡;:…'’*_-]+|[\ufe0e\ufe0f\U0001f3fb-\U0001f3ff]")
+
+
+class TypedAnswerServices(HasApprovals, HasClock, Protocol): ...
+
+
+@dataclass(frozen=True)
+class TypedAnswer:
+    """What a typed yes or no does."""
+
+    decisions: tuple[PostedDecision, ...] = ()
+    pointed_at: Approval | None = None
+    """The card to decide on, where words do not."""
+
+
+async def typed_answer(
+    services: TypedAnswerServices, user_id: str, conversation_id: str, request: TurnRequest, said: History
+) -> TypedAnswer:
+    """Nothing for every other message. Raises errors of the database."""
+    verb = verb_of(request.text or "")
+    if verb is None or request.decisions or request.regenerate or said.exchange:
+        return TypedAnswer()
+    answers = (each for each in reversed(said.recent) if each.role == "assistant" and each.content != USE_THE_CARD)
+    last = next(answers, None)
+    if last is None or any(step.name == confirm_with_user.__name__ for step in last.steps):
+        return TypedAnswer()
+    approvals = await services.approvals.of_conversation(user_id, conversation_id, MOST_RECENT)
+    cards = shown_with(last, approvals)
+    waiting = [each for each in approvals if each.waits(services.clock())]
+    # What was asked after that answer, by a workflow, stands below its card.
+    if len(cards) != 1 or cards[0].answer != "ask" or cards != waiting[:1]:
+        return TypedAnswer()
+    [card] = cards
+    if card.effect in UNASKED and ACTIONS[card.tool].inverse:
+        return TypedAnswer(decisions=(PostedDecision(card.id, verb),))
+    return TypedAnswer(pointed_at=card)
+
+
+def verb_of(text: str) -> Verb | None:
+    """The decision that this message alone is; None for every other text."""
+    words = _BETWEEN.sub("_", unicodedata.normalize("NFC", text).casefold()).strip("_")
+    return _VERBS.get(words)
