@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from infra.stages import database_settings
 from qwestly_agent.approvals import pause
-from qwestly_agent.approvals.pause import PATIENCE_SECONDS, PauseStatus, ReceiptUnread
+from qwestly_agent.approvals.pause import PATIENCE_SECONDS, BrakeUnsure, PauseStatus, ReceiptUnread
 from qwestly_agent.base.clock import system_clock
 from qwestly_agent.base.settings import Settings
 from qwestly_agent.bootstrap import make_mongo_client
@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def command(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     try:
         status = asyncio.run(run(arguments.what, arguments.user, database_settings(environment)))
-    except ReceiptUnread as error:
+    except (BrakeUnsure, ReceiptUnread) as error:
         print(error.message)
         return 1
     print(status.model_dump_json(indent=2))

@@ -23,7 +23,7 @@ from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.signals import Signals
 from tests.servers import ChatServer, Client, Event, token, until
 
-NOTHING_RAN: dict[str, list[str]] = {"stopped": [], "finished": [], "unknown": [], "running": []}
+NOTHING_RAN: dict[str, list[str]] = {"stopped": [], "finished": [], "unknown": [], "running": [], "waiting": []}
 
 
 def last_of(events: Any) -> Event:

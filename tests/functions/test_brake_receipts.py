@@ -15,13 +15,16 @@ from infra.local.aws_functions import load_module
 from infra.local.candidate_app import CandidateAppServer, Fault
 from infra.local.environment import MACHINE, Template
 from infra.local.model_server import ModelServer
+from qwestly_agent import bootstrap
 from qwestly_agent.approvals import pause
 from qwestly_agent.base.errors import Braked
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.deliver import deliver
 from qwestly_agent.briefings.gather import gather
+from qwestly_agent.briefings.sweep import begin_if_due
 from qwestly_agent.domain.activity import of_memory
 from qwestly_agent.domain.approval import EVERYBODY, LEFT_BEHIND_SECONDS
+from qwestly_agent.domain.briefing import run_of as briefing_name
 from qwestly_agent.domain.resume import ResumeRecord
 from qwestly_agent.memory import sweep
 from qwestly_agent.memory.sweep import Picked
@@ -98,6 +101,48 @@ def test_a_brake_is_on_while_the_database_holds_every_search(chat: ChatServer, c
                 gate.discard()
             assert engaging.result() == "paused"
             mongo.drop_database(name)
+
+
+@pytest.mark.parametrize(("what", "thaws"), [("POST", True), ("POST", False), ("DELETE", False)])
+def test_a_brake_on_a_frozen_database_takes_hold_or_says_that_it_may_have(
+    chat: ChatServer, client: Client, monkeypatch: pytest.MonkeyPatch, what: str, thaws: bool
+) -> None:
+    monkeypatch.setattr(bootstrap, "DATABASE_ANSWERS_WITHIN_SECONDS", 0.1)
+    monkeypatch.setattr(pause, "PATIENCE_SECONDS", 30.0 if thaws else 0.0)
+    with Gate(int(chat.settings.mongodb_uri.rpartition(":")[2])) as gate, ThreadPoolExecutor(1) as pool:
+        settings = replace(chat.settings, mongodb_uri=f"mongodb://127.0.0.1:{gate.port}")
+        with ChatServer(settings) as server, Client(server.url, client.user_id) as user:
+            if what == "DELETE":
+                client.request("POST", "/api/brake")
+            gate.hold()
+            asked = pool.submit(user.request, what, "/api/brake")
+            if thaws:
+                until(lambda: gate.commands > 1, 10)  # it was written again
+                gate.discard()
+                assert asked.result().json()["state"] == "paused"
+                return
+            answer = asked.result()
+            gate.discard()
+            assert (answer.status_code, answer.json()["error"]["message"]) == (503, pause.UNSURE)
+            state = client.get("/api/brake")["state"]
+            assert state == ("paused" if what == "POST" else "running"), "it took hold, and pausing ends"
+
+
+@pytest.mark.anyio
+async def test_the_receipt_names_the_briefing_that_waits_for_its_hour(talk: Talk) -> None:
+    services, user_id = talk.services, talk.user_id
+    await services.briefing_plans.turn_on(user_id, talk.clock())
+    planned = (await services.briefing_plans.get(user_id)).next
+    assert planned
+    name = briefing_name(user_id, planned.day)
+    status = await pause.engage(services.signals, services.sweeps, user_id, talk.clock)
+    assert (status.state, status.receipt and status.receipt.waiting) == ("paused", (name,))
+    talk.clock.advance(planned.at + 1 - talk.clock())
+    assert await begin_if_due(services, user_id) == "braked"
+    status = await pause.release(services.signals, services.sweeps, user_id, talk.clock)
+    assert status.receipt
+    assert status.receipt.stopped == (name,)
+    assert name not in status.receipt.waiting
 
 
 # --- every workflow ---------------------------------------------------------------------------------------------------

@@ -104,7 +104,7 @@ export interface ResumeView {
   label: string;
   approval_id: string | null;
 }
-export interface Receipt { stopped: string[]; finished: string[]; unknown: string[]; running: string[] }
+export interface Receipt { stopped: string[]; finished: string[]; unknown: string[]; running: string[]; waiting?: string[] }
 export interface BrakeStatus {
   state: string;
   since: number | null;

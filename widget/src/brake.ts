@@ -5,14 +5,15 @@ import { counted, element, icon } from "./dom.ts";
 import { ChatError } from "./errors.ts";
 import { pointInTime } from "./time.ts";
 
-function receiptWords({ stopped, finished, unknown, running }: Receipt) {
+function receiptWords({ stopped, finished, unknown, running, waiting }: Receipt) {
   const parts = [
     stopped.length && `${counted(stopped.length, "task")} stopped`,
     finished.length && `${finished.length} had already finished`,
     unknown.length && `${unknown.length} sent, outcome not known yet`,
     running.length && `${running.length} couldn’t be stopped yet`,
   ].filter(Boolean);
-  return parts.length ? `${parts.join(", ")}.` : "Nothing was running.";
+  const planned = waiting?.length ? " Your next briefing won’t come unless you resume before its hour." : "";
+  return `${parts.length ? `${parts.join(", ")}.` : "Nothing was running."}${planned}`;
 }
 
 export function brakeWords({ state, since, receipt, everybody }: BrakeStatus) {
@@ -22,11 +23,22 @@ export function brakeWords({ state, since, receipt, everybody }: BrakeStatus) {
   return [`Everything has been paused since ${pointInTime(since ?? 0)}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
 }
 
+/** Turns the brake on or off. What fails may take effect all the same: it looks, and throws only if it did not. */
+export async function turnBrake(send: (method: string) => Promise<BrakeStatus>, pulling: boolean): Promise<BrakeStatus> {
+  try {
+    return await send(pulling ? "POST" : "DELETE");
+  } catch (error) {
+    const now = await send("GET").catch(() => null);
+    if (now && (now.state !== "running") === pulling) return now;
+    throw error;
+  }
+}
+
 const RUNNING: BrakeStatus = { state: "running", since: null, receipt: null, everybody: false };
 
 /** A button that pauses all of a person's agents and resumes them, and a line with the status. */
 export class Brake {
-  #post: (method: string) => Promise<BrakeStatus>;
+  #send: (method: string) => Promise<BrakeStatus>;
   #changed: () => void;
   #fail: (sentence: string) => void;
   #posting = false;
@@ -35,9 +47,9 @@ export class Brake {
   button = element("button", { type: "button", class: "brake", click: () => this.#press() });
   line = element("p", { class: "paused", role: "status", hidden: true });
 
-  /** `post(method)` turns the brake on (POST) or off (DELETE) and returns the status; `fail` receives an error. */
-  constructor({ post, changed, fail }: { post: (method: string) => Promise<BrakeStatus>; changed: () => void; fail: (sentence: string) => void }) {
-    this.#post = post;
+  /** `send(method)` turns the brake on (POST) or off (DELETE), or reads it (GET), and returns the status; `fail` receives an error. */
+  constructor({ send, changed, fail }: { send: (method: string) => Promise<BrakeStatus>; changed: () => void; fail: (sentence: string) => void }) {
+    this.#send = send;
     this.#changed = changed;
     this.#fail = fail;
     this.#show();
@@ -60,7 +72,7 @@ export class Brake {
     if (pulling) this.#standing = { ...RUNNING, state: "pausing" };
     this.#show();
     try {
-      this.#standing = await this.#post(pulling ? "POST" : "DELETE");
+      this.#standing = await turnBrake(this.#send, pulling);
     } catch (error) {
       this.#standing = before;
       this.#fail(`${pulling ? "We couldn’t pause everything." : "We couldn’t resume."} ${ChatError.from(error).message}`);

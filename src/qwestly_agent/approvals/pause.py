@@ -16,6 +16,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.base.clock import Clock
 from qwestly_agent.base.errors import Braked, Unavailable
+from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.due import Sweeps
 from qwestly_agent.stores.runs import Runs
 from qwestly_agent.stores.signals import Signal, Signals
@@ -26,6 +27,10 @@ LOOK_SECONDS = 0.1
 OFTEN_SECONDS, OFTEN_UNTIL_SECONDS, SELDOM_SECONDS = 0.3, 5.0, 0.5
 """Intervals between two readings of the signals: of a run's first seconds, and afterwards."""
 FROZEN = "Everything is paused. You can decide this once you resume."
+UNSURE = (
+    "We can’t reach your data right now. What you asked for may still take effect in a moment, so please look before "
+    "you try again."
+)
 UNREAD = "The brake is on: nothing begins any more. What it stopped cannot be read right now; please look again soon."
 
 T = TypeVar("T")
@@ -45,6 +50,8 @@ class Receipt(BaseModel):
     """Effects that were sent, outcome not known."""
     running: tuple[str, ...] = ()
     """Could not be stopped."""
+    waiting: tuple[str, ...] = ()
+    """The user's briefing that waits for its hour: it is left out if the brake is still on by then."""
 
     @property
     def is_complete(self) -> bool:
@@ -121,14 +128,28 @@ class ReceiptUnread(Unavailable):
     sentence = UNREAD
 
 
+class BrakeUnsure(Unavailable):
+    """The database did not answer: the brake may be on or off."""
+
+    sentence = UNSURE
+
+
 async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
     """Turn the brake on (`whose`: a user id or `EVERYBODY`), wait until none of its runs runs, and store the receipt.
 
-    The brake is written before anything is read. Raises `ReceiptUnread` if it is on and no look at the runs succeeded.
+    The brake is written before anything is read, again and again if the database does not answer. Raises `BrakeUnsure`
+    if it never did, and `ReceiptUnread` if the brake is on and no look at the runs succeeded.
     """
-    await signals.brake_on(whose, clock())
-    time = asyncio.get_running_loop().time
+    time, now = asyncio.get_running_loop().time, clock()
     ends, caught = time() + PATIENCE_SECONDS, set[str]()
+    while True:
+        try:
+            await signals.brake_on(whose, now)
+            break
+        except PyMongoError:
+            if time() >= ends:
+                raise BrakeUnsure from None
+        await asyncio.sleep(LOOK_SECONDS)
     while True:
         try:
             left = await _complete(signals, sweeps, whose, clock, caught)
@@ -143,12 +164,16 @@ async def engage(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> 
 
 
 async def release(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock) -> PauseStatus:
-    """Turn the brake off. What it stopped stays stopped, and its receipt can still be read."""
+    """Turn the brake off. What it stopped stays stopped, and its receipt can still be read. Raises `BrakeUnsure` if the
+    database does not answer."""
     with suppress(PyMongoError):  # what the receipt would miss must not keep the brake on
         # Once the brake is off, another brake's stops cannot be told from its own.
         await _complete(signals, sweeps, whose, clock, set())
-    await signals.brake_off(whose, clock())
-    return await status(signals, sweeps, whose, clock)
+    try:
+        await signals.brake_off(whose, clock())
+        return await status(signals, sweeps, whose, clock)
+    except PyMongoError:
+        raise BrakeUnsure from None
 
 
 async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, caught: set[str]) -> bool:
@@ -170,8 +195,14 @@ async def _complete(signals: Signals, sweeps: Sweeps, whose: str, clock: Clock, 
     # After the release, another brake may stop what this one never met.
     stopped = (noted if is_on else noted & over).union(before.stopped) - running - unknown
     finished = over.union(before.finished) - stopped - running - unknown
+    planned = await sweeps.planned_briefing(whose) if is_on and whose != EVERYBODY else None
+    waiting = ({planned} if planned else set(before.waiting) if not is_on else set[str]()) - stopped
     receipt = Receipt(
-        stopped=_sorted(stopped), finished=_sorted(finished), unknown=_sorted(unknown), running=_sorted(running)
+        stopped=_sorted(stopped),
+        finished=_sorted(finished),
+        unknown=_sorted(unknown),
+        running=_sorted(running),
+        waiting=_sorted(waiting),
     )
     if receipt != pause.receipt:
         await signals.keep_receipt(whose, since, receipt.model_dump(mode="json"))

@@ -1,6 +1,5 @@
 """The input and output of the states of `brief`: ids and counts. What was gathered and written stands in the record."""
 
-from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.workflow_state import UserState
 
 
@@ -18,8 +17,3 @@ class BriefingState(UserState):
     @property
     def run_name(self) -> str:
         return self.run_id
-
-
-def run_of(user_id: str, key: str) -> str:
-    """The name of the one execution for this user and key, a local day or a request; also the briefing's id."""
-    return f"brief-{sha256_hex(user_id, key)[:32]}"

@@ -12,9 +12,9 @@ from typing import Protocol
 from pydantic import Field
 
 from qwestly_agent.base.observability import Event, cause_of, measure_left
-from qwestly_agent.briefings.briefing_state import BriefingState, run_of
+from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.gather import GatherSourcesServices, gather_sources, new_briefing
-from qwestly_agent.domain.briefing import Gathered
+from qwestly_agent.domain.briefing import Gathered, run_of
 from qwestly_agent.services import (
     HasBriefingPlans,
     HasBriefings,

@@ -8,6 +8,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from qwestly_agent.domain.approval import sha256_hex
+
 SCHEMA_VERSION = 1
 """Of what a briefing keeps."""
 MOST_LINES = 7
@@ -24,6 +26,11 @@ Mailed: TypeAlias = Literal["no", "claimed", "sent", "refused", "paced"]
 Weekday = Annotated[int, Field(ge=0, le=6)]
 """0 is Monday."""
 EVERY_DAY: tuple[Weekday, ...] = (0, 1, 2, 3, 4, 5, 6)
+
+
+def run_of(user_id: str, key: str) -> str:
+    """The name of the one execution for this user and key, a local day or a request; also the briefing's id."""
+    return f"brief-{sha256_hex(user_id, key)[:32]}"
 
 
 class _Frozen(BaseModel):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from qwestly_agent.domain.approval import EVERYBODY, SENT
+from qwestly_agent.domain.briefing import run_of
 from qwestly_agent.stores import (
     applications,
     approvals,
@@ -110,6 +111,12 @@ class Sweeps(Store):
             *(cards[each["_id"]] for each in stopped),
             *(each["name"] for each in others),
         }
+
+    async def planned_briefing(self, user_id: str) -> str | None:
+        """The name of the briefing that waits for its hour; None if briefings are off."""
+        query = {"_id": user_id, "user_id": user_id, "briefing_at": {"$gt": 0}}
+        found = await self.database[user_settings.COLLECTION].find_one(query, {"briefing_day": 1})
+        return run_of(user_id, found["briefing_day"]) if found and found.get("briefing_day") else None
 
     async def braked_users(self) -> list[str]:
         """Ids of the users whose brake is on; `EVERYBODY` among them if that one is."""

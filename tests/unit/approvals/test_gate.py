@@ -44,7 +44,7 @@ def test_what_was_asked_for_runs_at_the_highest_level_alone_and_loosens_nothing_
 SETTINGS = Path(__file__).parents[3] / "widget/src/elements/settings.ts"
 SUBJECTS = "your profile, your cards, or your applications"
 AT_ONCE = (
-    "Your agent changes your profile right away if your message plainly asks for it, and you can undo it for a day. "
+    "Your agent changes your profile right away when you plainly ask for it, and you can undo it for a day. "
     "All else, and anything others can see, waits for your approval."
 )
 SENTENCES: dict[tuple[Answer, Answer, Answer], str] = {

@@ -733,7 +733,7 @@ export class QwestlyChat extends HTMLElement {
       titled: (title) => void (this.#heading.textContent = title),
     });
     this.#brake = new Brake({
-      post: (method) => this.#server.json<BrakeStatus>(method, "/api/brake").finally(() => this.#updates?.now()),
+      send: (method) => this.#server.json<BrakeStatus>(method, "/api/brake").finally(() => this.#updates?.now()),
       changed: () => this.#showBrake(),
       fail: (sentence) => this.#notify(sentence),
     });

@@ -4,14 +4,14 @@ import { type TemplateResult, css, html, nothing } from "lit";
 import { live } from "lit/directives/live.js";
 
 import type { BrakeStatus, EarnedKind, Settings } from "../api.ts";
-import { brakeWords } from "../brake.ts";
+import { brakeWords, turnBrake } from "../brake.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
 const LEVELS: [string, string, string][] = [
   ["L0", "Suggest", "Your agent suggests and drafts. It can’t change your profile, your cards, or your applications."],
   ["L1", "Assist", "Your agent drafts on its own, and asks before it changes your profile, your cards, or your applications."],
   ["L2", "Supervised", "Changes to your profile, your cards, or your applications wait in your approvals while your agent keeps working."],
-  ["L3", "Autonomous", "Your agent changes your profile right away if your message plainly asks for it, and you can undo it for a day. All else, and anything others can see, waits for your approval."],
+  ["L3", "Autonomous", "Your agent changes your profile right away when you plainly ask for it, and you can undo it for a day. All else, and anything others can see, waits for your approval."],
 ];
 const LANGUAGES: [string, string][] = [["en", "English"], ["de", "Deutsch"], ["es", "Español"], ["fr", "Français"], ["pt", "Português"]];
 
@@ -91,7 +91,7 @@ export class QwestlySettings extends AgentElement {
     const isOn = this.brake?.state !== "running";
     this.isBusy = true;
     await this.attempt(isOn ? "We couldn’t resume." : "We couldn’t pause everything.", async () => {
-      this.brake = await this.backend.json<BrakeStatus>(isOn ? "DELETE" : "POST", "/api/brake");
+      this.brake = await turnBrake((method) => this.backend.json<BrakeStatus>(method, "/api/brake"), !isOn);
     });
     this.isBusy = false;
   }

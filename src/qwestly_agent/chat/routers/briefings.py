@@ -6,10 +6,10 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals import pause
-from qwestly_agent.briefings.briefing_state import BriefingState, run_of
+from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.view import BriefingList, BriefingView, view_of
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
-from qwestly_agent.domain.briefing import BriefingSettings, Weekday
+from qwestly_agent.domain.briefing import BriefingSettings, Weekday, run_of
 
 router = APIRouter()
 
