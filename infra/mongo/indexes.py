@@ -142,7 +142,7 @@ _QUERIES: dict[str, list[IndexModel]] = {
     adverts.ANSWERS: [_GOES],
     topics.COLLECTION: [IndexModel([("topic", ASCENDING)], name="topic")],
     # A user whose briefings are off has no such moment.
-    user_settings.COLLECTION: [IndexModel([("briefing_at", ASCENDING)], name="briefing_at", sparse=True)],
+    user_settings.COLLECTION: [IndexModel([("briefing_at", ASCENDING)], name="briefing_at", sparse=True), _UNCOPIED],
     # Of everybody's, for a leg of a trial.
     variant_counts.COLLECTION: [IndexModel([("tag", ASCENDING)], name="tag")],
     runs.COLLECTION: [

@@ -52,6 +52,7 @@ OUTBOXES = (
     "agent_lessons",
     "agent_memory_journal",
     "agent_resumes",
+    "agent_settings",
     "agent_signals",
     "user_memories",
 )

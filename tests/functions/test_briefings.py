@@ -160,6 +160,9 @@ def test_one_click_ends_the_mails_and_nothing_else(world: World) -> None:
     assert shown.status == 200
     assert "no more briefings by mail" in shown.text
     assert settings_of(world) == before.model_copy(update={"mail": False})
+    world.ask_page("POST", path, b"List-Unsubscribe=One-Click")
+    ended = [*world.database["agent_activity"].find({"user_id": USER, "type": "briefing.mails_ended"})]
+    assert [each["severity"] for each in ended] == ["warning"], "its user is told in the app, once"
     world.clock.advance(86_400)
     is_mailed(world, "brief-2")
     assert len(world.aws.outbox) == 1

@@ -20,6 +20,7 @@ NOW = 1_800_000_000.0
 CALLS: Mapping[str, Callable[[Sweeps], Awaitable[Any]]] = {
     "under_way": lambda sweeps: sweeps.under_way(EVERYBODY, NOW),
     "stopped": lambda sweeps: sweeps.stopped(EVERYBODY, ["run1"], NOW),
+    "planned_briefing": lambda sweeps: sweeps.planned_briefing("u"),
     "braked_users": lambda sweeps: sweeps.braked_users(),
     "position": lambda sweeps: sweeps.position("approvals"),
     "keep_position": lambda sweeps: sweeps.keep_position("approvals", NOW),

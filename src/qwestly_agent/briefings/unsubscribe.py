@@ -22,7 +22,8 @@ async def unsubscribe(
     services: UnsubscribeServices, limits: Limits, token: str, source: str, *, posted: bool
 ) -> LinkPage:
     """Show the page; with `posted`, end the mails first. It is the one POST without a choice, as RFC 8058 asks: a mail
-    program sends it when its user says so."""
+    program sends it when its user says so. Programs that scan mails may send it, too: so the user is told in the
+    app."""
     brand = Brand.of(services.settings)
     try:
         limits.count(services.clock(), f"link {hash_of(token)}", f"from {source}")
@@ -31,7 +32,7 @@ async def unsubscribe(
             limits.count(services.clock(), f"from {source}", times=INVALID_TOKEN_COUNTS)
             raise NotFound("Part of it may be missing. You can also turn off these emails in the app.")
         if posted:
-            await services.briefing_plans.change(user_id, {"mail": False}, services.clock())
+            await services.briefing_plans.end_mails(user_id, services.clock())
         return LinkPage(200, render("unsubscribe.html", brand, ended=posted), brand)
     except AgentError as error:
         return failed(error, brand)

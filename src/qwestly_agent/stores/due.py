@@ -282,6 +282,7 @@ OUTBOXES = (
     memories.COLLECTION,
     resumes.COLLECTION,
     signals.COLLECTION,
+    user_settings.COLLECTION,
 )
 _NEW: Document = {"consolidated": False, "status": memories.ACTIVE}
 
