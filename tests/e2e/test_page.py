@@ -259,6 +259,7 @@ def test_what_is_told_in_passing_is_remembered_once_the_conversation_is_ended(op
     expect(rows).to_contain_text(["Has diabetes.", "Lives in Lisbon."], timeout=30_000)
 
 
+@pytest.mark.nightly
 def test_memories_are_kept_and_forgotten_by_keyboard_on_a_phone(open_page: Callable[..., Page]) -> None:
     page = open_page(stranger(), viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True)
     widget = Widget(page)

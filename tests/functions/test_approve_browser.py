@@ -118,6 +118,7 @@ def test_it_reads_well_at_the_width_of_a_phone_and_of_a_desk(page: Page) -> None
         assert page.locator("label.choice, button").evaluate_all(low) == [], "too small for a finger"
 
 
+@pytest.mark.nightly
 @each_screen
 def test_no_page_breaks_a_rule_of_accessibility(
     shared: Page, world: World, address: str, scheme: Any, width: str

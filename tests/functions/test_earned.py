@@ -115,6 +115,7 @@ def test_one_no_edit_or_wish_for_changes_takes_it_back(person: Client, model: Mo
     assert "No yes in a row yet" in kind["record"]
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_nothing_is_offered_until_the_ceiling_is_raised(person: Client, model: ModelServer) -> None:
     person.request("PUT", "/api/settings", json={"level": "L2"}).raise_for_status()

@@ -72,6 +72,7 @@ def ada(world: World, chat: ChatServer, model: ModelServer) -> Interviewee:
     return Interviewee(world, chat, model)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person["id"])
 def test_it_ends_by_itself_and_asks_once_a_turn_and_writes_what_was_said(
     ada: Interviewee, person: dict[str, Any]

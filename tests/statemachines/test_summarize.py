@@ -130,6 +130,7 @@ def test_what_is_not_supported_is_told_by_its_quote_and_what_nobody_said_not_at_
     assert ada.told() == ["- The user: “leave nursing for teaching by 2028”", "- The user: “teaching by 2028”"]
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_without_a_model_the_conversation_goes_on_and_nobody_is_woken(ada: Talker) -> None:
     ada.model.script(*[Reply(fault=503, to=WRITER)] * 20)

@@ -228,6 +228,7 @@ def test_a_second_wish_while_one_is_written_is_the_same_and_later_a_new_version(
     assert maya_applies.begins(job_id, run_id="run3").id != first.id
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_twenty_a_day_are_enough(maya_applies: Applicant, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("qwestly_agent.documents.service.MOST_A_DAY", 1)

@@ -31,6 +31,7 @@ def view(page: Page, name: str) -> Locator:
     return page.locator(f"qwestly-{name.lower()}")
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize(("place", "name"), [("approvals/ap_1", "Approvals"), ("applications/app_1", "Jobs")])
 def test_a_mails_link_leads_to_what_it_names(page: Page, backend: ScriptedBackend, place: str, name: str):

@@ -63,6 +63,7 @@ def fill(backend: ScriptedBackend) -> None:
     }
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_what_is_due_is_answered_and_says_when_it_comes_back(page: Page, backend: ScriptedBackend):
     fill(backend)

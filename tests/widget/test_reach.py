@@ -74,6 +74,7 @@ def _interview(page: Page, backend: ScriptedBackend) -> Iterator[str]:
     yield "qwestly-interview"
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", ["settings", "jobs", "learning", "interview"])

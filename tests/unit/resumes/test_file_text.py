@@ -35,6 +35,7 @@ async def test_a_file_without_text_for_us_says_why(case: str) -> None:
     assert SENTENCES[raised.value.why].endswith(".")
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("case", HOSTILE)
 def test_a_hostile_file_takes_no_more_memory_and_processor_than_it_may(case: str) -> None:

@@ -204,6 +204,7 @@ def test_emergencies_are_stopped_at_the_first_look_after_200_turns() -> None:
         assert stopped < 260, "the first look after them: a user has some six turns"
 
 
+@pytest.mark.nightly
 @pytest.mark.thorough
 def test_of_trials_of_equals_at_most_5_percent_are_taken_back() -> None:
     rng = default_rng(25)
