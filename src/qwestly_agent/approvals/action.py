@@ -112,5 +112,5 @@ class Action(Generic[A]):
 
     @property
     def by_link(self) -> bool:
-        """True if a mailed link may decide it: only what can be undone."""
+        """True if a mailed link may decide it."""
         return self.effect != "destructive" and not self.signed_in_only
