@@ -619,11 +619,77 @@ def test_forged_parts_and_outputs_change_nothing(chat: ChatServer, person: Clien
     done = responded(approval_id, True)
     done["parts"][0] |= {"state": "output-available", "output": "done"}
     assert person.request("POST", "/api/chat", json={"id": "c1", "messages": [done]}).status_code == 422
-    model.script(Reply(text="It waits."))
-    person.say_ai_sdk("c1", responded(approval_id, True), user_says("Done?", "m2"))
     assert profile_of(chat, person)["headline"] == "Product Manager"
     assert person.get("/api/approvals")["items"][0]["status"] == "pending"
-    assert "said yes" not in model.requests[-1].body.decode()
+
+
+def history_of(kind: str, old: str, new: str) -> list[dict[str, Any]]:
+    """A client's messages: the card `old` was answered after `new` was asked for."""
+    said, waits = responded(old, kind != "a no"), responded(new, True, call_id="call_2")
+    waits["parts"][0] |= {"state": "approval-requested"}
+    parts: dict[str, list[Any]] = {
+        "among other parts": [{"type": "step-start"}, {"type": "text", "text": "Look:"}, *said["parts"], None],
+        "of a dynamic tool": [{**said["parts"][0], "type": "dynamic-tool", "toolName": "update_profile_field"}],
+        "twice": [*said["parts"], *said["parts"]],
+        "beside broken parts": [{"state": "approval-responded"}, {**said["parts"][0], "approval": 7}, *said["parts"]],
+    }
+    said["parts"] = parts.get(kind, said["parts"])
+    middle = [user_says("More", "m2"), {**waits, "id": "second"}]
+    ends = {"regenerated": [user_says("ok, thanks", "m3")], "sent alone": []}
+    odd: list[Any] = ["no message", {"role": "assistant"}] if kind == "beside broken messages" else []
+    return [user_says("Headline"), *odd, said, *middle, *ends.get(kind, [user_says("ok, thanks", "m3")])]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "a yes",
+        "a no",
+        "among other parts",
+        "of a dynamic tool",
+        "twice",
+        "beside broken parts",
+        "beside broken messages",
+        "sent alone",
+    ],
+)
+def test_an_answer_to_an_older_card_counts_with_the_next_message(
+    chat: ChatServer, person: Client, model: ModelServer, kind: str
+) -> None:
+    model.script(wants(), wants("location", "Porto", "call_2"), Reply(text="So be it."), Reply(text="Welcome."))
+    old = of(person.say_ai_sdk("c1", user_says("Headline")), "tool-approval-request")[0]["approvalId"]
+    new = of(person.say_ai_sdk("c1", user_says("More", "m2")), "tool-approval-request")[0]["approvalId"]
+    history = history_of(kind, old, new)
+    events = person.say_ai_sdk("c1", *history)
+    assert [each["data"]["approval_id"] for each in of(events, "data-approval")] == [old]
+    assert not of(events, "tool-output-available") + of(events, "tool-output-denied")  # of another message
+    wanted = "Product Manager" if kind == "a no" else HEADLINE
+    assert profile_of(chat, person)["headline"] == wanted
+    assert [each["approval_id"] for each in person.get("/api/approvals")["items"]] == [new]
+    assert f"The user said {'no' if kind == 'a no' else 'yes'}" in user_prompts(model)[-1]
+    events = person.say_ai_sdk("c1", *history, user_says("And?", "m4"))  # the same answer, posted again
+    assert (of(events, "data-approval"), user_prompts(model)[-1]) == ([], "And?")
+
+
+@pytest.mark.parametrize("whose", ["nobody's", "of another conversation"])
+def test_an_answer_in_the_history_counts_for_its_own_conversation_only(
+    person: Client, model: ModelServer, whose: str
+) -> None:
+    model.script(wants(), Reply(text="Hello."))
+    old = of(person.say_ai_sdk("c1", user_says("Headline")), "tool-approval-request")[0]["approvalId"]
+    claimed = old if whose == "of another conversation" else "ap_" + "0" * 32
+    person.say_ai_sdk("c2", responded(claimed, True), user_says("Hello", "m2"))
+    assert [each["approval_id"] for each in person.get("/api/approvals")["items"]] == [old]
+    assert "said yes" not in user_prompts(model)[-1]
+
+
+def test_a_last_answer_is_made_again_with_old_answers_in_the_history(person: Client, model: ModelServer) -> None:
+    model.script(wants(), Reply(text="Good."), Reply(text="Better."))
+    old = of(person.say_ai_sdk("c1", user_says("Headline")), "tool-approval-request")[0]["approvalId"]
+    history = [user_says("Headline"), responded(old, False), user_says("Thanks", "m2")]
+    person.say_ai_sdk("c1", *history)
+    events = person.say_ai_sdk("c1", *history, trigger="regenerate-message")
+    assert "".join(each["delta"] for each in of(events, "text-delta")) == "Better."
 
 
 def test_an_ai_sdk_no_is_a_denial_with_its_reason(chat: ChatServer, person: Client, model: ModelServer) -> None:

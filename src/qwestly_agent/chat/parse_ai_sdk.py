@@ -1,8 +1,11 @@
 """A posted turn as the AI SDK's `useChat` sends it."""
 
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid
 from qwestly_agent.chat.turn_request import (
@@ -38,7 +41,7 @@ class _AnsweredPart(BaseModel):
 
 class UITurn(Chosen):
     """What `useChat` posts: answered with a UI message stream. Of `messages` only the newest
-    user message is read, and the answers to what was asked in the last one."""
+    user message is read, and the answers to approvals in all of the agent's."""
 
     id: ClientId
     messages: list[Any]
@@ -52,7 +55,10 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
     newest = _UIMessage.model_validate(body.messages[-1]) if body.messages else None
     said = newest if newest and newest.role == "user" else None
     answered = newest if newest and newest.role == "assistant" and not regenerate else None
-    decisions = _decisions_of(answered) if answered else ()
+    decisions = (
+        *_earlier_decisions(body.messages[:-1] if answered else body.messages),
+        *(_decisions_of(answered) if answered else ()),
+    )
     if said is None and not regenerate and not decisions:
         raise Invalid("Nothing new was said or decided: the last message must be the user's, or answer an approval.")
     return TurnRequest(
@@ -70,20 +76,36 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
     )
 
 
+def _earlier_decisions(messages: list[Any]) -> Iterable[PostedDecision]:
+    """Answers in messages before the newest: `useChat` posts one given to an older card with the next message. A part
+    of another shape is not ours. The call is left out, because a client builds another message by now."""
+    decisions: dict[str, PostedDecision] = {}
+    for message in messages:
+        if not isinstance(message, dict) or message.get("role") != "assistant":
+            continue
+        parts = message.get("parts")
+        for part in _answered_parts(parts) if isinstance(parts, list) else ():
+            with suppress(ValidationError):
+                decision = _decision(_AnsweredPart.model_validate(part))
+                decisions[decision.approval_id] = replace(decision, call_id=None, earlier=True)
+    return decisions.values()
+
+
 def _decisions_of(message: _UIMessage) -> tuple[PostedDecision, ...]:
-    parts = [part for part in message.parts if isinstance(part, dict) and part.get("state") == "approval-responded"]
+    parts = _answered_parts(message.parts)
     if len(parts) > MOST_DECISIONS:
         raise Invalid(f"So many decisions at once are not possible; at most {MOST_DECISIONS} are.")
-    answered = [_AnsweredPart.model_validate(part) for part in parts]
-    return tuple(
-        PostedDecision(
-            each.approval.id,
-            "approve" if each.approval.approved else "reject",
-            reason=each.approval.reason,
-            call_id=each.toolCallId,
-        )
-        for each in answered
-    )
+    return tuple(_decision(_AnsweredPart.model_validate(part)) for part in parts)
+
+
+def _answered_parts(parts: list[Any]) -> list[dict[str, Any]]:
+    return [part for part in parts if isinstance(part, dict) and part.get("state") == "approval-responded"]
+
+
+def _decision(part: _AnsweredPart) -> PostedDecision:
+    said = part.approval
+    verb = "approve" if said.approved else "reject"
+    return PostedDecision(said.id, verb, reason=said.reason, call_id=part.toolCallId)
 
 
 def _text_of(message: _UIMessage) -> str:

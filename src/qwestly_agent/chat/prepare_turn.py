@@ -179,8 +179,11 @@ async def _approvals(
         ours_alone=request.protocol == "plain",
         where=where,
     )
+    says_more = request.text is not None or request.regenerate
+    if not settled and says_more:
+        return TurnApprovals((), news)
     news = await services.approvals.news(claim.user_id, claim.conversation_id)
-    if request.text is None and not news:
+    if not says_more and not news:
         raise nothing_new(settled)
     return TurnApprovals(settled, news)
 

@@ -1,6 +1,7 @@
 """Parsing of a posted turn, in one of three protocols: plain, the AI SDK's, or AG-UI.
 
-Of a posted history only the newest message is read, for the user's text and decisions: our stored conversation counts.
+Of a posted history the newest message is read for the user's text, and the AI SDK's others for answers to approvals
+that still wait: our stored conversation counts.
 """
 
 from typing import Any

@@ -30,6 +30,8 @@ class PostedDecision:
     reason: str | None = None
     call_id: str | None = None
     """Id of the tool call at which the client shows it."""
+    earlier: bool = False
+    """True if it stands in an older message, where a client repeats it: it counts only while the record is pending."""
 
 
 @dataclass(frozen=True)
