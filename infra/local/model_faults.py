@@ -46,6 +46,8 @@ class Reply:
     """A list is sent in exactly these chunks."""
     tool_calls: Sequence[ToolCall] = ()
     """Called after the text, in the same answer."""
+    deltas: Sequence[Mapping[str, Json]] = ()
+    """Streamed as they are, in place of text and tool calls."""
     chunk_delay: float | None = None
     """Seconds before each chunk but the first; the server's own where it is None."""
     hold_after: int | None = None
@@ -90,7 +92,8 @@ def said(reply: Reply, chunks: list[str], calls: list[ToolCall], body: Json) -> 
             offered = [tool["function"]["name"] for tool in body.get("tools") or ()]
             names = [call["name"] for call in calls] or offered[:1]
             calls = [{"name": name, "arguments": '{"query": "unclo'} for name in names]
-    return chunks, calls, reply.finish_reason or ("tool_calls" if calls else "stop")
+    called = calls or any("tool_calls" in delta for delta in reply.deltas)
+    return chunks, calls, reply.finish_reason or ("tool_calls" if called else "stop")
 
 
 # --- how it goes over the wire ----------------------------------------------------------------------------------------
@@ -121,7 +124,8 @@ def content_type(reply: Reply, streams: bool) -> str:
 
 def _streamed(reply: Reply, answer: Answer, include_usage: bool) -> list[Step]:
     opening = wire.chunk(answer, {"role": "assistant", "content": ""})
-    lines = wire.content(answer, swapped=reply.fault == "swapped_indices")
+    lines = [wire.chunk(answer, delta) for delta in reply.deltas]
+    lines = lines or wire.content(answer, swapped=reply.fault == "swapped_indices")
     content: list[Group] = [[Act.PAUSE, line] if i else [line] for i, line in enumerate(lines)]
     closing = wire.closing(answer, include_usage, done=reply.fault != "no_done")
     at = min(reply.fault_after, len(content))

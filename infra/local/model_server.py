@@ -168,7 +168,7 @@ class ModelServer(Controls):
 
     def _answer(self, reply: Reply, body: Json) -> Answer:
         text, calls = reply.text, reply.tool_calls
-        if text is None and not calls:
+        if text is None and not calls and not reply.deltas:
             thought = think(body, self.scripts)
             text, calls = thought.text, thought.tool_calls
         chunks = text if isinstance(text, list) else chunks_of(text or "")

@@ -47,7 +47,8 @@ def chunks_of(text: str) -> list[str]:
 
 
 def line(data: Json) -> bytes:
-    return b"data: " + compact(data).encode("utf-8", "surrogatepass") + b"\n\n"
+    """Half of a surrogate pair goes out as its escape in JSON."""
+    return b"data: " + compact(data).encode("utf-8", "backslashreplace") + b"\n\n"
 
 
 def chunk(answer: Answer, delta: Json, finish_reason: str | None = None) -> bytes:

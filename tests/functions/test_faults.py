@@ -30,11 +30,13 @@ KEY = "sk-a-key-that-nobody-may-see"
 NOBODY_MAY_READ = (
     *(KEY, "scripted", "Bad gateway", "The model failed", "Traceback", ".py", "Errno", "Error:", "status_code"),
     *("127.0.0.1", "model.invalid", "httpx", "openai", "pydantic.dev", "deepseek", "gpt-"),
+    *("DSML", "｜", "profileget", "call a tool", "markup"),
 )
 
 CALL: ToolCall = {"name": "get_user_profile", "arguments": {}}
 LOOKS_UP = Reply(tool_calls=[CALL])
 HALF = ["Half of ", "it."]
+CALL_IN_WORDS = 'DSML｜function_calls>\n<｜DSML｜invoke name="get_user_profile">\n</｜DSML｜invoke>'
 MORE = "…"
 """How often it comes is the clock's matter."""
 SOON = "in a moment"
@@ -75,6 +77,14 @@ def fails_twice(status: Fault, sentence: str, *, retry_after: float | None = 0.0
 
 def breaks_off(fault: Fault, sentence: str = failures.BROKE_OFF, **more: Any) -> Case:
     return Case((Reply(HALF, fault=fault),), sentence, "Half of ", **more)
+
+
+def deltas_of(*calls: tuple[int, str, str, str]) -> list[dict[str, Any]]:
+    """Of tool calls: each of (index, id, name, arguments)."""
+    return [
+        {"tool_calls": [{"index": index, "id": call_id, "function": {"name": name, "arguments": arguments}}]}
+        for index, call_id, name, arguments in calls
+    ]
 
 
 def in_the_second_step(case: Case) -> Case:
@@ -147,6 +157,29 @@ CASES: dict[str, Case] = {
     "arguments that are no JSON": answers(
         Reply(tool_calls=[CALL], fault="bad_tool_arguments"), Reply(HALF), said="Half of it.", requests=2, steps=1
     ),
+    "the name of a tool in every delta": answers(
+        Reply(deltas=deltas_of((0, "a", "get_user_profile", ""), (0, "a", "get_user_profile", "{}"))),
+        Reply(HALF),
+        said="Half of it.",
+        requests=2,
+        steps=1,
+    ),
+    "two calls under one index": answers(
+        Reply(deltas=deltas_of((0, "a", "get_user_profile", "{}"), (0, "b", "list_capabilities", "{}"))),
+        Reply(HALF),
+        said="Half of it.",
+        requests=2,
+        steps=2,
+    ),
+    "a call in words": answers(
+        Reply(["Let me look. <", "｜", CALL_IN_WORDS]), Reply(HALF), said="Let me look. \n\nHalf of it.", requests=2
+    ),
+    "calls in words alone": Case((Reply([f"<｜{CALL_IN_WORDS}"]),) * 2, failures.UNUSABLE, requests=2),
+    "calls in words, twice": Case(
+        (Reply(["So: ", f"<｜{CALL_IN_WORDS}"]),) * 2, failures.BROKE_OFF, "So: \n\nSo: ", requests=2
+    ),
+    "a thought in words": answers(Reply(["<think>Who", "?</think>\n", *HALF]), said="Half of it."),
+    "half a character in each delta": answers(Reply(["Half \ud83d", "\ude00."]), said="Half 😀."),
     # after a tool was called
     "503 in the second step": in_the_second_step(fails_twice(503, DOWN)),
     "500 once in the second step": in_the_second_step(
@@ -171,6 +204,9 @@ ENDINGS = (
     "cut",  # broken off by the provider
     "too long",  # cut, of which the library says nothing
     "no [DONE]",  # odd, and answered
+    "the name of a tool in every delta",
+    "a call in words",
+    "calls in words, twice",
     "503 in the second step, after a word",
 )
 """What comes of a fault is decided before it is put into a protocol: of those that come to the same one is enough."""
@@ -401,6 +437,9 @@ def happens(
     assert (asked["role"], asked["content"], asked["status"]) == ("user", "Who am I?", "complete")
     assert (answered["content"], answered["error"], len(answered["steps"])) == (words, problem, case.steps)
     assert answered["status"] == ("failed" if problem else "complete")
+    assert [step for step in answered["steps"] if step["label"] in (step["name"], "")] == []
+    as_ui = json.dumps(user.get(f"/api/conversations/{conversation_id}?as=ui"), ensure_ascii=False)
+    assert [word for word in NOBODY_MAY_READ if word in as_ui] == []
 
     if next_is_answered:
         model.reset()
@@ -409,6 +448,7 @@ def happens(
         _, events = say(user, protocol, "And now?", conversation_id, "m2")
         VALID[protocol](events)
         assert (shown(events), told(events)) == ("Here again.", None)
+        assert "DSML" not in json.dumps(model.requests[-1].json, ensure_ascii=False)
         assert calls_without_a_result(model.requests[-1]) == []
 
 

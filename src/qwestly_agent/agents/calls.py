@@ -32,6 +32,7 @@ def id_of(text: str, taken: Collection[str] = (), number: int = 0) -> str:
     return call_id
 
 
+UNKNOWN_STEP = "Looking for a way to do that…"
 MOST_CALLS = 10
 MOST_FAILURES = 3
 """Failures of one tool after which it is withdrawn for the rest of the turn."""
@@ -72,7 +73,8 @@ class Call:
 
     @property
     def label(self) -> str:
-        return self.contract.label if self.contract else self.tool
+        """What the user reads: never a name that the model made up."""
+        return self.contract.label if self.contract else UNKNOWN_STEP
 
     @property
     def milliseconds(self) -> int | None:

@@ -50,6 +50,7 @@ from qwestly_agent.approvals.view import ApprovalView, view_of
 from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, ModelUnavailable, NotFound
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Effect
+from qwestly_agent.llm.vendor_patches import HAS_MARKUP
 from qwestly_agent.text.clean import ids_in, quoted, visible_data, well_formed
 
 Context: TypeAlias = RunContext[AgentDeps]
@@ -57,6 +58,10 @@ Context: TypeAlias = RunContext[AgentDeps]
 GATED: frozenset[Effect] = frozenset({"write", "outward", "destructive"})
 """Effects that tools only propose. A tool with the effect "memory" either does something or proposes it."""
 
+NOBODY_READ = (
+    "Your last answer had markup of a tool call in its text: nobody saw it, and no tool ran. Call the tool, or answer "
+    "in plain words."
+)
 MOST_CALLS_AT_ONCE = 50
 LONGEST_ARGUMENTS = 10_000
 """Characters of JSON. Longer arguments would be paid for again in every following prompt."""
@@ -107,6 +112,8 @@ class BoundedTools(AbstractCapability[AgentDeps]):
     async def after_model_request(
         self, ctx: Context, *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
+        if (response.provider_details or {}).get(HAS_MARKUP) and not response.tool_calls:
+            raise ModelRetry(NOBODY_READ)
         deps, offered = ctx.deps, request_context.model_request_parameters.function_tools
         without_end = bool(response.tool_calls) and deps.calls.exhausted
         contracts = {each.name: contract_of(each.name, each.metadata) for each in offered}

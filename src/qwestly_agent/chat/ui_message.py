@@ -23,7 +23,10 @@ def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
     else:
         dumped = VercelAIAdapter.dump_messages(as_model_saw(message), sdk_version=SDK_VERSION)
         parts = [
-            part.model_dump(mode="json", by_alias=True, exclude_none=True) for each in dumped for part in each.parts
+            part.model_dump(mode="json", by_alias=True, exclude_none=True)
+            for each in dumped
+            if each.role == "assistant"  # what the library asked the model for is nobody's words
+            for part in each.parts
         ]
         parts += map(source_part, sources_of(message.steps))
         asked = shown_with(message, made.approvals)

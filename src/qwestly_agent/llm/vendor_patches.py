@@ -3,7 +3,7 @@
 `tests/unit/llm/test_vendor_patches.py` names those versions.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -17,11 +17,14 @@ from openai._types import not_given
 from openai._utils import is_given
 from openai.resources.chat import AsyncChat, AsyncCompletions
 from openai.types.chat import ChatCompletion, ChatCompletionChunk
+from openai.types.chat.chat_completion_chunk import Choice, ChoiceDelta
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import FinishReason, ModelMessage, ModelResponse, ModelResponseStreamEvent
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
+from pydantic_ai.models.openai._chat_completions import split_content_parts
 
+from qwestly_agent.llm.lenient import ToolCallReader, Words
 from qwestly_agent.llm.tool_schemas import ToolSchemas
 
 UNAUTHORIZED = 401
@@ -141,11 +144,43 @@ class PatchedChatModel(OpenAIChatModel):
         return PatchedStreamedResponse
 
 
+HAS_MARKUP = "has_markup"
+"""In a response's `provider_details`: the model wrote a tool call, or a thought without an end, as text."""
+
+
 class PatchedStreamedResponse(OpenAIStreamedResponse):
+    """Hand on words and tool calls as they were meant (`llm.lenient`), the calls at the end of the stream."""
+
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
+        asked = self._parts_manager.model_request_parameters
+        self._words = Words()
+        self._calls = ToolCallReader([tool.name for tool in (*asked.function_tools, *asked.output_tools)])
         with _its_shape_trusted():
             async for event in super()._get_event_iterator():
                 yield event
+            for event in self.text_events(self._words.end()):
+                yield event
+            if self._words.has_markup:
+                self.provider_details = {**(self.provider_details or {}), HAS_MARKUP: True}
+            for call in self._calls.calls():
+                yield self._parts_manager.handle_tool_call_part(
+                    vendor_part_id=None, tool_name=call.name, args=call.arguments, tool_call_id=call.id
+                )
+
+    def _map_text_delta(self, choice: Choice) -> Iterable[ModelResponseStreamEvent]:
+        content, _ = split_content_parts(choice.delta.content)
+        return self.text_events(self._words.feed(content) if isinstance(content, str) else "")
+
+    def text_events(self, text: str) -> Iterable[ModelResponseStreamEvent]:
+        return super()._map_text_delta(Choice(index=0, delta=ChoiceDelta(content=text)))
+
+    def _map_tool_call_delta(self, choice: Choice) -> Iterable[ModelResponseStreamEvent]:
+        for each in choice.delta.tool_calls or ():
+            name, arguments = (each.function.name, each.function.arguments) if each.function else (None, None)
+            self._calls.feed(each.index, each.id, name, arguments)
+        if old := choice.delta.function_call:
+            self._calls.feed(None, None, old.name, old.arguments)
+        return ()
 
     def _map_finish_reason(self, key: Any) -> FinishReason | None:
         # DeepSeek's own, api-docs.deepseek.com/api/create-chat-completion: it ran out of machines in the middle.
