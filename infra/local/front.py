@@ -243,10 +243,11 @@ def _with_links_in_new_tabs(html: str) -> str:
 
 
 @asynccontextmanager
-async def _client(app: Starlette) -> AsyncIterator[dict[str, Any]]:
+async def client_of(app: Starlette) -> AsyncIterator[dict[str, Any]]:
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=50)
     readings = set[asyncio.Task[None]]()
-    async with httpx2.AsyncClient(limits=limits, timeout=10) as client:
+    # No limit of a read: a turn may be silent for as long as its function runs, and a decision takes what its effect does.
+    async with httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(None, connect=10)) as client:
         yield {"client": client, "readings": readings}
         for reading in readings:
             reading.cancel()
@@ -281,7 +282,7 @@ def create_app(front: Front, cors: dict[str, Any], origins: list[str]) -> Starle
         # A page elsewhere whose name is made to point here must not be handed anybody's token.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"]), answers_cors],
         exception_handlers={HTTPException: _refuse},
-        lifespan=_client,
+        lifespan=client_of,
     )
     app.router.default = _functions(front)
     # It would redirect to whatever host a client names.

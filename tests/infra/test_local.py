@@ -23,7 +23,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -400,9 +400,10 @@ class Chat:
     """What stands behind the front: tells what it was asked, and streams as far as it may."""
 
     go_on: threading.Event = field(default_factory=threading.Event)
+    asked: threading.Event = field(default_factory=threading.Event)
 
     def app(self) -> Starlette:
-        app = Starlette(routes=[Route("/api/stream", self.stream)])
+        app = Starlette(routes=[Route("/api/stream", self.stream), Route("/api/held", self.held, methods=["POST"])])
         app.router.default = self.echo
         return app
 
@@ -418,13 +419,58 @@ class Chat:
         }
         await JSONResponse(said, 418, {"x-mine": "yes", "Retry-After": "2"})(scope, receive, send)
 
+    async def held(self, _: Request) -> Response:
+        """As a decision whose effect takes long."""
+        self.asked.set()
+        await asyncio.to_thread(self.go_on.wait, 5)
+        return PlainTextResponse("data: café\n\n")
+
     async def stream(self, _: Request) -> Response:
         async def events() -> AsyncIterator[bytes]:
             yield b"data: caf\xc3"
+            self.asked.set()
             await asyncio.to_thread(self.go_on.wait, 5)
             yield b"\xa9\n\n"
 
         return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-transform"})
+
+
+class ClockLoop(asyncio.SelectorEventLoop):
+    """A loop whose clock can be put forward."""
+
+    skipped = 0.0
+
+    def time(self) -> float:
+        return super().time() + self.skipped
+
+
+@pytest.mark.parametrize(("method", "path"), [("GET", "/api/stream"), ("POST", "/api/held")])
+def test_twenty_five_silent_seconds_cut_no_answer(method: str, path: str) -> None:
+    chat = Chat()
+
+    async def ask(chat_url: str) -> httpx2.Response:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, ClockLoop)
+        app = front.create_app(front.Front(chat_url, ""), dict(Template.load().cors(CHAT)), [ORIGIN])
+
+        async def with_client(scope: Scope, receive: Receive, send: Send) -> None:
+            await app({**scope, "state": state}, receive, send)
+
+        async with (
+            front.client_of(app) as state,
+            httpx2.AsyncClient(transport=httpx2.ASGITransport(with_client), base_url="http://localhost") as http,
+        ):
+            asking = asyncio.ensure_future(http.request(method, path))
+            await asyncio.to_thread(chat.asked.wait, 5)
+            for _ in range(25):
+                loop.skipped += 1
+                await asyncio.sleep(0.002)  # lets the front read on, and give up
+            chat.go_on.set()
+            return await asking
+
+    with served(chat.app()) as chat_url, asyncio.Runner(loop_factory=ClockLoop) as runner:
+        answer = runner.run(ask(chat_url))
+    assert (answer.status_code, answer.text) == (200, "data: café\n\n")
 
 
 ORIGIN = "https://app.example"
