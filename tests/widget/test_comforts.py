@@ -283,6 +283,9 @@ def test_a_change_shows_what_differs_word_by_word(last: Widget, backend: Scripte
     card = Card(last.log, "Change it")
     expect(card.group.locator(".before mark")).to_have_text([" Manager"])
     expect(card.group.locator(".after mark")).to_have_text(["Head of "])
+    expect(card.group.locator(".after mark")).to_have_css("display", "inline")
+    hidden = card.group.locator(".before .spoken")
+    assert hidden.evaluate("node => node.offsetParent.matches('.card, .card *')"), "it would make the page longer"
     stream.done("")
 
 

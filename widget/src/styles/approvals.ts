@@ -2,7 +2,7 @@ export const APPROVAL_STYLES = new CSSStyleSheet();
 APPROVAL_STYLES.replaceSync(`
 .asides { display: grid; gap: .75rem; min-inline-size: 0; }
 .asides:empty { display: none; }
-.card { display: grid; gap: .75rem; min-inline-size: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); overflow-wrap: anywhere; scroll-margin-block: 1rem; }
+.card { position: relative; /* of the hidden words in it, which else make the page longer */ display: grid; gap: .75rem; min-inline-size: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); overflow-wrap: anywhere; scroll-margin-block: 1rem; }
 .card > *, .card details > * { min-inline-size: 0; margin: 0; }
 .card h3 { font-size: 1.05rem; line-height: 1.3; font-weight: 650; }
 .card h4 { margin: 0; font-size: .95rem; font-weight: 650; }
@@ -111,5 +111,6 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
   .waiting .label { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
   .brake, .waiting { justify-content: center; padding: 0 .3rem; }
   .card { padding: .85rem .9rem; }
+  .card:has(.career) .answering { position: static; /* on a phone what is asked needs all of the height */ }
 }
 `);

@@ -34,8 +34,8 @@ h2, h3, p, ul { margin: 0; }
 nav { display: flex; flex-direction: column; min-block-size: 0; background: var(--surface); border-inline-end: 1px solid var(--line); }
 .brand { display: flex; align-items: center; gap: .6rem; padding: .9rem 1rem .1rem; font-weight: 700; color: var(--accent); }
 .brand img { block-size: 1.75rem; max-inline-size: 10rem; }
-.new { flex: 1; display: flex; align-items: center; gap: .5rem; padding: .5rem .75rem; border: 1px solid var(--line); background: var(--background); font-weight: 550; }
-.new:hover { border-color: var(--accent); color: var(--accent); }
+button.new { flex: 1; display: flex; align-items: center; gap: .5rem; padding: .5rem .75rem; border: 1px solid var(--line); background: var(--background); font-weight: 550; }
+button.new:hover { border-color: var(--accent); color: var(--accent); }
 .finding { position: relative; padding: 0 1rem .5rem; }
 .finding .icon { position: absolute; inset: .55rem auto auto 1.7rem; inline-size: 1rem; block-size: 1rem; color: var(--muted); pointer-events: none; }
 .find, .rename { inline-size: 100%; min-inline-size: 0; padding: .35rem .75rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--background); color: var(--text); font: inherit; font-size: .9rem; }
