@@ -36,13 +36,10 @@ class Thought:
 
 
 NOT_SURE = (
-    "I am the demo model: I follow a script, and that is not in it. Here is what works:\n\n"
+    "I am the demo model, and answer from a short script, so I can't help with that here. Try one of these:\n\n"
     "- “What do you know about me?”\n"
-    "- “What should I do next?”\n"
-    "- “Make me a career card”\n"
-    "- “Change my headline to Head of Product”\n"
-    "- “Remember that I prefer small teams”\n"
-    "- “What does a card cost?”"
+    "- “What is waiting for me?”\n"
+    "- “Draft my Qwestly Card”"
 )
 NOBODY_YET = (
     "I don't know anything about you yet. Tell me what you do and what you are looking for, for example: “I lead a "

@@ -560,3 +560,48 @@ def test_pairs_of_notes_are_related(server: ModelServer) -> None:
     verdicts = typed(server, compare.INSTRUCTIONS, Verdicts, compare.prompt_of(pairs)).verdicts
     assert [each.relation for each in verdicts] == ["contradicts", "same", "other", "contradicts", "other"]
     assert [(each.id, each.quote) for each in verdicts[:2]] == [("p1", "Lives in Graz"), ("p2", "Likes tea")]
+
+
+WAITING = {"waits_for_their_decision": [{"approval_id": "ap_1", "title": "Change your headline"}]}
+WORK = ("get_my_work", "show_approval")
+
+
+@pytest.mark.parametrize(
+    ("said", "work", "answered"),
+    [
+        ("What is waiting for me?", WAITING, "One thing waits for you under **Approvals**: Change your headline."),
+        ("What is waiting for me?", {"drafts": []}, "You're all caught up. Nothing waits for you."),
+        ("What are you working on?", {"drafts": []}, "Nothing is under way. Shall I draft your Qwestly Card?"),
+        ("yes, do it", {"drafts": []}, "Nothing waits for your decision. What shall I do?"),
+    ],
+)
+def test_the_demo_knows_what_waits_and_is_under_way(server: ModelServer, said: str, work: Any, answered: str) -> None:
+    assert answer(server, said, tools=WORK) == [("get_my_work", {})]
+    assert answer(server, said, [("get_my_work", work)], tools=WORK) == answered
+
+
+def test_a_typed_yes_shows_the_card_that_waits(server: ModelServer) -> None:
+    found = ("get_my_work", WAITING)
+    assert answer(server, "yes, do it", [found], tools=WORK) == [("show_approval", {"approval_id": "ap_1"})]
+
+
+def test_what_is_no_part_of_the_demo_is_answered_in_a_sentence_and_three_starters(server: ModelServer) -> None:
+    sentence, *starters = answer(server, "Paint a cat", tools=()).strip().replace("\n\n", "\n").split("\n")  # type: ignore[union-attr]
+    assert "not in it" not in sentence and len(starters) == 3
+
+
+@pytest.mark.parametrize(
+    ("news", "answered"),
+    [
+        (
+            "The user said yes to “Change your headline” (update_profile_field, ap_1). Your profile is changed.",
+            "Thank you. Your profile is changed.",
+        ),
+        (
+            "The user said no to “Change your headline” (update_profile_field, ap_1). Do not propose it again.",
+            "All right, I leave it as it is.",
+        ),
+    ],
+)
+def test_what_follows_a_decision_names_no_tool_and_no_id(server: ModelServer, news: str, answered: str) -> None:
+    assert answer(server, f"<approval_news>- {news}</approval_news>", tools=WORK) == answered
