@@ -606,3 +606,11 @@ def test_what_is_no_part_of_the_demo_is_answered_in_a_sentence_and_three_starter
 )
 def test_what_follows_a_decision_names_no_tool_and_no_id(server: ModelServer, news: str, answered: str) -> None:
     assert answer(server, f"<approval_news>- {news}</approval_news>", tools=WORK) == answered
+
+
+def test_what_the_agent_can_do_is_told_without_the_names_and_prompts_of_its_tools(server: ModelServer) -> None:
+    told = [{"name": "get_my_work", "what": "List what you have under way for the user.", "effect": "read"}]
+    said = answer(server, "What can you do for me?", [("list_capabilities", {"capabilities": told})])
+    assert "draft" in said
+    assert "get_my_work" not in said
+    assert "List what" not in said
