@@ -237,7 +237,7 @@ def test_one_lands_at_the_beginning_of_a_long_question_and_sees_how_to_answer(la
     stream.done("")
 
 
-# How much of the card shows below its sticky answering bar, and how much of it the button "Jump to the latest" covers.
+# How much of the card shows below its answering bar, and how much of it the button "Jump to the latest" covers.
 COVERED = """log => {
     const rectangle = node => node.getBoundingClientRect();
     const bar = log.querySelector(".answering");
@@ -246,6 +246,7 @@ COVERED = """log => {
     const covers = it => overlap(it, button, "left", "right") && overlap(it, button, "top", "bottom");
     const controls = [...bar.querySelectorAll("button, .box")].filter(node => node.checkVisibility());
     return {
+        hides: rectangle(bar).top < rectangle(bar.previousElementSibling).bottom,
         below: rectangle(log).bottom - rectangle(bar).bottom,
         covered: controls.filter(node => covers(rectangle(node))).map(node => node.textContent),
     };
@@ -254,7 +255,7 @@ COVERED = """log => {
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", [1440, 1100, 768, 360])
-def test_nothing_shows_below_a_sticky_answering_bar_and_nothing_covers_its_buttons(
+def test_nothing_shows_below_the_answering_bar_and_nothing_covers_its_buttons(
     page: Page, backend: ScriptedBackend, width: int
 ):
     claims = [{"text": f"Claim {number}.", "quotes": [], "arithmetic": []} for number in range(60)]
@@ -269,6 +270,7 @@ def test_nothing_shows_below_a_sticky_answering_bar_and_nothing_covers_its_butto
     expect(widget.button("Jump to the latest message")).to_be_visible()
     found = widget.log.evaluate(COVERED)
     assert found["below"] < 1
+    assert not found["hides"]
     assert found["covered"] == []
 
 

@@ -57,7 +57,6 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .confirmed, .unchecked { display: inline-block; padding: 0 .5rem; border: 1px solid var(--line); border-radius: 1rem; color: var(--muted); font-size: .78rem; white-space: nowrap; }
 .unchecked { border-style: dashed; }
 .answering { display: grid; gap: .6rem; }
-.card:has(.career) .answering { position: sticky; inset-block-end: -1px; margin: 0 -.4rem -.6rem; padding: .7rem .4rem; background: var(--surface); border-block-start: 1px solid var(--line); }
 .answering .box { padding: .1rem .9rem; border-radius: 1.1rem; }
 .answering .box textarea { margin-block: .3rem; font-size: .95rem; }
 .answering .choices { justify-content: flex-start; flex-wrap: wrap; margin: 0; }
@@ -111,6 +110,5 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
   .waiting .label { position: absolute; inline-size: 1px; block-size: 1px; overflow: hidden; clip-path: inset(50%); }
   .brake, .waiting { justify-content: center; padding: 0 .3rem; }
   .card { padding: .85rem .9rem; }
-  .card:has(.career) .answering { position: static; /* on a phone what is asked needs all of the height */ }
 }
 `);
