@@ -113,13 +113,13 @@ def test_each_file_and_folder_that_a_document_names_is_there(document: Path) -> 
 def test_each_module_and_package_has_its_place_on_the_map() -> None:
     package = ROOT / "src/qwestly_agent"
     there = {f"{path.name}/" if path.is_dir() else path.name for path in package.iterdir() if path.name[0] != "_"}
-    mapped = rows(README, "in `src/qwestly_agent/`")
+    mapped = rows(CONTRIBUTING, "in `src/qwestly_agent/`")
     assert {name for row in mapped for name in re.findall(r"`([\w.]+/?)`", row[0])} == there
 
 
 def test_each_workflow_and_each_page_of_the_documents_is_named_in_the_readme() -> None:
     text = README.read_text(encoding="utf-8")
-    tops = " ".join(row[0] for row in rows(README, "at the top"))
+    tops = " ".join(row[0] for row in rows(CONTRIBUTING, "at the top"))
     there = {path.name for path in (ROOT / "functions").iterdir() if path.is_dir() and path.name[0] != "_"}
     assert {name for name in there if f"{name}/`" not in tops} == set()
     pages = {path.name for path in (ROOT / "docs").glob("*.md")}
