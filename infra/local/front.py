@@ -246,7 +246,7 @@ def _with_links_in_new_tabs(html: str) -> str:
 async def client_of(app: Starlette) -> AsyncIterator[dict[str, Any]]:
     limits = httpx2.Limits(max_connections=None, max_keepalive_connections=50)
     readings = set[asyncio.Task[None]]()
-    # No limit of a read: a turn may be silent for as long as its function runs, and a decision takes what its effect does.
+    # No limit of a read: a turn may be silent as long as its function runs, and a decision takes what its effect does.
     async with httpx2.AsyncClient(limits=limits, timeout=httpx2.Timeout(None, connect=10)) as client:
         yield {"client": client, "readings": readings}
         for reading in readings:

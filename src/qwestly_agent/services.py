@@ -1,4 +1,4 @@
-"""The stores and clients that a function may ask for, long because each has a protocol of its own."""
+"""The stores and clients that a function may ask for, each by a protocol of its own."""
 
 from typing import TYPE_CHECKING, Protocol
 

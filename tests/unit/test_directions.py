@@ -74,12 +74,6 @@ def test_the_package_knows_no_door_and_nothing_of_the_laptop_or_the_tests() -> N
         assert not wrong, name_of(path)
 
 
-def test_nobody_has_to_read_more_than_300_lines_at_once() -> None:
-    files = {name_of(path): path.read_text(encoding="utf-8").splitlines() for path in (*PACKAGE, *HANDLERS)}
-    long = {name: len(lines) for name, lines in files.items() if len(lines) > 300}
-    assert {name for name in long if "long because" not in files[name][0]} == set(), long
-
-
 def test_a_handler_knows_the_package_and_no_other_handler() -> None:
     neighbours = (
         {path.parent.name for path in HANDLERS} | {path.stem for path in HANDLERS} | {"functions", "infra", "tests"}
