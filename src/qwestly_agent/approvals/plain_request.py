@@ -73,17 +73,18 @@ _DOUBTS = pattern(
     r"|nah|stop|cancel|undo|avoid|refuse|forget|hate|yet|\w+n['’]t|dont|doesnt|didnt|isnt|wont|cant|wouldnt"
     r"|shouldnt|nicht|nie|niemals|nichts|kein\w*|weder|nein|ohne|ausser|statt|bloss"
     r"|nunca|jamás|nada|ning[uú]n\w*|tampoco|sin|ni|ne|pas|jamais|rien|aucun\w*|sans|sauf|non"
-    r"|e[nm] vez|au lieu|não|nao|nenhum\w*|nem|sem|no(?! (?:[mts]eu|perfil|campo)\b)"
+    r"|n['’]\w+|arrêt\w*|hört? auf|aufhör\w*|de(?:ixa|ixe|ja|je|jes|jar) de|e[nm] vez|au lieu|não|nao|nenhum\w*|nem"
+    r"|sem|no(?! (?:[mts]eu|perfil|campo)\b)"
     # Suppositions and reports.
     r"|if|whether|suppose|imagine|wonder\w*|think|maybe|perhaps|joking|(?<!at )once|used to|tell|told|says|said|explain"
-    r"|ob|wenn|falls|vielleicht|sag\w*|erklär\w*|si|quizás?|dime|decir\w*|dicen?|dijo|dis|dit|dire|peut-être|se|caso|talvez"
-    r"|diz\w*|disse"
+    r"|ob|wenn|falls|vielleicht|sag\w*|erklär\w*|si|quizás?|dime|decir\w*|dicen?|dijo|dis|dit|dire|peut-être|se|caso"
+    r"|talvez|diz\w*|disse"
     # Questions.
     r"|what\w*|which|why|how|when|where|who|whose|(?:should|shall|may|might|can|could|do|did|am|must) (?:i|we)"
-    r"|do you|was|were|would (?:it|that|this)|wie|wieso|weshalb|warum|wer"
-    r"|wo|wann|welche\w*|(?:soll|sollte|darf|kann|könnte|muss) ich|qué|cuál\w*|cómo|cuándo|dónde|quién|debería"
-    r"|debo|puedo|est-ce|quel\w*|pourquoi|comment|quand|où|quoi|dois-je|devrais-je|puis-je|qual|quais|porquê|quando"
-    r"|onde|quem|devo|deveria|posso"
+    r"|do you|was|were|would (?:it|that|this)|wie|wieso|weshalb|wozu|wofür|wieviel\w*|warum|wer"
+    r"|wo|wann|welche\w*|(?:soll|sollte|darf|kann|könnte|muss) ich|qué|cuál\w*|cómo|cuándo|cuánt\w*|dónde|quién|debería"
+    r"|debo|puedo|est-ce|quel\w*|pourquoi|comment|combien|quand|où|quoi|dois-je|devrais-je|puis-je|qual|quais"
+    r"|quant[oa]s?|porquê|quando|onde|quem|devo|deveria|posso"
     # A part of a number.
     r"|half|halb\w*|point|komma|coma|virgule|vírgula|media|medio|demie?|meio|meia|hundred|thousand|million|tausend|mil"
     r"|mille|months?|monate?n?|meses|mois|weeks?|dozen|quarters?|viertel)\b"
@@ -103,8 +104,9 @@ _PARTS = (
     r"(?:of|at|for|the|and|in|on|upon|with|de|do|da|dos|das|del|des|du|la|le|les|en|em|sur|chez|von|van|der|den|und"
     r"|am|an|im|bei|mit|y|e|et|&)"
 )
-_BEFORE = re.compile(rf"(\w[\w'’.-]*)(?:\s*[,(/|&–—-]\s*|\s+)(?:{_PARTS}\s+)?(?:{_PARTS}\s+)?$")
-_BEHIND = re.compile(rf"(?:\s*[,(/|&–—-]\s*|\s+)(?:{_PARTS}\s+)?(?:{_PARTS}\s+)?(\w[\w'’.-]*)")
+_OF = pattern(r"(?:of|de|do|da|dos|das|del|des|du|von|van)\b")
+_BEFORE = re.compile(rf"(\w[\w'’.-]*)(?:\s*[,(/|&–—-]\s*|\s+)((?:{_PARTS}\s+){{0,2}})$")
+_BEHIND = re.compile(rf"(?:\s*[,(/|&–—-]\s*|\s+)((?:{_PARTS}\s+){{0,2}})(\w[\w'’.-]*)")
 _BEGINS = re.compile(r"(?:^|[.!?…:;。]\s|\n)\s*$")
 
 
@@ -183,13 +185,16 @@ def _is_a_part(said: str, rest: str, span: tuple[int, int]) -> bool:
     if not any(map(str.isalpha, said[slice(*span)])):
         return False
     previous, following = _BEFORE.search(before), _BEHIND.match(behind)
-    if following and _is_capital(following[1]) and following[1].split("'")[0].split("’")[0] != "I":
+    # "Rust in Skills" names a field, "Mexico City" does not.
+    if following and _is_capital(following[2]) and not (following[1] and _NAMED.fullmatch(following[2].casefold())):
         return True
     if not previous or not _is_capital(previous[1]):
         return False
-    begins = _BEGINS.search(before[: previous.start()]) is not None
-    return not (begins and _OPENS.match(previous[1].casefold()))
+    word, begins = previous[1].casefold(), _BEGINS.search(before[: previous.start()]) is not None
+    # "Skills: Rust" and "Titel in Rust" name a field, "Ciudad de Rust" does not.
+    is_field = _NAMED.fullmatch(word) and (previous[2].strip() in ("in", "im", "bei", "en", "em") or begins)
+    return not (is_field and not _OF.match(previous[2])) and not (begins and _OPENS.match(word))
 
 
 def _is_capital(word: str) -> bool:
-    return (word[0].isupper() or word[0].isnumeric()) and not _NAMED.fullmatch(word.casefold())
+    return (word[0].isupper() or word[0].isnumeric()) and re.split("['’]", word)[0] != "I"

@@ -6,6 +6,11 @@ from qwestly_agent.approvals.plain_request import FieldValues, is_plain_request
 
 ASKED_ABOUT = {
     "a denial": [
+        ("Rust has no place in my skills", "skills", "Rust"),
+        ("I refuse to list Marketing as a skill", "skills", "Marketing"),
+        ("Lyon n'est plus ma ville", "location", "Lyon"),
+        ("Hör auf, Berlin als Standort zu nennen", "location", "Berlin"),
+        ("Deixa de pôr Rust nas competências", "skills", "Rust"),
         ("Let's leave Rust off my skills", "skills", "Rust"),
         ("I'd rather you didn't make CTO my headline", "headline", "CTO"),
         ("Lisbon as my location? Nah.", "location", "Lisbon"),
@@ -18,6 +23,11 @@ ASKED_ABOUT = {
         ("De maneira nenhuma quero Rust nas minhas competências", "skills", "Rust"),
     ],
     "a question": [
+        ("My headline: CTO or something else?", "headline", "CTO"),
+        ("Wozu brauche ich Rust in meinen Skills", "skills", "Rust"),
+        ("¿Cuánto ayuda Python en mis habilidades", "skills", "Python"),
+        ("Would anyone hire me with Rust in my skills", "skills", "Rust"),
+        ("A quoi sert Python dans mes compétences ?", "skills", "Python"),
         ("Any reason to add Rust to my skills?", "skills", "Rust"),
         ("Wouldn't CTO be a better headline?", "headline", "CTO"),
         ("Is Lisbon a good location", "location", "Lisbon"),
@@ -30,6 +40,11 @@ ASKED_ABOUT = {
         ("Do recruiters like Rust among skills", "skills", "Rust"),
     ],
     "a piece of a number": [
+        ("set my experience to 12,5", "years_of_experience", "12"),
+        ("set experience to 1 012", "years_of_experience", "12"),
+        ("experience: 12:30", "years_of_experience", "12"),
+        ("experience 12th", "years_of_experience", "12"),
+        ("experience: 0.12", "years_of_experience", "12"),
         ("my experience is 12,5 years, set it", "years_of_experience", "12"),
         ("Set my experience to 12 months", "years_of_experience", "12"),
         ("experience: 10 to 12 years", "years_of_experience", "12"),
@@ -42,6 +57,11 @@ ASKED_ABOUT = {
         ("experience: 12 and three quarters years", "years_of_experience", "12"),
     ],
     "other letters": [
+        ("add python to my skills", "skills", "PYTHON"),
+        ("add Go to my skills", "skills", "Go!"),
+        ("location: Zurich", "location", "Zürich"),
+        ("languages: हिन्दी", "languages", "हिनदी"),
+        ("add Rust to my skills", "skills", "Rust™"),
         ("add rust to my skills", "skills", "RUST"),
         ("add naive to my skills", "skills", "naïve"),
         ("set my location to Malmo", "location", "Malmö"),
@@ -54,6 +74,11 @@ ASKED_ABOUT = {
         ("location: São Paulo, update", "location", "Sao Paulo"),
     ],
     "another field": [
+        ("Lisbon please", "location", "Lisbon"),
+        ("Put Rust in my languages", "skills", "Rust"),
+        ("set Lisbon", "location", "Lisbon"),
+        ("make me a CTO", "headline", "CTO"),
+        ("add French and say bonjour", "languages", "French"),
         ("Make it Lisbon", "location", "Lisbon"),
         ("Put Rust at the top", "skills", "Rust"),
         ("I moved to Lisbon", "location", "Lisbon"),
@@ -61,6 +86,13 @@ ASKED_ABOUT = {
         ("My favourite food is French, add it", "languages", "French"),
     ],
     "a longer phrase": [
+        ("Set my location to Mexico City", "location", "Mexico"),
+        ("Set my location to Ciudad Juárez", "location", "Juárez"),
+        ("Add Apache Spark to my skills", "skills", "Spark"),
+        ("Set my location to New Orleans", "location", "Orleans"),
+        ("headline: CTO, Acme", "headline", "CTO"),
+        ("Set my location to St. Petersburg", "location", "Petersburg"),
+        ("Pon mi ubicación en Ciudad de México", "location", "México"),
         ("Set my location to San Francisco", "location", "Francisco"),
         ("Add Google Cloud to my skills", "skills", "Cloud"),
         ("headline: Senior Data Engineer", "headline", "Data Engineer"),
