@@ -86,7 +86,7 @@ def test_what_was_undone_or_is_only_asked_about_is_no_memory_of_an_answer(client
     answer = client.say(SAID)
     [told] = of(answer.events, "memory")
     undo(client, told["id"])
-    sensitive = {"type": "fact", "text": "Has diabetes", "quote": "I have diabetes"}
+    sensitive = {"type": "fact", "text": "Has diabetes", "quote": "I have diabetes", "sensitive": True}
     model.script_chat(calls(call("remember", **sensitive)), Reply(text="So."))
     asked = client.say("I have diabetes.", answer.conversation_id)
     assert of(asked.events, "memory") == []

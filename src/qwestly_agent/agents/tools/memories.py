@@ -42,8 +42,8 @@ class Remembered(CustomEvent):
 
 
 async def search_user_memories(ctx: RunContext[AgentDeps], query: QueryText) -> dict[str, Any]:
-    """Search what the user told in earlier conversations: facts, preferences, goals, decisions, constraints; each with
-    since when it holds, how sure it is, and what was so before.
+    """Search what the user told in earlier conversations: facts, preferences, goals, decisions,
+    constraints.
 
     Args:
         query: What to look for, in a few words.
@@ -66,15 +66,14 @@ async def remember(
     sensitive: bool = False,
     about_writing: bool = False,
 ) -> Any:
-    """Remember something about the user that they tell, or ask you to remember, in the message that you are answering:
-    one thing a turn.
+    """Remember what the user tells, or asks you to remember, in the message that you are answering: one thing a turn.
 
     Args:
         type: What it is.
         text: One short statement about them without a subject: "Lives in Lisbon."
-        quote: The words of their message that say it, copied letter for letter.
-        sensitive: Their own health, religion, origin, politics, sexuality, union, pay, convictions: they are asked.
-        about_writing: Only for how texts about them should be written.
+        quote: Their words that say it, letter for letter.
+        sensitive: Health, religion, origin, politics, sexuality, union, pay or convictions of theirs.
+        about_writing: Only for how to write about them.
     """
     others_spoke = ctx.deps.calls.others_spoke
     written = await ctx.deps.memory_service.remember(
@@ -92,8 +91,8 @@ async def correct_memory(
     Args:
         memory_id: Of the memory, as search_user_memories lists it.
         text: What holds instead, as one short statement without a subject: "Lives in Porto."
-        quote: The words of their message that say it, copied letter for letter.
-        sensitive: As remember has it.
+        quote: Their words that say it, letter for letter.
+        sensitive: As in remember.
     """
     written = await ctx.deps.memory_service.correct(
         memory_id, text, quote, ask=ctx.deps.calls.others_spoke, sensitive=sensitive
@@ -117,8 +116,8 @@ async def forget_memory(ctx: RunContext[AgentDeps], memory_ids: MemoryIds) -> Pr
 
 
 async def explain_memory(ctx: RunContext[AgentDeps], about: QueryText) -> dict[str, Any]:
-    """Explain why something about the user is remembered: their own words, the day on which they wrote them, and what
-    was remembered before.
+    """Explain why something about the user is remembered: their words, their day, and
+    what was remembered before.
 
     Args:
         about: What is asked about, in a few words, or a memory's id.

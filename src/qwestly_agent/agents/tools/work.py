@@ -24,8 +24,8 @@ class ShownAgain(CustomEvent):
 
 
 async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
-    """List what you have under way for the user in any conversation, the newest first: what waits for their decision,
-    what is carried out, drafts, résumés, searches, interviews, lessons; what ended and how. read_draft reads one."""
+    """List what you have under way for the user, the newest first: what waits for them, runs, or
+    ended and how: approvals, drafts, résumés, searches, interviews, lessons. read_draft reads one."""
     user_id, now = ctx.deps.user_id, ctx.deps.clock()
     approvals, drafts, under_way, happened = await asyncio.gather(
         ctx.deps.approvals.all(user_id, MOST_APPROVALS),
@@ -47,8 +47,8 @@ async def get_my_work(ctx: RunContext[AgentDeps]) -> dict[str, Any]:
 
 
 async def show_approval(ctx: RunContext[AgentDeps], approval_id: ApprovalId) -> dict[str, Any]:
-    """Put the card of something that waits for the user's decision before them again. Call it when they say yes or no
-    to it in words ("yes, do it"): words decide nothing, the card does.
+    """Put the card of something that waits for the user's decision before them again, when they say yes or no to it in
+    words ("yes, do it"): you decide nothing.
 
     Args:
         approval_id: Of what waits, as you were told it or as get_my_work lists it.
