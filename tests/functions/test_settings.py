@@ -18,7 +18,7 @@ def test_a_new_user_has_a_level_and_nothing_else_set(client: Client) -> None:
 
 def test_what_is_set_stays_and_what_is_left_out_stays_as_it_was(client: Client, chat: ChatServer) -> None:
     assert put(client, language="pt-BR", time_zone="America/Sao_Paulo").status_code == 200
-    assert put(client, level="L2").json() == client.get("/api/settings")
+    assert put(client, level="L2").json() == {**client.get("/api/settings"), "refused": {}}
     assert client.get("/api/settings") == {
         "level": "L2",
         "ceiling": "L2",
@@ -30,32 +30,60 @@ def test_what_is_set_stays_and_what_is_left_out_stays_as_it_was(client: Client, 
         assert other.get("/api/settings") == {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
 
 
+NEVER_SET = {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
+        {"time_zone": "Etc/Unknown"},
         {"time_zone": "Mars/Olympus"},
         {"time_zone": "../../etc/passwd"},
         {"time_zone": "America"},
         {"time_zone": ""},
+        {"time_zone": 3},
+        {"time_zone": "x" * 65},
         {"language": "<b>"},
         {"language": ""},
+        {"language": ["de"]},
         {"level": "L9"},
         {"ceiling": "L9"},
-        {"ceiling": "L1"},
-        {"user_id": "auth0|somebody-else"},
     ],
 )
-def test_what_does_not_exist_is_refused_and_changes_nothing(client: Client, wrong: dict[str, str]) -> None:
-    refused = put(client, **{"level": "L2", "language": "de", **wrong})
+def test_what_does_not_exist_is_refused_alone(client: Client, wrong: dict[str, Any]) -> None:
+    refused = put(client, **wrong)
     assert (refused.status_code, refused.json()["error"]["code"]) == (422, "invalid")
-    assert client.get("/api/settings") == {"level": "L1", "ceiling": "L1", "language": None, "time_zone": None}
+    right = {"level": "L2", "ceiling": "L2", "language": "de", "time_zone": "Europe/Lisbon"}
+    changed = put(client, **{**right, **wrong})
+    assert (changed.status_code, changed.json()["refused"].keys()) == (200, wrong.keys())
+    if "level" in wrong:
+        right["level"] = "L1"
+    assert client.get("/api/settings") == {
+        **right,
+        **{name: right[name] if name in ("level", "ceiling") else None for name in wrong},
+    }
+
+
+def test_a_ceiling_below_the_level_counts_with_it_for_nothing(client: Client) -> None:
+    assert put(client, level="L2", ceiling="L1").status_code == 422
+    changed = put(client, level="L2", ceiling="L1", language="de").json()
+    assert changed.pop("refused").keys() == {"ceiling"}
+    assert changed == client.get("/api/settings") == {**NEVER_SET, "language": "de"}
+
+
+@pytest.mark.parametrize("wrong", [{"user_id": "auth0|somebody-else"}, {"language": None, "time_zone": "Mars/Olympus"}])
+def test_what_nobody_could_mean_changes_nothing(client: Client, wrong: dict[str, Any]) -> None:
+    more = {"language": "de"} if "user_id" in wrong else {}
+    assert put(client, **more, **wrong).status_code == 422
+    assert client.get("/api/settings") == NEVER_SET
 
 
 def test_a_zone_that_no_longer_exists_counts_as_none(client: Client, chat: ChatServer) -> None:
     with MongoClient(chat.settings.mongodb_uri) as mongo:
         document = {"_id": client.user_id, "user_id": client.user_id, "language": "de", "time_zone": "Mars/Olympus"}
         mongo[chat.settings.mongodb_database]["agent_settings"].insert_one(document)
-    assert client.get("/api/settings")["time_zone"] is None
+    kept = client.get("/api/settings")
+    assert (kept["time_zone"], kept["language"]) == (None, "de")
 
 
 def test_settings_need_a_token_and_are_exported_and_erased(client: Client) -> None:

@@ -250,6 +250,18 @@ def test_what_was_earned_is_shown_up_to_a_ceiling_and_a_level_ends_it(page: Page
     expect(earn).to_have_count(0)
 
 
+@pytest.mark.parametrize(("zone", "sent"), [("Etc/Unknown", None), ("UTC", "UTC")])
+def test_a_zone_that_no_database_has_is_not_sent(page: Page, backend: ScriptedBackend, zone: str, sent: str | None):
+    page.add_init_script(
+        "const options = Intl.DateTimeFormat.prototype.resolvedOptions;"
+        "Intl.DateTimeFormat.prototype.resolvedOptions = function () "
+        f"{{ return {{ ...options.call(this), timeZone: '{zone}' }}; }};"
+    )
+    settings = view(page, "Settings")
+    expect(settings.get_by_role("radio", name="Assist")).to_be_checked()
+    assert (backend.settings["time_zone"], bool(backend.settings["language"])) == (sent, True)
+
+
 @pytest.mark.thorough
 def test_a_choice_that_is_not_saved_goes_back_and_says_so(page: Page, backend: ScriptedBackend):
     settings = view(page, "Settings")

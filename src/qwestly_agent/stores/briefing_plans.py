@@ -122,10 +122,7 @@ def _plan(user_id: str, document: Document) -> Plan:
         settings = BriefingSettings.model_validate(own)
     except ValidationError:  # what cannot be read is off
         settings = BriefingSettings()
-    try:
-        zone = UserSettings.model_validate(document).zone
-    except ValidationError:
-        zone = UserSettings().zone
+    zone = UserSettings.model_validate(document).zone
     planned = Planned(own["at"], own["day"]) if settings.on and "at" in own else None
     marks = json.loads(own.get("marks", "{}"))
     return Plan(user_id, settings, zone, planned, own.get("told"), marks, own.get("changed_at"))

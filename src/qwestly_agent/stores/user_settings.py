@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 from zoneinfo import available_timezones
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
 from qwestly_agent.stores.search import Document
 from qwestly_agent.stores.store import Store
@@ -27,12 +27,12 @@ class UserSettings(BaseModel):
     variant: str | None = None
     """The variant that an operator pinned this user to; it wins over every share."""
 
-    @field_validator("time_zone")
+    @field_validator("language", "time_zone", "variant", mode="before")
     @classmethod
-    def _is_known(cls, name: str | None) -> str | None:
-        if name is not None and name not in time_zones():
-            raise ValueError(NO_SUCH_ZONE)
-        return name
+    def _is_readable(cls, value: Any, info: ValidationInfo) -> str | None:
+        """None for a value that cannot be read, or a zone that no longer exists: the others stand."""
+        readable = isinstance(value, str) and (info.field_name != "time_zone" or value in time_zones())
+        return value if readable else None
 
     @property
     def zone(self) -> str:
@@ -48,12 +48,9 @@ def time_zones() -> frozenset[str]:
 
 class UserSettingsStore(Store):
     async def get(self, user_id: str) -> UserSettings:
-        """Nothing is set in a document that cannot be read."""
-        found = await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id})
-        try:
-            return UserSettings.model_validate(found or {})
-        except ValidationError:
-            return UserSettings()
+        return UserSettings.model_validate(
+            await self.database[COLLECTION].find_one({"_id": user_id, "user_id": user_id}) or {}
+        )
 
     async def pin(self, user_id: str, variant: str | None) -> None:
         """Pin a user to a variant, or to none."""

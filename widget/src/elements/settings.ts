@@ -183,9 +183,11 @@ export class QwestlySettings extends AgentElement {
   }
 }
 
-/** What was never set, as the browser says it. */
+/** What was never set, as the browser says it. A zone that no database has, as Chrome's `Etc/Unknown`, is left out. */
 function fromBrowser({ language, time_zone: zone }: Settings): Partial<Settings> {
-  return { ...(language === null && { language: navigator.language }), ...(zone === null && { time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone }) };
+  const here = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const known = here === "UTC" || Intl.supportedValuesOf("timeZone").includes(here);
+  return { ...(language === null && { language: navigator.language }), ...(zone === null && known && { time_zone: here }) };
 }
 
 const valueOf = (event: Event) => (event.target as HTMLSelectElement).value;

@@ -1,10 +1,19 @@
 """Routes of a user's settings."""
 
 import asyncio
-from typing import Annotated
+from typing import Annotated, Any, Self
 
 from fastapi import APIRouter
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import Invalid
@@ -15,9 +24,19 @@ from qwestly_agent.stores.user_settings import NO_SUCH_ZONE, time_zones
 
 router = APIRouter()
 
+BELOW = "It cannot be below the level."
+
 Language = Annotated[str, StringConstraints(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8}){0,4}$")]
 """A tag as browsers have it: `pt-BR`."""
-TimeZone = Annotated[str, StringConstraints(max_length=64)]
+
+
+def _known(zone: str) -> str:
+    if zone not in time_zones():
+        raise PydanticCustomError("time_zone", NO_SUCH_ZONE)
+    return zone
+
+
+TimeZone = Annotated[str, StringConstraints(max_length=64), AfterValidator(_known)]
 """A name of the IANA database: `Europe/Lisbon`."""
 
 
@@ -31,6 +50,11 @@ class SettingsView(BaseModel):
     """Null until it is set; mails and approval pages then say UTC."""
 
 
+class ChangedSettings(SettingsView):
+    refused: dict[str, str] = {}
+    """By the field that was not changed: the reason."""
+
+
 class ChosenSettings(BaseModel):
     """Fields that are left out, or null, stay as they are."""
 
@@ -40,6 +64,25 @@ class ChosenSettings(BaseModel):
     ceiling: Level | None = None
     language: Language | None = None
     time_zone: TimeZone | None = None
+
+    _refused: dict[str, str] = {}
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _take_what_is_right(cls, posted: Any, validate: ModelWrapValidatorHandler[Self]) -> Self:
+        """Leave out fields with wrong values, if others are given. Raises `ValidationError` if none is right, and for
+        unknown fields."""
+        try:
+            return validate(posted)
+        except ValidationError as error:
+            problems = error.errors(include_url=False, include_input=False)
+            wrong = {str(each["loc"][0]): each["msg"] for each in problems if each["loc"]}
+            rest = {name: value for name, value in posted.items() if name not in wrong} if wrong else {}
+            if not wrong.keys() <= cls.model_fields.keys() or all(value is None for value in rest.values()):
+                raise
+        chosen = validate(rest)
+        chosen._refused = wrong
+        return chosen
 
 
 @router.get("/api/settings")
@@ -52,22 +95,27 @@ async def read_settings(services: TheServices, user_id: TheUser) -> SettingsView
 
 
 @router.put("/api/settings")
-async def change_settings(chosen: ChosenSettings, services: TheServices, user_id: TheUser) -> SettingsView:
-    """Change what is given, and answer with all. The level holds from the next turn on, and for what is not yet carried
-    out, and ends what was earned beyond it until a ceiling is set again. 422 `invalid` for a time zone that does not
-    exist, and for a ceiling below the level."""
-    if chosen.time_zone is not None and chosen.time_zone not in time_zones():
-        raise Invalid(NO_SUCH_ZONE)
-    if chosen.ceiling is not None:
-        level = chosen.level or await services.autonomy.level(user_id)
-        if lower(level, chosen.ceiling) != level:
-            raise Invalid("ceiling: It cannot be below the level.")
+async def change_settings(chosen: ChosenSettings, services: TheServices, user_id: TheUser) -> ChangedSettings:
+    """Change what is given, and answer with all; a field with a wrong value stays as it was, and is in `refused`. The
+    level holds from the next turn on, and for what is not yet carried out, and ends what was earned beyond it until a
+    ceiling is set again. 422 `invalid` if nothing that is given can be changed: a time zone that does not exist, a
+    ceiling below the level."""
+    refused, level, ceiling = chosen._refused, chosen.level, chosen.ceiling
+    changes = chosen.model_dump(exclude={"level", "ceiling"}, exclude_none=True)
+    if ceiling is not None:
+        floor = level or await services.autonomy.level(user_id)
+        if lower(floor, ceiling) != floor:
+            if not changes:
+                raise Invalid(f"ceiling: {BELOW}")
+            # Neither counts alone: a level that is to have no room above it was not meant to hold without that.
+            refused, level, ceiling = {**refused, "ceiling": BELOW}, None, None
     now = to_datetime(services.clock())
-    if changes := chosen.model_dump(exclude={"level", "ceiling"}, exclude_none=True):
+    if changes:
         await services.user_settings.put(user_id, changes, now)
         await services.briefing_plans.plan(user_id, services.clock())
-    if chosen.level is not None:
-        await services.autonomy.set_level(user_id, chosen.level, now)
-    if chosen.ceiling is not None:
-        await services.autonomy.set_ceiling(user_id, chosen.ceiling, now)
-    return await read_settings(services, user_id)
+    if level is not None:
+        await services.autonomy.set_level(user_id, level, now)
+    if ceiling is not None:
+        await services.autonomy.set_ceiling(user_id, ceiling, now)
+    view = await read_settings(services, user_id)
+    return ChangedSettings(**view.model_dump(), refused=refused)
