@@ -158,6 +158,8 @@ def refusal(body: Json) -> str | None:
     deepseek = _is_deepseek(body.get("model"))
     if "thinking" in body and not deepseek:
         return "Unrecognized request argument supplied: thinking"
+    if deepseek and any(tool["function"].get("strict") for tool in body.get("tools") or ()):
+        return "Strict mode is a beta feature: it needs the base URL /beta, and `strict` on all tools"
     choice = body.get("tool_choice")
     if choice in (None, "auto", "none"):
         return None

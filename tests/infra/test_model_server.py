@@ -424,6 +424,11 @@ def named(function: str) -> dict[str, Any]:
         ({"tool_choice": "required", "tools": [], **QUIET}, 400, "When using `tool_choice`, `tools` must be set."),
         ({"tool_choice": 42, **QUIET}, 400, "Invalid value: 42 is no `tool_choice`."),
         ({"model": "gpt-5-mini", **QUIET}, 400, "Unrecognized request argument supplied: thinking"),
+        (
+            {"tools": [{"type": "function", "function": {"name": "publish_card", "strict": True}}], **QUIET},
+            400,
+            "Strict mode is a beta feature",
+        ),
         ({"model": "deepseek-v5"}, 400, "Model Not Exist"),
         ({"model": "text-embedding-3-small"}, 404, "The model `text-embedding-3-small` does not exist"),
         ({"model": "gpt-of-tomorrow"}, 404, "The model `gpt-of-tomorrow` does not exist"),

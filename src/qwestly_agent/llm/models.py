@@ -286,6 +286,12 @@ _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]
 _WHOLE_STREAMS = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
 _PROFILES: dict[str, OpenAIModelProfile] = {
     # DeepSeek's models think unless told so, api-docs.deepseek.com/guides/thinking_mode; OpenAI refuses the field.
-    "deepseek": {**_WHOLE_STREAMS, "openai_chat_thinking_false_body": {"thinking": {"type": "disabled"}}},
+    # And `strict` tools are a beta of theirs, at another address, for all of a request's tools or none,
+    # api-docs.deepseek.com/guides/tool_calls.
+    "deepseek": {
+        **_WHOLE_STREAMS,
+        "openai_chat_thinking_false_body": {"thinking": {"type": "disabled"}},
+        "openai_supports_strict_tool_definition": False,
+    },
     "openai": _WHOLE_STREAMS,
 }
