@@ -12,6 +12,7 @@ export const SENTENCES: Record<string, string> = {
   braked: "Your agent is paused right now.",
   changed: "The conversation has moved on.",
   model_unavailable: "We can’t reach the language model right now. Please try again in a moment.",
+  too_many_steps: "I looked things up too often without coming to an answer. Please ask differently.",
   deadline: "This took too long, so it was stopped.",
   unavailable: "Qwestly isn’t available right now. Please try again in a moment.",
   internal: "Something went wrong on our side. Please try again.",

@@ -58,7 +58,9 @@ class Call:
     """Seconds since the epoch."""
     outcome: Outcome = "running"
     problem: str | None = None
-    """The sentence that told the model why it did not succeed."""
+    """The sentence that says why it did not succeed, to the user as well."""
+    note: str = ""
+    """What the model is told to do about the problem; nobody else."""
     result: Any = None
     ended_at: float | None = None
     saw: frozenset[str] = frozenset()
@@ -70,6 +72,11 @@ class Call:
     def is_outside(self) -> bool:
         """True if other people may have written its result."""
         return self.contract is not None and self.contract.outside
+
+    @property
+    def told(self) -> str:
+        """The problem as the model is told it."""
+        return f"{self.problem or ''} {self.note}".strip()
 
     @property
     def label(self) -> str:
@@ -107,6 +114,8 @@ class Calls:
     made: dict[str, Call] = field(default_factory=dict)
     """By call id, in the order of the calls."""
     waits: Waits = field(default_factory=Waits)
+    told_to_end: bool = False
+    """True once the model called on though no tool was left: it has one more request to answer."""
     trouble: Trouble | None = None
     """Why the turn is answered in fixed words, without tools."""
     fixed_words: str = ""
@@ -146,25 +155,27 @@ class Calls:
         self._end(call, "succeeded", now, result=result)
 
     def failed(self, call: Call, arguments: dict[str, Any] | None, problem: str, now: float) -> str:
-        """Record the failure; return the model's result: the problem, and a note if the tool is withdrawn."""
+        """Record the failure; return the model's result: the problem, and notes on what it may do."""
+        notes: list[str] = []
         if arguments is not None and call.contract and call.contract.effect == "read":
             self._answered.discard(_signature(call.tool, arguments))
         elif arguments is not None:
-            problem += " Whether anything was changed is not known: do not repeat it."
+            notes.append("Whether anything was changed is not known: do not repeat it.")
         self._failures[call.tool] += 1
         if self._failures[call.tool] == MOST_FAILURES:
-            problem += f" {call.tool} has failed {MOST_FAILURES} times and is withdrawn for this request: say so."
+            notes.append(f"{call.tool} has failed {MOST_FAILURES} times and is withdrawn for this request: say so.")
         self._end(call, "failed", now, problem=problem)
-        return problem
+        call.note = " ".join(notes)
+        return call.told
 
     def refused(self, call: Call, problem: str, now: float) -> str:
         """Record the refusal; return the model's result: the problem, and a note if the tools are withdrawn."""
         signature = _signature_of_text(call.tool, call.arguments)
         self._refusals[signature] += 1
         if self._refusals[signature] == MOST_REFUSALS:
-            problem += " It was refused twice: all tools are withdrawn for this request. Answer now with what you have."
+            call.note = "It was refused twice: all tools are withdrawn for this request. Answer now with what you have."
         self._end(call, "refused", now, problem=problem)
-        return problem
+        return call.told
 
     def waiting(self, call: Call, words: str, now: float) -> None:
         """Record that the call waits for the user's decision."""

@@ -47,7 +47,7 @@ from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.approvals.messages import waiting
 from qwestly_agent.approvals.view import ApprovalView, view_of
-from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, ModelUnavailable, NotFound
+from qwestly_agent.base.errors import Braked, DataGone, Invalid, InvalidSettings, NotFound, TooManySteps
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Effect
 from qwestly_agent.llm.vendor_patches import HAS_MARKUP
@@ -62,6 +62,7 @@ NOBODY_READ = (
     "Your last answer had markup of a tool call in its text: nobody saw it, and no tool ran. Call the tool, or answer "
     "in plain words."
 )
+NONE_LEFT = "No tool is left for this request. Answer now in words, from what you have found."
 MOST_CALLS_AT_ONCE = 50
 LONGEST_ARGUMENTS = 10_000
 """Characters of JSON. Longer arguments would be paid for again in every following prompt."""
@@ -115,14 +116,15 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         if (response.provider_details or {}).get(HAS_MARKUP) and not response.tool_calls:
             raise ModelRetry(NOBODY_READ)
         deps, offered = ctx.deps, request_context.model_request_parameters.function_tools
-        without_end = bool(response.tool_calls) and deps.calls.exhausted
+        none_left = bool(response.tool_calls) and deps.calls.exhausted
         contracts = {each.name: contract_of(each.name, each.metadata) for each in offered}
         parts = [_well_formed(part) for part in response.parts]
         calls = [(place, part) for place, part in enumerate(parts) if isinstance(part, ToolCallPart)]
         for place, part in calls[:MOST_CALLS_AT_ONCE]:
-            parts[place] = _begin(deps, part, contracts)
-        if without_end:
-            raise ModelUnavailable("I looked things up too often without coming to an answer. Please ask differently.")
+            parts[place] = _begin(deps, part, contracts, none_left=none_left)
+        if none_left and deps.calls.told_to_end:
+            raise TooManySteps
+        deps.calls.told_to_end = none_left
         if len(calls) > MOST_CALLS_AT_ONCE:
             raise UnexpectedModelBehavior(f"More than {MOST_CALLS_AT_ONCE} tool calls in one answer")
         return replace(response, parts=parts)
@@ -139,7 +141,7 @@ class BoundedTools(AbstractCapability[AgentDeps]):
         deps = ctx.deps
         made = deps.calls.made[call.tool_call_id]
         if made.problem:
-            raise ToolFailed(made.problem)
+            raise ToolFailed(made.told)
         try:
             arguments = await handler(args)
         except (ValidationError, ModelRetry) as error:
@@ -198,14 +200,16 @@ def _offered(deps: AgentDeps, tool: ToolDefinition) -> bool:
     return gate(contract_of(tool.name, tool.metadata).effect, deps.level).answer != "refuse"
 
 
-def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract]) -> ToolCallPart:
+def _begin(deps: AgentDeps, part: ToolCallPart, contracts: Mapping[str, Contract], *, none_left: bool) -> ToolCallPart:
     """Record the call; return it with a valid name, id and arguments, since a model may write anything."""
     name = name_of(part.tool_name)
     call_id = id_of(part.tool_call_id, deps.calls.made, len(deps.calls.made) + 1)
     arguments = well_formed(part.args) if isinstance(part.args, str) else to_json(part.args or {}).decode()
     too_long = len(arguments) > LONGEST_ARGUMENTS
     call = deps.calls.begin(call_id, name, contracts.get(name), arguments, deps.clock())
-    if name not in contracts:
+    if none_left:
+        deps.calls.refused(call, NONE_LEFT, deps.clock())
+    elif name not in contracts:
         withdrawn = deps.calls.withdrawn(name)
         problem = "It is withdrawn for this request." if withdrawn else "There is no such tool."
         deps.calls.refused(call, problem, deps.clock())

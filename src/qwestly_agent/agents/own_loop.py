@@ -268,7 +268,7 @@ class LoopRun:
         listed = await self._toolset.get_tools(self._context)
         tool = listed.get(call.tool_name)
         if tool is None:
-            raise ToolFailed(self._turn.deps.calls.made[call.tool_call_id].problem or "There is no such tool.")
+            raise ToolFailed(self._turn.deps.calls.made[call.tool_call_id].told or "There is no such tool.")
         context = replace(self._context, tool_call_id=call.tool_call_id, tool_name=call.tool_name)
 
         async def validate(given: str | dict[str, Any]) -> dict[str, Any]:

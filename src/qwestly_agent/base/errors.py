@@ -80,6 +80,13 @@ class ModelUnavailable(AgentError):
     sentence = "Our AI can’t be reached right now. Your message is saved; please try again in a moment."
 
 
+class TooManySteps(AgentError):
+    """A model that calls tools on and on, though none is left."""
+
+    code, http_status = "too_many_steps", 503
+    sentence = "I looked things up too often without coming to an answer. Please ask differently."
+
+
 class DeadlineExceeded(AgentError):
     code, http_status = "deadline", 504
     sentence = "This took too long, so I stopped. What I had so far is kept."

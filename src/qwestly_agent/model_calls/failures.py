@@ -25,7 +25,15 @@ from pydantic_ai.messages import ModelMessage, ModelResponse
 from pymongo.errors import ConnectionFailure, NetworkTimeout, PyMongoError
 
 from qwestly_agent.base.clock import duration
-from qwestly_agent.base.errors import AgentError, DataGone, DeadlineExceeded, Internal, ModelUnavailable, Unavailable
+from qwestly_agent.base.errors import (
+    AgentError,
+    DataGone,
+    DeadlineExceeded,
+    Internal,
+    ModelUnavailable,
+    TooManySteps,
+    Unavailable,
+)
 from qwestly_agent.llm.models import refuses_everybody
 
 KEPT = "Your message is saved"
@@ -59,7 +67,7 @@ def failure_of(error: BaseException, *, spoke: bool = False) -> AgentError:
         case OutputTokenLimitExceeded():
             return ModelUnavailable(TOO_LONG)
         case UsageLimitExceeded():
-            return ModelUnavailable(TOO_MANY_STEPS)
+            return TooManySteps(TOO_MANY_STEPS)
         case ModelAPIError() | UnexpectedModelBehavior() | OpenAIError() | httpx2.RequestError():
             return _of_the_model(error, spoke)
         case ExceptionGroup() if error.exceptions:

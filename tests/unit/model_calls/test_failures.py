@@ -56,7 +56,7 @@ def http(category: type[Any] | None, status: int, **headers: str) -> ModelHTTPEr
         (OperationFailure(KEY), "unavailable"),
         (ContentFilterError(KEY), "model_unavailable"),
         (UnexpectedModelBehavior(KEY, KEY), "model_unavailable"),
-        (UsageLimitExceeded(KEY), "model_unavailable"),
+        (UsageLimitExceeded(KEY), "too_many_steps"),
         (ModelAPIError("m", KEY), "model_unavailable"),
         (http(ModelAuthenticationError, 401), "model_unavailable"),
         (openai.APIConnectionError(message=KEY, request=REQUEST), "model_unavailable"),
