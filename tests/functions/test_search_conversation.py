@@ -9,16 +9,20 @@ from pymongo import MongoClient
 
 from infra.local.model_answers import ToolCall
 from infra.local.model_server import ModelServer, Reply
-from tests.servers import ChatServer, Client
+from tests.servers import Answer, ChatServer, Client
 
 
 def looked_up(
-    client: Client, model: ModelServer, query: str, conversation_id: str | None = None
+    client: Client,
+    model: ModelServer,
+    query: str,
+    conversation_id: str | None = None,
+    says: str = "What did we say about that?",
 ) -> list[dict[str, Any]]:
     """What the model is told of a search."""
     call: ToolCall = {"name": "search_conversation", "arguments": {"query": query}}
     model.script(Reply(tool_calls=[call]), Reply(text="That."))
-    client.say("What did we say about that?", conversation_id)
+    client.say(says, conversation_id)
     [told] = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "tool"][-1:]
     return json.loads(told.split(">", 1)[1].rsplit("<", 1)[0])["messages"]
 
@@ -35,6 +39,20 @@ def test_older_turns_are_found_by_their_words_in_every_conversation(client: Clie
     [found] = looked_up(client, model, "basalt", here)
     assert (found["text"], found["in"]) == ("And what about basalt?", "this conversation")
     assert looked_up(client, model, "obsidian") == []
+
+
+def test_what_was_just_asked_is_not_found(client: Client, model: ModelServer) -> None:
+    said = client.say("I like obsidian.").conversation_id
+    found = looked_up(client, model, "obsidian", said, says="When did I speak of obsidian?")
+    assert [each["text"] for each in found if each["by"] == "the user"] == ["I like obsidian."]
+    again = looked_up(client, model, "obsidian", said, says="And of obsidian before?")
+    assert "And of obsidian before?" not in [each["text"] for each in again]
+    last = client.get(f"/api/conversations/{said}")["messages"][-1]["id"]
+    call: ToolCall = {"name": "search_conversation", "arguments": {"query": "obsidian"}}
+    model.script(Reply(tool_calls=[call]), Reply(text="That."))
+    Answer(client.post({"conversation_id": said, "replaces": last}))  # made again
+    [told] = [m["content"] for m in model.requests[-1].json["messages"] if m["role"] == "tool"][-1:]
+    assert ("When did I speak of obsidian?" in told, "And of obsidian before?" in told) == (True, False)
 
 
 @pytest.mark.thorough

@@ -23,9 +23,11 @@ async def search_conversation(
     """
     search, user_id, here = ctx.deps.conversation_search, ctx.deps.user_id, ctx.conversation_id or ""
     if which == "first":
-        found = await search.first_said(user_id, here, LIMIT)
+        found = await search.first_said(user_id, here, LIMIT + 1)
     else:
-        found = await search.said(user_id, query, LIMIT)
+        found = await search.said(user_id, query, LIMIT + 1)
+    # The question itself is there already where its answer is made again.
+    found = [each for each in found if each.id != ctx.deps.memory_service.message_id][:LIMIT]
     return listed("messages", [_shown(each, here) for each in found], "Nothing with these words was said.")
 
 
