@@ -116,6 +116,15 @@ def test_the_operators_brake_is_told_to_everybody_once(chat: ChatServer, client:
             mongo[chat.settings.mongodb_database]["agent_signals"].delete_many({"user_id": EVERYBODY})
 
 
+def test_a_released_brake_has_its_time(client: Client) -> None:
+    before = client.clock()
+    client.request("POST", "/api/brake")
+    cursor = client.get("/api/updates")["cursor"]
+    client.request("DELETE", "/api/brake")
+    [item] = [each for each in client.get(f"/api/updates?after={cursor}")["items"] if each["type"] == "brake"]
+    assert (item["brake"]["state"], item["at"] >= before) == ("running", True)
+
+
 @pytest.mark.parametrize("cursor", ["1763860000.123", "", "x", "1.a.zz", "1" * 20])
 def test_a_cursor_that_is_none_is_refused(client: Client, cursor: str) -> None:
     answer = client.request("GET", "/api/updates", params={"after": cursor})

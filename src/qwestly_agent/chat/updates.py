@@ -217,7 +217,7 @@ async def _answer(services: UpdateServices, user_id: str, cursor: Cursor, read: 
         *(ActivityUpdate(id=each.id, at=each.at, activity=each) for each in read.news),
     ]
     if read.tells_brake or is_pausing:
-        items.append(BrakeUpdate(at=status.since or 0.0, brake=status))
+        items.append(BrakeUpdate(at=read.brake.changed_at, brake=status))
     items.sort(key=lambda item: item.at)
     is_drafting = any(each.status == "running" for each in read.drafts)
     is_sending = any(_ends_soon(each, services.clock()) for each in read.approvals)
