@@ -72,6 +72,17 @@ def test_a_change_waits_for_its_user_and_ends_the_turn(chat: ChatServer, person:
     assert [each["approval_id"] for each in person.get("/api/approvals")["items"]] == [approval["approval_id"]]
 
 
+def test_an_approval_is_read_by_its_id(chat: ChatServer, person: Client, model: ModelServer) -> None:
+    model.script(wants())
+    approval = asked(person.say("Make me head of product"))
+    path = f"/api/approvals/{approval['approval_id']}"
+    assert person.get(path) == person.get("/api/approvals")["items"][0]
+    person.request("POST", "/api/brake")
+    assert person.get(path)["status"] == "frozen"
+    with Client(chat.url, f"{person.user_id}-stranger") as stranger:
+        assert stranger.request("GET", path).status_code == 404
+
+
 def test_a_yes_in_the_chat_changes_it_and_the_model_hears_of_it_once(
     chat: ChatServer, person: Client, model: ModelServer
 ) -> None:

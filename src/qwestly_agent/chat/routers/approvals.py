@@ -45,6 +45,16 @@ async def list_approvals(
     return approvals_of(found, limit, is_paused=is_paused)
 
 
+@router.get("/api/approvals/{approval_id}")
+async def read_approval(approval_id: str, services: TheServices, user_id: TheUser) -> ApprovalView:
+    """One approval as it stands now, `frozen` while the brake is on and it waits."""
+    found, is_paused = await asyncio.gather(
+        services.approvals.get(user_id, approval_id), services.signals.is_braked(user_id)
+    )
+    [found] = await up_to_date(services, [found])
+    return approval_view_of(found, is_paused=is_paused)
+
+
 @router.post("/api/approvals/{approval_id}/decision")
 async def decide_approval(
     approval_id: str, decision: Decision, request: Request, services: TheServices, user_id: TheUser
