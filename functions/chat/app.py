@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
 from typing import Any, Literal
 
-from fastapi import FastAPI, Request
+from fastapi import Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel
@@ -33,7 +33,7 @@ from qwestly_agent.chat import api_page
 from qwestly_agent.chat.failure_view import Failure
 from qwestly_agent.chat.request import posted_definitions
 from qwestly_agent.chat.routers import turns
-from qwestly_agent.chat.routers.dependencies import request_id_of, services_of
+from qwestly_agent.chat.routers.dependencies import only_known_parameters, request_id_of, services_of
 from qwestly_agent.chat.services import ChatServices
 from qwestly_agent.chat.stream import KEEP_ALIVE_SECONDS
 from qwestly_agent.model_calls.failures import failure_of
@@ -111,6 +111,7 @@ def create_app(
         redoc_url=None,
         generate_unique_id_function=lambda route: route.name,  # the names of generated clients
         redirect_slashes=False,  # it would redirect to whatever host a client names
+        dependencies=[Depends(only_known_parameters)],
         responses={"4XX": {"model": Failure}, "5XX": {"model": Failure}},
     )
     app.state.keep_alive_seconds = keep_alive_seconds

@@ -3,12 +3,16 @@
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.params import Query
+from fastapi.routing import APIRoute
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from pydantic_core import from_json
 
-from qwestly_agent.base.errors import Unauthorized
+from qwestly_agent.base.errors import Invalid, Unauthorized
 from qwestly_agent.chat.auth import UnknownSignature, verify_token
 from qwestly_agent.chat.services import ChatServices
+from qwestly_agent.text.clean import visible
 
 
 def services_of(request: Request) -> ChatServices:
@@ -29,6 +33,16 @@ async def user_of(services: TheServices, bearer: Bearer) -> str:
 
 
 TheUser = Annotated[str, Depends(user_of)]
+
+
+def only_known_parameters(request: Request) -> None:
+    """Raises `Invalid` for a parameter that the route does not have."""
+    route = request.scope.get("route")
+    if not request.query_params or not isinstance(route, APIRoute) or not route.path.startswith("/api/"):
+        return
+    known = {each.alias for each in get_flat_params(route.dependant) if isinstance(each.field_info, Query)}
+    if unknown := [name for name in request.query_params if name not in known]:
+        raise Invalid(f"{visible(unknown[0])[:64]}: There is no such parameter.")
 
 
 def request_id_of(request: Request) -> str:
