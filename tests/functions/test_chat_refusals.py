@@ -162,6 +162,21 @@ def test_the_same_client_id_of_two_users_names_two_conversations(
     assert "Ada" not in model.requests[-1].body.decode()
 
 
+def test_an_ai_sdk_client_goes_on_in_no_conversation_of_somebody_else(client: Client, chat: ChatServer) -> None:
+    client.say_ai_sdk("shared", user_says("I am Ada."))
+    answered = {"id": "a1", "role": "assistant", "parts": [{"type": "text", "text": "Hello Ada."}]}
+    greeting = {"id": "a0", "role": "assistant", "parts": [{"type": "text", "text": "Hi, how can I help?"}]}
+    history = [user_says("I am Ada."), answered, user_says("Who am I?", "m2")]
+    with Client(chat.url, f"{client.user_id}-stranger") as stranger:
+        refused = stranger.request("POST", "/api/chat", json={"id": "shared", "messages": history})
+        assert _code(refused) == (404, "not_found")
+        assert stranger.get("/api/conversations")["items"] == []
+        stranger.say_ai_sdk("greeted", greeting, user_says("Hello"))
+        stranger.say_ai_sdk("refused-before", user_says("Hello"), user_says("Hello again", "m2"))
+        assert len(stranger.get("/api/conversations")["items"]) == 2
+    client.say_ai_sdk("shared", *history)
+
+
 @pytest.mark.parametrize(
     ("method", "path", "expected"),
     [
@@ -170,6 +185,12 @@ def test_the_same_client_id_of_two_users_names_two_conversations(
         ("POST", "/api/chat/", (404, "not_found")),
         ("GET", "/api/chat", (405, "invalid")),
         ("GET", "/api/conversations?limit=0", (422, "invalid")),
+        ("GET", "/api/conversations?limt=3", (422, "invalid")),
+        ("GET", "/api/approvals?limit=3&State=all", (422, "invalid")),
+        ("GET", "/api/settings?as=ui", (422, "invalid")),
+        ("POST", "/api/brake?really=no", (422, "invalid")),
+        ("POST", "/api/chat?as=ui", (422, "invalid")),
+        ("GET", "/api/memories?%00=x", (422, "invalid")),
         ("GET", "/api/conversations?after=now", (422, "invalid")),
     ],
 )

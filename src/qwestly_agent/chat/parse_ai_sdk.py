@@ -67,6 +67,7 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
         text=_text_of(said) if said else None,
         message_id=(None if regenerate else body.messageId) or said.id if said else None,
         likely_new=len(body.messages) == 1 and not regenerate and not decisions,
+        goes_on=_has_answer(body.messages),
         regenerate=regenerate,
         regenerates=body.messageId if regenerate else None,
         decisions=decisions,
@@ -74,6 +75,13 @@ def parse_ai_sdk(posted: dict[str, Any]) -> TurnRequest:
         design=body.design,
         role=body.role,
     )
+
+
+def _has_answer(messages: list[Any]) -> bool:
+    """True if a user's message has an answer with parts behind it; one that was refused has none, and a greeting that a
+    page puts first stands before all."""
+    roles = [each.get("role") for each in messages if isinstance(each, dict) and each.get("parts")]
+    return "user" in roles and "assistant" in roles[roles.index("user") :]
 
 
 def _earlier_decisions(messages: list[Any]) -> Iterable[PostedDecision]:

@@ -149,7 +149,7 @@ async def _claim(
         return await conversations.claim(user_id, conversation_id, turn)
     except NotFound:
         # The AI SDK creates conversation ids itself; a plain client only knows ids that we gave it.
-        if request.protocol == "plain" or request.text is None:
+        if request.protocol == "plain" or request.text is None or request.goes_on:
             raise
         chosen = services.designs.choose(request.design, request.role)
         created = await conversations.create(user_id, conversation_id, turn, *chosen)

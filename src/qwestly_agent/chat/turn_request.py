@@ -44,6 +44,8 @@ class TurnRequest:
     message_id: str | None
     likely_new: bool
     """True if the conversation probably does not exist yet. A wrong guess only costs a round trip."""
+    goes_on: bool = False
+    """True if the client shows an answer that it got in this conversation: it is not created anew."""
     regenerate: bool = False
     """Regenerate the last answer. A message that we never received is answered for the first time."""
     regenerates: str | None = None
