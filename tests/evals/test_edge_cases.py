@@ -167,10 +167,12 @@ def test_the_tools_of_jobs_applications_and_approvals_are_there_and_what_was_sai
         ("jobs-company", {"query": "Kestrel Labs"}, True),
         ("jobs-read", {"job_id": "1"}, False),
         ("applications-list", {}, True),
-        ("approval-yes", {"approval_id": "1"}, False),
+        ("approval-where", {"approval_id": "1"}, False),
     ):
         case = cases[name]
         [wanted] = any_of(case.expect.must[0])
         called = {"streams": True, "tool_calls": [{"name": wanted.tool, "arguments": arguments}]}
         turn, _ = stage.play(case, [called, {"streams": True, "text": "There."}])
         assert (problems_of(case.expect, turn), [call.ok for call in turn.calls]) == ([], [is_found]), name
+    turn, _ = stage.play(cases["approval-yes"], [{"streams": True, "text": "Done."}])
+    assert problems_of(cases["approval-yes"].expect, turn) == [], "a typed yes is the decision"
