@@ -14,7 +14,7 @@ from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from qwestly_agent.agents.default.prompts import INSTRUCTIONS
 from qwestly_agent.agents.tools.catalog import TOOLS
-from qwestly_agent.llm.models import DEFAULT_MODELS, TIER_SETTINGS
+from qwestly_agent.llm.models import DEFAULT_MODELS, PROFILES, TIER_SETTINGS
 
 
 async def unavailable(**_: object) -> str:
@@ -26,6 +26,7 @@ def create_app(model_base_url: str) -> FastAPI:
     model = OpenAIChatModel(
         DEFAULT_MODELS["fast"].removeprefix("deepseek:"),
         provider=DeepSeekProvider(openai_client=AsyncOpenAI(api_key="none", base_url=model_base_url)),
+        profile=PROFILES["deepseek"],
         settings=TIER_SETTINGS["fast"],
     )
     offered = [each.tool_def for each in TOOLS]

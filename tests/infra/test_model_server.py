@@ -25,6 +25,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from infra.local.model_answers import NOBODY_YET
 from infra.local.model_faults import HUGE_LINE_BYTES, OTHER_LINES, Fault
 from infra.local.model_server import DIMENSIONS, ModelServer, Reply
+from qwestly_agent.llm.models import PROFILES
 
 T = TypeVar("T")
 AGENT_TOOLS = (
@@ -307,7 +308,8 @@ def test_text_is_streamed_a_few_words_at_a_time_without_usage_unless_asked(serve
 
 
 def deepseek(client: openai.AsyncOpenAI) -> OpenAIChatModel:
-    return OpenAIChatModel("deepseek-flash", provider=DeepSeekProvider(openai_client=client))
+    provider = DeepSeekProvider(openai_client=client)
+    return OpenAIChatModel("deepseek-flash", provider=provider, profile=PROFILES["deepseek"])
 
 
 def gpt(client: openai.AsyncOpenAI) -> OpenAIChatModel:

@@ -19,6 +19,7 @@ from infra.local.model_answers import NOT_SURE
 from infra.local.model_server import ModelServer
 from infra.local.script import ScriptError, load
 from infra.local.script_syntax import MOST_SENTENCES
+from qwestly_agent.llm.models import PROFILES
 from qwestly_agent.memory import compare, extract
 from qwestly_agent.memory.compare import Pair, Verdicts
 from qwestly_agent.text.prompt_tags import ASKED, SAID
@@ -93,7 +94,8 @@ def typed(server: ModelServer, instructions: str, output: type[T], prompt: str) 
 
     async def ask() -> T:
         async with openai.AsyncOpenAI(base_url=server.base_url, api_key="sk-test", max_retries=0, timeout=30) as client:
-            model = OpenAIChatModel("deepseek-flash", provider=DeepSeekProvider(openai_client=client))
+            provider = DeepSeekProvider(openai_client=client)
+            model = OpenAIChatModel("deepseek-flash", provider=provider, profile=PROFILES["deepseek"])
             return (await Agent(model, instructions=instructions, output_type=output).run(prompt)).output
 
     return asyncio.run(ask())

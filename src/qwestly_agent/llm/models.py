@@ -272,7 +272,7 @@ def _make_model(
     )
     provider = _PROVIDERS[provider_name](client)
     return PatchedChatModel(
-        model_name, provider=provider, profile=_PROFILES[provider_name], settings=its or TIER_SETTINGS[tier]
+        model_name, provider=provider, profile=PROFILES[provider_name], settings=its or TIER_SETTINGS[tier]
     )
 
 
@@ -284,7 +284,7 @@ _PROVIDERS: dict[str, Callable[[AsyncOpenAI], DeepSeekProvider | OpenAIProvider]
 
 # Otherwise a stream that a proxy truncated and closed cleanly would pass for a complete answer.
 _WHOLE_STREAMS = OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True)
-_PROFILES: dict[str, OpenAIModelProfile] = {
+PROFILES: dict[str, OpenAIModelProfile] = {
     # DeepSeek's models think unless told so, api-docs.deepseek.com/guides/thinking_mode; OpenAI refuses the field.
     # And `strict` tools are a beta of theirs, at another address, for all of a request's tools or none,
     # api-docs.deepseek.com/guides/tool_calls.
