@@ -4,8 +4,6 @@ import asyncio
 import base64
 import json
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +15,6 @@ from typing import Any
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
 
-import boto3
 import httpx2
 import pytest
 from botocore.exceptions import ClientError
@@ -33,8 +30,8 @@ from infra.local import aws_function_url, front
 from infra.local.aws import AwsServer, definition_of
 from infra.local.aws_functions import Context
 from infra.local.aws_limits import Refused, Slots
-from infra.local.environment import Template, aws_variables
-from infra.local.schedules import Clock, Schedule, event_of, next_time, schedules_of
+from infra.local.environment import Template
+from infra.local.schedules import Clock, Schedule, next_time, schedules_of
 from tests.e2e.processes import Process, python, started
 from tests.infra.test_local import ORIGIN, served
 from tests.servers import free_port, until, wait_for_port
@@ -179,33 +176,6 @@ def test_what_nothing_is_substituted_for_in_a_definition_is_refused(template: Te
 # --- functions ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.thorough
-def test_an_invocation_calls_the_handler_of_the_template(aws: AwsServer) -> None:
-    error, answer = invoked(aws, ONE, Payload=b'{"a": 1}')
-    assert error is None
-    assert 0 < answer.pop("left") <= 7000
-    arn = f"arn:aws:lambda:us-east-1:123456789012:function:{ONE}"
-    assert answer == {"from": "one", "event": {"a": 1}, "name": ONE, "arn": arn, "memory": 256}
-
-
-def test_two_functions_may_have_a_file_of_the_same_name(aws: AwsServer) -> None:
-    assert [invoked(aws, name)[1]["from"] for name in (ONE, "TwoFunction", ONE)] == ["one", "two", "one"]
-
-
-def test_a_function_is_found_by_its_arn_and_its_alias_too(aws: AwsServer) -> None:
-    arn = f"arn:aws:lambda:us-east-1:123456789012:function:{ONE}"
-    assert [invoked(aws, name)[1]["from"] for name in (arn, f"{arn}:live", f"{ONE}:live")] == ["one"] * 3
-    assert invoked(aws, ONE, Qualifier="live")[1]["from"] == "one"
-
-
-def test_a_function_that_is_not_there_is_said_to_be_missing(aws: AwsServer) -> None:
-    for name in ("nobody", "ChatFunction"):
-        with pytest.raises(ClientError, match="ResourceNotFoundException"):
-            invoked(aws, name)
-    with pytest.raises(LookupError):
-        aws.invoke("nobody")
-
-
 def test_an_exception_is_what_the_function_answers(aws: AwsServer) -> None:
     def handler(event: Any, context: Context) -> None:
         raise PermissionError("no entry")
@@ -220,39 +190,6 @@ def test_a_function_that_cannot_be_imported_fails_with_lambdas_word_for_it(aws: 
     error, body = invoked(aws, "BrokenFunction")
     assert (error, body["errorType"]) == ("Unhandled", "Runtime.ImportModuleError")
     assert "nothing_of_this_name" in body["errorMessage"]
-
-
-def test_an_answer_that_is_no_json_fails(aws: AwsServer) -> None:
-    aws.register("answers-an-object", lambda event, context: object())
-    assert invoked(aws, "answers-an-object")[1]["errorType"] == "Runtime.MarshalError"
-
-
-def test_a_function_that_takes_too_long_is_left_alone(aws: AwsServer) -> None:
-    discard = threading.Event()
-    aws.register("slow", lambda event, context: discard.wait(10), timeout_seconds=0.01)
-    error, body = invoked(aws, "slow")
-    discard.set()
-    assert (error, body["errorType"]) == ("Unhandled", "Sandbox.Timedout")
-    assert body["errorMessage"].endswith("Task timed out after 0.01 seconds")
-
-
-def test_nobody_waits_for_an_event(aws: AwsServer) -> None:
-    discard, done = threading.Event(), threading.Event()
-
-    def handler(event: Any, context: Context) -> None:
-        assert discard.wait(5)
-        done.set()
-
-    aws.register("later", handler)
-    answer = aws.client("lambda").invoke(FunctionName="later", InvocationType="Event")
-    assert (answer["StatusCode"], answer["Payload"].read()) == (202, b"")
-    discard.set()
-    assert done.wait(5)
-
-
-def test_there_is_one_aws_in_a_process(aws: AwsServer) -> None:
-    with pytest.raises(RuntimeError, match="one AWS"), AwsServer():
-        pass
 
 
 # --- what Lambda refuses ------------------------------------------------------------------------------------------
@@ -314,12 +251,6 @@ def test_an_event_is_kept_until_there_is_room(aws: AwsServer, held: Held) -> Non
     assert held.began.acquire(timeout=5)
 
 
-def test_what_ran_out_of_time_holds_no_slot(aws: AwsServer, held: Held) -> None:
-    aws.register("ScarceFunction", held, timeout_seconds=0.01)
-    assert [invoked(aws, "ScarceFunction")[1]["errorType"] for _ in range(2)] == ["Sandbox.Timedout"] * 2
-    held.may.set()
-
-
 @pytest.mark.parametrize(("kind", "most"), [("RequestResponse", 6 * 2**20), ("Event", 2**20)])
 def test_a_payload_that_is_too_large_is_refused(aws: AwsServer, held: Held, kind: str, most: int) -> None:
     held.may.set()
@@ -369,14 +300,6 @@ def machine(first: str, **states: Mapping[str, Any]) -> dict[str, Any]:
     return {"StartAt": first, "States": states}
 
 
-def test_a_machine_of_the_template_runs_with_the_real_handler(aws: AwsServer, template: Template) -> None:
-    sfn = aws.client("stepfunctions")
-    started = sfn.start_execution(stateMachineArn=template.arn("Machine"), name="first", input='{"a": 1}')
-    outcome = aws.outcome(started["executionArn"])
-    assert (outcome.status, outcome.output["from"], outcome.output["event"]) == ("SUCCEEDED", "one", {"a": 1})
-    assert outcome.states == ["Ask"]
-
-
 def test_what_fails_is_tried_again_and_caught_by_its_name(aws: AwsServer) -> None:
     attempts: list[Any] = []
 
@@ -400,21 +323,6 @@ def test_what_fails_is_tried_again_and_caught_by_its_name(aws: AwsServer) -> Non
     assert (outcome.output["error"]["Error"], "for good" in outcome.output["error"]["Cause"]) == ("ValueError", True)
 
 
-def test_an_error_that_nobody_catches_fails_the_execution(aws: AwsServer) -> None:
-    aws.create_machine("fails", machine("Try", Try=task("no-such-function")))
-    outcome = aws.run("fails")
-    assert (outcome.status, outcome.error) == ("FAILED", "Lambda.ResourceNotFoundException")
-
-
-def test_a_map_runs_its_items_at_once(aws: AwsServer) -> None:
-    both = threading.Barrier(2, timeout=5)
-    aws.register("square", lambda event, context: (both.wait(), event["n"] ** 2)[1])
-    each = {**machine("Square", Square=task("square")), "ProcessorConfig": {"Mode": "INLINE"}}
-    squares = {"Type": "Map", "ItemsPath": "$.items", "ItemProcessor": each, "End": True}
-    aws.create_machine("squares", machine("Squares", Squares=squares))
-    assert aws.run("squares", {"items": [{"n": 2}, {"n": 3}]}).output == [4, 9]
-
-
 @pytest.fixture
 def waiting(aws: AwsServer) -> tuple[str, str]:
     """An execution that waits for a person, and its token."""
@@ -425,31 +333,6 @@ def waiting(aws: AwsServer) -> tuple[str, str]:
     aws.create_machine("asks", machine("Ask", Ask=ask, NobodyCame={"Type": "Pass", "End": True}))
     execution = aws.start("asks")
     return execution, until(lambda: tokens)[0]
-
-
-def test_an_execution_waits_for_its_token(aws: AwsServer, waiting: tuple[str, str]) -> None:
-    execution, token = waiting
-    sfn = aws.client("stepfunctions")
-    assert sfn.describe_execution(executionArn=execution)["status"] == "RUNNING"
-    sfn.send_task_success(taskToken=token, output='{"approved": true}')
-    assert aws.outcome(execution).output == {"approved": True}
-    with pytest.raises(ClientError, match="InvalidToken"):
-        sfn.send_task_success(taskToken=token, output="{}")
-
-
-def test_a_wait_can_be_made_to_time_out(aws: AwsServer, waiting: tuple[str, str]) -> None:
-    execution, token = waiting
-    aws.let_time_out(token)
-    assert aws.outcome(execution).states == ["Ask", "NobodyCame"]
-    with pytest.raises(LookupError):
-        aws.let_time_out("a token of nobody")
-
-
-def test_what_is_stopped_while_it_waits_ends_at_once(aws: AwsServer, waiting: tuple[str, str]) -> None:
-    execution, _ = waiting
-    aws.client("stepfunctions").stop_execution(executionArn=execution)
-    outcome = aws.outcome(execution)
-    assert (outcome.status, outcome.states) == ("ABORTED", ["Ask"])
 
 
 def test_a_token_is_taken_while_another_execution_starts(
@@ -484,21 +367,6 @@ def test_the_same_name_starts_nothing_new(aws: AwsServer, waiting: tuple[str, st
     aws.outcome(execution)
     with pytest.raises(ClientError, match="ExecutionAlreadyExists"):
         sfn.start_execution(stateMachineArn=arn, name=name, input="{}")
-
-
-def test_workflows_tell_the_state_they_are_in_or_succeeded_in(aws: AwsServer, waiting: tuple[str, str]) -> None:
-    execution, token = waiting
-    name = execution.rpartition(":")[2]
-
-    def shown() -> dict[str, Any]:
-        items = httpx2.get(f"{aws.url}/_control/workflows").json()["items"]
-        assert items == sorted(items, key=lambda each: -each["started_at"])
-        return next(each for each in items if each["name"] == name)
-
-    assert (shown()["machine"], shown()["status"], shown()["state"]) == ("asks", "RUNNING", "Ask")
-    aws.client("stepfunctions").send_task_success(taskToken=token, output="{}")
-    aws.outcome(execution)
-    assert (shown()["status"], shown()["state"]) == ("SUCCEEDED", "Ask")
 
 
 # --- mail, parameters, keys ---------------------------------------------------------------------------------------
@@ -550,14 +418,6 @@ def test_what_a_key_sealed_opens_in_its_own_context_alone(aws: AwsServer, templa
             kms.decrypt(KeyId="alias/tokens", CiphertextBlob=sealed, EncryptionContext={"approval": "ap_2"})
 
 
-def test_the_environment_brings_every_client_here(aws: AwsServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in aws.variables.items():
-        monkeypatch.setenv(name, value)
-    client = boto3.Session().client("ssm")
-    assert client.meta.endpoint_url == aws.url
-    client.close()
-
-
 # --- schedules ----------------------------------------------------------------------------------------------------
 
 
@@ -600,28 +460,6 @@ def test_a_schedule_may_be_over() -> None:
     assert next_time("cron(0 0 1 1 ? 2020)", ZoneInfo("UTC"), at("2026-01-01 00:00"), 0) is None
 
 
-@pytest.mark.parametrize(
-    "expression",
-    [
-        "at(2026-01-01T00:00:00)",
-        "every minute",
-        "rate(0 minutes)",
-        "rate(5 weeks)",
-        "cron(0 0 * * *)",
-        "cron(0 0 * * * *)",
-        "cron(0 0 ? * ? *)",
-        "cron(60 0 * * ? *)",
-        "cron(0 0 L * ? *)",
-        "cron(0 0 ? * MON#2 *)",
-        "cron(0/0 0 * * ? *)",
-        "cron(9-5 0 * * ? *)",
-    ],
-)
-def test_an_expression_that_the_clock_does_not_understand_is_refused(expression: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        next_time(expression, ZoneInfo("UTC"), 0, 0)
-
-
 def schedule(name: str, expression: str, enabled: bool = True) -> Schedule:
     return Schedule(name, expression, ZoneInfo("UTC"), "arn:aws:lambda:::function:x", None, enabled)
 
@@ -635,11 +473,6 @@ def test_the_clock_tells_what_became_due_and_each_moment_once() -> None:
     assert clock.due(1_300) == [(minutely, 1_120)]  # the machine slept
     assert clock.due(1_301) == []
     assert clock.due(1_360) == [(minutely, 1_360)]
-
-
-def test_without_an_input_the_target_gets_schedulers_own_event() -> None:
-    event = json.loads(event_of(schedule("s", "rate(1 minute)"), at("2026-01-05 00:00"), "e-1"))
-    assert (event["source"], event["time"], event["id"]) == ("aws.scheduler", "2026-01-05T00:00:00Z", "e-1")
 
 
 def test_schedules_are_listed_and_fired_by_hand(aws: AwsServer, template: Template) -> None:
@@ -671,13 +504,6 @@ def test_the_clock_of_the_stack_runs_against_a_local_database_alone(uri: str, li
         expected = [each.name for each in schedules_of(Template.load())]
         assert [each["name"] for each in schedules] == (expected if listed else [])
         assert process.end(signal.SIGTERM) == 0
-
-
-@pytest.mark.thorough
-def test_a_port_that_is_taken_is_said_in_a_sentence(aws: AwsServer) -> None:
-    with started(*python("infra.local.aws", "--port", str(aws.port))) as process:
-        assert process.wait() == 1
-        assert process.said == f"Port {aws.port} is taken by another program."
 
 
 # --- the front ----------------------------------------------------------------------------------------------------
@@ -720,13 +546,6 @@ def http(aws: AwsServer) -> Iterator[httpx2.Client]:
     aws_function_url._lambda.cache_clear()
 
 
-def test_a_page_of_the_approve_function_is_of_the_one_origin(http: httpx2.Client) -> None:
-    answer = http.get("/approve/a%20b/c?x=1&x=2%26", headers={"Cookie": "a=b; c=d"})
-    assert (answer.status_code, answer.text) == (203, "GET /approve/a b/c x=1&x=2%26 b None")
-    assert answer.headers.get_list("set-cookie") == ["one=1; Path=/; SameSite=lax", "two=2; Path=/; SameSite=lax"]
-    assert answer.headers["content-type"] == "text/plain; charset=utf-8"
-
-
 @pytest.mark.parametrize(
     ("method", "content", "said"),
     [
@@ -763,53 +582,12 @@ def test_the_event_is_that_of_a_function_url(http: httpx2.Client, aws: AwsServer
     assert (text["isBase64Encoded"], text["body"]) == (False, "é")
 
 
-def test_an_error_that_the_approve_function_does_not_handle_is_a_bad_gateway(
-    http: httpx2.Client, aws: AwsServer
-) -> None:
-    def handler(event: Any, context: Context) -> None:
-        raise RuntimeError("its own affair")
-
-    aws.register("broken-pages", handler)
-    with front_with(aws.url, "broken-pages") as client:
-        answer = client.get("/approve/x")
-    assert (answer.status_code, answer.text) == (502, "Internal Server Error")
-
-
-def test_a_function_may_answer_with_bytes_or_with_an_object_alone() -> None:
-    answer = aws_function_url.response_of(
-        {"statusCode": 201, "headers": {"X-A": 1}, "cookies": ["a=1"], "body": "/wA=", "isBase64Encoded": True}
-    )
-    assert (answer.status_code, answer.body, answer.headers["x-a"]) == (201, b"\xff\x00", "1")
-    assert answer.headers["set-cookie"] == "a=1"
-    assert aws_function_url.response_of({"plain": True}).body == b'{"plain":true}'
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize("path", ["/approve/%0a", "/approve/%00", "/approve/a%3Fb%23c", '/approve/a|b"', "/approve/"])
 def test_a_path_reaches_the_approve_function_byte_for_byte(aws: AwsServer, http: httpx2.Client, path: str) -> None:
     aws.register("tells-its-path", lambda event, context: [event["rawPath"], event["rawQueryString"]])
     with front_with(aws.url, "tells-its-path") as client:
         assert client.get("/", extensions={"target": path.encode()}).json() == [path, ""]
-
-
-@pytest.mark.parametrize("name", ["%00", "%01", "%7f", "%0a", "%zz", "x"])
-def test_a_schedule_and_a_mail_of_no_name_are_not_there(http: httpx2.Client, name: str) -> None:
-    for method, kind in (("POST", "schedules"), ("GET", "outbox")):
-        answer = http.request(method, "/", extensions={"target": f"/local/{kind}/{name}".encode()})
-        assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("path", ["/approve/x", "/local/outbox", "/local/outbox/x", "/local/workflows"])
-def test_an_aws_that_is_gone_is_said_in_the_shape_of_every_error(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    nowhere = f"http://127.0.0.1:{free_port()}"
-    for name, value in aws_variables(nowhere).items():
-        monkeypatch.setenv(name, value)
-    aws_function_url._lambda.cache_clear()
-    with front_with(nowhere, "pages") as client:
-        answer = client.get(path)
-    aws_function_url._lambda.cache_clear()
-    assert (answer.status_code, answer.json()["error"]["code"]) == (502, "unavailable")
 
 
 def test_the_page_shows_outbox_workflows_and_schedules_and_fires_one(http: httpx2.Client, aws: AwsServer) -> None:
@@ -858,18 +636,3 @@ def test_a_mail_is_shown_without_power_and_its_links_open_elsewhere(http: httpx2
     assert "sandbox" in policy
     assert "allow-scripts" not in policy
     assert http.get("/local/outbox/nobody").status_code == 404
-
-
-@pytest.mark.nightly
-@pytest.mark.thorough
-def test_no_start_waits_for_what_moto_has_besides() -> None:
-    code = """if True:
-        import sys
-        from infra.local.aws import AwsServer
-        from infra.local.environment import Template
-        with AwsServer(Template.load(), {"QWESTLY_AGENT_SHARED_SECRET": "anything"}):
-            print(*sys.modules)
-    """
-    imported = set(subprocess.check_output([sys.executable, "-c", code], text=True).split())
-    assert {"moto.ssm.models", "moto.stepfunctions.parser.models"} < imported
-    assert not imported & {"moto.batch", "moto.ec2"}
