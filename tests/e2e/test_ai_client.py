@@ -432,7 +432,11 @@ SAID_NO = "The user said no to “Change your headline”"
 def wants(*changes: tuple[str, str, str]) -> Reply:
     """Calls for changes: a call's id, a field, and its value."""
     calls: list[ToolCall] = [
-        {"name": "update_profile_field", "arguments": {"field": name, "value": value}, "id": call_id}
+        {
+            "name": "update_profile_field",
+            "arguments": {"field": name, "value": value, "rationale": "It says more."},
+            "id": call_id,
+        }
         for call_id, name, value in changes or [("call_1", "headline", HEADLINE)]
     ]
     return Reply(tool_calls=calls)
@@ -486,6 +490,8 @@ def test_an_answer_in_the_chat_goes_on_in_the_same_message(
     asked = page.say("Make me head of product")
     assert (asked.status, asked.error, asked.types[-1]) == ("ready", None, "finish")
     [approval_id] = waits_in(asked)
+    why = {} if node.process.args[-1] == "ai6" else {"requestReason": "It says more."}  # pyright: ignore
+    assert {"id": approval_id, **why} in [part.get("approval") for part in asked.messages[-1]["parts"]]
     assert profile.get() is None
     answered = page.answer(approval_id, approved, "I said so", sends=automatic)
     if not automatic:

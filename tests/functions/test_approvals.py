@@ -444,7 +444,8 @@ def test_a_conversation_reads_again_with_what_it_asked(chat: ChatServer, person:
     assert [each["status"] for each in read["messages"][-1]["approvals"]] == ["pending"]
     ui = person.get(f"/api/conversations/{answer.conversation_id}?as=ui")["messages"][-1]["parts"]
     part = next(each for each in ui if each["type"] == "tool-update_profile_field")
-    assert (part["state"], part["approval"]["id"]) == ("approval-requested", asked(answer)["approval_id"])
+    why = {"id": asked(answer)["approval_id"], "requestReason": "It says more."}
+    assert (part["state"], part["approval"]) == ("approval-requested", why)
     decide(person, asked(answer), "approve")
     ui = person.get(f"/api/conversations/{answer.conversation_id}?as=ui")["messages"][-1]["parts"]
     assert [each["data"]["status"] for each in ui if each["type"] == "data-approval"] == ["done"]
@@ -609,7 +610,7 @@ def test_an_ai_sdk_client_is_asked_and_answers_with_its_own_part(
     model.script(wants())
     events = person.say_ai_sdk("c1", user_says("Make me head of product"))
     request = of(events, "tool-approval-request")[0]
-    assert request["toolCallId"] == "call_1"
+    assert (request["toolCallId"], request["reason"]) == ("call_1", "It says more.")
     assert of(events, "data-approval")[0]["id"] == request["approvalId"]
     assert events[-2].name == "finish"
     model.script(Reply(text="It is changed."))

@@ -906,6 +906,44 @@ def test_a_reload_takes_up_the_answer_under_way_and_shows_every_word_once(widget
 
 
 @pytest.mark.thorough
+def test_when_the_network_returns_the_answer_goes_on_and_an_unsent_message_is_sent(
+    widget: Widget, backend: ScriptedBackend
+):
+    stream = backend.stream("c1").begin().text("You ")
+    widget.say("Who am I?")
+    expect(widget.words).to_have_text("You")
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You ", "running", id="msg_run_1"), running=True)
+    again = backend.resume()
+    with offline(widget.page):
+        stream.cut()
+        expect(widget.retry).to_be_visible()
+    again.begin().text("You are ")
+    expect(widget.words).to_have_text("You are")
+    expect(widget.retry).to_be_hidden()
+    backend.keep("c1", "Who am I?", asked("m1", "Who am I?"), answered("You are Ada.", id="msg_run_1"))
+    again.text("Ada.").done("You are Ada.")
+    expect(widget.send).to_be_visible()
+
+    with offline(widget.page):
+        widget.say("And now?")
+        expect(widget.answer.get_by_text("We can’t reach Qwestly.")).to_be_visible()
+        backend.stream("c1").begin().done("Still Ada.")
+    expect(widget.words).to_have_text("Still Ada.")
+    expect(widget.said).to_have_text(["Who am I?", "And now?"])
+    assert [each["message"] for each in backend.chats()] == ["Who am I?", "And now?"]
+
+
+@contextmanager
+def offline(page: Page) -> Iterator[None]:
+    """The browser tells its page of both."""
+    page.context.set_offline(True)
+    try:
+        yield
+    finally:
+        page.context.set_offline(False)
+
+
+@pytest.mark.thorough
 def test_a_turn_that_still_runs_after_a_reload_is_followed_to_its_end(
     page: Page, backend: ScriptedBackend, clock: Clock
 ):

@@ -73,6 +73,7 @@ export class Turn {
   stopping = false;
   answerId: string | null = null; // known once the server has begun this run
   decisions: ({ approval_id: string } & Decision)[] | null = null; // what it posts instead of a message
+  failure: string | null = null; // the code of the error that ended it
   #announce: TurnOptions["announce"];
   #onExplain: TurnOptions["onExplain"];
   #onAsk: TurnOptions["onAsk"];
@@ -145,7 +146,7 @@ export class Turn {
     this.#stepsList.replaceChildren();
     this.#sources.clear();
     this.#feedback?.element.remove();
-    this.#feedback = this.answerId = null;
+    this.#feedback = this.answerId = this.failure = null;
     this.#render();
     this.underWay = this.stopping = false;
     this.resume();
@@ -279,6 +280,7 @@ export class Turn {
   }
 
   fail({ code, message }: Problem) {
+    this.failure = code;
     this.#end(message, code);
     this.#problem.classList.add("failed");
     this.#announce(message);

@@ -55,6 +55,12 @@ class _ToolInputAvailableChunk(ToolInputAvailableChunk):
     title: str
 
 
+class _ToolApprovalRequestChunk(ToolApprovalRequestChunk):
+    """With why it is asked, which version 7.0.82 and newer shows."""
+
+    reason: str | None = None
+
+
 @dataclass
 class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
     """The library's stream with one terminal chunk, our error message in place of the provider's, and our labels."""
@@ -82,7 +88,11 @@ class _AISDKStream(VercelAIEventStream[AgentDeps, str]):
                 yield DataChunk(type="data-progress", data={"label": event.label}, transient=True)
             case Asked():
                 if event.ends_the_turn:
-                    yield ToolApprovalRequestChunk(approval_id=event.approval.approval_id, tool_call_id=event.call_id)
+                    yield _ToolApprovalRequestChunk(
+                        approval_id=event.approval.approval_id,
+                        tool_call_id=event.call_id,
+                        reason=event.approval.rationale or None,
+                    )
                 yield _approval(event.approval)
             case Decided():
                 if event.call_id:

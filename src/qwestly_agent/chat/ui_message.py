@@ -73,7 +73,8 @@ def _show_as_it_is(parts: list[Any], approval: Approval, *, is_paused: bool) -> 
         part.pop("output", None)
         match approval.status:
             case "pending":
-                part.update({"state": "approval-requested", "approval": {"id": approval.id}})
+                why = {"requestReason": approval.rationale} if approval.rationale else {}
+                part.update({"state": "approval-requested", "approval": {"id": approval.id, **why}})
             case "rejected":
                 part.update({"state": "output-denied", "approval": {"id": approval.id, "approved": False}})
             case status:

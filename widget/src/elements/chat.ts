@@ -71,6 +71,7 @@ export class QwestlyChat extends HTMLElement {
   #updates: Updates | null = null;
   #queue = new Queue();
   #resume!: ResumeDrop;
+  #again: (() => void) | null = null; // what the notice offers to try again
   #nextRole: string | null = null; // of the conversation that is begun next, where it is not the chat's own
 
   // The parts of the page, in its order.
@@ -116,6 +117,7 @@ export class QwestlyChat extends HTMLElement {
     this.#resizes.observe(this);
     this.#resizes.observe(this.#log);
     addEventListener("pagehide", this.#keepDraft);
+    addEventListener("online", this.#reconnect);
     document.addEventListener("visibilitychange", this.#catchUp);
     if (this.#getToken || this.hasAttribute("token-url")) this.#start();
   }
@@ -131,6 +133,7 @@ export class QwestlyChat extends HTMLElement {
     this.#wake();
     this.#resizes.disconnect();
     removeEventListener("pagehide", this.#keepDraft);
+    removeEventListener("online", this.#reconnect);
     document.removeEventListener("visibilitychange", this.#catchUp);
     this.#backend = null;
   }
@@ -303,6 +306,16 @@ export class QwestlyChat extends HTMLElement {
   #catchUp = () => {
     const idle = !this.#running && this.#turns.every((turn) => turn.accepted);
     if (!document.hidden && this.#backend && this.#conversation && idle) this.#follow(this.#conversation);
+  };
+
+  /** The network is back: what it cut off goes on, and a message that it swallowed is sent again, under its id. */
+  #reconnect = () => {
+    this.#updates?.now();
+    const last = this.#turns.at(-1);
+    const unsent = last && !last.accepted && !last.running && last.failure === "network" && last.said !== null;
+    if (unsent && this.#backend && !this.#running) this.#run(last);
+    else if (this.#again) this.#again();
+    else this.#catchUp();
   };
 
   #show(messages: MessageView[], running: boolean) {
@@ -814,7 +827,8 @@ export class QwestlyChat extends HTMLElement {
   }
 
   /** Shows a message that concerns no single turn; null removes it. */
-  #notify(sentence: string | null, again?: () => void) {
+  #notify(sentence: string | null, again: (() => void) | null = null) {
+    this.#again = again;
     this.#notice.hidden = sentence === null;
     this.#notice.replaceChildren(icon("alert"), element("span", {}, sentence ?? ""));
     if (again) this.#notice.append(element("button", { type: "button", class: "quiet-button", click: again }, "Try again"));
