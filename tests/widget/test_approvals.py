@@ -769,7 +769,7 @@ def test_what_is_newly_asked_enters_the_open_queue_and_an_empty_one_says_so(
             break
     expect(Card(queue).buttons).to_have_count(4)
     expect(queue.get_by_text("You’re all caught up.")).to_have_count(0)
-    queue.get_by_role("button", name="Close the queue").click()
+    queue.get_by_role("button", name="Close").click()
     expect(Card(widget.log).group).to_have_count(0)
 
 
@@ -915,13 +915,17 @@ def test_on_a_phone_a_card_fits_and_its_buttons_can_be_touched(phone: Page, back
     widget.button("Conversations").click()
     widget.rows.get_by_role("button", name="Mine").first.click()
     expect(widget.answer.locator(".draft")).to_be_attached()
-    card = Card(widget.log, long)
+    Card(widget.log, long).press("Review")
+    sheet = phone.get_by_role("dialog", name="Your decision")
+    card = Card(sheet, long)
     card.group.get_by_role("button", name="Evidence 1").click()
     assert_no_sideways_scrolling(widget)
     sizes = card.buttons.evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().height)")
     assert [size for size in sizes if size < 44] == []
     card.press("Edit")
     assert_no_sideways_scrolling(widget)
+    card.press("Cancel")
+    sheet.get_by_role("button", name="Close").click()
     widget.button("Approvals 1 waiting").click()
     queue = phone.get_by_role("dialog", name="Waiting for you")
     expect(Card(queue, long).buttons).to_have_count(4)

@@ -220,58 +220,106 @@ def test_one_can_jump_to_the_latest_words(last: Widget, backend: ScriptedBackend
     stream.done("One.")
 
 
-@pytest.mark.thorough
-def test_one_lands_at_the_beginning_of_a_long_question_and_sees_how_to_answer(last: Widget, backend: ScriptedBackend):
-    claims = [{"text": f"Claim {number}.", "quotes": [], "arithmetic": []} for number in range(60)]
-    preview = NOTHING | {
-        "title": "Publish it",
-        "sections": [{"heading": "Work", "kind": "experience", "claims": claims}],
-    }
-    stream = backend.stream("c1").begin()
-    last.say("Draft my card")
-    stream.send("approval_required", **backend.ask(approval(preview=preview)))
-    card = Card(last.log, "Publish it")
-    expect(card.group.get_by_role("heading", name="Publish it")).to_be_in_viewport()
-    expect(card.group.get_by_text("Claim 59.")).not_to_be_in_viewport()
-    expect(card.button("Approve")).to_be_in_viewport()
-    stream.done("")
-
-
-# How much of the card shows below its answering bar, and how much of it the button "Jump to the latest" covers.
-COVERED = """log => {
-    const rectangle = node => node.getBoundingClientRect();
-    const bar = log.querySelector(".answering");
-    const button = rectangle(log.parentElement.querySelector(".latest"));
-    const overlap = (one, other, from, to) => Math.min(one[to], other[to]) > Math.max(one[from], other[from]);
-    const covers = it => overlap(it, button, "left", "right") && overlap(it, button, "top", "bottom");
-    const controls = [...bar.querySelectorAll("button, .box")].filter(node => node.checkVisibility());
+CLAIMS = [{"text": f"Claim {number}.", "quotes": [], "arithmetic": []} for number in range(60)]
+LONG = NOTHING | {"title": "Publish it", "sections": [{"heading": "Work", "kind": "experience", "claims": CLAIMS}]}
+# The controls of a card that another node covers, and the height in which its text is read.
+READ = """card => {
+    const root = card.getRootNode();
+    const at = ({ left, top, width, height }) => root.elementFromPoint(left + width / 2, top + height / 2);
+    const controls = [...card.querySelectorAll(".answering :is(button, textarea)")].filter(it => it.checkVisibility());
+    const [text, bar] = [".question", ".answering"].map(each => card.querySelector(each).getBoundingClientRect());
     return {
-        hides: rectangle(bar).top < rectangle(bar.previousElementSibling).bottom,
-        below: rectangle(log).bottom - rectangle(bar).bottom,
-        covered: controls.filter(node => covers(rectangle(node))).map(node => node.textContent),
+        covered: controls.filter(it => !it.contains(at(it.getBoundingClientRect()))).map(it => it.outerHTML),
+        apart: text.bottom <= bar.top && bar.bottom <= innerHeight,
+        height: text.height,
     };
 }"""
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("width", [1440, 1100, 768, 360])
-def test_nothing_shows_below_the_answering_bar_and_nothing_covers_its_buttons(
-    page: Page, backend: ScriptedBackend, width: int
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (768, 1024), (360, 740)])
+def test_a_long_question_is_read_above_its_buttons_which_cover_none_of_it(
+    page: Page, backend: ScriptedBackend, width: int, height: int
 ):
-    claims = [{"text": f"Claim {number}.", "quotes": [], "arithmetic": []} for number in range(60)]
-    sections = [{"heading": "Work", "kind": "experience", "claims": claims}]
-    view = backend.ask(approval(preview=NOTHING | {"title": "Publish it", "sections": sections}))
-    backend.keep("c1", "Card", asked("m1", "Draft my card"), answered("Here it is.", approvals=[view]))
+    page.set_viewport_size({"width": width, "height": height})
+    widget = visit(page)
+    stream = backend.stream("c1").begin()
+    widget.say("Draft my card")
+    stream.send("approval_required", **backend.ask(approval(preview=LONG)))
+    is_phone = width <= 480
+    card = Card(page.get_by_role("dialog", name="Your decision") if is_phone else widget.log, "Publish it")
+    expect(card.group.get_by_role("heading", name="Publish it")).to_be_in_viewport(ratio=1)
+    for claim in ("Claim 0.", "Claim 59."):
+        card.group.get_by_text(claim).scroll_into_view_if_needed()
+        expect(card.button("Decline")).to_be_in_viewport(ratio=1)
+        found = card.group.evaluate(READ)
+        assert (found["covered"], found["apart"]) == ([], True)
+        assert found["height"] > height * (0.5 if is_phone else 0.3)
+    stream.done("")
+
+
+@pytest.mark.thorough
+def test_on_a_phone_a_question_opens_as_a_sheet_that_closes_with_the_answer(phone: Page, backend: ScriptedBackend):
+    widget = visit(phone)
+    sheet = phone.get_by_role("dialog", name="Your decision")
+    stream = backend.stream("c1").begin()
+    widget.say("Draft my card")
+    stream.send("approval_required", **backend.ask(approval(preview=LONG))).done("")
+    sheet.get_by_role("button", name="Close").click()
+    expect(sheet).to_be_hidden()
+    asked_in_log = Card(widget.log, "Publish it")
+    expect(asked_in_log.buttons).to_have_count(0)
+    asked_in_log.button("Review").press("Enter")
+    backend.refuse(423, "braked", "The agent is paused.", on="POST /api/chat")
+    Card(sheet, "Publish it").press("Decline")
+    expect(Card(sheet, "Publish it").problem).to_have_text("The agent is paused.")
+    backend.stream("c1").begin().done("Fine.")
+    Card(sheet, "Publish it").press("Decline")
+    backend.become("ap_1", "rejected", decided_by="chat")
+    expect(sheet).to_be_hidden()
+    expect(asked_in_log.outcome).to_have_text("Declined")
+    expect(asked_in_log.outcome).to_be_focused()
+
+
+@pytest.mark.thorough
+def test_a_question_does_not_open_over_what_is_being_written(phone: Page, backend: ScriptedBackend):
+    widget = visit(phone)
+    stream = backend.stream("c1").begin().text("Here")
+    widget.say("Draft my card")
+    expect(widget.words).to_have_text("Here")
+    widget.box.fill("And then")
+    stream.send("approval_required", **backend.ask(approval(preview=LONG)))
+    expect(Card(widget.log, "Publish it").button("Review")).to_be_visible()
+    expect(phone.get_by_role("dialog", name="Your decision")).to_be_hidden()
+    stream.done("")
+
+
+# With the buttons of a card at the end of the view: those that "Jump to the latest" covers.
+COVERED = """log => {
+    const rectangle = node => node.getBoundingClientRect();
+    const bar = log.querySelector(".answering");
+    log.scrollTop += rectangle(bar).bottom + 8 - rectangle(log).bottom;
+    const button = rectangle(log.parentElement.querySelector(".latest"));
+    const overlap = (one, other, from, to) => Math.min(one[to], other[to]) > Math.max(one[from], other[from]);
+    const covers = it => overlap(it, button, "left", "right") && overlap(it, button, "top", "bottom");
+    return [...bar.querySelectorAll("button, .box")].filter(it => it.checkVisibility() && covers(rectangle(it))).length;
+}"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1440, 1100, 768])
+def test_nothing_covers_the_buttons_of_a_question(page: Page, backend: ScriptedBackend, width: int):
+    view = backend.ask(approval(preview=LONG))
+    later = [each for at in range(9) for each in (asked(f"n{at}", "And?"), answered("So.", id=f"msg_{at}"))]
+    backend.keep("c1", "Card", asked("m1", "Draft my card"), answered("Here it is.", approvals=[view]), *later)
     widget = visit(page)
     widget.rows.get_by_role("button", name="Card").first.click()
     page.set_viewport_size({"width": width, "height": 720})
-    expect(Card(widget.log, "Publish it").button("Decline")).to_be_in_viewport(ratio=1)
-    widget.log.evaluate("node => node.scrollTop = node.scrollHeight / 3")
+    expect(widget.log.get_by_text("So.").last).to_be_in_viewport()
+    widget.log.evaluate("node => node.scrollTop = 0")
     expect(widget.button("Jump to the latest message")).to_be_visible()
-    found = widget.log.evaluate(COVERED)
-    assert found["below"] < 1
-    assert not found["hides"]
-    assert found["covered"] == []
+    assert widget.log.evaluate(COVERED) == 0
+    expect(Card(widget.log, "Publish it").button("Decline")).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.thorough

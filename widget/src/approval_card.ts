@@ -91,11 +91,13 @@ export class ApprovalCard {
   #title = element("h3");
   #content = element("div", { class: "asked" });
   #body = element("details", {}, element("summary", {}, "What was asked"), this.#content);
+  #review = element("button", { type: "button", class: "quiet-button review", click: () => this.#openAlone() }, "Review");
   #time = element("p", { class: "time" });
+  #question = element("div", { class: "question" }, this.#effect, this.#title, this.#body, this.#time);
   #words = element("textarea", {
     rows: "1",
     "aria-label": "What should be different, or why",
-    placeholder: "What should be different, or why (optional)",
+    placeholder: "What to change, or why",
     input: () => this.#type(),
   });
   #counter = element("p", { class: "counter" });
@@ -115,6 +117,8 @@ export class ApprovalCard {
   #undo = button("Undo", () => this.#takeBack());
   #problem = element("p", { class: "problem failed", role: "status", hidden: true });
   #takeBackNow: () => Promise<void>;
+  /** A text that scrolls is a stop of the keyboard. */
+  #resizes = new ResizeObserver(() => void (this.#question.tabIndex = this.#question.scrollHeight > this.#question.clientHeight ? 0 : -1));
 
   /** `undo()` resolves once what was done is taken back. */
   constructor(decide: (decision: Decision) => Promise<void>, undo: () => Promise<void>) {
@@ -123,10 +127,8 @@ export class ApprovalCard {
     this.element = element(
       "section",
       { class: "card", role: "group" },
-      this.#effect,
-      this.#title,
-      this.#body,
-      this.#time,
+      this.#question,
+      this.#review,
       this.#answer,
       this.#outcome,
       this.#said,
@@ -134,6 +136,7 @@ export class ApprovalCard {
       this.#undo,
       this.#problem,
     );
+    for (const node of [this.#question, this.#content]) this.#resizes.observe(node);
   }
 
   show(view: ApprovalView) {
@@ -152,6 +155,14 @@ export class ApprovalCard {
     this.#buildFields(view);
     if (decided) this.#problem.hidden = true;
     this.#refresh();
+  }
+
+  focusOutcome() {
+    this.#outcome.focus({ preventScroll: true });
+  }
+
+  #openAlone() {
+    this.element.dispatchEvent(new CustomEvent("review", { detail: this.#view.approval_id, bubbles: true }));
   }
 
   showTime() {
@@ -264,6 +275,7 @@ export class ApprovalCard {
     const settled = !this.#pending || this.#sending;
     if (this.#body.dataset.pending !== String(this.#waits)) this.#body.open = this.#waits;
     this.#body.dataset.pending = String(this.#waits);
+    this.element.toggleAttribute("data-asks", this.#pending);
     this.element.setAttribute("aria-busy", String(this.#sending && this.#pending));
     this.#effect.hidden = !this.#waits || !this.#effect.textContent;
     this.#time.hidden = !this.#waits;

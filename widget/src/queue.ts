@@ -3,7 +3,7 @@ import type { Approvals } from "./approvals.ts";
 import { element, iconButton } from "./dom.ts";
 import { ChatError } from "./errors.ts";
 
-/** All pending approvals of all conversations. Those decided here stay visible until the queue is closed. */
+/** All pending approvals of all conversations, or one of them. Of all, those decided here stay visible until the queue is closed. */
 export class Queue {
   readonly element: HTMLDialogElement;
   #approvals!: Approvals;
@@ -11,24 +11,24 @@ export class Queue {
   #note = element("p", { class: "list-note", role: "status" });
   #listed = new Set<string>();
   #reading = false;
+  #only: string | null = null;
+  #heading = element("h2", { id: "waiting" });
 
   constructor() {
     this.element = element(
       "dialog",
       { class: "queue", "aria-labelledby": "waiting" },
-      element("div", { class: "bar" }, element("h2", { id: "waiting" }, "Waiting for you"), iconButton("close", "Close the queue", () => this.element.close())),
+      element("div", { class: "bar" }, this.#heading, iconButton("close", "Close", () => this.element.close())),
       this.#note,
       this.#list,
     );
   }
 
-  async open(approvals: Approvals) {
-    this.#approvals = approvals;
-    this.#reading = true;
-    this.#listed.clear();
-    this.#list.replaceChildren();
-    this.element.showModal();
-    this.refresh();
+  /** Shows all that waits, or one as a sheet, which closes once it is decided. */
+  async open(approvals: Approvals, only: string | null = null) {
+    this.#reading = only === null;
+    this.#show(approvals, only);
+    if (only !== null) return;
     try {
       await approvals.readWaiting();
       this.#reading = false;
@@ -39,11 +39,33 @@ export class Queue {
     }
   }
 
+  #show(approvals: Approvals, only: string | null) {
+    this.#approvals = approvals;
+    this.#only = only;
+    this.#heading.textContent = only ? "Your decision" : "Waiting for you";
+    this.element.classList.toggle("sheet", only !== null);
+    this.#listed.clear();
+    this.#list.replaceChildren();
+    this.element.showModal();
+    this.refresh();
+  }
+
   /** Also called when something changed while it is open. */
   refresh() {
     if (!this.element.open) return;
-    for (const view of this.#approvals.waiting) if (!this.#listed.has(view.approval_id)) this.#add(view);
+    const { waiting } = this.#approvals;
+    if (this.#only !== null) return this.#refreshOne(this.#only, waiting);
+    for (const view of waiting) if (!this.#listed.has(view.approval_id)) this.#add(view);
     this.#note.textContent = this.#listed.size ? "" : this.#reading ? "Loading…" : "You’re all caught up.";
+  }
+
+  #refreshOne(id: string, waiting: ApprovalView[]) {
+    const view = waiting.find((each) => each.approval_id === id);
+    this.#note.textContent = "";
+    if (view && !this.#listed.has(id)) this.#add(view);
+    if (view) return;
+    this.element.close();
+    this.#approvals.card(id, "log").focusOutcome();
   }
 
   #add({ approval_id: id, revises }: ApprovalView) {

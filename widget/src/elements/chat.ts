@@ -19,7 +19,7 @@ import { CUT } from "../network.ts";
 import { Queue } from "../queue.ts";
 import { ResumeDrop } from "../resume_drop.ts";
 import { APPROVAL_STYLES } from "../styles/approvals.ts";
-import { NARROW_PX, STYLES } from "../styles/chat.ts";
+import { NARROW_PX, PHONE_PX, STYLES } from "../styles/chat.ts";
 import { CONTROL_STYLES } from "../styles/controls.ts";
 import { MEMORY_STYLES } from "../styles/memories.ts";
 import { FINAL, Turn } from "../turn.ts";
@@ -790,7 +790,8 @@ export class QwestlyChat extends HTMLElement {
       element("div", { class: "suggestions" }, suggestions),
     );
     const attributes = { class: "log", role: "log", "aria-live": "polite", "aria-label": "Messages", tabindex: "0" };
-    this.#log = element("div", { ...attributes, scroll: () => this.#noteScroll() }, this.#empty);
+    const review = ({ detail: id }: CustomEvent<string>) => this.#queue.open(this.#approvals, id);
+    this.#log = element("div", { ...attributes, scroll: () => this.#noteScroll(), review }, this.#empty);
     this.#latest = iconButton("latest", "Jump to the latest message", () => this.#jump(), { class: "icon-button latest", hidden: true });
     return element("div", { class: "log-box" }, this.#log, this.#latest);
   }
@@ -873,7 +874,10 @@ export class QwestlyChat extends HTMLElement {
     this.#input.focus();
   }
 
+  /** On a phone a new question opens as a sheet, unless its person is writing. */
   #land({ approval_id: id }: ApprovalView) {
+    const isFree = !this.#queue.element.open && !this.#list.dialog.open && !this.#drawerOpen && !this.#input.value.trim();
+    if (this.clientWidth <= PHONE_PX && isFree) this.#queue.open(this.#approvals, id);
     if (this.#pinned) this.#landing = this.#approvals.card(id, "log").element;
   }
 

@@ -1,9 +1,14 @@
+/** Styles of approvals. */
+
+import { PHONE_PX } from "./chat.ts";
+
 export const APPROVAL_STYLES = new CSSStyleSheet();
 APPROVAL_STYLES.replaceSync(`
 .asides { display: grid; gap: .75rem; min-inline-size: 0; }
 .asides:empty { display: none; }
 .card { position: relative; /* of the hidden words in it, which else make the page longer */ display: grid; gap: .75rem; min-inline-size: 0; padding: 1rem 1.1rem; border: 1px solid var(--line); border-radius: .9rem; background: var(--surface); overflow-wrap: anywhere; scroll-margin-block: 1rem; }
-.card > *, .card details > * { min-inline-size: 0; margin: 0; }
+.question { display: grid; gap: .75rem; border-radius: .3rem; }
+.card > *, .question > *, .card details > * { min-inline-size: 0; margin: 0; }
 .card h3 { font-size: 1.05rem; line-height: 1.3; font-weight: 650; }
 .card h4 { margin: 0; font-size: .95rem; font-weight: 650; }
 .card .effect, .card .time { color: var(--muted); font-size: .85rem; }
@@ -11,6 +16,12 @@ APPROVAL_STYLES.replaceSync(`
 .card summary { inline-size: fit-content; padding: .1rem .4rem; margin-inline-start: -.4rem; border-radius: .4rem; color: var(--muted); font-size: .85rem; cursor: pointer; }
 .card summary:hover { color: var(--text); }
 .card details[data-pending=true] > summary { display: none; }
+.log .card[data-asks], .sheet .card { display: flex; flex-direction: column; max-block-size: max(24rem, 100cqb - 2rem); }
+.card > .review { display: none; align-self: start; }
+.card[data-asks] > * { flex: none; }
+:is(.log, .sheet) .card[data-asks] > .question { flex-shrink: 1; min-block-size: 0; margin-inline: -.4rem; padding-inline: .4rem; overflow: hidden auto; }
+:is(.log, .sheet) .card[data-asks] > .answering:has(> .edits:not([hidden])) { display: flex; flex-direction: column; flex-shrink: 1; min-block-size: 8rem; }
+:is(.log, .sheet) .card[data-asks] .edits { min-block-size: 0; overflow-y: auto; }
 .asked { display: grid; gap: .75rem; }
 .asked ul { margin: 0; padding-inline-start: 1.2rem; }
 .asked ul ul { color: var(--muted); font-size: .88rem; }
@@ -90,20 +101,31 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .brake:hover, .waiting:hover { background: var(--raised); color: var(--text); }
 .brake[aria-disabled=true] { opacity: .55; cursor: default; }
 .count { min-inline-size: 1.35rem; padding: 0 .4rem; border-radius: 1rem; background: var(--accent); color: var(--on-accent); font-size: .8rem; font-weight: 650; line-height: 1.35rem; text-align: center; }
-.queue { inline-size: min(40rem, calc(100vw - 1.5rem)); max-inline-size: none; max-block-size: min(46rem, calc(100dvh - 1.5rem)); padding: 0; overflow: hidden auto; overscroll-behavior: contain; }
-.queue .bar { position: sticky; inset-block-start: 0; z-index: 1; padding-inline: 1.25rem .6rem; background: var(--background); border-block-end: 1px solid var(--line); }
+.queue { inline-size: min(40rem, calc(100vw - 1.5rem)); max-inline-size: none; max-block-size: min(46rem, calc(100dvh - 1.5rem)); padding: 0; overflow: hidden; }
+.queue[open] { display: flex; flex-direction: column; }
+.queue > * { flex: none; }
+.queue .bar { padding-inline: 1.25rem .6rem; border-block-end: 1px solid var(--line); }
 .queue .bar h2 { flex: 1; }
 .queue .list-note { padding: 1rem 1.25rem; }
-.queue .cards { display: grid; gap: .9rem; padding: 1rem; }
+.queue .cards { flex: 0 1 auto; min-block-size: 0; display: grid; gap: .9rem; padding: 1rem; overflow: hidden auto; overscroll-behavior: contain; }
+.queue .list-note:empty { display: none; }
+.queue.sheet { inline-size: 100vw; max-block-size: calc(100dvh - 1.5rem); margin-block-end: 0; border-width: 1px 0 0; border-end-start-radius: 0; border-end-end-radius: 0; }
+.sheet .bar { min-block-size: 3rem; padding-block: .2rem; }
+.sheet .cards { display: flex; flex-direction: column; padding: .6rem 0 0; overflow: hidden; }
+.sheet .card { min-block-size: 0; max-block-size: none; border: 0; border-radius: 0; background: none; }
 .queue .cards:empty { display: none; }
 .queue p { color: inherit; }
 .queue :is(.effect, .time, .rationale, .said-why, .list-note, .problem:not(.failed)) { color: var(--muted); }
 .queue .problem.failed { color: var(--danger); }
 @media (pointer: coarse) {
   .evidence-mark { min-inline-size: 1.75rem; line-height: 1.75rem; border-radius: .9rem; }
-  .answering .quiet-button { min-block-size: 44px; min-inline-size: 44px; }
+  :is(.answering, .card) > .quiet-button, .choices .quiet-button { min-block-size: 44px; min-inline-size: 44px; }
   .answering .box textarea { margin-block: .6rem; font-size: 1rem; /* Safari zooms in on less */ }
   .card summary { padding-block: .6rem; }
+}
+@container (max-width: ${PHONE_PX}px) {
+  .log .card[data-asks] :is(details, .time, .answering, .problem) { display: none; }
+  .log .card[data-asks] > .review { display: block; }
 }
 @container (max-width: 759.98px) {
   .brake .label { display: none; }

@@ -8,6 +8,8 @@ import { FONT, TOKENS } from "../tokens.ts";
 
 /** Below this width the conversation list is a drawer. */
 export const NARROW_PX = 760;
+/** Up to this width a question opens as a sheet. */
+export const PHONE_PX = 480;
 
 export const STYLES = new CSSStyleSheet();
 STYLES.replaceSync(`
@@ -67,7 +69,7 @@ button.new:hover { border-color: var(--accent); color: var(--accent); }
 .main { display: flex; flex-direction: column; min-inline-size: 0; min-block-size: 0; }
 .title { border-block-end: 1px solid var(--line); padding-inline: 1.5rem; }
 .title h2 { flex: 1; min-inline-size: 0; font-size: 1rem; font-weight: 600; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.log-box { position: relative; flex: 1; min-block-size: 0; display: flex; flex-direction: column; }
+.log-box { position: relative; container-type: size; flex: 1; min-block-size: 0; display: flex; flex-direction: column; }
 .latest { position: absolute; inset-block-end: .6rem; inset-inline-end: max(1.5rem, calc(50% - 22.5rem)); border: 1px solid var(--line); border-radius: 50%; background: var(--background); box-shadow: 0 2px 10px rgb(0 0 0 / .15); }
 .log { flex: 1; min-block-size: 0; overflow-y: auto; overflow-x: hidden; overscroll-behavior: contain; padding: 1.5rem 1.5rem 0; display: flex; flex-direction: column; gap: 1.75rem; }
 /* Sticky nodes keep off the padding of what scrolls. */
