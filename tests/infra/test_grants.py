@@ -267,7 +267,7 @@ class Person:
         return self.is_asked()
 
     def is_asked(self) -> dict[str, Any]:
-        [asked] = until(lambda: self.client.get("/api/approvals?status=pending")["items"], 60)
+        [asked] = until(lambda: self.client.get("/api/approvals")["items"], 60)
         return asked
 
     def decides_in_the_chat(self, asked: dict[str, Any]) -> None:
