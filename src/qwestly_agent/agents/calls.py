@@ -1,6 +1,8 @@
 """Count a turn's tool calls, refuse repeated ones, and record their outcomes.
 
-Every attempted call counts, also refused and failed ones. The reason for a refusal is a sentence for the model.
+Every attempted call counts, also refused and failed ones. The reason for a refusal is a sentence for the model. They
+are stored in one insert when the turn ends, so that no call waits for the database: a killed process loses them, and
+effects have records of their own.
 """
 
 import json

@@ -1,7 +1,8 @@
 """The brake: stop all of a user's runs and let none begin; pending approvals stay pending.
 
 It is checked right before each effect (`execute.py`), at each state of a workflow (`workflow_state.py`) and while a
-turn or a state runs (`abort_if_paused`, `chat/turn_registry.py`).
+turn or a state runs (`abort_if_paused`, `chat/turn_registry.py`). `StopExecution` would need a permission over every
+execution, tell its user nothing, and let the function that runs finish its work.
 """
 
 import asyncio

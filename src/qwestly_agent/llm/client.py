@@ -1,6 +1,8 @@
 """Make the client of every provider; only this client retries requests.
 
-It retries once and honors Retry-After: it waits a short time, and fails at once if told to wait longer.
+It retries once and honors Retry-After: it waits a short time, and fails at once if told to wait longer. Every library
+here retries by default, and layers multiply: two attempts in three layers are eight requests. State machines repeat a
+whole state instead, where nobody waits for a word.
 """
 
 from collections.abc import Awaitable, Callable
