@@ -80,6 +80,7 @@ def test_designs_are_listed_with_the_roles_that_somebody_offers(client: Client, 
     with designs_in(chat, client, EXAMPLES, agent_design="plain_openai") as user:
         listed = [(each["name"], each["is_default"], each["roles"]) for each in user.get("/api/designs")["items"]]
     assert listed == [
+        ("by_headings", False, ["chat", "onboarding", "interview", "learning"]),
         ("default", False, ["chat", "onboarding", "interview", "learning"]),
         ("plain_openai", True, ["chat", "onboarding", "interview", "learning"]),
     ]
@@ -279,6 +280,17 @@ def test_a_plain_loop_is_stopped_and_keeps_what_was_said(plain: Client, model: M
     plain.say("Go on", conversation_id)
     said = [(m["role"], m.get("content")) for m in model.requests[-1].json["messages"] if m["role"] != "system"]
     assert said == [("user", "Tell me everything"), ("assistant", "Half of "), ("user", "Go on")]
+
+
+@pytest.mark.thorough
+def test_a_design_brings_its_own_onboarding_and_lacks_nothing(
+    chat: ChatServer, client: Client, model: ModelServer
+) -> None:
+    with designs_in(chat, client, EXAMPLES, agent_design="by_headings") as user:
+        user.say("Hello", role="onboarding")
+        user.say("Hello")
+    instructions = [each.json["messages"][0]["content"] for each in model.requests if each.path.endswith("completions")]
+    assert [each.startswith("You get to know somebody new at Qwestly") for each in instructions] == [True, False]
 
 
 @pytest.mark.parametrize("kind", ["done", "Not a name", "", "data-x"])

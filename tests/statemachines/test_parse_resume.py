@@ -8,6 +8,7 @@ import pytest
 
 from infra.local.environment import ACCOUNT, REGION, Template
 from infra.local.model_server import ModelServer, Reply
+from qwestly_agent import container
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.decide import Decision
 from qwestly_agent.approvals.settle import settle
@@ -18,7 +19,7 @@ from qwestly_agent.domain.resume import ResumeRecord, json_resume
 from qwestly_agent.resumes.profile_changes import unread_lines
 from qwestly_agent.resumes.start import start
 from qwestly_agent.resumes.unreadable import SENTENCES
-from tests.resume_files import HOSTILE, LAYOUTS, MAYA, ORDERS, Person, markdown, with_hidden_orders
+from tests.resume_files import HOSTILE, LAYOUTS, LUCIA, MAYA, ORDERS, Person, markdown, with_hidden_orders
 from tests.statemachines.conftest import World
 
 TEMPLATE = Template.load()
@@ -128,6 +129,23 @@ def test_every_field_that_stands_there_is_proposed_with_its_quote(
     asked = [each for each in user.told() if each.type == "approval.asked"]
     assert [each.role for each in asked] == ["resumes"]
     assert user.events() == ["resume.begun", "resume.proposed"]
+
+
+@pytest.mark.thorough
+def test_a_design_that_brings_a_parser_reads_with_it(
+    world: World, model: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_DESIGN_PATHS", str(TEMPLATE.folder / "examples"))
+    monkeypatch.setenv("AGENT_DESIGN", "by_headings")
+    container.resume_services.close()  # the next call makes its services anew
+    user = User(world)
+    status, record = user.gives_and_waits(markdown(LUCIA))
+    container.resume_services.close()
+    assert (status, record.status, record.left_out) == ("SUCCEEDED", "proposed", {})
+    assert not [each for each in model.requests if PARSER in str(each.json)]
+    changes = {each.name: each.after for each in user.asked().preview.changes}
+    assert changes["Headline"] == LUCIA.headline
+    assert (changes["Skills"], changes["Languages"]) == ("; ".join(LUCIA.skills), "; ".join(LUCIA.languages))
 
 
 @pytest.mark.thorough
