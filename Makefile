@@ -123,7 +123,7 @@ smoke: $(VENV)/run ## walk through a deployed chat as a user who is nobody (STAG
 	@$(BIN)/qwestly-agent smoke --stage $(or $(STAGE),dev) $(if $(SPEND),--spend)
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 # dev.txt has all of run.txt, and that all of layer.txt.
 AUDITED = $(addprefix requirements/,uv.txt dev.txt build.txt checkov.txt asl.txt audit.txt node.txt)

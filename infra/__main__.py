@@ -52,6 +52,7 @@ def main() -> int:
 
 
 def _run(module: Any, arguments: argparse.Namespace, parser: argparse.ArgumentParser) -> int:
+    from botocore.exceptions import BotoCoreError, ClientError
     from pymongo.errors import ConnectionFailure, OperationFailure
 
     from infra.stages import Stage, WrongUsage
@@ -64,6 +65,8 @@ def _run(module: Any, arguments: argparse.Namespace, parser: argparse.ArgumentPa
         parser.error(str(error))
     except AgentError as error:
         print(error.message, file=sys.stderr)
+    except (BotoCoreError, ClientError) as error:
+        print(f"AWS cannot be asked: {error}", file=sys.stderr)
     except ConnectionFailure:
         print("The database at MONGODB_URI cannot be reached.", file=sys.stderr)
     except OperationFailure as error:

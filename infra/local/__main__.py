@@ -16,6 +16,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from types import FrameType
 from typing import NoReturn
 
@@ -165,6 +166,9 @@ def plan(given: Mapping[str, str]) -> Stack:
     environment["MONGODB_DATABASE"] = given.get("MONGODB_DATABASE") or DEMO_DATABASE
     environment["PYTHONPATH"] = f"{ROOT / 'src'}:{ROOT}"
     environment["PATH"] = f"{os.path.dirname(sys.executable)}:{given.get('PATH', '')}"
+    # Parts start in other folders.
+    designs = filter(None, map(str.strip, environment.get("AGENT_DESIGN_PATHS", "").split(",")))
+    environment["AGENT_DESIGN_PATHS"] = ",".join(os.path.abspath(path) for path in designs)
     front = Part("page", _port(environment.get("PORT", DEFAULT_PORT)), [])
     chat = stack.add(CHAT_FUNCTION, "./run.sh", folder="functions/chat")
     _plan_aws(stack, given, front.port)
@@ -192,7 +196,10 @@ def _plan_aws(stack: Stack, given: Mapping[str, str], front_port: int) -> None:
         # Nothing of what the machine is configured for may lead past our server: a real account would be billed.
         for name in [name for name in given if name.startswith("AWS_")]:
             environment.pop(name, None)
-        environment.update(aws_variables("http://" + stack.add("aws", *_module("aws"))))
+        # What runs belongs to one database.
+        data = sha256(f"{given.get('MONGODB_URI', '')} {environment['MONGODB_DATABASE']}".encode()).hexdigest()[:16]
+        executions = ("--executions", str(KEPT / "executions" / data))
+        environment.update(aws_variables("http://" + stack.add("aws", *_module("aws"), *executions)))
 
 
 def _plan_candidate_app(stack: Stack, given: Mapping[str, str]) -> None:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 import yaml
@@ -68,6 +69,8 @@ class AwsServer:
     """Retries and `Wait` states take no time."""
     concurrency: int = ACCOUNT_CONCURRENCY
     """The account's limit of invocations at once; the template says what is reserved of it."""
+    executions: Path | None = None
+    """A folder that keeps the executions that run: the next server `resume`s them."""
 
     outbox: list[Mail] = field(default_factory=list, init=False)
     """Oldest first."""
@@ -86,7 +89,7 @@ class AwsServer:
             closing.enter_context(_moto_port(self.port))
             self.functions, self.schedules = Functions(slots_of(self.template, self.concurrency)), {}
             closing.callback(self.functions.close)
-            closing.enter_context(aws_moto.prepared(self.functions, self.outbox.append, self.hurried))
+            closing.enter_context(aws_moto.prepared(self.functions, self.outbox.append, self.hurried, self.executions))
             self._deploy()
             closing.enter_context(_served(_app(self), self.port, listening.fileno()))
             self._closing = closing.pop_all()
@@ -164,6 +167,11 @@ class AwsServer:
     def states(self, execution_arn: str) -> list[str]:
         """Those that it entered so far."""
         return aws_moto.states(execution_arn)
+
+    def resume(self) -> None:
+        """Go on with the executions that an earlier server left."""
+        if self.executions:
+            aws_moto.resume(self.executions)
 
     def let_time_out(self, task_token: str) -> None:
         """What waits for this token gets `States.Timeout`, now. Raises `LookupError` where nothing ever did."""
@@ -288,7 +296,9 @@ def _shown(schedule: Schedule) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--port", type=int, default=8004)
-    port = parser.parse_args().port
+    parser.add_argument("--executions", type=Path, help="a folder that keeps what runs, for the next start")
+    given = parser.parse_args()
+    port = given.port
     # What runs in a function cannot be ended, and all state is in memory: no reason to wait for anything.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: os._exit(0))
@@ -301,8 +311,10 @@ def main() -> None:
         function.load()  # one that cannot be imported ends the start, and nobody waits for it later
     if not is_local(os.environ.get("MONGODB_URI", ""), os.environ.get("MONGODB_DATABASE", "")):
         template = template.without(SCHEDULE)
-    with AwsServer(template, dict(os.environ), port=port, concurrency=account_concurrency(os.environ)) as aws:
+    concurrency = account_concurrency(os.environ)
+    with AwsServer(template, dict(os.environ), port=port, concurrency=concurrency, executions=given.executions) as aws:
         print(f"AWS answers at {aws.url}", flush=True)
+        aws.resume()
         _keep_time(aws)
 
 

@@ -5,6 +5,7 @@ Its modules are imported where they are used: they take a second, and most who i
 
 import email
 import email.policy
+import hashlib
 import json
 import re
 import sys
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from email.utils import parseaddr
 from functools import cache, wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock, patch
 
@@ -33,7 +35,9 @@ NO_ROLE = f"arn:aws:iam::{ACCOUNT}:role/local"
 
 
 @contextmanager
-def prepared(functions: Functions, keep: Callable[["Mail"], None], hurried: bool) -> Iterator[None]:
+def prepared(
+    functions: Functions, keep: Callable[["Mail"], None], hurried: bool, executions: Path | None
+) -> Iterator[None]:
     """moto with these functions, and with what it lacks; afterwards it is as it was, and knows nothing any more."""
     _import_without_ec2()
     from moto.core.base_backend import BackendDict
@@ -48,6 +52,8 @@ def prepared(functions: Functions, keep: Callable[["Mail"], None], hurried: bool
         _keep_mail(changes, keep)
         _mend_executions(changes)
         _make_once(changes)
+        if executions:
+            _keep_executions(changes, executions)
         if hurried:
             _hurry(changes)
         yield
@@ -164,6 +170,58 @@ def _mend_executions(changes: ExitStack) -> None:
     changes.enter_context(patch.object(Environment, "set_error", set_error_unless_stopped))
     for name in ("send_task_success", "send_task_failure", "send_task_heartbeat"):
         changes.enter_context(patch.object(Backend, name, not_while_one_starts(getattr(Backend, name))))
+
+
+def _keep_executions(changes: ExitStack, folder: Path) -> None:
+    """Keep of each execution that runs the state that it is in and what it was given there, in a file of its own:
+    another process goes on from there (`resume`)."""
+    from moto.stepfunctions.parser.asl.component.state.state import CommonStateField
+    from moto.stepfunctions.parser.backend.execution_worker import ExecutionWorker
+
+    folder.mkdir(parents=True, exist_ok=True)
+    enter, run = CommonStateField._eval_body, ExecutionWorker._execution_logic
+
+    def enter_and_keep(self: Any, env: Any) -> None:
+        context = env.states.context_object.context_object_data
+        machine, name = context["StateMachine"]["Id"], context["Execution"]["Name"]
+        if (
+            self.name in json.loads(_machines().describe_state_machine(machine).definition)["States"]
+        ):  # not one in a Map
+            left = {"machine": machine, "name": name, "state": self.name, "given": json.dumps(env.states.get_input())}
+            file = _file_of(folder, machine, name)
+            file.with_suffix(".new").write_text(json.dumps(left), encoding="utf-8")
+            file.with_suffix(".new").replace(file)
+        enter(self, env)
+
+    def run_and_forget(self: Any) -> None:
+        run(self)
+        details = self._evaluation_details
+        _file_of(folder, details.state_machine_details.arn, details.execution_details.name).unlink(missing_ok=True)
+
+    changes.enter_context(patch.object(CommonStateField, "_eval_body", enter_and_keep))
+    changes.enter_context(patch.object(ExecutionWorker, "_execution_logic", run_and_forget))
+
+
+def _file_of(folder: Path, machine_arn: str, name: str) -> Path:
+    return folder / f"{machine_arn.rpartition(':')[2]}.{name}.json"
+
+
+def resume(folder: Path) -> None:
+    """Start the executions that a process left when it ended, each in its state, which runs again."""
+    machines = _machines()
+    known = {machine.arn: machine for machine in machines.state_machines}
+    for file in sorted(folder.glob("*.json")):
+        left = json.loads(file.read_text(encoding="utf-8"))
+        machine = known.get(left["machine"])
+        if machine is None or left["state"] not in json.loads(machine.definition)["States"]:
+            file.unlink()  # of another version
+            continue
+        whole = machine.definition
+        machine.definition = json.dumps({**json.loads(whole), "StartAt": left["state"]})
+        try:
+            start(machine.arn, left["given"], left["name"])  # with a copy of the machine
+        finally:
+            machine.definition = whole
 
 
 def _interrupt(execution: Any) -> None:
@@ -318,10 +376,13 @@ def allow_sender(address: str) -> None:
 
 
 def create_key(key_id: str) -> None:
-    """A key with an id that is known beforehand, as ours are. It is symmetric: no RSA key is made for it."""
+    """A key with an id that is known beforehand, as ours are. It is symmetric: no RSA key is made for it. It is the
+    same after a restart: a token that cannot be opened any more would be tried for five minutes."""
     backend: KmsBackend = _backend("kms")
     made_known = patch("moto.kms.models.generate_key_id", lambda _: key_id)
-    with made_known, patch("moto.kms.models.generate_private_key", lambda _: None):
+    material = hashlib.sha256(key_id.encode()).digest()
+    made_again = patch("moto.kms.models.generate_master_key", lambda: material)
+    with made_known, made_again, patch("moto.kms.models.generate_private_key", lambda _: None):
         backend.create_key(None, "ENCRYPT_DECRYPT", "SYMMETRIC_DEFAULT", "", None)
 
 

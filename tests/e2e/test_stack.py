@@ -4,13 +4,14 @@ import fcntl
 import os
 import subprocess
 from collections.abc import Iterator
+from typing import Any
 
 import httpx2
 import pytest
 
 from infra.local.environment import DEMO_USER, ROOT
-from tests.e2e.processes import Stack, alive, descendants, running_stack, tool
-from tests.servers import Client, events_of
+from tests.e2e.processes import Stack, alive, descendants, kill, running_stack, tool
+from tests.servers import Client, events_of, until
 
 pytestmark = pytest.mark.thorough
 
@@ -155,3 +156,26 @@ def test_a_second_start_keeps_what_was_said_and_ends_with_ctrl_c(client: Client,
         assert alive(parts) == []
         with pytest.raises(httpx2.ConnectError):
             httpx2.get(f"{again.url}/healthz")
+
+
+def test_restarts_in_the_middle_of_a_card_lose_nothing_and_end_it_once(stack_database: str) -> None:
+    def draft(user: Client) -> Any:
+        message = user.get(f"/api/conversations/{said}")["messages"][1]
+        return message["drafts"][0]
+
+    with running_stack(stack_database) as first, Client(first.url, DEMO_USER) as user:
+        said = user.say("Draft my Qwestly Card").conversation_id
+        until(lambda: draft(user)["label"].startswith("Drafting"))
+        kill([first.process.popen.pid, *descendants(first.process.popen.pid)])
+    with running_stack(stack_database) as second, Client(second.url, DEMO_USER) as user:
+        until(lambda: draft(user)["status"] == "waiting", 60)
+        kill([second.process.popen.pid, *descendants(second.process.popen.pid)])
+    with running_stack(stack_database) as third, Client(third.url, DEMO_USER) as user:
+        [asked] = [each for each in user.get("/api/approvals")["items"] if each["tool"] == "publish_card"]
+        body = {"decision": "approve", "args_digest": asked["args_digest"]}
+        decided = user.request("POST", f"/api/approvals/{asked['approval_id']}/decision", json=body)
+        assert decided.status_code == 200, decided.text
+        until(lambda: draft(user)["status"] == "published", 30)
+        assert user.get(f"/api/approvals/{asked['approval_id']}")["status"] == "done"
+        told = [each["type"] for each in user.get("/api/activity")["items"] if each["type"].startswith("draft.")]
+        assert told == ["draft.published", "draft.waiting", "draft.started"]

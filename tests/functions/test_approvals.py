@@ -695,6 +695,18 @@ def test_an_answer_in_the_history_counts_for_its_own_conversation_only(
     assert "said yes" not in user_prompts(model)[-1]
 
 
+def test_an_answer_in_the_history_does_not_undo_one_that_was_given_elsewhere(
+    chat: ChatServer, person: Client, model: ModelServer
+) -> None:
+    model.script(wants(), Reply(text="So be it."))
+    shown = of(person.say_ai_sdk("c1", user_says("Headline")), "data-approval")[0]["data"]
+    decide(person, shown, "reject")
+    said = responded(shown["approval_id"], True)
+    assert person.say_ai_sdk("c1", user_says("Headline"), said, user_says("ok", "m2"))[-2].name == "finish"
+    assert person.get(f"/api/approvals/{shown['approval_id']}")["status"] == "rejected"
+    assert profile_of(chat, person)["headline"] == "Product Manager"
+
+
 def test_a_last_answer_is_made_again_with_old_answers_in_the_history(person: Client, model: ModelServer) -> None:
     model.script(wants(), Reply(text="Good."), Reply(text="Better."))
     old = of(person.say_ai_sdk("c1", user_says("Headline")), "tool-approval-request")[0]["approvalId"]

@@ -10,7 +10,7 @@ from pymongo import MongoClient
 from pymongo.database import Database
 
 from infra.local.candidate_app import LINKEDIN_SUGGESTIONS, CandidateAppServer
-from infra.local.model_server import ModelServer, Reply, ToolCall
+from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.domain.card import Card, CheckedCard, Claim, Evidence, LeftOut, Section
 from qwestly_agent.grounding.model import Quote
 from qwestly_agent.stores.drafts import COLLECTION, Draft
@@ -429,38 +429,39 @@ def judged(*supported: bool) -> Reply:
     return Reply(tool_calls=[{"name": "final_result", "arguments": {"verdicts": verdicts}}])
 
 
-def propose(draft_id: str, *numbers: int) -> Reply:
-    calls: list[ToolCall] = [
-        {"name": "propose_headline", "arguments": {"draft_id": draft_id, "number": number}} for number in numbers
-    ]
-    return Reply(tool_calls=calls)
+def propose(draft_id: str) -> Reply:
+    return calls("propose_headline", draft_id)
 
 
-def test_three_headlines_are_drafted_and_each_is_asked_about(
-    client: Client, model: ModelServer, database: Stored, profiled: None
+@pytest.mark.parametrize("taken", [0, 1])
+def test_three_headlines_are_drafted_and_one_is_taken_with_one_yes(
+    client: Client, model: ModelServer, database: Stored, profiled: None, taken: int
 ) -> None:
-    texts = ("Head of Ops", "Ops, headed", "Runs Ops")
+    texts = ("Heads Ops", "Ops, headed", "Runs Ops")
     wish = Reply(tool_calls=[{"name": "suggest_headline", "arguments": {"wish": "from three sides"}}])
     model.script(wish, headlines(*texts), judged(True, True, True), Reply(text="Here."))
     drafted = client.say("Suggest headlines, from three sides.")
     result = result_in(model)
     assert [each["text"] for each in result["headlines"]] == list(texts)
-    model.script(propose(result["draft_id"], 1, 2, 3))
+    model.script(propose(result["draft_id"]))
     answer = client.say("Propose them.", drafted.conversation_id)
-    shown = [event.data for event in answer.events if event.name == "approval_required"]
-    shown.sort(key=lambda each: texts.index(each["args"]["value"]))
-    assert [each["args"] for each in shown] == [{"field": "headline", "value": text} for text in texts]
-    others = [[other for other in texts if other != text] for text in texts]
-    assert [each["alternatives"] for each in shown] == others
-    for each in shown:
-        [section] = each["preview"]["sections"]
-        [claim] = section["claims"]
-        assert (section["kind"], claim["text"]) == ("headline", each["args"]["value"])
+    [shown] = [event.data for event in answer.events if event.name == "approval_required"]
+    assert (shown["args"], shown["alternatives"]) == ({"field": "headline", "value": texts[0]}, [*texts[1:]])
+    [section] = shown["preview"]["sections"]
+    assert [claim["text"] for claim in section["claims"]] == [*texts]
+    for claim in section["claims"]:
         assert [(quote["source"], quote["quote"]) for quote in claim["quotes"]] == [("your profile", "Head of Ops")]
-    assert decide(client, shown[1])["status"] == "done"
-    profile = database["candidates_enhanced"].find_one({"user_id": client.user_id})
+    choice = {"decision": "edit", "args": {"value": "Runs Ops"}} if taken else {"decision": "approve"}
+    decision = {"approval_id": shown["approval_id"], "args_digest": shown["args_digest"], **choice}
+    model.script(propose(result["draft_id"]), Reply(text="Done."))
+    client.post({"conversation_id": drafted.conversation_id, "decisions": [decision]})
+    profile, record = (
+        database[name].find_one({"user_id": client.user_id}) for name in ("candidates_enhanced", "agent_approvals")
+    )
     assert profile
-    assert profile["headline"] == "Ops, headed"
+    assert record
+    assert (profile["headline"], record["edited"]) == (texts[2 * taken], False)
+    assert client.get("/api/approvals")["items"] == [], "nothing is asked again"
 
 
 def test_a_headline_that_nothing_supports_is_left_out_and_cannot_be_proposed(
@@ -468,19 +469,19 @@ def test_a_headline_that_nothing_supports_is_left_out_and_cannot_be_proposed(
 ) -> None:
     model.script(
         Reply(tool_calls=[{"name": "suggest_headline", "arguments": {}}]),
-        headlines("Head of Ops", "Best head of Ops"),
+        headlines("Head of Ops, again", "Best head of Ops"),
         judged(True, False),
         headlines(),
         Reply(text="One."),
     )
     drafted = client.say("Suggest headlines.")
     result = result_in(model)
-    assert [each["text"] for each in result["headlines"]] == ["Head of Ops"]
+    assert [each["text"] for each in result["headlines"]] == ["Head of Ops, again"]
     assert result["left_out"] == [{"text": "Best head of Ops", "why": ["Nobody said so."]}]
-    model.script(propose(result["draft_id"], 2), Reply(text="There is one."))
-    client.say("The second.", drafted.conversation_id)
-    assert "There are only 1 headlines in this draft." in told(model)
-    assert not records(client)
+    model.script(propose(result["draft_id"]))
+    client.say("Propose it.", drafted.conversation_id)
+    [asked] = records(client)
+    assert (asked["args"]["value"], asked["alternatives"]) == ("Head of Ops, again", [])
 
 
 def test_headlines_are_drafted_at_l0_and_none_is_proposed(client: Client, model: ModelServer, profiled: None) -> None:
@@ -523,11 +524,11 @@ def test_the_laptops_model_reads_a_draft_and_hands_it_over(
     assert suggested(database, client) == [(draft_id, TEXT)]
 
 
-def test_the_laptops_model_drafts_headlines_and_proposes_each(
+def test_the_laptops_model_drafts_headlines_and_asks_once(
     client: Client, database: Stored, app: CandidateAppServer
 ) -> None:
     stints = ({"company": "Acme", "title": "Head of Ops"}, {"company": "Globex", "title": "Clerk"})
     database["employment_stints_enhanced"].insert_many([{"user_id": client.user_id, **each} for each in stints])
     answer = client.say("Please suggest a headline.")
-    shown = [event.data for event in answer.events if event.name == "approval_required"]
-    assert {each["args"]["value"] for each in shown} == {"Head of Ops at Acme", "Clerk at Globex"}
+    [shown] = [event.data for event in answer.events if event.name == "approval_required"]
+    assert {shown["args"]["value"], *shown["alternatives"]} == {"Head of Ops at Acme", "Clerk at Globex"}

@@ -178,6 +178,7 @@ CASES: dict[str, Case] = {
     "calls in words, twice": Case(
         (Reply(["So: ", f"<｜{CALL_IN_WORDS}"]),) * 2, failures.BROKE_OFF, "So: \n\nSo: ", requests=2
     ),
+    "the end of an answer in words": answers(Reply([*HALF, "<｜end▁of▁", "sentence｜>"]), said="Half of it."),
     "a thought in words": answers(Reply(["<think>Who", "?</think>\n", *HALF]), said="Half of it."),
     "half a character in each delta": answers(Reply(["Half \ud83d", "\ude00."]), said="Half 😀."),
     # after a tool was called

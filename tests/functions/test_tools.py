@@ -351,6 +351,22 @@ def test_after_two_refusals_of_the_same_call_the_model_answers_without_tools(
     assert offered(model), "withdrawn for one request, not for good"
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [lambda n: {"query": "ab"[n % 2]}, lambda _: '{"query": "unclo', lambda _: {}],
+    ids=["in turn", "cut", "empty"],
+)
+def test_however_a_model_calls_on_the_turn_ends_with_a_code_of_its_own(
+    client: Client, model: ModelServer, arguments: Any
+) -> None:
+    model.script(
+        *[Reply(text="Wait.", tool_calls=[call("query_qwestly_docs") | {"arguments": arguments(n)}]) for n in range(14)]
+    )
+    answer = client.say("Prices?")
+    assert (answer.last.name, answer.last.data["code"]) == ("error", "too_many_steps")
+    assert chats(model) <= 7
+
+
 def test_a_model_that_only_repeats_itself_costs_five_requests(client: Client, model: ModelServer) -> None:
     model.script(*[calls(call("query_qwestly_docs", query="prices"))] * 12)
     answer = client.say("Prices?")

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.message import EmailMessage
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 from zoneinfo import ZoneInfo
@@ -26,7 +27,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from infra.local import aws_function_url, front
+from infra.local import aws_function_url, aws_moto, front
 from infra.local.aws import AwsServer, definition_of
 from infra.local.aws_functions import Context
 from infra.local.aws_limits import Refused, Slots
@@ -139,8 +140,9 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 
 @pytest.fixture(scope="module")
-def aws(template: Template) -> Iterator[AwsServer]:
-    with AwsServer(template, {"SHARED_SECRET": SECRET}, hurried=True) as server:
+def aws(template: Template, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AwsServer]:
+    executions = tmp_path_factory.mktemp("executions")
+    with AwsServer(template, {"SHARED_SECRET": SECRET}, hurried=True, executions=executions) as server:
         yield server
 
 
@@ -333,6 +335,43 @@ def waiting(aws: AwsServer) -> tuple[str, str]:
     aws.create_machine("asks", machine("Ask", Ask=ask, NobodyCame={"Type": "Pass", "End": True}))
     execution = aws.start("asks")
     return execution, until(lambda: tokens)[0]
+
+
+def test_what_a_key_sealed_is_opened_after_a_restart(aws: AwsServer) -> None:
+    kms = aws.client("kms")
+    sealed = kms.encrypt(KeyId="alias/tokens", Plaintext=b"token")["CiphertextBlob"]
+    aws_moto.create_key(key := aws.template.name("Key"))  # as a new process makes it
+    aws_moto.create_alias("alias/tokens", key)
+    assert kms.decrypt(KeyId="alias/tokens", CiphertextBlob=sealed)["Plaintext"] == b"token"
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_after_a_restart_an_execution_goes_on_in_its_state(aws: AwsServer, tmp_path: Path, is_known: bool) -> None:
+    asked: list[dict[str, Any]] = []
+    aws.register("request", lambda event, context: asked.append(event))
+    aws.register("square", lambda event, context: event["n"] ** 2)
+    squares = {"Type": "Map", "ItemsPath": "$", "ItemProcessor": machine("Square", Square=task("square"))}
+    given = {"token.$": "$$.Task.Token", "n.$": "$[1]", "name.$": "$$.Execution.Name"}
+    ask = task("request", given, ".waitForTaskToken")
+    definition = machine("Map", Map={**squares, "Next": "Ask"}, Ask=ask)
+    aws.create_machine("restarted", definition)
+    execution = aws.start("restarted", [{"n": 2}, {"n": 3}], name := f"once-{is_known}")
+    until(lambda: asked)
+    assert aws.executions
+    kept = aws.executions / f"restarted.{name}.json"
+    left = kept.rename(tmp_path / kept.name)
+    # As after a process that was killed: its executions are not known, and their tokens are nobody's.
+    aws.create_machine("restarted", definition if is_known else machine("Other", Other={"Type": "Pass", "End": True}))
+    aws_moto.resume(tmp_path)
+    assert left.exists() == is_known
+    if is_known:
+        until(lambda: len(asked) == 2)
+        tokens = [each.pop("token") for each in asked]
+        assert asked == [{"n": 9, "name": name}] * 2
+        aws.client("stepfunctions").send_task_success(taskToken=tokens[1], output='"yes"')
+        ended = aws.outcome(execution)
+        assert (ended.status, ended.output, ended.states) == ("SUCCEEDED", "yes", ["Ask"])
+        until(lambda: not kept.exists())
 
 
 def test_a_token_is_taken_while_another_execution_starts(

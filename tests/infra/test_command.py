@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -91,6 +92,20 @@ def test_a_setting_that_is_missing_exits_with_two(run: Run, typed: str) -> None:
 def test_a_database_that_is_gone_exits_with_one(run: Run, typed: str) -> None:
     said = run(*typed.split(), MONGODB_URI="mongodb://127.0.0.1:9", MONGODB_DATABASE="any")
     assert (said.returncode, said.stderr) == (1, "The database at MONGODB_URI cannot be reached.\n")
+
+
+def test_a_command_of_aws_without_its_settings_says_so_in_a_line(run: Run) -> None:
+    said = run("release", "list", "--stage", "dev", AWS_EC2_METADATA_DISABLED="true", AWS_CONFIG_FILE="/nowhere")
+    assert (said.returncode, said.stdout) == (1, "")
+    assert said.stderr == "AWS cannot be asked: You must specify a region.\n"
+
+
+def test_make_help_lists_each_target_that_says_what_it_does() -> None:
+    said = subprocess.check_output(["make", "--no-print-directory", "help"], cwd=ROOT, text=True)
+    rules = [
+        line.partition(":")[0] for line in (ROOT / "Makefile").read_text().splitlines() if re.match(r"\S+:.*## ", line)
+    ]
+    assert [line.split()[0] for line in said.splitlines()] == rules
 
 
 # --- of a stage -------------------------------------------------------------------------------------------------------

@@ -142,7 +142,26 @@ def test_each_variable_that_may_be_given_is_tried_here() -> None:
 
 @pytest.mark.parametrize(("name", "value"), GIVEN.items())
 def test_what_is_given_wins(name: str, value: str) -> None:
-    assert plan({name: value}).environment[name] == value
+    wanted = str(ROOT / value) if name == "AGENT_DESIGN_PATHS" else value
+    assert plan({name: value}).environment[name] == wanted
+
+
+def test_folders_of_designs_are_meant_from_where_the_stack_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    environment = plan({"AGENT_DESIGN_PATHS": "mine, ../theirs,/all"}).environment
+    assert environment["AGENT_DESIGN_PATHS"] == f"{tmp_path}/mine,{tmp_path.parent}/theirs,/all"
+
+
+def test_what_runs_is_kept_for_the_next_start_with_the_same_database() -> None:
+    def kept(**given: str) -> str:
+        [aws] = [each.command for each in plan(given).parts if each.name == "aws"]
+        return aws[aws.index("--executions") + 1]
+
+    other, another = {"MONGODB_DATABASE": "qwestly_local_2"}, {"MONGODB_URI": "mongodb://127.0.0.1:1"}
+    assert kept() == kept()
+    assert len({kept(), kept(**other), kept(**another)}) == 3
 
 
 @pytest.mark.thorough

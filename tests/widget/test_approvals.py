@@ -956,11 +956,32 @@ def test_cards_are_readable_in_light_and_dark(page: Page, backend: ScriptedBacke
 
 
 @pytest.mark.thorough
-def test_a_card_shows_how_sure_the_agent_is_and_what_else_it_thought_of(opened: Callable[..., Card]) -> None:
-    card = opened(approval(confidence="low", alternatives=["Head of <b>Product</b>", "Product Lead"]))
+@pytest.mark.parametrize("place", [0, 2])
+def test_a_card_shows_how_sure_the_agent_is_and_one_of_what_it_offers_is_taken(
+    opened: Callable[..., Card], backend: ScriptedBackend, place: int
+) -> None:
+    others = ["Head of <b>Product</b>", "Product Lead"]
+    card = opened(backend.ask(approval(confidence="low", alternatives=others)))
     expect(card.group).to_contain_text("Your agent isn’t sure you want this.")
+    offered = card.group.get_by_role("radiogroup", name="Which one").get_by_role("radio")
+    value = approval()["args"]["value"]
+    assert [each.input_value() for each in offered.all()] == [value, *others]
+    expect(offered.first).to_be_checked()
+    offered.nth(place).check()
+    backend.stream("c1").begin().done("Done.")
+    card.press("Approve")
+    expect_decided(card, "Approved · done")
+    expect(offered).to_have_count(0)
+    [decision] = backend.chats()[-1]["decisions"]
+    taken = {"decision": "edit", "args": {"value": others[1]}} if place else {"decision": "approve"}
+    assert decision == {"approval_id": "ap_1", "args_digest": DIGEST, **taken}
+
+
+@pytest.mark.thorough
+def test_values_that_no_choice_can_hold_are_listed(opened: Callable[..., Card]) -> None:
+    card = opened(approval(args={"value": ["Go"]}, alternatives=["Go, Rust"]))
     heading = card.group.get_by_role("heading", name="Other options")
-    expect(heading.locator("xpath=following-sibling::ul/li")).to_have_text(["Head of <b>Product</b>", "Product Lead"])
+    expect(heading.locator("xpath=following-sibling::ul/li")).to_have_text(["Go, Rust"])
 
 
 # --- undo -------------------------------------------------------------------------------------------------------------

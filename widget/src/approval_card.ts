@@ -32,6 +32,15 @@ export function became({ tool, status, decided_by: by, undone_by: undoneBy }: Ap
   return by === "link" ? `${words} (decided by email)` : words;
 }
 
+/** The value that is asked for and what may be taken in its place, where a pending approval offers a choice. */
+function choicesOf({ status, args, editable, alternatives = [] }: ApprovalView): { arg: string; texts: string[] } | null {
+  const [arg, ...more] = editable;
+  const value = arg && args[arg];
+  return status === "pending" && arg && !more.length && typeof value === "string" && alternatives.length ? { arg, texts: [value, ...alternatives] } : null;
+}
+
+let groups = 0;
+
 const isTexts = (value: unknown): value is string[] => Array.isArray(value) && value.every((each) => typeof each === "string");
 const linesOf = (text: string) => text.split("\n").map((line) => line.trim()).filter(Boolean);
 
@@ -102,7 +111,10 @@ export class ApprovalCard {
   });
   #counter = element("p", { class: "counter" });
   #edits = element("div", { class: "edits" });
-  #approve = button("Approve", () => this.#send("approve"));
+  /** Radio buttons of one name are one group, and a record may be shown twice. */
+  #group = `choice-${(groups += 1)}`;
+  #options = element("div", { class: "options", role: "radiogroup", "aria-label": "Which one" });
+  #approve = button("Approve", () => this.#approveChosen());
   #edit = button("Edit", () => this.#toggleEditing(true));
   #change = button("Ask for changes", () => this.#askAnew());
   #reject = button("Decline", () => this.#send("reject"));
@@ -110,7 +122,7 @@ export class ApprovalCard {
   #cancel = button("Cancel", () => this.#toggleEditing(false));
   #box = element("div", { class: "box", click: () => this.#words.focus() }, this.#words);
   #buttons = element("div", { class: "choices" }, this.#approve, this.#edit, this.#change, this.#reject, this.#save, this.#cancel);
-  #answer = element("div", { class: "answering", keydown: (event: KeyboardEvent) => this.#escape(event) }, this.#box, this.#counter, this.#edits, this.#buttons);
+  #answer = element("div", { class: "answering", keydown: (event: KeyboardEvent) => this.#escape(event) }, this.#options, this.#box, this.#counter, this.#edits, this.#buttons);
   #outcome = element("p", { class: "outcome", tabindex: "-1" });
   #said = element("p", { class: "said-why" });
   #link = element("a", { target: "_blank", rel: "noopener noreferrer" }, "See it as others do");
@@ -150,7 +162,13 @@ export class ApprovalCard {
     this.#reject.textContent = OF_MEMORIES[view.tool]?.no ?? "Decline";
     this.#title.textContent = view.preview.title;
     this.element.setAttribute("aria-label", `Approval: ${view.preview.title}`);
-    this.#content.replaceChildren(...showPreview(view));
+    const choices = choicesOf(view);
+    this.#content.replaceChildren(...showPreview(choices ? { ...view, alternatives: [] } : view));
+    this.#options.replaceChildren(
+      ...(choices?.texts ?? []).map((text, place) =>
+        element("label", {}, element("input", { type: "radio", name: this.#group, value: text, checked: place === 0 }), element("span", {}, text)),
+      ),
+    );
     this.#body.hidden = !this.#content.hasChildNodes(); // for sensitive content only the title remains after the decision
     this.#buildFields(view);
     if (decided) this.#problem.hidden = true;
@@ -210,6 +228,13 @@ export class ApprovalCard {
     if (this.#words.value.trim()) return this.#send("revise");
     this.#tell("What should be different? Write it here, then press “Ask for changes”.");
     this.#words.focus();
+  }
+
+  #approveChosen() {
+    const choices = choicesOf(this.#view);
+    const chosen = this.#options.querySelector<HTMLInputElement>("input:checked")?.value;
+    if (!choices || chosen === undefined || chosen === choices.texts[0]) return this.#send("approve");
+    return this.#send("edit", { args: { [choices.arg]: chosen } });
   }
 
   #approveEdited() {
@@ -296,6 +321,7 @@ export class ApprovalCard {
 
   #showChoices() {
     this.#answer.hidden = !this.#pending;
+    this.#options.hidden = this.#editing || !this.#options.hasChildNodes();
     this.#edits.hidden = this.#save.hidden = this.#cancel.hidden = !this.#editing;
     this.#approve.hidden = this.#reject.hidden = this.#editing;
     this.#box.hidden = this.#editing || this.#view.tool in OF_MEMORIES; // yes or no is enough

@@ -117,7 +117,7 @@ def _edited(before: Approval, decision: Decision) -> dict[str, Any]:
         raise Invalid("Only what was proposed can be changed. Nothing was decided.")
     text = canonical_json(args.model_dump(mode="json", exclude_none=True))
     return {
-        "edited": True,
+        "edited": given.get("value") not in before.alternatives,  # else one that was offered was taken
         "args": text,
         "args_digest": sha256_hex(action.tool, text),
         "schema_digest": action.schema_digest,

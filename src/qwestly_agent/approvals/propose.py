@@ -8,7 +8,7 @@ from qwestly_agent.approvals.action import is_about
 from qwestly_agent.approvals.actions import parse
 from qwestly_agent.approvals.ask import Asker, Proposal, ask, id_of_call
 from qwestly_agent.approvals.earned import level_of
-from qwestly_agent.approvals.end import withdraw, without_forgotten
+from qwestly_agent.approvals.end import STANDS, withdraw, without_forgotten
 from qwestly_agent.approvals.execute import ExecuteServices, execute
 from qwestly_agent.approvals.gate import GateDecision, gate
 from qwestly_agent.approvals.list_application import note_asked
@@ -116,12 +116,18 @@ class Proposer:
         )
 
     async def _check_limits(self, proposal: Proposal) -> None:
-        """Check the limits. Raises `Invalid` if this conversation has the same proposal pending, or if too many are."""
+        """Check the limits. Raises `Invalid` if this conversation has the same proposal pending or one of the same
+        alternatives was taken in it, or if too many are pending."""
         waiting = await self.services.approvals.waiting(self.user_id, MOST_WAITING)
         args = self._args_of(proposal)
         for each in waiting:
             if (each.conversation_id, each.tool, each.args) == (self.conversation_id, proposal.action.tool, args):
                 raise Invalid(f"This waits for the user's decision already ({each.id}).")
+        if proposal.alternatives:
+            asked = await self.services.approvals.of_conversation(self.user_id, self.conversation_id, REMEMBERED)
+            choices = [each for each in asked if each.alternatives == proposal.alternatives and not each.undone_by]
+            if any(each.tool == proposal.action.tool and each.status in STANDS for each in choices):
+                raise Invalid("The user took one of these already.")
         if len(waiting) >= MOST_WAITING:
             raise Invalid("Too much waits for the user's decision already. Ask them to decide on it first.")
 

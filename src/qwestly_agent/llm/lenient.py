@@ -199,6 +199,12 @@ _BEGINS_THOUGHT = re.compile(rf"(?:<|&lt;)\s*{_THOUGHT}", re.IGNORECASE)
 _ENDS_THOUGHT = re.compile(rf"(?:<|&lt;)\s*/\s*{_THOUGHT}", re.IGNORECASE)
 _TAG = re.compile(rf"{_MARKUP.pattern}|{_BEGINS_THOUGHT.pattern}|{_ENDS_THOUGHT.pattern}", re.IGNORECASE)
 
+_ENDS_ANSWER = re.compile(
+    r"(?:(?:<|&lt;)\s*[|｜]+\s*(?:end[▁_]of[▁_]\w+|endoftext|im_end|eo[tm]_id)\s*[|｜]+\s*(?:>|&gt;)\s*)+",
+    re.IGNORECASE,
+)
+"""Behind words these are no call: the answer is whole."""
+
 LONGEST_TAG_CHARACTERS = 100
 _BEGINNING = re.compile(
     r"&(?:lt?)?$"
@@ -219,25 +225,32 @@ class Words:
     and with the halves of surrogate pairs joined. What may become a tag is held back until it is known."""
 
     def __init__(self) -> None:
-        self.has_markup = False
-        """True once the model wrote a tool call, or a thought without an end, as text."""
+        self._markup = ""
+        """The first tag that is neither of words nor of a thought, and the beginning of what follows it."""
+        self._is_cut = False
         self._held = ""
         self._thinks = False
         self._began = False
 
+    @property
+    def has_markup(self) -> bool:
+        """True if, at the end, the model wrote a tool call, or a thought without an end, as text."""
+        return self._is_cut or bool(self._markup and not _ENDS_ANSWER.fullmatch(self._markup))
+
     def feed(self, text: str) -> str:
         """Return what may be shown by now."""
-        if self.has_markup:
+        if self._markup:
+            self._markup += text[:LONGEST_TAG_CHARACTERS]
             return ""
         self._held += text
         shown = ""
         while tag := (_ENDS_THOUGHT if self._thinks else _TAG).search(self._held):
             if not self._thinks:
                 shown += self._held[: tag.start()]
-            self._held = self._held[tag.end() :]
             if not self._thinks and _MARKUP.match(tag[0]):
-                self.has_markup, self._held = True, ""
+                self._markup, self._held = self._held[tag.start() :], ""
                 return self._shown(shown)
+            self._held = self._held[tag.end() :]
             self._thinks = not self._thinks and bool(_BEGINS_THOUGHT.match(tag[0]))
         keep = _held_from(self._held)
         if not self._thinks:
@@ -249,7 +262,7 @@ class Words:
         """Return the rest at the end of the answer."""
         rest, self._held = self._held, ""
         if self._thinks or _CUT_TAG.match(rest):
-            self.has_markup = True
+            self._is_cut = True
             return ""
         return self._shown(rest)
 

@@ -42,8 +42,9 @@ class UserSettings(BaseModel):
 
 @cache
 def time_zones() -> frozenset[str]:
-    """The zones that this machine knows. Reading their names takes some milliseconds."""
-    return frozenset(available_timezones())
+    """The zones that this machine knows, without its own and that of no place. Reading their names takes some
+    milliseconds."""
+    return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
 class UserSettingsStore(Store):

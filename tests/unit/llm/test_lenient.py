@@ -125,6 +125,14 @@ SHAPES: dict[str, tuple[Sequence[Row], Called]] = {
     "JSON in a string": ([(0, "a", SEARCH, json.dumps(json.dumps(GOALS)))], ONE),
     "no arguments": ([(0, "a", PROFILE, None)], [(PROFILE, {})]),
     "markup behind it": ([(0, "a", SEARCH, '{"query": "goals"}<｜tool▁call▁end｜>')], ONE),
+    "the name last": ([(0, "a", None, '{"query":'), (0, "a", None, ' "goals"}'), (0, "a", SEARCH, "")], ONE),
+    "no ids, a second name": ([(0, None, SEARCH, '{"query": "goals"}'), (0, None, PROFILE, "{}")], BOTH),
+    "in a fence": ([(0, "a", SEARCH, '```json\n{"query": "goals"}\n```')], ONE),
+    "its first index is 1": (
+        [(1, "a", SEARCH, '{"query":'), (1, None, None, ' "goals"}'), (2, "b", PROFILE, "")],
+        BOTH,
+    ),
+    "an empty name and id later": ([(0, "a", SEARCH, '{"query":'), (0, "", "", ' "goals"}')], ONE),
     "an index for each delta": (
         [(0, "a", SEARCH, ""), (1, None, None, '{"query":'), (2, None, None, ' "goals"}')],
         ONE,
@@ -248,7 +256,6 @@ CALLED_IN_WORDS = {
     "without its first character": DSML[1:],
     "an end alone": "</｜DSML｜function_calls>",
     "tokens": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_user_profile\n```json\n{}\n```",
-    "an end of an answer": "<｜end▁of▁sentence｜>",
     "Kimi's": "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_user_profile:0",
     "harmony": "<|channel|>commentary to=functions.get_user_profile<|message|>{}",
     "Qwen's": '<tool_call>\n{"name": "get_user_profile", "arguments": {}}\n</tool_call>',
@@ -298,6 +305,15 @@ def test_a_call_in_words_is_not_shown_wherever_it_is_cut(markup: str) -> None:
     for pieces in cuts_of(BEFORE[2] + CALLED_IN_WORDS[markup] + AFTER[1]):
         shown, has_markup = shown_of(pieces)
         assert (shown.rstrip(), has_markup) == (BEFORE[2].rstrip(), True), pieces
+
+
+@pytest.mark.parametrize(
+    "end", ["<｜end▁of▁sentence｜>", "<|im_end|>\n", "<|eot_id|><|endoftext|>", "&lt;|im_end|&gt;"]
+)
+def test_a_token_that_ends_an_answer_is_not_shown_and_asks_for_no_other_answer(end: str) -> None:
+    for pieces in cuts_of(f"You are Ada.{end}"):
+        assert shown_of(pieces) == ("You are Ada.", False), pieces
+    assert shown_of(["You are Ada.", end, "<tool_call>"]) == ("You are Ada.", True)
 
 
 @pytest.mark.parametrize("thought", THOUGHTS)

@@ -74,6 +74,9 @@ mark { background: color-mix(in srgb, var(--accent) 18%, transparent); color: in
 .log .answering .choices { padding-inline-end: 3rem; /* where the button "Jump to the latest message" is */ }
 .answering .quiet-button { border-color: var(--edge); min-block-size: 2.25rem; }
 .answering .quiet-button:disabled { opacity: .55; }
+.options { display: grid; gap: .5rem; }
+.options label { display: flex; gap: .6rem; align-items: start; overflow-wrap: anywhere; }
+.options input { flex: none; inline-size: 1.2rem; block-size: 1.2rem; margin: .1em 0 0; accent-color: var(--accent); }
 .edits { display: grid; gap: .6rem; }
 .edits label { display: grid; gap: .25rem; font-size: .85rem; font-weight: 600; color: var(--muted); }
 .edits .several { display: grid; gap: .25rem; margin-block-end: .6rem; }

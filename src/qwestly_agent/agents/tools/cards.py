@@ -54,8 +54,7 @@ async def suggest_linkedin_about(
 
 
 async def suggest_headline(ctx: RunContext[AgentDeps], wish: Wish = "") -> dict[str, Any]:
-    """Draft three headlines for the user's profile from what is known of them. Then call propose_headline for each of
-    them, so that the user can take one.
+    """Draft three headlines for the user's profile from what is known of them. Then call propose_headline, once.
 
     Args:
         wish: What the user wants of it, copied letter for letter; empty where they said nothing.

@@ -1,9 +1,7 @@
 """Propose to publish, activate or delete cards, and to use drafts."""
 
 from dataclasses import replace
-from typing import Annotated
 
-from pydantic import Field
 from pydantic_ai import RunContext
 from pydantic_ai.exceptions import ToolFailed
 
@@ -21,9 +19,10 @@ from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.base.errors import Invalid, NotFound
 from qwestly_agent.cards.draft_parts import checked_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
+from qwestly_agent.cards.outline import HEADLINE
 from qwestly_agent.cards.publication import drafted_proposal, publication_of, quotes_of, supported_in
 from qwestly_agent.cards.text import changed_nothing, headlines_of, text_of
-from qwestly_agent.domain.card import CheckedCard
+from qwestly_agent.domain.card import CheckedCard, Section
 
 
 async def publish_card(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
@@ -61,38 +60,32 @@ async def hand_over_linkedin_about(ctx: RunContext[AgentDeps], draft_id: DraftId
     return drafted_proposal(SUGGEST_LINKEDIN_ABOUT, args, checked, evidence_of(draft), unchanged=changed_nothing(draft))
 
 
-async def propose_headline(
-    ctx: RunContext[AgentDeps], draft_id: DraftId, number: Annotated[int, Field(ge=1, le=3)]
-) -> Proposal:
-    """Propose a drafted headline for the user's profile.
+async def propose_headline(ctx: RunContext[AgentDeps], draft_id: DraftId) -> Proposal:
+    """Propose the drafted headlines in one question, in which the user takes one for their profile.
 
     Args:
         draft_id: Of the draft, as suggest_headline gave it.
-        number: Which of its headlines.
     """
     draft = await ctx.deps.drafts.get(ctx.deps.user_id, draft_id)
     if draft.kind != "headlines":
         raise Invalid("There are no headlines in this draft.")
     if "card" not in draft.parts:
         raise NotFound("They are not finished. Suggest headlines again.")
-    checked = checked_of(draft)
-    headlines = headlines_of(checked)
-    if number > len(headlines):
-        raise NotFound(f"There are only {len(headlines)} headlines in this draft.")
-    headline = headlines[number - 1]
-    evidence = evidence_of(draft)
+    checked, evidence = checked_of(draft), evidence_of(draft)
     sources = sources_of(evidence)
-    if not any(quotes_of(headline, evidence, sources)):
-        raise NotFound("What this headline rests on was forgotten. Suggest headlines anew.")
-    alone = CheckedCard(
-        card=checked.card.model_copy(update={"headline": headline, "sections": ()}), left_out=checked.left_out
+    standing = [each for each in headlines_of(checked) if any(quotes_of(each, evidence, sources))]
+    if not standing:
+        raise NotFound("What these headlines rest on was forgotten. Suggest headlines anew.")
+    first = min(standing, key=lambda each: each.unchecked)
+    others = [each for each in standing if each.text != first.text and not each.unchecked]
+    section = Section(
+        kind=HEADLINE, heading="Headlines to choose from" if others else "Headline", claims=(first, *others)
     )
-    args = {"field": "headline", "value": headline.text}
-    proposal = drafted_proposal(UPDATE_PROFILE_FIELD, args, alone, evidence, unchanged=changed_nothing(draft))
-    others = [each for each in headlines if each.text != headline.text and not each.unchecked]
-    return replace(
-        proposal, alternatives=tuple(each.text for each in others if any(quotes_of(each, evidence, sources)))
-    )
+    card = checked.card.model_copy(update={"headline": None, "sections": (section,)})
+    args = {"field": "headline", "value": first.text}
+    shown = CheckedCard(card=card, left_out=checked.left_out)
+    proposal = drafted_proposal(UPDATE_PROFILE_FIELD, args, shown, evidence, unchanged=changed_nothing(draft))
+    return replace(proposal, alternatives=tuple(each.text for each in others))
 
 
 async def save_card_as_active(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal:  # noqa: ARG001
@@ -116,7 +109,7 @@ async def delete_card(ctx: RunContext[AgentDeps], card_id: CardId) -> Proposal: 
 TOOLS = [
     proposes(publish_card, PUBLISH_CARD, label="Proposing to publish your card…"),
     proposes(hand_over_linkedin_about, SUGGEST_LINKEDIN_ABOUT, label="Proposing to keep your About section…"),
-    proposes(propose_headline, UPDATE_PROFILE_FIELD, label="Proposing a headline…"),
+    proposes(propose_headline, UPDATE_PROFILE_FIELD, label="Proposing headlines…"),
     proposes(save_card_as_active, SAVE_CARD_AS_ACTIVE, label="Proposing to show this card first…"),
     proposes(delete_card, DELETE_CARD, label="Proposing to delete this card…"),
 ]
