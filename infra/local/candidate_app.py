@@ -24,6 +24,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
+from html import escape
 from typing import Any, Literal, TypeAlias, get_args
 
 import jwt
@@ -189,6 +190,7 @@ class WriteApi:
         ]
         return [
             *(Route(_whole(path), self._with_faults(answer), methods=[method]) for method, path, answer in routes),
+            Route("/cards/{card_id}", self.show_card),
             Route("/_control/faults", self._control_faults, methods=["POST"]),
             Route("/_control/release", self._control_release, methods=["POST"]),
             Route("/_control/requests", self._control_requests, methods=["GET", "DELETE"]),
@@ -366,9 +368,17 @@ class WriteApi:
             new = {"active": False} if write.version is None else {}
             version = await self._change(write, {"headline": None, **write.body, "published_at": self.clock(), **new})
             card_id = write.subject.more["card_id"]
-            return version, {"card_id": card_id, "url": f"https://cards.qwestly.example/{card_id}"}
+            return version, {"card_id": card_id, "url": f"{request.base_url}cards/{card_id}"}
 
         return await self._once(await self._checked(request, self._card(request), "Card", True), effect)
+
+    async def show_card(self, request: Request) -> Response:
+        """A published card, for whoever has its address."""
+        card = await self.database[CARDS].find_one({"card_id": request.path_params["card_id"]})
+        if card is None:
+            return HTMLResponse("<!doctype html><title>No such card</title><p>This card is not published.", 404)
+        person = await self.database[CANDIDATES].find_one({"user_id": card["user_id"]}) or {}
+        return HTMLResponse(_card_page(person.get("name", ""), card), headers=CARD_HEADERS)
 
     async def _activate(self, request: Request) -> Response:
         async def effect(write: Write) -> tuple[str, Result]:
@@ -633,6 +643,29 @@ class _Broken:
         # The lost connection ends this.
         while (await receive())["type"] != "http.disconnect":
             pass
+
+
+CARD_HEADERS = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"}
+CARD_STYLE = """
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
+main { max-width: 42rem; margin: 2rem auto; padding: 0 1rem; }
+h2 { font-size: .8rem; letter-spacing: .06em; text-transform: uppercase; }
+.skills ul, .preferences ul { display: flex; flex-wrap: wrap; gap: .4rem; padding: 0; list-style: none; }
+.skills li, .preferences li { padding: .2rem .7rem; border: 1px solid; border-radius: 1rem; }
+"""
+
+
+def _card_page(name: str, card: Mapping[str, Any]) -> str:
+    sections = "".join(
+        f'<section class="{escape(each["kind"])}"><h2>{escape(each["heading"])}</h2>'
+        f"<ul>{''.join(f'<li>{escape(claim)}' for claim in each['claims'])}</ul></section>"
+        for each in card["sections"]
+    )
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+        f"<title>{escape(name) or 'Career card'}</title><style>{CARD_STYLE}</style>"
+        f"<main><h1>{escape(name)}</h1><p>{escape(card.get('headline') or '')}</p>{sections}</main></html>"
+    )
 
 
 # --- serving it -------------------------------------------------------------------------------------------------------

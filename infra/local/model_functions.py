@@ -113,9 +113,9 @@ _TIME = re.compile(r"(?:[A-Z][a-z]+ )?\d{4}(?: – .*)?")
 _MOST = {
     "headline": 1,
     "summary": 4,
-    "skills": 6,
+    "skills": 16,
     "education": 6,
-    "preferences": 5,
+    "preferences": 6,
     "about": 8,
     "headlines": 3,
     "letter": 8,
@@ -193,6 +193,10 @@ def _speaks_of(claim: Claim, what: str) -> bool:
 def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
     match kind:
         case "headline" | "headlines":
+            for name, text in _of(evidence, "profile") if kind == "headline" else ():
+                yield from (
+                    _claim(line.removeprefix("Headline: "), name) for line in text.splitlines() if "Headline: " in line
+                )
             for name, text in _of(evidence, "employment"):
                 yield _claim(_role(text), name, text.splitlines()[0])
         case "summary" | "about":
@@ -209,7 +213,7 @@ def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
                 yield from (_claim(sentence, name) for sentence in _sentences(text) if _counts(sentence))
         case "skills":
             for name, text in _of(evidence, "skills"):
-                yield _claim(text.replace("Skills:", "Skilled in"), name, text)
+                yield from (_claim(each, name) for each in text.removeprefix("Skills: ").split(", "))
         case "positions":
             for name, text in _of(evidence, "employment"):
                 yield from (_claim(line, name) for line in text.splitlines()[1:] if not _TIME.fullmatch(line))
@@ -224,7 +228,7 @@ def _claims(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
             yield from (_claim(text.splitlines()[0], name) for name, text in _of(evidence, "education"))
         case "preferences":
             for name, text in _of(evidence, "preferences"):
-                yield from (_claim(line.replace(":", "", 1), name, line) for line in text.splitlines())
+                yield from (_claim(_phrase(line), name, line) for line in text.splitlines())
 
 
 def _lies(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
@@ -243,10 +247,31 @@ def _lies(kind: str, evidence: Mapping[str, str]) -> Iterator[Claim]:
                     yield _claim(_NUMBER.sub(r"\g<0>0", sentence, count=1), each, sentence)
                     return
         case "skills":
-            yield from (_claim("Skilled in Kubernetes and Rust", each, text) for each, text in _of(evidence, "skills"))
+            yield from (_claim("Expert in Kubernetes", each, text) for each, text in _of(evidence, "skills"))
         case "education":
             for each, text in _of(evidence, "education"):
                 yield _claim("PhD in Economics, University of Lagos", each, text)
+
+
+_WISHED = re.compile(
+    r"Would like: (?P<form>to work as|to work in|to work|the industries|companies of|to begin) (?P<what>.+)"
+)
+
+
+def _phrase(line: str) -> str:
+    """Of "Would like: to work in Lisbon, Porto" the words "Lisbon or Porto"."""
+    if not (found := _WISHED.match(line)):
+        return line.removeprefix("Would like: ")
+    form, what = found["form"], found["what"]
+    match form:
+        case "to work":
+            return what[:1].upper() + what[1:]
+        case "companies of":
+            return f"Companies of {what}"
+        case "to begin":
+            return f"From {what} on"
+        case _:
+            return " or ".join(what.split(", "))
 
 
 def _mentioned(words: str, evidence: Mapping[str, str]) -> list[Claim]:

@@ -343,12 +343,28 @@ def test_a_change_shows_what_differs_word_by_word(last: Widget, backend: Scripte
 def test_after_publishing_there_is_a_link_to_what_others_see(page: Page, backend: ScriptedBackend):
     done = approval(status="done", decided_by="chat", effect="outward", link="https://cards.qwestly.example/c1")
     evil = approval("ap_2", status="done", decided_by="chat", effect="outward", link="javascript:alert(1)")
-    backend.keep("c1", "Mine", asked("m1", "Publish"), answered("Done.", approvals=[done, evil]))
+    laptop = approval("ap_3", status="done", decided_by="chat", effect="outward", link="http://127.0.0.1:8003/cards/c1")
+    backend.keep("c1", "Mine", asked("m1", "Publish"), answered("Done.", approvals=[done, evil, laptop]))
     widget = visit(page)
     widget.rows.get_by_role("button", name="Mine").first.click()
     links = widget.answer.get_by_role("link")
-    expect(links).to_have_count(1)
-    expect(links).to_have_attribute("href", "https://cards.qwestly.example/c1")
+    expect(links).to_have_count(2)
+    expect(links.first).to_have_attribute("href", "https://cards.qwestly.example/c1")
+    expect(links.last).to_have_attribute("href", "http://127.0.0.1:8003/cards/c1")
+
+
+@pytest.mark.thorough
+def test_what_was_done_in_a_position_stands_below_it(last: Widget, backend: ScriptedBackend):
+    texts = [("Lead at Acme, 2020", False), ("Cut costs.", True), ("Led 5.", True), ("Engineer at Beta", False)]
+    claims = [{"text": text, "quotes": [], "arithmetic": [], "is_detail": detail} for text, detail in texts]
+    sections = [{"heading": "Work", "kind": "experience", "claims": claims}]
+    stream = backend.stream("c1").begin()
+    last.say("Draft my card")
+    stream.send("approval_required", **backend.ask(approval(preview=NOTHING | {"title": "It", "sections": sections})))
+    positions = Card(last.log, "It").group.locator(".experience > li")
+    expect(positions).to_have_count(2)
+    expect(positions.first.locator(".details > li")).to_have_text(["Cut costs.", "Led 5."])
+    stream.done("")
 
 
 @pytest.mark.thorough

@@ -44,6 +44,7 @@ export interface ShownClaim {
   arithmetic?: string[];
   confirmed?: boolean;
   unchecked?: boolean;
+  is_detail?: boolean; // of the position before it
 }
 export interface ShownSection { heading: string; kind?: string; claims: ShownClaim[] }
 export interface LeftOut { text: string; why: string[] }

@@ -312,7 +312,7 @@ export class ApprovalCard {
     this.#said.textContent = [outcome, words && `You said: “${words}”`].filter(Boolean).join(" ");
     this.#said.hidden = this.#pending || !this.#said.textContent;
     const { link } = this.#view;
-    this.#link.hidden = !link || !/^https:\/\//.test(link);
+    this.#link.hidden = !link || !/^(https:\/\/|http:\/\/127\.0\.0\.1:)/.test(link);
     if (this.#link.hidden) this.#link.removeAttribute("href");
     else this.#link.href = link!;
     // The focused element is hidden or disabled now: the next Tab must continue from here.

@@ -21,10 +21,22 @@ export function showCard(sections: ShownSection[], person = ""): HTMLElement {
   const nodes = sections.map((section) => {
     const { heading, kind = "", claims } = section;
     if (kind === HEADLINE) return element("header", {}, ...name.splice(0), ...claims.map((each) => claim("p", each)));
-    const items = claims.map((each) => claim("li", each, kind));
+    const items = grouped(claims.map((each) => ({ item: claim("li", each, each.is_detail ? "achievements" : kind), isDetail: each.is_detail ?? false })));
     return element("div", { class: "section" }, element("h4", {}, heading), element("ul", { class: SHAPES.has(kind) ? kind : "plain" }, ...items));
   });
   return element("article", { class: "career", "aria-label": "The text, as others will see it" }, ...name, ...nodes);
+}
+
+/** The items of a list, each detail in a list of its own below the item that it belongs to. */
+function grouped(claims: { item: HTMLElement; isDetail: boolean }[]): HTMLElement[] {
+  const items: HTMLElement[] = [];
+  for (const { item, isDetail } of claims) {
+    const position = items.at(-1);
+    if (!isDetail || !position) items.push(item);
+    else if (position.lastElementChild?.className === "details") position.lastElementChild.append(item);
+    else position.append(element("ul", { class: "details" }, item));
+  }
+  return items;
 }
 
 const withFigures = (text: string) => {

@@ -79,7 +79,7 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
 def published_at(approval: Approval) -> str | None:
     """Where others see what was done; None if they see nothing."""
     url = approval.result.get("url", "")
-    return url if approval.effect == "outward" and url.startswith("https://") else None
+    return url if approval.effect == "outward" and url.startswith(("https://", "http://127.0.0.1:")) else None
 
 
 def list_of(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalList:

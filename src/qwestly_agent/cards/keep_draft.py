@@ -11,6 +11,7 @@ from qwestly_agent.approvals.contacts import contact_details
 from qwestly_agent.approvals.forget_in_drafts import DraftedServices, drop_forgotten
 from qwestly_agent.approvals.gate import gate
 from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.cards.by_position import by_position
 from qwestly_agent.cards.card_state import CardState, NothingSupported, tell_progress
 from qwestly_agent.cards.contacts import without_contacts
 from qwestly_agent.cards.draft_parts import evidence_of, section_draft
@@ -77,11 +78,12 @@ def _drafted(checked: CheckedCard, *, is_asked: bool, unchanged: bool) -> str:
 def checked_card(draft: Draft, round: int, today: date) -> CheckedCard:
     """Make one card of the sections of this round, in reading order, without those that have no claim."""
     kept = [each for kind in draft.parts["plan"] if (each := section_draft(draft, kind)) and each.round == round]
-    sources = sources_of(evidence_of(draft))
+    evidence = evidence_of(draft)
+    sources = sources_of(evidence)
     sections = [_with_checked_heading(each.standing, sources, today) for each in kept if each.standing.claims]
     headlines = [claim for each, _ in sections if each.kind == HEADLINE for claim in each.claims]
     headline = next((claim for claim in headlines if len(claim.text) <= LONGEST_HEADLINE), None)
-    rest = tuple(each for each, _ in sections if each.kind != HEADLINE)
+    rest = by_position([each for each, _ in sections if each.kind != HEADLINE], evidence)
     left_out = [*(out for each in kept for out in each.left_out), *(out for _, why in sections for out in why)]
     if headlines and headline is None:
         left_out.append(LeftOut(claim=headlines[0], why=(f"It is longer than {LONGEST_HEADLINE} characters.",)))

@@ -20,15 +20,18 @@ class Outlined:
     most_claims: int
 
 
+_HEADLINE = "one claim of at most 120 characters that says what this person is."
+
 CARD: Mapping[str, Outlined] = {
     each.kind: each
     for each in (
-        Outlined(HEADLINE, "Headline", "One claim of at most 120 characters that says what this person is.", 1),
+        Outlined(HEADLINE, "Headline", f"The headline of their profile, word for word; without one, {_HEADLINE}", 1),
         Outlined(SUMMARY, "Summary", "Two to four claims that introduce this person.", 4),
         Outlined(
             EXPERIENCE,
             "Experience",
-            "Where they worked, as what and when, the latest first, with what they did there: up to three claims each.",
+            "Each position, the latest first: one claim with its title, employer and time, then up to three claims of "
+            "what they did there.",
             12,
         ),
         Outlined(
@@ -37,20 +40,26 @@ CARD: Mapping[str, Outlined] = {
             "What they achieved, with the numbers that the evidence gives; nothing that is merely a duty.",
             6,
         ),
-        Outlined(SKILLS, "Skills", "What they can do and which languages they speak, grouped in a few claims.", 6),
+        Outlined(
+            SKILLS,
+            "Skills",
+            "What they can do and which languages they speak: one to four words and one skill a claim.",
+            16,
+        ),
         Outlined(EDUCATION, "Education", "Degrees, schools, certificates and years, one claim each.", 6),
         Outlined(
             PREFERENCES,
             "Looking for",
-            "What they would like next, each claim beginning with “Would like”; nothing as if they had it already.",
-            5,
+            "What they would like next, one to six words a claim, as it stands below “Looking for”: a role, a place, a "
+            "field, a way of working.",
+            6,
         ),
     )
 }
 """In the order of the card."""
 
 RESUME: Mapping[str, Outlined] = {
-    HEADLINE: CARD[HEADLINE],
+    HEADLINE: Outlined(HEADLINE, "Headline", _HEADLINE.capitalize(), 1),
     SUMMARY: CARD[SUMMARY],
     POSITIONS: Outlined(
         POSITIONS,
@@ -87,7 +96,7 @@ _SHORT = "up to twenty claims of one to four words each"
 PROFILE: Mapping[str, Outlined] = {
     each.kind: each
     for each in (
-        Outlined("profile_headline", "Headline", CARD[HEADLINE].ask, 1),
+        Outlined("profile_headline", "Headline", _HEADLINE.capitalize(), 1),
         Outlined("profile_summary", "Summary", "The summary of their profile: up to six claims in a row.", 6),
         Outlined("profile_location", "Location", "One claim: the place alone where they are, and nothing else.", 1),
         Outlined("profile_skills", "Skills", f"Their skills: {_SHORT}.", 20),

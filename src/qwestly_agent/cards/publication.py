@@ -8,6 +8,7 @@ from qwestly_agent.approvals.actions import PUBLISH_CARD
 from qwestly_agent.approvals.ask import Proposal
 from qwestly_agent.approvals.forget_in_drafts import keep_claims
 from qwestly_agent.base.errors import NotFound
+from qwestly_agent.cards.by_position import details
 from qwestly_agent.cards.draft_parts import checked_of, evidence_of
 from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.outline import HEADLINE
@@ -106,13 +107,14 @@ def rationale_of(cited: int, checked: CheckedCard, *, unchanged: bool) -> str:
 def card_preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
     sources = sources_of(evidence)
 
-    def shown(claim: Claim) -> ShownClaim:
+    def shown(claim: Claim, is_detail: bool = False) -> ShownClaim:
         return ShownClaim(
             text=claim.text,
             quotes=tuple(quotes_of(claim, evidence, sources)),
             arithmetic=claim.arithmetic,
             confirmed=any(evidence[name].by_person for name in claim.evidence if name in evidence),
             unchecked=claim.unchecked,
+            is_detail=is_detail,
         )
 
     card = checked.card
@@ -124,7 +126,11 @@ def card_preview(checked: CheckedCard, evidence: EvidenceById) -> Preview:
         sections=(
             *headline,
             *(
-                ShownSection(heading=section.heading, kind=section.kind, claims=tuple(map(shown, section.claims)))
+                ShownSection(
+                    heading=section.heading,
+                    kind=section.kind,
+                    claims=tuple(map(shown, section.claims, details(section, evidence))),
+                )
                 for section in card.sections
             ),
         ),

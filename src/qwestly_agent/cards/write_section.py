@@ -19,7 +19,7 @@ from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.base.errors import DeadlineExceeded, ModelRefused, ModelUnavailable, OverBudget
 from qwestly_agent.cards.contacts import HAS_CONTACTS, HIDDEN, hide_contacts
 from qwestly_agent.cards.evidence import sources_of
-from qwestly_agent.cards.outline import STYLES, Outlined, usual_heading
+from qwestly_agent.cards.outline import PREFERENCES, STYLES, Outlined, usual_heading
 from qwestly_agent.domain.card import Claim, Evidence, Section, SectionDraft, Style
 from qwestly_agent.grounding.ground import check, ground
 from qwestly_agent.grounding.judge import Judge, make_judge
@@ -153,7 +153,7 @@ async def _ground(
     section: SectionDraft, sources: Mapping[str, QuotedSource], judge: Judge, today: date
 ) -> SectionDraft:
     """With a verdict for each claim that has none yet, or an unchecked one."""
-    statements = _statements(section.section.claims)
+    statements = _statements(section.section.claims, section.section.kind)
     verdicts = dict(enumerate(section.verdicts))
     open_ones = [n for n in range(len(statements)) if n not in verdicts or verdicts[n].outcome == "unchecked"]
     found = await ground([statements[n] for n in open_ones], sources, judge, today) if open_ones else []
@@ -162,9 +162,11 @@ async def _ground(
     return section.model_copy(update={"verdicts": tuple(judged)})
 
 
-def _statements(claims: Sequence[Claim]) -> list[Statement]:
+def _statements(claims: Sequence[Claim], kind: str) -> list[Statement]:
+    """A wish is judged as one: on the card its heading says so."""
     language = language_of(" ".join(claim.text for claim in claims))
-    return [Statement(text=claim.text, quotes=claim.quotes, language=language) for claim in claims]
+    said = "Wants: {}" if kind == PREFERENCES else "{}"
+    return [Statement(text=said.format(claim.text), quotes=claim.quotes, language=language) for claim in claims]
 
 
 def _refused_by_judge(section: SectionDraft) -> list[int]:
@@ -218,7 +220,7 @@ async def _answer(
 
     def checked(ctx: RunContext[Any], answer: Answer) -> Answer:
         latest[:] = [answer]
-        statements = _statements([_claim(each) for each in answer.claims])
+        statements = _statements([_claim(each) for each in answer.claims], order.outlined.kind)
         refused = [(each.text, check(each, sources, today).reasons) for each in statements]
         reasons = [f"- “{quoted(text)}”: {quoted(' '.join(why))}" for text, why in refused if why]
         if reasons and not ctx.last_attempt:

@@ -66,6 +66,8 @@ class ShownClaim(_Frozen):
     """True if it rests on what a person wrote or confirmed for this."""
     unchecked: bool = False
     """True if no judge has checked yet that its quotes support it."""
+    is_detail: bool = False
+    """True if it belongs to the position that a claim before it names."""
 
 
 class ShownSection(_Frozen):

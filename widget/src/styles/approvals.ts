@@ -52,6 +52,8 @@ APPROVAL_STYLES.replaceSync(`
 .career :is(.experience, .education) > li::before { content: ""; position: absolute; inset: .5em auto auto calc(-1rem - 6px); inline-size: 10px; block-size: 10px; border-radius: 50%; background: var(--accent); box-shadow: 0 0 0 3px var(--background); }
 .career :is(.skills, .preferences) { display: flex; flex-wrap: wrap; gap: .4rem; }
 .career :is(.skills, .preferences) > li { margin: 0; padding: .2rem .7rem; border-radius: 1rem; background: var(--raised); }
+.asked .career .details { list-style: disc; margin-block: .25rem .75rem; padding-inline-start: 1.1rem; font-weight: 400; }
+.career .experience > li:has(> .details) { font-weight: 600; }
 .career strong { font-weight: 650; }
 .evidence-mark { min-inline-size: 1.4rem; padding: 0 .35rem; border-radius: .7rem; background: var(--raised); color: var(--accent); font-size: .74rem; font-weight: 700; line-height: 1.4rem; vertical-align: .1em; }
 .skills .evidence-mark, .preferences .evidence-mark { background: var(--background); }
