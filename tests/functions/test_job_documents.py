@@ -102,6 +102,39 @@ def test_it_is_taken_away_as_a_file(client: Client, chat: ChatServer) -> None:
     assert client.request("GET", f"/api/documents/{document_id}/download", params={"format": "exe"}).status_code == 422
 
 
+def test_its_head_is_put_in_by_code_field_by_field_as_the_person_chose(client: Client, chat: ChatServer) -> None:
+    document_id = written(chat, client, found(chat, client.user_id))
+    with MongoClient[dict[str, Any]](chat.settings.mongodb_uri) as mongo:
+        database = mongo[chat.settings.mongodb_database]
+        account = {"user_id": client.user_id, "email": "account@example.org", "name": "Maya Okafor"}
+        database["candidates_enhanced"].insert_one(account)
+        for day, phone in ((1, "+351 900 000 001"), (2, "+351 912 345 678")):
+            contacts = json.dumps({"phone": [phone], "url": ["maya.example"] * 2})
+            resume = {"_id": f"{document_id}-{day}", "user_id": client.user_id, "created_at": day}
+            database["agent_resumes"].insert_one({**resume, "contacts": contacts})
+
+    head = {"name": "Maya Okafor", "email": "account@example.org", "phone": "+351 912 345 678", "links": "maya.example"}
+    assert client.get(f"/api/documents/{document_id}")["head"] == head
+
+    def top(*fields: str) -> str:
+        parameters = {"format": "md", "head": fields}
+        text = client.request("GET", f"/api/documents/{document_id}/download", params=parameters).text
+        return text.partition("\n\n##")[0]
+
+    assert (top(), top("none")) == ("# Maya Okafor", "# Backend Engineer, Kestrel Labs")
+    assert (
+        top("phone", "links", "email")
+        == "# Backend Engineer, Kestrel Labs\n\naccount@example.org · +351 912 345 678 · maya.example"
+    )
+    for ending in ("docx", "html"):
+        parameters = {"format": ending, "head": ["name", "phone"]}
+        file = client.request("GET", f"/api/documents/{document_id}/download", params=parameters).content
+        text = text_of_docx(file) if ending == "docx" else file.decode()
+        assert ("912 345 678" in text, "account@" in text) == (True, False)
+    refused = client.request("GET", f"/api/documents/{document_id}/download", params={"head": "birth date"})
+    assert refused.status_code == 422
+
+
 def test_a_new_wish_makes_a_version(client: Client, chat: ChatServer) -> None:
     job_id = found(chat, client.user_id)
     written(chat, client, job_id)

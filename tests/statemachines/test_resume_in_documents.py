@@ -49,7 +49,7 @@ class Newcomer(User):
         return self.world.run(apply)
 
     def reads(self, draft: Draft) -> DocumentDetail:
-        return document_detail(self.applicant.as_it_stands(draft), 1, MAYA.name, "")
+        return document_detail(self.applicant.as_it_stands(draft), 1, {"name": MAYA.name})
 
 
 @pytest.fixture

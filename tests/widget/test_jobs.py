@@ -41,7 +41,12 @@ def quote(text: str, source: str = "résumé.pdf") -> dict[str, Any]:
 
 def document(**more: Any) -> dict[str, Any]:
     made = {"id": "d1", "kind": "resume", "job_id": "j1", "status": "ready", "label": "It is ready", "version": 2}
-    made |= {"flagged": False, "created_at": "2026-11-21T09:00:00Z", "job": f"{TITLE}, Hemlock"}
+    made |= {
+        "head": {"name": "Ada Pereira", "phone": "+351 912 345 678"},
+        "flagged": False,
+        "created_at": "2026-11-21T09:00:00Z",
+        "job": f"{TITLE}, Hemlock",
+    }
     met = {
         "requirement": "Leads a team",
         "met": "met",
@@ -180,11 +185,13 @@ def test_a_document_is_written_shows_its_quotes_and_is_downloaded(page: Page, ba
     expect(jobs.get_by_text("Speaks French")).to_contain_text("Not met")
     jobs.get_by_text("What I left out, and why (1)").click()
     expect(jobs.get_by_text("Nothing you said says so.")).to_be_visible()
+    jobs.get_by_label("Phone").check()
+    expect(jobs.get_by_label("Place")).to_have_count(0)
     with page.expect_download() as download:
         jobs.get_by_role("button", name="Word (DOCX)").click()
     assert download.value.suggested_filename == "d1.docx"
     [asked] = backend.asked("GET", "/api/documents/d1/download")
-    assert asked.query == "format=docx"
+    assert asked.query == "format=docx&head=name&head=location&head=phone"
     jobs.get_by_role("button", name="All documents").click()
     expect(jobs.get_by_role("button", name="Open: Résumé, version 2")).to_be_focused()
 

@@ -13,6 +13,7 @@ from qwestly_agent.cards.evidence import sources_of
 from qwestly_agent.cards.publication import card_preview, quotes_of, supported_in
 from qwestly_agent.documents.content import content_of, positions_from_resume
 from qwestly_agent.documents.files import file_of
+from qwestly_agent.documents.head import USUAL, Head, HeadField
 from qwestly_agent.documents.positions import Position
 from qwestly_agent.domain.approval import ShownClaim, ShownLeftOut, ShownQuote
 from qwestly_agent.domain.card import Claim, TailoredKind
@@ -49,6 +50,8 @@ class DocumentDetail(DocumentView):
     """Title and company."""
     markdown: str | None
     """Null if there is no text, or not yet."""
+    head: dict[HeadField, str]
+    """What a download can have as its head; of those that are absent nothing is known."""
     sentences: list[ShownClaim]
     """With each position that the profile does not have, and the words of the résumé that name it."""
     left_out: list[ShownLeftOut]
@@ -72,13 +75,16 @@ def document_views(drafts: Sequence[Draft]) -> list[DocumentView]:
     return views[::-1]
 
 
-def document_detail(draft: Draft, version: int, name: str, place: str) -> DocumentDetail:
-    """`name` and `place` are the profile's."""
+def document_detail(draft: Draft, version: int, head: Head) -> DocumentDetail:
     advert, coverage = advert_of(draft), coverage_of(draft)
     is_written = draft.status != "running" and "card" in draft.parts
     checked = checked_of(draft) if is_written else None
     try:
-        markdown = file_of(content_of(draft, name, place), "md").decode() if is_written else None
+        markdown = (
+            file_of(content_of(draft, {name: head[name] for name in USUAL if name in head}), "md").decode()
+            if is_written
+            else None
+        )
     except NotFound:  # all that it rested on was forgotten
         markdown = None
     evidence = evidence_of(draft) if "evidence" in draft.parts else {}
@@ -98,6 +104,7 @@ def document_detail(draft: Draft, version: int, name: str, place: str) -> Docume
             **_fields(draft, version),
             "job": ", ".join(filter(None, (advert.title, advert.company))) if advert else "",
             "markdown": markdown,
+            "head": head,
             "sentences": [*sentences, *named],
             "left_out": [ShownLeftOut(text=each.claim.text, why=each.why) for each in left_out],
             "coverage": list(items()) if coverage and coverage.checked else None,

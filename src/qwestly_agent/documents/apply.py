@@ -16,6 +16,7 @@ from qwestly_agent.cards.publication import cited_in, supported_in
 from qwestly_agent.clients import candidate_app
 from qwestly_agent.documents.content import content_of, positions_from_resume
 from qwestly_agent.documents.files import file_of
+from qwestly_agent.documents.head import Head
 from qwestly_agent.domain.application import Application, application_id
 from qwestly_agent.domain.approval import Approval, canonical_json, sha256_hex
 from qwestly_agent.domain.job import JobMatch, match_id
@@ -95,9 +96,9 @@ class Applying:
         if await self.services.candidate_app.version_of(self.user_id, drafts[0].id, subject) is not None:
             raise Invalid(SENT_ALREADY)  # longer ago than approvals are kept, or not by us
         profile = await self.services.profiles.career(self.user_id)
-        name, place = str(profile.get("name", "")), str(profile.get("location", ""))
+        head: Head = {"name": str(profile.get("name", "")), "location": str(profile.get("location", ""))}
         documents = [
-            {"kind": each.kind, "document_id": each.id, "text": file_of(content_of(each, name, place), "md").decode()}
+            {"kind": each.kind, "document_id": each.id, "text": file_of(content_of(each, head), "md").decode()}
             for each in drafts
         ]
         checked = [supported_in(each) for each in drafts]

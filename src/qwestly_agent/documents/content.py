@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from qwestly_agent.cards.draft_parts import advert_of, evidence_of
 from qwestly_agent.cards.outline import EDUCATION, HEADLINE, LETTER, POSITIONS, SKILLS
 from qwestly_agent.cards.publication import supported_in
+from qwestly_agent.documents.head import Head
 from qwestly_agent.documents.positions import Position, position_of, positions_of
 from qwestly_agent.domain.card import CheckedCard, Evidence, Section
 from qwestly_agent.domain.job import Advert
@@ -31,6 +32,8 @@ class Content:
     """The person's name, or the job's title where it is not known."""
     under: str
     """The line below."""
+    contact: str
+    """Contact details that its person chose; often empty."""
     blocks: tuple[Block, ...]
     name: str
     """Of the file, without its ending."""
@@ -56,8 +59,10 @@ _WORDS: Mapping[str, _Words] = {
 _IN_ENGLISH = _Words("Hello,", "Kind regards,", "Experience", "Also", "Skills", "Education")
 
 
-def content_of(draft: Draft, name: str, place: str) -> Content:
-    """`name` and `place` are the profile's. Raises `NotFound` if nothing in the draft is supported."""
+def content_of(draft: Draft, head: Head) -> Content:
+    """`head` has the fields that are to stand there. Raises `NotFound` if nothing in the draft is supported."""
+    name, place = head.get("name", ""), head.get("location", "")
+    contact = " · ".join(filter(None, (head.get(each) for each in ("email", "phone", "links"))))
     checked, advert = supported_in(draft), advert_of(draft)
     words = _WORDS.get(language_of(" ".join(each.text for each in checked.card.claims)), _IN_ENGLISH)
     job = ", ".join(filter(None, (advert.title, advert.company))) if advert else ""
@@ -66,7 +71,7 @@ def content_of(draft: Draft, name: str, place: str) -> Content:
     else:
         blocks = tuple(_resume(checked, evidence_of(draft), words))
         under = " · ".join(filter(None, (checked.card.headline.text if checked.card.headline else "", place)))
-    return Content(name or job, under, blocks, _file_name(draft, name, advert))
+    return Content(name or job, under, contact, blocks, _file_name(draft, name, advert))
 
 
 def positions_from_resume(draft: Draft) -> list[Position]:

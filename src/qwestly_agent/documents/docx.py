@@ -80,6 +80,7 @@ def docx_of(content: Content) -> bytes:
 def _body(content: Content) -> Iterator[str]:
     yield _paragraph("Title", content.title)
     yield _paragraph("Subtitle", content.under)
+    yield _paragraph("Subtitle", content.contact)
     for block in content.blocks:
         yield from _paragraphs(block)
 

@@ -33,7 +33,7 @@ _BEGINS = re.compile(r"^(\s*\d*)([-+.)])(?=\s)")
 
 
 def _markdown(content: Content) -> str:
-    parts = [f"# {_plain(content.title)}", _plain(content.under)]
+    parts = [f"# {_plain(content.title)}", _plain(content.under), _plain(content.contact)]
     for block in content.blocks:
         heading = f"{'#' * (block.level + 1)} {_plain(block.heading)}" if block.heading else ""
         lines = [f"- {_plain(each)}" for each in block.lines] if block.is_list else list(map(_plain, block.lines))
@@ -71,7 +71,8 @@ def _page(content: Content) -> str:
 
 
 def _html(content: Content) -> Iterator[str]:
-    yield f'<h1>{html.escape(content.title)}</h1><p class="aside">{html.escape(content.under)}</p>'
+    yield f"<h1>{html.escape(content.title)}</h1>"
+    yield from (f'<p class="aside">{html.escape(each)}</p>' for each in (content.under, content.contact) if each)
     for block in content.blocks:
         if block.heading:
             yield f"<h{block.level + 1}>{html.escape(block.heading)}</h{block.level + 1}>"

@@ -67,8 +67,8 @@ class Resumes(Store):
         return [_record(each) async for each in found]
 
     async def contacts(self, user_id: str) -> list[Contact]:
-        """The contact details in all of the user's résumés."""
-        cursor = self.database[COLLECTION].find({"user_id": user_id}, {"contacts": 1})
+        """The contact details in all of the user's résumés, those of the newest first."""
+        cursor = self.database[COLLECTION].find({"user_id": user_id}, {"contacts": 1}).sort("created_at", -1)
         kept = [json.loads(each.get("contacts") or "{}") async for each in cursor]
         every = (contact for each in kept for kind, found in each.items() for contact in ((kind, w) for w in found))
         return [Contact(0, len(words), kind, words, is_block=True) for kind, words in every]

@@ -124,7 +124,7 @@ async def test_no_sentence_of_a_document_is_without_a_quote_of_its_person(
         card = CheckedCard.model_validate(draft.parts["card"]["checked"]).card
         assert all(map(_rests_on_the_person, card.claims)), card.claims
         said = {each.text for each in card.claims}
-        for block in content_of(draft, "Maya", "Lisbon").blocks if said else ():
+        for block in content_of(draft, {"name": "Maya", "location": "Lisbon"}).blocks if said else ():
             lines = set(block.lines) - CODE
             assert not any(_without(line, said) for line in lines), lines
             assert block.heading not in WISHED

@@ -65,8 +65,7 @@ def test_a_sentence_stands_under_the_position_that_it_quotes_or_names() -> None:
             claim("Led eight people at Northwind Pay", "document:1", "At Northwind Pay I led eight."),
             claim("Rows", "document:1", "I row."),
         ),
-        "Maya",
-        "Lisbon",
+        {"name": "Maya", "location": "Lisbon"},
     )
     blocks = {block.heading: block.lines for block in content.blocks}
     assert blocks["Senior PM, Northwind Pay"] == ("Led eight people at Northwind Pay",)
@@ -75,7 +74,7 @@ def test_a_sentence_stands_under_the_position_that_it_quotes_or_names() -> None:
 
 
 def test_no_position_is_left_out_and_each_has_its_time() -> None:
-    content = content_of(draft("resume", claim("Rows", "document:1", "I row.")), "Maya", "")
+    content = content_of(draft("resume", claim("Rows", "document:1", "I row.")), {"name": "Maya"})
     positions = [block for block in content.blocks if block.level == 2 and block.heading != "Also"]
     assert [block.heading for block in positions] == [
         "Senior PM, Northwind Pay",
@@ -86,20 +85,22 @@ def test_no_position_is_left_out_and_each_has_its_time() -> None:
 
 
 def test_a_sentence_that_could_be_of_two_positions_stands_under_none() -> None:
-    content = content_of(draft("resume", claim("Worked at Ledgerline Labs", "document:1", "I row.")), "Maya", "")
+    content = content_of(draft("resume", claim("Worked at Ledgerline Labs", "document:1", "I row.")), {"name": "Maya"})
     assert next(block for block in content.blocks if block.heading == "Also").lines == ("Worked at Ledgerline Labs",)
 
 
 def test_a_letter_in_german_greets_in_german() -> None:
     said = "Ich habe bei Northwind Pay ein Team von acht Leuten geführt und die Preise verantwortet."
-    content = content_of(draft("cover_letter", claim(said, "employment:1", "Senior PM"), section="letter"), "Maya", "")
+    content = content_of(
+        draft("cover_letter", claim(said, "employment:1", "Senior PM"), section="letter"), {"name": "Maya"}
+    )
     assert content.blocks[0].lines == ("Guten Tag,",)
     assert content.blocks[-1].lines == ("Freundliche Grüße", "Maya")
 
 
 def test_the_name_of_the_file_is_plain() -> None:
     assert content_of(
-        draft("resume", claim("Rows", "document:1", "I row."), section=SUMMARY), "Maya Okafor", ""
+        draft("resume", claim("Rows", "document:1", "I row."), section=SUMMARY), {"name": "Maya Okafor"}
     ).name == ("resume-maya-okafor-kestrel-co-gmbh")
 
 
@@ -107,14 +108,14 @@ def test_the_name_of_the_file_is_plain() -> None:
 
 
 def headings(draft: Draft) -> list[str]:
-    return [block.heading for block in content_of(draft, "Maya", "").blocks if block.level == 2]
+    return [block.heading for block in content_of(draft, {"name": "Maya"}).blocks if block.level == 2]
 
 
 def test_a_position_that_only_the_resume_has_stands_in_its_time_with_what_it_says_of_it() -> None:
     older, newest = read(0, "Fabrikam", "Cook", "2011", "2013"), read(1, "Contoso", "Chef", "2020-05", "heute")
     ran = claim("Ran the shop", older.id, "Ran the shop 0.")
     made = draft("resume", ran, claim("Owns pricing", "employment:2", "PM, Ledgerline"), more=[older, newest])
-    blocks = content_of(made, "Maya", "").blocks
+    blocks = content_of(made, {"name": "Maya"}).blocks
     assert headings(made) == [
         "Chef, Contoso", "Senior PM, Northwind Pay", "PM, Ledgerline", "Intern, Ledgerline Labs", "Cook, Fabrikam",
     ]  # fmt: skip
@@ -134,7 +135,7 @@ def test_a_position_that_only_the_resume_has_stands_in_its_time_with_what_it_say
 def test_what_the_resume_says_of_a_position_of_the_profile_stands_under_it(same: Evidence) -> None:
     made = draft("resume", claim("Ran the shop", same.id, "Ran the shop 0."), more=[same])
     assert headings(made) == ["Senior PM, Northwind Pay", "PM, Ledgerline", "Intern, Ledgerline Labs"]
-    blocks = content_of(made, "Maya", "").blocks
+    blocks = content_of(made, {"name": "Maya"}).blocks
     assert {block.heading: block.lines for block in blocks}["PM, Ledgerline"] == ("Ran the shop",)
     assert positions_from_resume(made) == []
 

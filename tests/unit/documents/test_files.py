@@ -14,6 +14,7 @@ HOSTILE = "<script>alert(1)</script> & [a](javascript:alert(1)) *b* `c` \x0b # d
 CONTENT = Content(
     title="Zoë Ångström",
     under="Engineer · Łódź",
+    contact="zoe@example.org",
     blocks=(
         Block("Experience"),
         Block("Engineer, A & B", 2, "2019-04 – present", ("Cut costs by 35 %.", "1. first", "- second"), is_list=True),
@@ -26,7 +27,7 @@ CONTENT = Content(
 def test_a_docx_is_read_by_our_own_reader_in_its_order() -> None:
     lines = [line for line in text_of_docx(file_of(CONTENT, "docx")).splitlines() if line.strip()]
     assert lines == [
-        "Zoë Ångström", "Engineer · Łódź", "Experience", "Engineer, A & B", "2019-04 – present",
+        "Zoë Ångström", "Engineer · Łódź", "zoe@example.org", "Experience", "Engineer, A & B", "2019-04 – present",
         "Cut costs by 35 %.", "1. first", "- second", "A paragraph.", "Another one.",
     ]  # fmt: skip
 
@@ -57,7 +58,7 @@ def test_markdown_has_headings_and_lists_and_takes_text_as_text() -> None:
 
 @pytest.mark.parametrize("format", ["docx", "md", "html"])
 def test_what_strangers_wrote_is_text_in_each_format(format: Format) -> None:
-    content = Content(HOSTILE, HOSTILE, (Block(HOSTILE, 1, HOSTILE, (HOSTILE,), is_list=True),), "x")
+    content = Content(HOSTILE, HOSTILE, HOSTILE, (Block(HOSTILE, 1, HOSTILE, (HOSTILE,), is_list=True),), "x")
     file = file_of(content, format)
     if format == "docx":
         assert "<script>alert(1)</script> & [a](javascript:alert(1)) *b* `c`  # d" in text_of_docx(file)

@@ -7,11 +7,12 @@ import { element } from "../dom.ts";
 import { AgentElement, BASE_STYLES } from "../elements/base.ts";
 import { renderMarkdown } from "../markdown.ts";
 import { JOB_STYLES } from "../styles/jobs.ts";
-import type { CoverageItem, DocumentDetail, DocumentView } from "./types.ts";
+import type { CoverageItem, DocumentDetail, DocumentView, HeadField } from "./types.ts";
 import { KINDS, dayWords, quoteRow } from "./words.ts";
 
 const POLL_MS = 2_000; // while it is written
 const FORMATS = { docx: "Word (DOCX)", md: "Markdown", html: "Printable page" };
+const HEAD: Record<HeadField, string> = { name: "Name", location: "Place", email: "Email", phone: "Phone", links: "Links" };
 const MET: Record<CoverageItem["met"], string> = { met: "You meet this", partly: "Partly", not_met: "Not met" };
 
 const pathOf = (id: string) => `/api/documents/${encodeURIComponent(id)}`;
@@ -24,6 +25,8 @@ export class JobDocuments extends AgentElement {
   declare opened: string | null;
   declare items: DocumentView[] | null;
   declare document: DocumentDetail | null;
+  /** What a download has at its top. */
+  #head = new Set<HeadField>(["name", "location"]);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #page = element("article", { class: "page-like", "aria-label": "The document" });
 
@@ -65,7 +68,7 @@ export class JobDocuments extends AgentElement {
 
   async #download({ id, kind }: DocumentDetail, format: string) {
     await this.attempt("We couldn’t download that.", async () => {
-      const response = await this.backend.call("GET", `${pathOf(id)}/download?format=${format}`);
+      const response = await this.backend.call("GET", `${pathOf(id)}/download?${new URLSearchParams([["format", format], ...[...(this.#head.size ? this.#head : ["none"])].map((field) => ["head", field])])}`);
       const address = URL.createObjectURL(await response.blob());
       const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "")?.[1] ?? `${kind}.${format}`;
       element("a", { href: address, download: name }).click();
@@ -91,6 +94,8 @@ export class JobDocuments extends AgentElement {
       ${status === "ready" ? nothing : html`<p class=${status === "writing" ? "soft" : "problem"} role="status">${label}</p>`}
       ${flagged ? html`<p class="soft">We removed anything based on a memory you deleted.</p>` : nothing}
       ${document.markdown === null ? nothing : html`
+        <fieldset class="tools"><legend>At its top</legend>${(Object.keys(HEAD) as HeadField[]).filter((field) => document.head[field]).map((field) => html`<label title=${document.head[field]!}>
+          <input type="checkbox" .checked=${this.#head.has(field)} @change=${({ target }: Event) => this.#head[(target as HTMLInputElement).checked ? "add" : "delete"](field)}> ${HEAD[field]}</label>`)}</fieldset>
         <div class="tools" role="group" aria-label="Download">${Object.entries(FORMATS).map(([format, name]) => html`<button type="button" class="quiet" @click=${() => this.#download(document, format)}>${name}</button>`)}</div>
         ${this.#page}
         <details class="row"><summary>Where each sentence comes from</summary><ol class="sentences">${sentences.map(sentenceRow)}</ol></details>

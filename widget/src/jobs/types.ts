@@ -50,9 +50,12 @@ export interface DocumentView {
   created_at: string;
 }
 export interface CoverageItem { requirement: string; met: "met" | "partly" | "not_met"; advert_quote: string; quotes: ShownQuote[] }
+export type HeadField = "name" | "location" | "email" | "phone" | "links";
+
 export interface DocumentDetail extends DocumentView {
   job: string;
   markdown: string | null;
+  head: Partial<Record<HeadField, string>>;
   sentences: ShownClaim[];
   left_out: LeftOut[];
   coverage: CoverageItem[] | null;

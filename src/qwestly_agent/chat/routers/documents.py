@@ -1,6 +1,6 @@
 """Routes of documents for a job: begin one, read it with its quotes, take it away as a file."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, StringConstraints
@@ -16,6 +16,7 @@ from qwestly_agent.chat.document_view import (
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
 from qwestly_agent.documents.content import content_of
 from qwestly_agent.documents.files import MEDIA_TYPES, Format, file_of
+from qwestly_agent.documents.head import USUAL, HeadField, head_of
 from qwestly_agent.documents.service import Documents
 from qwestly_agent.domain.card import TailoredKind
 from qwestly_agent.jobs.service import JobService
@@ -55,21 +56,25 @@ async def list_documents(
 async def read_document(document_id: str, services: TheServices, user_id: TheUser) -> DocumentDetail:
     """With each sentence's quotes, what was left out and why, and what of the job posting it covers."""
     draft = await _draft(services.drafts, user_id, document_id)
-    profile = await services.profiles.career(user_id)
     view = await _view(services.drafts, draft)
-    return document_detail(draft, view.version, str(profile.get("name", "")), str(profile.get("location", "")))
+    return document_detail(draft, view.version, await head_of(services, user_id))
 
 
 @router.get("/api/documents/{document_id}/download")
 async def download_document(
-    document_id: str, services: TheServices, user_id: TheUser, format: Format = "docx"
+    document_id: str,
+    services: TheServices,
+    user_id: TheUser,
+    format: Format = "docx",
+    head: Annotated[tuple[HeadField | Literal["none"], ...], Query(max_length=5)] = USUAL,
 ) -> Response:
-    """The file: DOCX, Markdown, or a page to print. 404 until it is ready."""
+    """The file: DOCX, Markdown, or a page to print; `head`, repeated, names what stands at its top, or is `none`.
+    404 until it is ready."""
     draft = await _draft(services.drafts, user_id, document_id)
     if draft.status == "running":
         raise NotFound("It is still being written.")
-    profile = await services.profiles.career(user_id)
-    content = content_of(draft, str(profile.get("name", "")), str(profile.get("location", "")))
+    there = await head_of(services, user_id)
+    content = content_of(draft, {name: there[name] for name in head if name != "none" and name in there})
     disposition = f'attachment; filename="{content.name or "document"}.{format}"'
     headers = {"content-disposition": disposition, "x-content-type-options": "nosniff"}
     return Response(file_of(content, format), media_type=MEDIA_TYPES[format], headers=headers)

@@ -1,0 +1,32 @@
+"""The head of a document: name, place and contact details, put in by code at download; no model sees it."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Literal, Protocol, TypeAlias
+
+from qwestly_agent.services import HasProfiles, HasResumes
+
+HeadField: TypeAlias = Literal["name", "location", "email", "phone", "links"]
+Head: TypeAlias = Mapping[HeadField, str]
+USUAL: tuple[HeadField, ...] = ("name", "location")
+"""Fields that stand there where its person chose none."""
+MOST_LINKS = 4
+
+
+class HeadServices(HasProfiles, HasResumes, Protocol): ...
+
+
+async def head_of(services: HeadServices, user_id: str) -> Head:
+    """What there is to choose from: of the profile, the account and the newest résumé that has it."""
+    profile, account, found = await asyncio.gather(
+        services.profiles.career(user_id), services.profiles.contact(user_id), services.resumes.contacts(user_id)
+    )
+    words = {kind: [each.words for each in found if each.kind == kind] for kind in ("email", "phone", "url")}
+    there: dict[HeadField, str] = {
+        "name": str(profile.get("name", "")),
+        "location": str(profile.get("location", "")),
+        "email": next(iter(words["email"]), account.address),
+        "phone": next(iter(words["phone"]), ""),
+        "links": " · ".join(list(dict.fromkeys(words["url"]))[:MOST_LINKS]),
+    }
+    return {name: value for name, value in there.items() if value}
