@@ -149,7 +149,8 @@ LUCIA = Person(
 # --- a PDF ------------------------------------------------------------------------------------------------------------
 
 WIDTH, HEIGHT, LEFT, TOP = 595, 842, 56, 780
-LIGATURES = {"ffi": "\x04", "fi": "\x01", "fl": "\x02", "ff": "\x03"}
+LIGATURES = {"ffi": "\x04", "fi": "\x01", "fl": "\x02", "ff": "\x03", "-": "\x05"}
+"""XeTeX names its hyphen a soft one."""
 
 
 @dataclass
@@ -178,7 +179,7 @@ def pdf(pages: Sequence[Page], *, trailer: str = "", catalog: str = "") -> bytes
         f"<< /Type /Catalog /Pages 2 0 R {catalog} >>".encode(),
         f"<< /Type /Pages /Count {len(pages)} /Kids [{kids}] >>".encode(),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding << /BaseEncoding /WinAnsiEncoding "
-        b"/Differences [1 /fi /fl /ff /ffi] >> >>",
+        b"/Differences [1 /fi /fl /ff /ffi /sfthyphen] >> >>",
     ]
     for number, page in enumerate(pages):
         objects.append(

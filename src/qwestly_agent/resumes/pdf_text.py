@@ -29,7 +29,8 @@ def text_of_pdf(content: bytes) -> str:
     for page in extract_pages(io.BytesIO(content), laparams=LAYOUT):
         for box in page:
             if isinstance(box, LTTextBox):
-                blocks.append(_HYPHENATED.sub("", box.get_text()))
+                # XeTeX names its hyphen a soft one; what is drawn is seen.
+                blocks.append(_HYPHENATED.sub("", box.get_text().replace("\xad", "-")))
                 length += len(blocks[-1])
         if length > 2 * MOST_CHARACTERS:
             raise UnreadableFile("long")

@@ -10,7 +10,20 @@ from qwestly_agent.resumes import open_file as open_file_module
 from qwestly_agent.resumes.file_text import CPU_SECONDS
 from qwestly_agent.resumes.open_file import open_file
 from qwestly_agent.resumes.unreadable import SENTENCES, UnreadableFile
-from tests.resume_files import HOSTILE, LAYOUTS, MAYA, ORDERS, Person, used_by_opener, with_hidden_orders, with_scripts
+from tests.resume_files import (
+    HOSTILE,
+    LAYOUTS,
+    LEFT,
+    MAYA,
+    ORDERS,
+    TOP,
+    Page,
+    Person,
+    pdf,
+    used_by_opener,
+    with_hidden_orders,
+    with_scripts,
+)
 
 pytestmark = pytest.mark.anyio
 MOST_MEMORY_BYTES, MOST_SECONDS = 512 * 1024 * 1024, 20
@@ -52,6 +65,13 @@ async def test_a_file_that_takes_too_long_is_given_up_within_twenty_seconds(monk
     with pytest.raises(UnreadableFile) as raised:
         await open_file(with_scripts())
     assert raised.value.why == "heavy"
+
+
+async def test_a_soft_hyphen_that_is_drawn_is_a_hyphen() -> None:
+    page = Page()
+    page.text(LEFT, TOP, "Sep. 2023 - Mar. 2024: high-impact on-call", ligatures=True)
+    page.text(LEFT, TOP - 12, "multi-ac", ligatures=True)
+    assert await open_file(pdf([page])) == "Sep. 2023 - Mar. 2024: high-impact on-call\nmulti-ac"
 
 
 async def test_scripts_are_left_in_the_file_and_its_text_is_read() -> None:
