@@ -265,6 +265,33 @@ def test_a_board_that_is_down_is_named_to_the_model(
     assert "JSearch has answered as often as it will" in note
 
 
+@pytest.mark.thorough
+def test_a_board_is_asked_as_often_as_its_licence_allows_and_answers_of_the_day_are_shared(
+    connected: ChatServer, client: Client, model: ModelServer, boards: JobBoardsServer
+) -> None:
+    def note(user: Client, query: str) -> str:
+        model.script(Reply(tool_calls=[{"name": "search_jobs", "arguments": {"query": query}}]), Reply(text="So."))
+        user.say(f"Find me jobs: {query}")
+        told = next(e for e in model.requests[-1].json["messages"][::-1] if e["role"] == "tool")["content"]
+        return _fenced(told).get("note", "")
+
+    boards.api.faults = {}
+    database_name = f"{connected.settings.mongodb_database}_quota"
+    limits = {"mongodb_database": database_name, "job_board_quotas": "adzuna=2/2,jsearch=9/9"}
+    with ChatServer(replace(connected.settings, **limits)) as server, Client(server.url, client.user_id) as user:
+        refusals = [note(user, query) for query in ("Baker", "Cook", "Diver", "Baker")]
+        asked = [each for each in boards.api.requests if each.startswith("adzuna") and "Diver" in each]
+        assert [each.count("Adzuna was asked as often as our licence allows") for each in refusals] == [0, 0, 1, 0]
+        assert asked == []
+        with MongoClient[dict[str, Any]](connected.settings.mongodb_uri) as mongo:
+            answers = mongo[database_name]["agent_advert_queries"]
+            answers.update_many({"at": {"$exists": True}}, {"$inc": {"at": -7_200}})
+            with Client(server.url, f"{client.user_id}-other") as other:
+                assert "licence" not in note(other, "Cook"), "an answer two hours old serves where no more may be asked"
+                assert "Adzuna was asked" in note(other, "Eel fisher")
+            mongo.drop_database(database_name)
+
+
 def test_the_web_is_searched_without_markup(seeker: Client, model: ModelServer) -> None:
     model.script(
         Reply(tool_calls=[{"name": "search_web", "arguments": {"query": "Kestrel Labs"}}]), Reply(text="They.")

@@ -67,6 +67,8 @@ class Settings:
     jsearch_api_key: str = field(default="", repr=False)
     search_api_key: str = field(default="", repr=False)
     """Of Brave's web search."""
+    job_board_quotas: str = "adzuna=25/250,jsearch=60/300"
+    """How often our key may ask a board a minute and a day (UTC), for all users together."""
     job_boards_url: str = ""
     """One address in place of those of Adzuna, JSearch and the web search, as on the laptop."""
     deepseek_api_key: str = field(default="", repr=False)
@@ -192,6 +194,7 @@ class Settings:
         if self.brand_color and not _COLOR.fullmatch(self.brand_color):
             raise InvalidSettings("BRAND_COLOR must be a color as #0d6a59.")
         hours_to_decide(resolved.approval_hours)
+        quotas_of(resolved.job_board_quotas)
         for name in ("APP_URL", "BRAND_LOGO", "TRACES_URL"):
             if (url := getattr(self, name.lower())) and not url.startswith(("https://", "http://127.0.0.1:")):
                 raise InvalidSettings(f"{name} must be an address that begins with https://.")
@@ -222,6 +225,16 @@ def _not_negative(number: float) -> float:
     if not number >= 0:
         raise ValueError
     return number
+
+
+def quotas_of(job_board_quotas: str) -> Mapping[str, tuple[int, int]]:
+    """Questions a minute and a day, by board. Raises `InvalidSettings`."""
+    try:
+        named = dict(each.split("=") for each in job_board_quotas.split(",") if each)
+        limits = {board: tuple(map(int, each.split("/"))) for board, each in named.items()}
+        return {board: (a_minute, a_day) for board, (a_minute, a_day) in limits.items()}
+    except ValueError:
+        raise InvalidSettings("JOB_BOARD_QUOTAS is not as adzuna=25/250,jsearch=60/300.") from None
 
 
 def _is_key_file(secret: str) -> bool:

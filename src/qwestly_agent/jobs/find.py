@@ -9,7 +9,7 @@ from qwestly_agent.jobs.limits import why_ruled_out
 from qwestly_agent.jobs.person import PersonServices, person_of
 from qwestly_agent.jobs.same_job import is_same
 from qwestly_agent.jobs.scout_state import ScoutState
-from qwestly_agent.jobs.search import SearchServices, search_boards
+from qwestly_agent.jobs.search import SECONDS_TO_A_TURN, SearchServices, search_boards
 from qwestly_agent.jobs.weights import weights_of
 from qwestly_agent.services import HasJobMatches, HasRuns, HasSignals
 from qwestly_agent.workflow_state import state
@@ -33,7 +33,7 @@ async def find(services: FindJobsServices, given: ScoutState) -> ScoutState:
         return given.model_copy(update={"found": len(search.found)})
     person = await person_of(services, given.user_id)
     queries = queries_of(person.wishes)
-    told = await search_boards(services, given.user_id, queries)
+    told = await search_boards(services, given.user_id, queries, patience=SECONDS_TO_A_TURN)
     earlier = [each.advert for each in await services.job_matches.newest(given.user_id, MOST_EARLIER)]
     known = await services.job_matches.known_adverts(given.user_id)
     new = [each for each in told.adverts if each.id not in known and not any(is_same(each, other) for other in earlier)]

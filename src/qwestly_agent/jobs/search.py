@@ -7,18 +7,22 @@ from typing import Protocol
 
 from qwestly_agent.base.errors import Unavailable
 from qwestly_agent.base.observability import Event, cause_of
+from qwestly_agent.base.settings import quotas_of
 from qwestly_agent.clients.job_boards import JobBoard, JobQuery
 from qwestly_agent.domain.approval import sha256_hex
 from qwestly_agent.domain.job import Advert
 from qwestly_agent.jobs.same_job import one_of_each
-from qwestly_agent.services import HasAdverts, HasClock, HasJobBoards, HasJobSearches, HasLogger
+from qwestly_agent.services import HasAdverts, HasClock, HasJobBoards, HasJobSearches, HasLogger, HasSettings
+from qwestly_agent.stores.adverts import LONGEST_CACHE_SECONDS
 
 QUESTIONS_A_DAY = 60
 """Of one user, to all boards together; what the last hour answered already is not asked again."""
+SECONDS_TO_A_TURN = 60.0
+"""How long a night waits for a board's next minute, each of its questions."""
 ENOUGH_TODAY = "The boards were asked so often today that the rest waits for tomorrow."
 
 
-class SearchServices(HasAdverts, HasClock, HasJobBoards, HasJobSearches, HasLogger, Protocol): ...
+class SearchServices(HasAdverts, HasClock, HasJobBoards, HasJobSearches, HasLogger, HasSettings, Protocol): ...
 
 
 @dataclass(frozen=True)
@@ -29,13 +33,15 @@ class FoundJobs:
     """What could not be asked, in sentences."""
 
 
-async def search_boards(services: SearchServices, user_id: str, queries: Sequence[JobQuery]) -> FoundJobs:
-    """All adverts are kept."""
+async def search_boards(
+    services: SearchServices, user_id: str, queries: Sequence[JobQuery], *, patience: float = 0.0
+) -> FoundJobs:
+    """All adverts are kept. `patience` is how many seconds may pass until a board may be asked again."""
     missing: dict[str, None] = {}
 
     async def ask(board: JobBoard, query: JobQuery) -> list[Advert]:
         try:
-            return await _answer(services, user_id, board, query)
+            return await _answer(services, user_id, board, query, patience)
         except Unavailable as error:
             missing[error.message] = None
             services.logger.warning(Event.REQUEST_FAILED, extra={"board": board.name, **cause_of(error)})
@@ -46,16 +52,38 @@ async def search_boards(services: SearchServices, user_id: str, queries: Sequenc
     return FoundJobs(one_of_each(each for adverts in told for each in adverts), tuple(missing))
 
 
-async def _answer(services: SearchServices, user_id: str, board: JobBoard, query: JobQuery) -> list[Advert]:
+async def _answer(
+    services: SearchServices, user_id: str, board: JobBoard, query: JobQuery, patience: float
+) -> list[Advert]:
+    """What the board, or somebody's question of the last hour, says; where the board may not be asked any more, one of
+    the last day."""
     now = services.clock()
     name = sha256_hex(board.name, query.words.casefold(), query.place.casefold(), str(query.remote_only))
-    known = await services.adverts.answered(name, now)
-    if known is not None:
-        kept = await services.adverts.of_ids(known)
-        return [kept[each] for each in known if each in kept]
+    if (known := await services.adverts.answered(name, now)) is not None:
+        return await _kept(services, known)
     if not await services.job_searches.count(user_id, now, QUESTIONS_A_DAY):
         raise Unavailable(ENOUGH_TODAY)
+    if not await _may_ask(services, board, patience):
+        if (known := await services.adverts.answered(name, now, LONGEST_CACHE_SECONDS)) is not None:
+            return await _kept(services, known)
+        raise Unavailable(f"{board.title} was asked as often as our licence allows; the rest waits.")
     adverts = await board.search(query, now)
     await services.adverts.keep(adverts)
     await services.adverts.note_answer(name, [each.id for each in adverts], now)
     return adverts
+
+
+async def _kept(services: SearchServices, ids: Sequence[str]) -> list[Advert]:
+    kept = await services.adverts.of_ids(ids)
+    return [kept[each] for each in ids if each in kept]
+
+
+async def _may_ask(services: SearchServices, board: JobBoard, patience: float) -> bool:
+    """Count the question; False if our key may not ask within `patience` seconds."""
+    quota = quotas_of(services.settings.job_board_quotas).get(board.name)
+    while quota and (wait := await services.adverts.count_question(board.name, services.clock(), *quota)):
+        if wait > patience:
+            return False
+        await asyncio.sleep(wait)
+        patience -= wait
+    return True

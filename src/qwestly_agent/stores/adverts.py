@@ -1,11 +1,11 @@
-"""`agent_adverts`: what job boards told, a document a job, for all users; and which queries they answered lately. It
-holds no user data."""
+"""`agent_adverts`: what job boards told, a document a job, for all users; and which queries they answered lately,
+and how often they were asked. It holds no user data."""
 
 import json
 from collections.abc import Collection, Sequence
 from datetime import timedelta
 
-from pymongo import UpdateOne
+from pymongo import ReturnDocument, UpdateOne
 
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.domain.job import Advert, Pay
@@ -18,6 +18,9 @@ LONGEST_TEXT = 12_000
 RETENTION = timedelta(days=30)
 """From the last time that a board told of it."""
 CACHE_SECONDS = 3_600.0
+LONGEST_CACHE_SECONDS = 86_400.0
+"""Of an answer that is used where a board may not be asked any more today."""
+MINUTE_SECONDS, DAY_SECONDS = 60, 86_400
 
 
 class Adverts(Store):
@@ -41,13 +44,30 @@ class Adverts(Store):
         found = self.database[COLLECTION].find({"_id": {"$in": list(ids)}}, {"_id": 1})
         return {each["_id"] async for each in found}
 
-    async def answered(self, query: str, now: float) -> tuple[str, ...] | None:
-        """The ids that a board answered this query with within the last hour; None if it was not asked."""
-        found = await self.database[ANSWERS].find_one({"_id": query, "at": {"$gt": now - CACHE_SECONDS}})
+    async def answered(self, query: str, now: float, within: float = CACHE_SECONDS) -> tuple[str, ...] | None:
+        """The ids that a board answered this query with in the last `within` seconds; None if it was not asked."""
+        found = await self.database[ANSWERS].find_one({"_id": query, "at": {"$gt": now - within}})
         return tuple(json.loads(found["adverts"])) if found else None
 
+    async def count_question(self, board: str, now: float, a_minute: int, a_day: int) -> float:
+        """Count a question to a board, of all users together. Returns 0; or, without counting it, the seconds until
+        the board may be asked again."""
+        counted: list[str] = []
+        for seconds, most in ((DAY_SECONDS, a_day), (MINUTE_SECONDS, a_minute)):
+            begins = now - now % seconds
+            name, ends = f"questions {board} {seconds} {begins:.0f}", to_datetime(begins + seconds)
+            change = {"$inc": {"questions": 1}, "$set": {"expires_at": ends}}
+            after = await self.database[ANSWERS].find_one_and_update(
+                {"_id": name}, change, upsert=True, return_document=ReturnDocument.AFTER
+            )
+            counted.append(name)
+            if after and after["questions"] > most:
+                await self.database[ANSWERS].update_many({"_id": {"$in": counted}}, {"$inc": {"questions": -1}})
+                return begins + seconds - now
+        return 0.0
+
     async def note_answer(self, query: str, ids: Sequence[str], now: float) -> None:
-        answer = {"at": now, "adverts": json.dumps(ids), "expires_at": to_datetime(now + CACHE_SECONDS)}
+        answer = {"at": now, "adverts": json.dumps(ids), "expires_at": to_datetime(now + LONGEST_CACHE_SECONDS)}
         await self.database[ANSWERS].update_one({"_id": query}, {"$set": answer}, upsert=True)
 
 
