@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, StrictBool, ValidationError
 
 from qwestly_agent.base.errors import AttachmentsUnsupported, Invalid
 from qwestly_agent.chat.turn_request import (
@@ -28,7 +28,7 @@ class _UIMessage(BaseModel):
 
 class _Answered(BaseModel):
     id: ClientId
-    approved: bool
+    approved: StrictBool
     reason: str | None = Field(default=None, max_length=LONGEST_REASON_CHARACTERS)
 
 
