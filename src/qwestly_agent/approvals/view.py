@@ -1,5 +1,6 @@
 """An approval as its user sees it, without task token and link hashes."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel
@@ -73,6 +74,11 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
         alternatives=list(approval.alternatives),
         editable=list(action.editable) if action and status == "pending" else [],
     )
+
+
+def content_with(content: str, asked: Sequence[ApprovalView]) -> str:
+    """The answer's words; of an answer without any, what it asks for."""
+    return content or "\n\n".join(f"For your decision: {each.preview.title}" for each in asked)
 
 
 def published_at(approval: Approval) -> str | None:
