@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Self
 
 import httpx2
@@ -156,9 +157,29 @@ def events_of(lines: Iterator[str]) -> Iterator[Event]:
             yield Event("[DONE]", None)
         elif line.startswith("data: "):
             data = json.loads(line.removeprefix("data: "))
+            no_epoch_seconds(data, name)
             yield Event(name or data["type"], data)
         elif line.startswith(":"):
             yield Event("comment", line)
+
+
+def seconds(moment: str) -> float:
+    """Seconds since the epoch of a moment as clients read it."""
+    assert moment.endswith("Z")
+    return datetime.fromisoformat(moment).timestamp()
+
+
+def no_epoch_seconds(value: Any, path: str = "") -> None:
+    """Raise `AssertionError` for a number that is a moment of these years: clients read ISO 8601."""
+    match value:
+        case dict():
+            for name, each in value.items():
+                no_epoch_seconds(each, f"{path}.{name}")
+        case list():
+            for each in value:
+                no_epoch_seconds(each, f"{path}[]")
+        case int() | float():
+            assert not 1.6e9 < value < 2.2e9, f"{path} is in seconds since the epoch: {value}"
 
 
 @dataclass
@@ -180,7 +201,10 @@ class Client:
         return {"Authorization": f"Bearer {token(self.user_id, clock=self.clock)}"}
 
     def request(self, method: str, path: str, **more: Any) -> httpx2.Response:
-        return self.http.request(method, f"{self.url}{path}", headers=self.headers(), **more)
+        answer = self.http.request(method, f"{self.url}{path}", headers=self.headers(), **more)
+        if answer.headers.get("content-type") == "application/json" and answer.content:
+            no_epoch_seconds(answer.json(), f"{method} {path}: ")
+        return answer
 
     def get(self, path: str) -> Any:
         return self.request("GET", path).raise_for_status().json()

@@ -8,7 +8,7 @@ from pymongo.errors import PyMongoError
 
 from qwestly_agent.approvals import pause
 from qwestly_agent.approvals.end import EndServices, expire, tell_execution
-from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.base.clock import Clock, readable, to_datetime
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.base.observability import Event, cause_of
 from qwestly_agent.domain.approval import Approval
@@ -52,7 +52,7 @@ async def _pieces(user_data: UserData, user_id: str, head: Document) -> AsyncIte
         yield b"%s%s:[" % (b"," if number else b"", to_json(collection))
         between = b""
         async for document in user_data.each(user_id, collection):
-            yield between + to_json(_named(document), bytes_mode="base64", fallback=str)
+            yield between + to_json(readable(_named(document)), bytes_mode="base64", fallback=str)
             between = b","
         yield b"]"
     yield b'},"complete":true}'

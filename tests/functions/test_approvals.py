@@ -74,6 +74,18 @@ def test_a_change_waits_for_its_user_and_ends_the_turn(chat: ChatServer, person:
     assert [each["approval_id"] for each in person.get("/api/approvals")["items"]] == [approval["approval_id"]]
 
 
+def test_an_answer_that_only_asks_says_what_for(person: Client, model: ModelServer) -> None:
+    model.script(wants())
+    answer = person.say("Make me head of product")
+    said = "For your decision: Change your headline"
+    assert (answer.text, answer.last.data["content"]) == ("", said)
+    read = person.get(f"/api/conversations/{answer.conversation_id}")["messages"][-1]
+    assert (read["content"], len(read["approvals"])) == (said, 1)
+    model.script(Reply(text="I see."))
+    person.say("And now?", answer.conversation_id)
+    assert said not in model.requests[-1].body.decode(), "the model said nothing of the kind"
+
+
 def test_an_approval_is_read_by_its_id(chat: ChatServer, person: Client, model: ModelServer) -> None:
     model.script(wants())
     approval = asked(person.say("Make me head of product"))

@@ -26,7 +26,7 @@ from qwestly_agent.memory.write import write
 from qwestly_agent.stores.conversations import NewTurn
 from tests.functions.approving import APPROVE_URL, World, a_world, local_aws
 from tests.killing import Death, Killed, deaths, mortal
-from tests.servers import USER, ChatServer, Client
+from tests.servers import USER, ChatServer, Client, seconds
 
 CHOSEN = {"on": True, "hour": 7, "minute": 30, "days": [0, 1, 2, 3, 4], "mail": False, "quiet": True}
 
@@ -55,9 +55,9 @@ def test_what_is_chosen_stays_and_the_next_one_moves_with_the_hour_and_the_zone(
     client.request("PUT", "/api/settings", json={"time_zone": "Asia/Tokyo"}).raise_for_status()
     moved = client.get("/api/briefings/settings")
     assert moved["time_zone"] == "Asia/Tokyo"
-    assert (moved["next"] + 9 * 3600) % 86_400 == 7.5 * 3600
+    assert (seconds(moved["next"]) + 9 * 3600) % 86_400 == 7.5 * 3600
     put(client, hour=9)
-    assert (client.get("/api/briefings/settings")["next"] + 9 * 3600) % 86_400 == 9.5 * 3600
+    assert (seconds(client.get("/api/briefings/settings")["next"]) + 9 * 3600) % 86_400 == 9.5 * 3600
     assert put(client, on=False).json()["next"] is None
 
 

@@ -336,6 +336,31 @@ def test_the_openapi_document_is_valid_and_each_of_its_references_leads_somewher
         reduce(getitem, reference.split("/"), document)
 
 
+def times_in_numbers(schema: Any, name: str = "") -> Iterator[str]:
+    """Numbers in an OpenAPI schema whose name looks like that of a moment."""
+    if isinstance(schema, list):
+        for each in schema:
+            yield from times_in_numbers(each, name)
+    if not isinstance(schema, dict):
+        return
+    if schema.get("type") == "number" and re.search(r"(^|_)(at|since|until|next|after|before|used|seen|as_of)$", name):
+        yield name
+    for key, each in schema.get("properties", {}).items():
+        yield from times_in_numbers(each, key)
+    for key in ("anyOf", "items", "additionalProperties"):
+        yield from times_in_numbers(schema.get(key), name)
+
+
+def test_each_moment_of_the_api_is_iso_8601() -> None:
+    document = create_app().openapi()
+    found = [each for schema in document["components"]["schemas"].values() for each in times_in_numbers(schema)]
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            for parameter in operation.get("parameters", []):
+                found += times_in_numbers(parameter["schema"], parameter["name"])
+    assert found == []
+
+
 def test_the_page_of_the_api_tells_each_route_with_what_it_takes_and_answers_and_loads_nothing(
     chat: ChatServer,
 ) -> None:

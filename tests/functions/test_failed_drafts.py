@@ -9,6 +9,7 @@ import pytest
 from pymongo import AsyncMongoClient
 
 from infra.local.model_server import ModelServer
+from qwestly_agent.base.clock import to_iso
 from qwestly_agent.cards.note_end import TRY_AGAIN
 from qwestly_agent.stores.drafts import Draft, Drafts
 from tests.servers import ChatServer, Client, user_says
@@ -62,7 +63,7 @@ def test_a_failed_card_is_told_outside_of_turns(client: Client, fails: Fails) ->
     cursor = client.get("/api/updates")["cursor"]
     draft = fails("c1")
     [item] = [each for each in client.get(f"/api/updates?after={cursor}")["items"] if each["type"] == "draft"]
-    assert item == {"type": "draft", "id": draft.id, "at": draft.updated_at, "draft": shown(draft)}
+    assert item == {"type": "draft", "id": draft.id, "at": to_iso(draft.updated_at), "draft": shown(draft)}
 
 
 @pytest.mark.thorough

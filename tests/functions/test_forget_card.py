@@ -29,7 +29,7 @@ from tests.counts import count
 from tests.functions.approving import World
 from tests.functions.talking import Talk, talking
 from tests.functions.test_forgetting import KNOWN, SAID, chatting, dump, kept_beside_the_transcript, last_prompt, put
-from tests.servers import USER, Answer, ChatServer, Client, settings_for
+from tests.servers import USER, Answer, ChatServer, Client, seconds, settings_for
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("patient")]
 LEVELS = ["L0", "L1", "L2", "L3"]
@@ -84,7 +84,7 @@ async def test_at_each_level_a_call_only_asks_and_lists_what_would_go_with_its_l
         changes = {(each["name"], each["before"], each["after"]) for each in card["preview"]["changes"]}
         assert changes == {("Fact", "Lives in Leeds.", None), ("Fact", "Lives in Lisbon.", None)}
         assert card["preview"]["title"] == "Forget these 2 for good"
-        assert card["expires_at"] == talk.clock() + HOUR
+        assert seconds(card["expires_at"]) == talk.clock() + HOUR
         assert await talk.remembered() == ["Likes trains.", "Lives in Lisbon."]
         assert client.get("/api/approvals")["items"][0]["approval_id"] == card["approval_id"]
         done = answers(client, card).json()
@@ -388,7 +388,7 @@ async def test_what_nobody_allowed_is_as_if_it_had_not_been_found(talk: Talk, mo
         talk.model.script(Reply(tool_calls=[{"name": "keep", "arguments": {}}]))
         answer = client.say("I have diabetes.")
         if how == "nobody decides":
-            talk.clock.advance(shown(answer)["expires_at"] - talk.clock())
+            talk.clock.advance(seconds(shown(answer)["expires_at"]) - talk.clock())
             await sweep(talk.services, lambda: 60.0)
         else:
             client.request("DELETE", f"/api/conversations/{answer.conversation_id}")

@@ -42,7 +42,7 @@ from tests import servers
 from tests.functions.approving import event_of
 from tests.infra.test_trust import actions
 from tests.mongo_rule import Watch
-from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, until
+from tests.servers import API_SECRET, SECRET, ChatServer, Client, FakeClock, seconds, until
 
 pytestmark = pytest.mark.thorough
 
@@ -194,7 +194,7 @@ class Person:
         """At their hour, by mail, and once more as they ask for it; then they end the mails."""
         with self.client:
             self.client.request("PUT", "/api/briefings/settings", json={"on": True}).raise_for_status()
-            at = self.client.get("/api/briefings/settings")["next"]
+            at = seconds(self.client.get("/api/briefings/settings")["next"])
             event = of_memory("remembered", self.client.user_id, uuid.uuid4().hex, self.world.clock())
             self.world.run(lambda services: services.activity.add(event))
             self.world.clock.advance(at - self.world.clock())

@@ -19,6 +19,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from infra.local.graphs import graphs
+from qwestly_agent.base.clock import to_iso
 from tests.widget.scripted_jobs import ScriptedJobs
 
 ROOT = Path(__file__).parents[2]
@@ -190,7 +191,7 @@ class ScriptedBackend:
         return self.ask(self.approvals[approval_id] | {"status": status} | more)
 
     def happen(self, kind: str, key: str, what: dict[str, Any]) -> None:
-        self.happened.append({"type": kind, "id": key, "at": len(self.happened) + 1, kind: what})
+        self.happened.append({"type": kind, "id": key, "at": to_iso(len(self.happened) + 1), kind: what})
 
     def hold_tokens(self) -> Callable[[], None]:
         """Keeps every asker of a token waiting until the answer is called."""
@@ -323,7 +324,7 @@ class ScriptedBackend:
             case "GET", ["briefings", key]:
                 return JSONResponse(next(each for each in self.briefings if each["id"] == key))
             case "POST", ["briefings", _, "read"]:
-                self.briefings[0] |= {"read_at": self.now()}
+                self.briefings[0] |= {"read_at": to_iso(self.now())}
                 return JSONResponse(self.briefings[0])
             case "GET", ["learning"]:
                 return JSONResponse(self.learning)
@@ -384,7 +385,7 @@ class ScriptedBackend:
 
     def _updates(self, after: str | None) -> dict[str, Any]:
         """Whoever comes anew is told what waits and what runs."""
-        brake = {"type": "brake", "id": "brake", "at": self.brake["since"] or 0.0, "brake": self.brake}
+        brake = {"type": "brake", "id": "brake", "at": self.brake["since"] or to_iso(0), "brake": self.brake}
         items = [brake, *self.happened[int(after or 0) :]]
         if after is None:
             items = [item for item in {item["id"]: item for item in items}.values() if not is_over(item)]
@@ -396,7 +397,7 @@ class ScriptedBackend:
 
     def _brake(self, method: str) -> dict[str, Any]:
         if method == "POST":
-            self.brake = {"state": "paused", "since": self.now(), "receipt": NOTHING_RAN, "everybody": False}
+            self.brake = {"state": "paused", "since": to_iso(self.now()), "receipt": NOTHING_RAN, "everybody": False}
         elif method == "DELETE":
             self.brake = RUNNING
         return self.brake

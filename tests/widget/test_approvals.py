@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from qwestly_agent.base.clock import to_iso
 from tests.servers import until
 from tests.widget.backend import RUNNING, ScriptedBackend
 from tests.widget.conftest import Clock, leave
@@ -66,8 +67,8 @@ def approval(key: str = "ap_1", **more: Any) -> dict[str, Any]:
         "editable": ["value"],
         "rationale": "Recruiters search for the word.",
         "conversation_id": "c1",
-        "created_at": now,
-        "expires_at": now + 48 * 3600,
+        "created_at": to_iso(now),
+        "expires_at": to_iso(now + 48 * 3600),
         "decided_at": None,
         "decided_by": None,
         "reason": None,
@@ -451,7 +452,7 @@ def test_an_answer_that_breaks_off_after_the_decision_leaves_it_decided(
 def test_a_decision_made_elsewhere_is_seen_within_one_poll_and_announced(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
-    card = opened(backend.ask(approval(expires_at=clock.now + 600)))
+    card = opened(backend.ask(approval(expires_at=to_iso(clock.now + 600))))
     expect(card.group.get_by_text("Expires in 10 minutes")).to_be_visible()
     backend.become("ap_1", "unknown", decided_by="link", reason="Go on")
     clock.run(2)
@@ -822,7 +823,7 @@ def test_the_brake_pauses_everything_says_what_it_did_and_lets_it_run_again(widg
     expect(widget.box).to_have_attribute("placeholder", "The agent is paused")
     brake = widget.button("Resume")
     brake.press("Enter")
-    backend.brake = {"state": "partial", "since": time.time(), "receipt": receipt, "everybody": False}
+    backend.brake = {"state": "partial", "since": to_iso(time.time()), "receipt": receipt, "everybody": False}
     held.raw(json.dumps(backend.brake).encode()).end()
     expect(paused).to_contain_text(
         "2 tasks stopped, 1 had already finished, 1 sent, outcome not known yet, 1 couldn’t be stopped yet."
@@ -860,7 +861,7 @@ def test_a_brake_that_is_pulled_elsewhere_or_for_everybody_is_seen(
     page: Page, backend: ScriptedBackend, clock: Clock, opened: Callable[..., Card]
 ):
     receipt = {"stopped": [], "finished": [], "unknown": [], "running": []}
-    backend.brake = standing = {"state": "paused", "since": clock.now, "receipt": receipt, "everybody": False}
+    backend.brake = standing = {"state": "paused", "since": to_iso(clock.now), "receipt": receipt, "everybody": False}
     opened()
     expect(page.get_by_text("Nothing was running.")).to_be_visible()
     backend.brake = standing | {"everybody": True}
@@ -990,7 +991,7 @@ def test_values_that_no_choice_can_hold_are_listed(opened: Callable[..., Card]) 
 def unasked(*, seconds_left: float = 86_400) -> dict[str, Any]:
     """A change that was made at once, at its user's level."""
     done = {"status": "done", "decided_by": "level", "outcome": "Your profile is changed."}
-    return approval() | done | {"undo_until": time.time() + seconds_left}
+    return approval() | done | {"undo_until": to_iso(time.time() + seconds_left)}
 
 
 @pytest.mark.thorough

@@ -9,13 +9,21 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from qwestly_agent.base.clock import to_iso
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import Card, approval, expect_decided, visit
 from tests.widget.test_widget import answered, asked, ready
 
 
 def event(key: str, title: str, **more: Any) -> dict[str, Any]:
-    told = {"id": key, "at": time.time(), "type": "approval.done", "role": "chat", "severity": "info", "title": title}
+    told = {
+        "id": key,
+        "at": to_iso(time.time()),
+        "type": "approval.done",
+        "role": "chat",
+        "severity": "info",
+        "title": title,
+    }
     return told | {"why": "You decided this in your queue.", "run_id": None, "data": {}, "undo_until": None} | more
 
 
@@ -122,17 +130,19 @@ def briefing(**more: Any) -> dict[str, Any]:
             "topic": "needs_you",
             "source": "approvals",
             "records": ["ap_1"],
-            "at": time.time(),
+            "at": to_iso(time.time()),
             "why": "It waits.",
         },
         {"text": "Ask how it stands", "topic": "needs_you", "source": "follow_ups", "records": ["app_1"]}
-        | {"at": time.time() - 3 * 86_400, "why": "It waits for you."},
+        | {"at": to_iso(time.time() - 3 * 86_400), "why": "It waits for you."},
         {"text": "Your headline was changed", "topic": "done", "source": "activity", "records": ["ap_2"]}
-        | {"at": time.time(), "why": "Done."},
+        | {"at": to_iso(time.time()), "why": "Done."},
     ]
-    told = {"id": "b1", "day": "2026-11-23", "kind": "full", "at": time.time(), "summary": "1 thing needs you."}
+    told = {"id": "b1", "day": "2026-11-23", "kind": "full", "at": to_iso(time.time()), "summary": "1 thing needs you."}
     labels = {"approvals": "what waits for you", "matches": "jobs", "memories": "what was remembered"}
-    sources = [{"name": name, "label": label, "why": "", "as_of": time.time()} for name, label in labels.items()]
+    sources = [
+        {"name": name, "label": label, "why": "", "as_of": to_iso(time.time())} for name, label in labels.items()
+    ]
     sources[-1]["as_of"] = None
     told |= {"lines": lines, "sources": sources}
     return told | {"missing": [], "read_at": None, "mailed": "no"} | more
@@ -167,7 +177,7 @@ def test_the_newest_briefing_says_what_needs_the_user_and_is_noted_as_read(page:
 
 @pytest.mark.thorough
 def test_an_older_briefing_is_opened_from_the_feed(page: Page, backend: ScriptedBackend):
-    old = briefing(id="b0", summary="2 things need you.", at=time.time() - 2 * 86_400, read_at=1.0)
+    old = briefing(id="b0", summary="2 things need you.", at=to_iso(time.time() - 2 * 86_400), read_at=to_iso(1.0))
     backend.briefings = [briefing(read_at=1.0), old]
     backend.events = [event("b0:told", "Your briefing is here", type="briefing.told", data={"briefing_id": "b0"})]
     view(page, "Activity").get_by_role("button", name="Open briefing").click()

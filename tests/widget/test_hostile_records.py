@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from starlette.responses import JSONResponse
 
+from qwestly_agent.base.clock import to_iso
 from tests.widget import test_interview, test_jobs, test_learning
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import approval
@@ -152,9 +153,16 @@ def _learning(page: Page, backend: ScriptedBackend) -> Locator:
 
 
 def _briefing(page: Page, backend: ScriptedBackend) -> Locator:
-    line = {"text": WORDS, "topic": "needs_you", "source": WORDS, "records": [WORDS], "at": time.time(), "why": WORDS}
-    sources = [{"name": WORDS, "label": WORDS, "why": WORDS, "as_of": time.time()}]
-    backend.briefings = [briefing(lines=[line], summary=WORDS, sources=sources, read_at=1.0)]
+    line = {
+        "text": WORDS,
+        "topic": "needs_you",
+        "source": WORDS,
+        "records": [WORDS],
+        "at": to_iso(time.time()),
+        "why": WORDS,
+    }
+    sources = [{"name": WORDS, "label": WORDS, "why": WORDS, "as_of": to_iso(time.time())}]
+    backend.briefings = [briefing(lines=[line], summary=WORDS, sources=sources, read_at=to_iso(1.0))]
     backend.events = [event("e1", WORDS, why=WORDS, role=WORDS, type=WORDS, data={"draft_id": WORDS})]
     place = view(page, "Activity")
     expect(place).to_contain_text(WORDS)

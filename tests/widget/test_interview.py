@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from qwestly_agent.base.clock import to_iso
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_elements import view
 from tests.widget.test_widget import answered, asked, ready
@@ -25,7 +26,13 @@ def sentence(text: str, *, is_new: bool = False, quote: str = "I led six people"
 
 
 def interview(**more: Any) -> dict[str, Any]:
-    known = {"id": "c1", "title": "The move", "role": "interview", "last_used": 1_750_000_000.0, "phase": "deep_dive"}
+    known = {
+        "id": "c1",
+        "title": "The move",
+        "role": "interview",
+        "last_used": to_iso(1_750_000_000.0),
+        "phase": "deep_dive",
+    }
     topics = [
         topic("The move", "active", aspect("Why", "covered", "It was too slow"), aspect("How long")),
         topic("The team", "backlog", aspect("Who")),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, Route, expect
 
+from qwestly_agent.base.clock import to_iso
 from tests.widget.backend import EVIL, ScriptedBackend
 from tests.widget.test_approvals import approval
 from tests.widget.test_axe import WIDTHS, each_screen, violations
@@ -85,7 +86,13 @@ def resume(**more: Any) -> dict[str, Any]:
     left_out = [{"path": "/basics/phone", "why": "It does not stand there."}]
     return (
         read
-        | {"approval_id": "ap_1", "created_at": 1.0, "updated_at": 1.0, "fields": fields, "left_out": left_out}
+        | {
+            "approval_id": "ap_1",
+            "created_at": to_iso(1.0),
+            "updated_at": to_iso(1.0),
+            "fields": fields,
+            "left_out": left_out,
+        }
         | more
     )
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from qwestly_agent.base.clock import to_iso
 from tests.widget.backend import ScriptedBackend
 from tests.widget.conftest import Clock
 from tests.widget.test_approvals import NOTHING, Card, approval, expect_decided, visit
@@ -188,7 +189,7 @@ OF_MEMORY = {"kind": "memory", "effect": "memory", "editable": [], "revisable": 
 
 def forgetting(**more: Any) -> dict[str, Any]:
     preview = NOTHING | {"title": FORGET, "changes": GOING}
-    hour = time.time() + 3_600
+    hour = to_iso(time.time() + 3_600)
     return approval(
         **OF_MEMORY | {"tool": "forget_memory", "preview": preview, "rationale": FORGET_NOTE, "expires_at": hour} | more
     )

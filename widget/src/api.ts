@@ -1,4 +1,4 @@
-/** What the server sends: docs/integrate.md. Moments named `…_at` are seconds since the epoch unless they are strings. */
+/** What the server sends: docs/integrate.md. Moments are ISO 8601, in UTC. */
 
 export type Thumb = "up" | "down";
 export interface FeedbackView { thumb: Thumb; words?: string | null }
@@ -71,15 +71,15 @@ export interface ApprovalView {
   alternatives?: string[];
   confidence?: string | null;
   conversation_id: string | null;
-  created_at: number;
-  expires_at: number;
-  decided_at: number | null;
+  created_at: string;
+  expires_at: string;
+  decided_at: string | null;
   decided_by: string | null;
   reason: string | null;
   outcome: string | null;
   link?: string | null;
   wish?: string | null;
-  undo_until: number | null;
+  undo_until: string | null;
   undoes: string | null;
   undone_by: string | null;
   revises: string | null;
@@ -108,13 +108,13 @@ export interface ResumeView {
 export interface Receipt { stopped: string[]; finished: string[]; unknown: string[]; running: string[]; waiting?: string[] }
 export interface BrakeStatus {
   state: string;
-  since: number | null;
+  since: string | null;
   receipt: Receipt | null;
   everybody: boolean;
 }
 export interface EventView {
   id: string;
-  at: number;
+  at: string;
   type: string;
   role: string;
   severity: "info" | "warning" | "action_required";
@@ -124,12 +124,12 @@ export interface EventView {
   undo_until: string | null;
 }
 export type Update =
-  | { type: "approval"; id: string; at: number; approval: ApprovalView }
-  | { type: "draft"; id: string; at: number; draft: DraftView }
-  | { type: "brake"; id: string; at: number; brake: BrakeStatus }
-  | { type: "activity"; id: string; at: number; activity: EventView };
+  | { type: "approval"; id: string; at: string; approval: ApprovalView }
+  | { type: "draft"; id: string; at: string; draft: DraftView }
+  | { type: "brake"; id: string; at: string; brake: BrakeStatus }
+  | { type: "activity"; id: string; at: string; activity: EventView };
 export interface Updates { items: Update[]; cursor: string; active: boolean }
-export interface Page<Item, Cursor = string> { items: Item[]; next: Cursor | null }
+export interface Page<Item> { items: Item[]; next: string | null }
 /** What one kind of change has earned, in words. */
 export interface EarnedKind { tool: string; subject: string; title: string; means: string; is_earned: boolean; record: string }
 export interface Settings { level: string; ceiling: string; language: string | null; time_zone: string | null }
@@ -138,7 +138,7 @@ export interface InterviewSummary {
   id: string;
   title: string;
   role: string;
-  last_used: number;
+  last_used: string;
   phase: "divergence" | "deep_dive" | "convergence" | "end";
   completeness: number;
   ended: "covered" | "nothing_new" | "tired" | "asked" | "out_of_topics" | "out_of_time" | null;

@@ -184,9 +184,9 @@ export class ApprovalCard {
   }
 
   showTime() {
-    this.#undo.hidden = (this.#view.undo_until ?? 0) <= Date.now() / 1000;
+    this.#undo.hidden = !(Date.parse(this.#view.undo_until ?? "") > Date.now());
     this.#time.textContent = `Expires ${until(this.#view.expires_at)}`;
-    this.#time.title = new Date(this.#view.expires_at * 1000).toLocaleString();
+    this.#time.title = new Date(this.#view.expires_at).toLocaleString();
   }
 
   #buildFields({ args, editable, preview }: ApprovalView) {

@@ -83,18 +83,18 @@ export class Approvals {
   }
 
   async readWaiting() {
-    let after: number | null = null;
+    let after: string | null = null;
     do after = await this.#read("waiting", after);
     while (after !== null);
   }
 
   #all() {
-    return [...this.#views.values()].sort((one, other) => one.created_at - other.created_at);
+    return [...this.#views.values()].sort((one, other) => Date.parse(one.created_at) - Date.parse(other.created_at));
   }
 
-  async #read(state: string, after: number | null = null): Promise<number | null> {
+  async #read(state: string, after: string | null = null): Promise<string | null> {
     const from = after === null ? "" : `&after=${after}`;
-    const { items, next } = await this.#backend.json<Page<ApprovalView, number>>("GET", `/api/approvals?state=${state}&limit=${PAGE}${from}`);
+    const { items, next } = await this.#backend.json<Page<ApprovalView>>("GET", `/api/approvals?state=${state}&limit=${PAGE}${from}`);
     for (const view of items) this.learn(view);
     return next;
   }

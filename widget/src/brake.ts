@@ -20,7 +20,7 @@ export function brakeWords({ state, since, receipt, everybody }: BrakeStatus) {
   if (state === "running") return "";
   if (everybody) return "Qwestly has paused its agent for everyone.";
   if (state === "pausing") return "Pausing everything…";
-  return [`Everything has been paused since ${pointInTime(since ?? 0)}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
+  return [`Everything has been paused since ${pointInTime(since ?? "")}.`, receipt && receiptWords(receipt)].filter(Boolean).join(" ");
 }
 
 /** Turns the brake on or off. What fails may take effect all the same: it looks, and throws only if it did not. */

@@ -18,11 +18,11 @@ function stagesOf({ stage }: DraftView): HTMLElement[] {
 
 /** The progress of drafts, one line each. */
 export class Drafts {
-  #known = new Map<string, DraftView & { line: HTMLElement; at: number }>();
+  #known = new Map<string, DraftView & { line: HTMLElement; at: string }>();
 
   /** Returns true if it is new; an item can come twice, and late. */
-  learn(draft: DraftView, at: number): boolean {
-    const known = this.#known.get(draft.draft_id) ?? { line: element("div", { class: "draft" }), at: -Infinity };
+  learn(draft: DraftView, at: string): boolean {
+    const known = this.#known.get(draft.draft_id) ?? { line: element("div", { class: "draft" }), at: "" };
     if (at <= known.at) return false;
     this.#known.set(draft.draft_id, { ...known, ...draft, at });
     const mark = DRAFT_MARKS[draft.status];
@@ -34,8 +34,8 @@ export class Drafts {
   /** The lines of a conversation: running drafts; ended ones that `stood` there before; and the last failure. */
   lines(conversation: string, stood: (line: HTMLElement) => boolean) {
     const drafts = [...this.#known.values()].filter(({ conversation_id: id }) => id === conversation);
-    const latest = Math.max(...drafts.map(({ at }) => at));
-    const shown = ({ status, at, line }: { status: string; at: number; line: HTMLElement }) =>
+    const latest = drafts.map(({ at }) => at).sort().at(-1); // all of one form
+    const shown = ({ status, at, line }: { status: string; at: string; line: HTMLElement }) =>
       status === "running" || status === "waiting" || stood(line) || (status === "failed" && at === latest);
     return drafts.filter(shown).map(({ line }) => line);
   }

@@ -1,4 +1,4 @@
-/** Times for people. Times are seconds since the epoch unless said otherwise. */
+/** Times for people. A moment is ISO 8601, as the server sends it. */
 
 const RELATIVE = new Intl.RelativeTimeFormat("en");
 const NEAR = new Map([
@@ -9,26 +9,26 @@ const NEAR = new Map([
 const midnight = (date: Date) => new Date(date.getFullYear(), date.getMonth(), date.getDate());
 const daysBetween = (one: Date, other: Date) => Math.round((midnight(other).getTime() - midnight(one).getTime()) / 86_400_000); // one may have 23 or 25 hours
 
-/** A time for people: "yesterday at 2:05 PM", "Monday, November 3 at 2:05 PM". Times are seconds since the epoch. */
-export function pointInTime(seconds: number, now = Date.now() / 1000) {
-  const date = new Date(seconds * 1000);
-  const named = NEAR.get(daysBetween(new Date(now * 1000), date));
+/** A time for people: "yesterday at 2:05 PM", "Monday, November 3 at 2:05 PM". */
+export function pointInTime(moment: string, now = Date.now()) {
+  const date = new Date(moment);
+  const named = NEAR.get(daysBetween(new Date(now), date));
   const day = named ?? date.toLocaleDateString("en-US", { weekday: "long", day: "numeric", month: "long" });
   return `${day} at ${date.toLocaleTimeString(undefined, { timeStyle: "short" })}`;
 }
 
 /** The time until a moment, never too short: "in 5 minutes", "tomorrow at 2:05 PM", "in 2 days, on Monday …". */
-export function until(seconds: number, now = Date.now() / 1000) {
-  const minutes = Math.ceil((seconds - now) / 60);
+export function until(moment: string, now = Date.now()) {
+  const minutes = Math.ceil((Date.parse(moment) - now) / 60_000);
   if (minutes <= 0) return "now";
   if (minutes <= 90) return RELATIVE.format(minutes, "minute");
-  const days = daysBetween(new Date(now * 1000), new Date(seconds * 1000));
-  return `${days > 1 ? `${RELATIVE.format(days, "day")}, on ` : ""}${pointInTime(seconds, now)}`;
+  const days = daysBetween(new Date(now), new Date(moment));
+  return `${days > 1 ? `${RELATIVE.format(days, "day")}, on ` : ""}${pointInTime(moment, now)}`;
 }
 
 /** How long ago a moment is: "5 hours ago", "2 days ago". */
-export function ago(seconds: number, now = Date.now() / 1000) {
-  const hours = Math.floor((now - seconds) / 3600);
+export function ago(moment: string, now = Date.now()) {
+  const hours = Math.floor((now - Date.parse(moment)) / 3_600_000);
   return hours < 24 ? RELATIVE.format(-hours, "hour") : RELATIVE.format(-Math.floor(hours / 24), "day");
 }
 

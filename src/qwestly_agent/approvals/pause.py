@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict
 from pymongo.errors import PyMongoError
 
-from qwestly_agent.base.clock import Clock
+from qwestly_agent.base.clock import Clock, Moment
 from qwestly_agent.base.errors import Braked, Unavailable
 from qwestly_agent.domain.approval import EVERYBODY
 from qwestly_agent.stores.due import Sweeps
@@ -65,8 +65,7 @@ class PauseStatus(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     state: State
-    since: float | None = None
-    """Seconds since the epoch."""
+    since: Moment | None = None
     receipt: Receipt | None = None
     """Of the brake that is on, or of the last one; None until it is known."""
     everybody: bool = False

@@ -1,16 +1,16 @@
 """An approval as its user sees it, without task token and link hashes."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from qwestly_agent.approvals.actions import ACTIONS
+from qwestly_agent.base.clock import Moment, readable
 from qwestly_agent.domain.approval import Approval, Confidence, DecidedBy, Effect, Kind, Preview, Status
 
 
 class ApprovalView(BaseModel):
-    """Moments are seconds since the epoch."""
-
     approval_id: str
     kind: Kind
     tool: str
@@ -29,15 +29,15 @@ class ApprovalView(BaseModel):
     alternatives: list[str]
     confidence: Confidence | None
     conversation_id: str | None
-    created_at: float
-    expires_at: float
-    decided_at: float | None
+    created_at: Moment
+    expires_at: Moment
+    decided_at: Moment | None
     decided_by: DecidedBy | None
     reason: str | None
     outcome: str | None
     link: str | None
     """Where others see what was done; null if they see nothing."""
-    undo_until: float | None
+    undo_until: Moment | None
     """Until when it can be undone; null if it cannot."""
     undoes: str | None
     undone_by: str | None
@@ -53,7 +53,7 @@ class ApprovalView(BaseModel):
 
 class ApprovalList(BaseModel):
     items: list[ApprovalView]
-    next: float | None
+    next: str | None
     """Cursor: pass it as `after`; null at the end."""
 
 
@@ -70,10 +70,15 @@ def view_of(approval: Approval, *, is_paused: bool = False) -> ApprovalView:
         link=published_at(approval),
         undo_until=approval.undo_until,
         preview=approval.preview,
-        args=approval.arguments,
+        args=readable(approval.arguments),
         alternatives=list(approval.alternatives),
         editable=list(action.editable) if action and status == "pending" else [],
     )
+
+
+def content_with(content: str, asked: Sequence[ApprovalView]) -> str:
+    """The answer's words; of an answer without any, what it asks for."""
+    return content or "\n\n".join(f"For your decision: {each.preview.title}" for each in asked)
 
 
 def published_at(approval: Approval) -> str | None:
@@ -87,4 +92,4 @@ def list_of(found: list[Approval], limit: int, *, is_paused: bool) -> ApprovalLi
     items = found[:limit]
     more = len(found) > limit
     views = [view_of(each, is_paused=is_paused) for each in items]
-    return ApprovalList(items=views, next=items[-1].created_at if more else None)
+    return ApprovalList(items=views, next=repr(items[-1].created_at) if more else None)

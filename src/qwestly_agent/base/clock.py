@@ -1,9 +1,12 @@
 """Time as an argument: code that needs the time takes a `Clock`, and reads it as late as possible."""
 
 import math
+import re
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Annotated, Any, Protocol
+
+from pydantic import PlainSerializer, WithJsonSchema
 
 
 class Clock(Protocol):
@@ -19,6 +22,40 @@ system_clock: Clock = time.time
 def to_datetime(seconds: float) -> datetime:
     """Convert to UTC with the millisecond precision of BSON."""
     return datetime.fromtimestamp(round(seconds, 3), UTC)
+
+
+def to_iso(seconds: float) -> str:
+    """Format as ISO 8601 with `Z`, in whole milliseconds: never later than the moment, so that what began at it is
+    found from it on."""
+    milliseconds = math.floor(seconds * 1000 + 0.001)  # a float falls short of some by less
+    return f"{to_datetime(milliseconds / 1000).replace(tzinfo=None).isoformat(timespec='milliseconds')}Z"
+
+
+_MOMENT = re.compile(r"(?:^|_)(?:at|since|until)$|^last_(?:seen|used)$|^(?:as_of|asked|created|said)$")
+"""Names of fields that hold seconds since the epoch; `as_of` has one by each source."""
+
+
+def readable(value: Any, *, is_moment: bool = False) -> Any:
+    """The document with ISO 8601 in place of seconds since the epoch, and null for a moment that never came."""
+    match value:
+        case dict():
+            return {
+                name: readable(each, is_moment=is_moment or bool(_MOMENT.search(name))) for name, each in value.items()
+            }
+        case list():
+            return [readable(each, is_moment=is_moment) for each in value]
+        case float() if is_moment:
+            return to_iso(value) if value else None
+        case _:
+            return value
+
+
+Moment = Annotated[
+    float, PlainSerializer(to_iso, when_used="json"), WithJsonSchema({"type": "string", "format": "date-time"})
+]
+"""Seconds since the epoch that clients read as ISO 8601."""
+Position = Annotated[float, WithJsonSchema({"type": "string"})]
+"""A page's cursor, as `next` gave it: text to clients, who do not read it."""
 
 
 def duration(seconds: float) -> str:

@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
 
+from qwestly_agent.base.clock import Moment
 from qwestly_agent.briefings.lines import RANKS, lines_of
 from qwestly_agent.domain.briefing import Briefing, BriefingKind, Line, Mailed, Topic
 
@@ -24,7 +25,7 @@ class LineView(BaseModel):
     source: str
     records: tuple[str, ...]
     """Ids of the records that it tells of: approvals, drafts, events."""
-    at: float
+    at: Moment
     why: str
     """Why it is there."""
     age: str
@@ -38,8 +39,8 @@ class SourceView(BaseModel):
     """What it tells of, in words."""
     why: str
     """Why it is asked."""
-    as_of: float | None
-    """When it was asked, in seconds since the epoch; null if it could not be."""
+    as_of: Moment | None
+    """When it was asked; null if it could not be."""
 
 
 class BriefingView(BaseModel):
@@ -48,24 +49,24 @@ class BriefingView(BaseModel):
     """The local day; empty for one that was asked for."""
     kind: BriefingKind
     """full: written by a model; lite: in fixed words, as no model could; nothing: nothing was new."""
-    at: float
-    """When it was made, in seconds since the epoch."""
+    at: Moment
+    """When it was made."""
     summary: str
     lines: list[LineView]
     missing: tuple[str, ...]
     """Sources that could not be asked."""
-    as_of: Mapping[str, float]
+    as_of: Mapping[str, Moment]
     """By source, when it was asked."""
     sources: list[SourceView]
     """All that were asked, in the order of what they tell."""
-    read_at: float | None
+    read_at: Moment | None
     mailed: Mailed
     """no, claimed (being sent), sent, refused (by the mail service), or paced (the day's quota is used up)."""
 
 
 class BriefingList(BaseModel):
     items: list[BriefingView]
-    next: float | None
+    next: str | None
     """Cursor: pass it as `after`; null at the end."""
 
 

@@ -1,12 +1,11 @@
 """An event as its user sees it: why it happened, by which permission, and until when it can be undone."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from math import isfinite, nan
 
 from pydantic import BaseModel
 
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Moment
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.activity import ActivityEvent, Role, Severity
 from qwestly_agent.stores.approvals import Approvals
@@ -15,8 +14,7 @@ from qwestly_agent.stores.memories import Memories
 
 class EventView(BaseModel):
     id: str
-    at: float
-    """Seconds since the epoch."""
+    at: Moment
     type: str
     """Subject and verb: "approval.done"."""
     role: Role
@@ -29,7 +27,7 @@ class EventView(BaseModel):
     run_id: str | None
     data: Mapping[str, str | int | tuple[str, ...]]
     """Ids, numbers and enumerated words, such as `approval_id`, `tool`, `level`, `decided_by`."""
-    undo_until: datetime | None
+    undo_until: Moment | None
     """Until when `POST /api/activity/{id}/undo` works; null if it does not."""
 
 
@@ -110,10 +108,10 @@ async def list_of(
 ) -> EventList:
     """Make a page of events. `found` was read with `limit` + 1, to tell whether there are more."""
     items = await views_of(approvals, memories, user_id, found[:limit], now)
-    return EventList(items=items, next=_cursor(items[-1]) if len(found) > limit else None)
+    return EventList(items=items, next=_cursor(found[limit - 1]) if len(found) > limit else None)
 
 
-def _cursor(last: EventView) -> str:
+def _cursor(last: ActivityEvent) -> str:
     return f"{last.at!r}~{last.id}"
 
 
@@ -146,5 +144,5 @@ def _view_of(event: ActivityEvent, until: Mapping[str, float], now: float) -> Ev
     return EventView(
         **event.model_dump(exclude={"user_id"}),
         why=_why(event),
-        undo_until=to_datetime(undo_until) if undo_until > now else None,
+        undo_until=undo_until if undo_until > now else None,
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.approvals.view import ApprovalView
+from qwestly_agent.approvals.view import ApprovalView, content_with
 from qwestly_agent.approvals.view import view_of as approval_view_of
 from qwestly_agent.base.clock import to_datetime
 from qwestly_agent.chat.draft_view import DraftView
@@ -187,10 +187,16 @@ def _page(conversation: Document, said: Sequence[Message], limit: int, before: i
 
 
 def _message_view(message: Message, made: Made) -> MessageView:
-    shown = message.model_dump(include={"id", "role", "content", "created_at", "status", "steps", "receipt"})
+    shown = message.model_dump(include={"id", "role", "created_at", "status", "steps", "receipt"})
     asked = [approval_view_of(each, is_paused=made.is_paused) for each in shown_with(message, made.approvals)]
     begun = [draft_view_of(each) for each in of_answer(message, made.drafts)]
     noted = [remembered_view_of(each) for each in current_memories(message, made.memories)]
     return MessageView(
-        **shown, error=message.error, feedback=message.feedback, approvals=asked, drafts=begun, memories=noted
+        **shown,
+        content=content_with(message.content, asked),
+        error=message.error,
+        feedback=message.feedback,
+        approvals=asked,
+        drafts=begun,
+        memories=noted,
     )

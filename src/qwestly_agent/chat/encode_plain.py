@@ -18,6 +18,7 @@ from qwestly_agent.agents.design import DesignEvent, NativeEvent
 from qwestly_agent.agents.guardrails import Asked, Decided, Progress
 from qwestly_agent.agents.tools.memories import Remembered
 from qwestly_agent.agents.tools.work import ShownAgain
+from qwestly_agent.approvals.view import ApprovalView, content_with
 from qwestly_agent.base.errors import AgentError
 from qwestly_agent.chat.approval_updates import DraftEnded
 from qwestly_agent.chat.remembered_view import view_of as remembered_view_of
@@ -32,9 +33,12 @@ async def encode_plain(telling: Telling) -> AsyncIterator[str]:
     """The last event is `done` or `error`."""
     yield _sse("conversation", {"conversation_id": telling.conversation_id, "run_id": telling.run_id})
     end: dict[str, Any] = {}
+    asked: list[ApprovalView] = []
     spoke = False
     try:
         async for event in telling.events:
+            if isinstance(event, Asked):
+                asked.append(event.approval)
             for name, data in plain_events(event, telling, spoke):
                 yield _sse(name, data)
                 spoke = spoke or name == "text_delta"
@@ -43,7 +47,7 @@ async def encode_plain(telling: Telling) -> AsyncIterator[str]:
     except Exception as error:
         yield plain_error(failure_of(error))
         return
-    yield _sse("done", {"content": telling.content(), "usage": telling.usage(), **end})
+    yield _sse("done", {"content": content_with(telling.content(), asked), "usage": telling.usage(), **end})
 
 
 def plain_events(event: NativeEvent, telling: Telling, spoke: bool) -> list[tuple[str, dict[str, Any]]]:

@@ -1,13 +1,12 @@
 """Memories that an answer stored at once, as the chat shows them beside it, with the time until which undo works."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from pydantic import BaseModel
 from pydantic_ai.messages import ToolReturnPart
 
 from qwestly_agent.agents.tools.memories import remembered_id
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Moment
 from qwestly_agent.chat.window import as_model_saw
 from qwestly_agent.domain.memory import Memory, MemoryStatus
 from qwestly_agent.stores.message import Message
@@ -18,7 +17,7 @@ class RememberedView(BaseModel):
     content: str
     status: MemoryStatus
     """`unchecked`: stored, and used once it could be checked."""
-    undo_until: datetime | None
+    undo_until: Moment | None
     """Null if it cannot be undone."""
 
 
@@ -27,7 +26,7 @@ def view_of(memory: Memory) -> RememberedView:
         id=memory.id,
         content=memory.content,
         status=memory.status,
-        undo_until=to_datetime(memory.undo_until) if memory.undo_until else None,
+        undo_until=memory.undo_until or None,
     )
 
 

@@ -6,6 +6,7 @@ from pydantic_ai.ui.vercel_ai import VercelAIAdapter
 
 from qwestly_agent.approvals.ask import id_of_call
 from qwestly_agent.approvals.view import view_of as approval_view_of
+from qwestly_agent.base.clock import to_iso
 from qwestly_agent.chat.draft_view import view_of as draft_view_of
 from qwestly_agent.chat.encode_ai_sdk import SDK_VERSION, source_part
 from qwestly_agent.chat.outcomes import Made, of_answer, shown_with
@@ -54,7 +55,7 @@ def ui_message_of(message: Message, made: Made) -> dict[str, Any]:
 
 def _metadata(message: Message) -> dict[str, Any]:
     """When it was said, and of an answer what it cost and what its reader thought of it."""
-    said = {"created_at": message.created_at.isoformat(), "status": message.status}
+    said = {"created_at": to_iso(message.created_at.timestamp()), "status": message.status}
     if message.role == "user":
         return said
     feedback = message.feedback.model_dump(mode="json") if message.feedback else None

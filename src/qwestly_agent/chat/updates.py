@@ -18,7 +18,7 @@ from qwestly_agent.approvals.execute import ExecuteServices
 from qwestly_agent.approvals.pause import Pause, PauseStatus
 from qwestly_agent.approvals.unknown_outcomes import up_to_date
 from qwestly_agent.approvals.view import ApprovalView, view_of
-from qwestly_agent.base.clock import Clock, to_datetime
+from qwestly_agent.base.clock import Clock, Moment, to_datetime
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.chat.activity_view import EventView, views_of
 from qwestly_agent.chat.draft_view import DraftView
@@ -63,29 +63,28 @@ OVERLAP = timedelta(seconds=10)
 class ApprovalUpdate(BaseModel):
     type: Literal["approval"] = "approval"
     id: str
-    at: float
-    """Seconds since the epoch."""
+    at: Moment
     approval: ApprovalView
 
 
 class DraftUpdate(BaseModel):
     type: Literal["draft"] = "draft"
     id: str
-    at: float
+    at: Moment
     draft: DraftView
 
 
 class BrakeUpdate(BaseModel):
     type: Literal["brake"] = "brake"
     id: Literal["brake"] = "brake"
-    at: float
+    at: Moment
     brake: PauseStatus
 
 
 class ActivityUpdate(BaseModel):
     type: Literal["activity"] = "activity"
     id: str
-    at: float
+    at: Moment
     activity: EventView
 
 

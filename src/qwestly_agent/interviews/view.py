@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel
 
+from qwestly_agent.base.clock import Moment
 from qwestly_agent.domain.interview import Aspect, EndReason, Interview, Phase, Said, TopicStatus
 from qwestly_agent.interviews.markdown import difference
 from qwestly_agent.stores.interviews import KeptInterview
@@ -38,7 +39,7 @@ class InterviewSummary(BaseModel):
     """Of its conversation."""
     title: str
     role: str
-    last_used: float
+    last_used: Moment
     phase: Phase
     completeness: float
     ended: EndReason | None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Moment
 from qwestly_agent.domain.memory import FoundMemory, Memory, MemorySource, MemoryStatus, Score
 from qwestly_agent.memory.find import FoundBy
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS
@@ -72,16 +72,16 @@ class MemoryView(BaseModel):
     """Since when it is true, if known."""
     count: int
     """Number of messages in which it was said."""
-    last_seen: datetime | None
+    last_seen: Moment | None
     status: MemoryStatus
     """active · proposed: waits for approval · unchecked: not judged yet · superseded: replaced by another · merged:
     another one says the same. Only an active memory is used."""
     superseded_by: str | None
-    superseded_at: datetime | None
+    superseded_at: Moment | None
     sensitive: bool
     about_writing: bool
     """True if it says how texts about the user should be written."""
-    undo_until: datetime | None
+    undo_until: Moment | None
     """Until when remembering or correcting it can be undone; null if it cannot."""
     score: Score | None = None
     """The score in a search."""
@@ -170,7 +170,7 @@ def _shown(memory: Memory) -> dict[str, Any]:
         "sure": sureness(memory),
         "said_at": memory.created_at,
         "since": memory.valid_from,
-        "last_seen": to_datetime(memory.last_seen) if memory.last_seen else None,
-        "superseded_at": to_datetime(memory.superseded_at) if memory.superseded_at else None,
-        "undo_until": to_datetime(memory.undo_until) if memory.undo_until else None,
+        "last_seen": memory.last_seen or None,
+        "superseded_at": memory.superseded_at,
+        "undo_until": memory.undo_until or None,
     }

@@ -4,13 +4,12 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from qwestly_agent.base.clock import Moment
 from qwestly_agent.domain.resume import ResumeRecord, ResumeStatus
 from qwestly_agent.resumes.profile_changes import documented, unread_lines
 
 
 class ResumeView(BaseModel):
-    """Moments are seconds since the epoch."""
-
     id: str
     name: str
     """Of the file."""
@@ -19,8 +18,8 @@ class ResumeView(BaseModel):
     """How far it is, or why it failed: a sentence."""
     approval_id: str | None
     """The approval that proposes the profile's changes."""
-    created_at: float
-    updated_at: float
+    created_at: Moment
+    updated_at: Moment
 
 
 class FieldView(BaseModel):
@@ -56,7 +55,7 @@ class ResumeDetail(ResumeView):
 
 class ResumeList(BaseModel):
     items: list[ResumeView]
-    next: float | None
+    next: str | None
     """Cursor: pass it as `after`; null at the end."""
 
 

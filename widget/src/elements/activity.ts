@@ -118,7 +118,7 @@ export class QwestlyActivity extends AgentElement {
     return html`<li class="row ${severity}">
       <span class="title">${title}</span>
       ${why ? html`<span class="soft">${why}</span>` : nothing}
-      <span class="foot soft"><span>${nameOf(role)}</span><time datetime=${new Date(at * 1000).toISOString()}>${timeOf(at)}</time>
+      <span class="foot soft"><span>${nameOf(role)}</span><time datetime=${at}>${timeOf(at)}</time>
         ${event.type === BRIEFING ? html`<button type="button" class="link" @click=${() => this.#showBriefing(event)}>Open briefing</button>` : nothing}
         ${canUndo ? html`<button type="button" class="link" aria-label="Undo: ${title}" @click=${() => this.#undo(event)}>Undo</button>` : nothing}
         ${this.undone.has(event.id) ? html`<span>Undone</span>` : nothing}</span>
@@ -130,8 +130,8 @@ export class QwestlyActivity extends AgentElement {
 const nameOf = (role: string) => (Object.hasOwn(ROLES, role) ? ROLES[role] : sentenceCase(role));
 
 /** "Today", "Yesterday", "Monday, November 3". */
-function dayOf(at: number): string {
+function dayOf(at: string): string {
   return sentenceCase(pointInTime(at).replace(/ at .*$/, ""));
 }
 
-const timeOf = (at: number) => new Date(at * 1000).toLocaleTimeString(undefined, { timeStyle: "short" });
+const timeOf = (at: string) => new Date(at).toLocaleTimeString(undefined, { timeStyle: "short" });

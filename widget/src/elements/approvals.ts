@@ -18,7 +18,7 @@ export class QwestlyApprovals extends AgentElement {
   declare state: "waiting" | "all";
   /** Ids of what is listed, the newest first. */
   declare ids: string[];
-  declare next: number | null;
+  declare next: string | null;
   declare isLoaded: boolean;
   #approvals: Approvals | null = null;
   #timer: ReturnType<typeof setInterval> | undefined;
@@ -75,11 +75,11 @@ export class QwestlyApprovals extends AgentElement {
     card.scrollIntoView({ block: "start" });
   }
 
-  async #read(after: number | null) {
+  async #read(after: string | null) {
     const reading = ++this.#reading; // of several responses the last one is shown
     await this.load("We couldn’t load this.", async () => {
       const query = new URLSearchParams({ state: this.state, limit: String(PAGE), ...(after !== null && { after: String(after) }) });
-      const { items, next } = await this.backend.json<Page<ApprovalView, number>>("GET", `/api/approvals?${query}`);
+      const { items, next } = await this.backend.json<Page<ApprovalView>>("GET", `/api/approvals?${query}`);
       if (reading !== this.#reading) return;
       for (const view of items) this.#known.learn(view);
       this.#known.tick();

@@ -8,25 +8,25 @@ import { ago, pointInTime } from "../time.ts";
 import { sentenceCase } from "../words.ts";
 import { AgentElement, BASE_STYLES } from "./base.ts";
 
-interface Line { text: string; topic: string; source: string; records: string[]; at: number; why: string }
+interface Line { text: string; topic: string; source: string; records: string[]; at: string; why: string }
 /** What it was made from; `as_of` is null where the source could not be read. */
-interface Source { name: string; label: string; as_of: number | null }
+interface Source { name: string; label: string; as_of: string | null }
 interface Briefing {
   id: string;
   kind: "full" | "lite" | "nothing";
-  at: number;
+  at: string;
   summary: string;
   lines: Line[];
   sources: Source[];
-  read_at: number | null;
+  read_at: string | null;
 }
-interface Plan { on: boolean; hour: number; minute: number; days: number[]; mail: boolean; quiet: boolean; time_zone: string; next: number | null }
+interface Plan { on: boolean; hour: number; minute: number; days: number[]; mail: boolean; quiet: boolean; time_zone: string; next: string | null }
 
 const WAIT_MS = 2_000;
 const MOST_WAITS = 60; // a briefing is made within two minutes
 const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const NEEDS_YOU = "needs_you";
-const OLD_SECONDS = 86_400; // a line or a briefing of which its age is said
+const OLD_MS = 86_400_000; // a line or a briefing of which its age is said
 
 export class QwestlyBriefing extends AgentElement {
   static override properties = { ...AgentElement.properties, briefing: { state: true }, plan: { state: true }, isLoaded: { state: true }, isMaking: { state: true } };
@@ -73,7 +73,7 @@ export class QwestlyBriefing extends AgentElement {
   }
 
   async #newest() {
-    return (await this.backend.json<Page<Briefing, number>>("GET", "/api/briefings?limit=1")).items[0] ?? null;
+    return (await this.backend.json<Page<Briefing>>("GET", "/api/briefings?limit=1")).items[0] ?? null;
   }
 
   async #noteRead(id: string) {
@@ -170,7 +170,7 @@ export class QwestlyBriefing extends AgentElement {
   }
 }
 
-const isOld = (at: number) => Date.now() / 1000 - at > OLD_SECONDS;
+const isOld = (at: string) => Date.now() - Date.parse(at) > OLD_MS;
 
 /** "As of today at 8:00: approvals, drafts, jobs." */
 function asOfWords(sources: Source[]): string {

@@ -158,7 +158,7 @@ export class JobMatches extends AgentElement {
       <p class="problem" role="alert" ?hidden=${!this.problem}>${this.problem}</p>
       ${list ? html`
         ${list.missing.map((each) => html`<p class="soft">${each}</p>`)}
-        ${list.searched_at ? html`<p class="soft">Last searched ${pointInTime(Date.parse(list.searched_at) / 1000)}.</p>` : nothing}
+        ${list.searched_at ? html`<p class="soft">Last searched ${pointInTime(list.searched_at)}.</p>` : nothing}
         <ul aria-label="Jobs">${list.items.map((job) => this.#row(job))}</ul>
         ${list.items.length ? nothing : html`<p class="empty">${LISTS[this.shown][1]}${this.shown === "new" ? html` <button type="button" class="link" @click=${() => this.#go("wishes")}>Tell us what you want</button>` : nothing}</p>`}` : nothing}`;
   }

@@ -76,7 +76,7 @@ export class JobWishes extends AgentElement {
 
   #form({ is_on: isOn, wishes, next_at: next, boards }: JobSettings) {
     return html`<form class="wishes" @submit=${this.#save}>
-      <label class="check"><input type="checkbox" name="is_on" .checked=${isOn}> <span>Search every night${isOn && next ? html` <span class="soft">Next: ${pointInTime(Date.parse(next) / 1000)}</span>` : nothing}</span></label>
+      <label class="check"><input type="checkbox" name="is_on" .checked=${isOn}> <span>Search every night${isOn && next ? html` <span class="soft">Next: ${pointInTime(next)}</span>` : nothing}</span></label>
       ${boards.length ? html`<p class="soft">We search ${boards.join(", ")}.</p>` : html`<p class="problem">No job board is connected, so we can’t search yet.</p>`}
       ${(Object.entries(LISTED) as [Listed, [string, string]][]).map(([name, [label, example]]) => html`<label>${label} <input class="field" name=${name} autocomplete="off" placeholder=${example} .value=${wishes[name].join(", ")}></label>`)}
       <label>Remote <select class="field" name="remote">${Object.entries(REMOTE).map(([value, label]) => html`<option value=${value} ?selected=${wishes.remote === value}>${label}</option>`)}</select></label>

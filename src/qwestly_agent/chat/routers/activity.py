@@ -3,7 +3,7 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import AwareDatetime, BaseModel
 
 from qwestly_agent.approvals.undo import NOT_UNDOABLE, undo
 from qwestly_agent.approvals.view import ApprovalView
@@ -30,17 +30,17 @@ async def list_activity(
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
     after: Annotated[str | None, Query(max_length=300)] = None,
-    since: float | None = None,
+    since: AwareDatetime | None = None,
     type: Annotated[list[str] | None, Query(max_length=50)] = None,
     severity: Annotated[list[Severity] | None, Query()] = None,
 ) -> EventList:
-    """What happened, the newest first, for 90 days back; since then (`since`, in seconds since the epoch), or of these
+    """What happened, the newest first, for 90 days back; since then (`since`), or of these
     types and severities alone: each can be given several times."""
     found = await services.activity.newest(
         user_id,
         limit + 1,
         after=position_of(after) if after else None,
-        since=since,
+        since=since.timestamp() if since else None,
         types=type or (),
         severities=severity or (),
     )

@@ -14,7 +14,7 @@ from qwestly_agent.approvals.unknown_outcomes import up_to_date
 from qwestly_agent.approvals.view import ApprovalList, ApprovalView
 from qwestly_agent.approvals.view import list_of as approvals_of
 from qwestly_agent.approvals.view import view_of as approval_view_of
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Position, to_datetime
 from qwestly_agent.base.traces import flush
 from qwestly_agent.chat.conversation_view import (
     AutonomyView,
@@ -33,7 +33,7 @@ async def list_approvals(
     user_id: TheUser,
     state: Literal["waiting", "all"] = "waiting",
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
-    after: float | None = None,
+    after: Position | None = None,
 ) -> ApprovalList:
     """What waits for the user's decision, or is being carried out, the newest first; or all that was ever asked.
 

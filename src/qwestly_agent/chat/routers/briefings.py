@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from qwestly_agent.approvals import pause
+from qwestly_agent.base.clock import Moment, Position
 from qwestly_agent.briefings.briefing_state import BriefingState
 from qwestly_agent.briefings.view import BriefingList, BriefingView, view_of
 from qwestly_agent.chat.routers.dependencies import TheServices, TheUser
@@ -26,8 +27,8 @@ class BriefingSettingsView(BaseModel):
     """Whether nothing is told where nothing is new."""
     time_zone: str
     """That of `/api/settings`; UTC if none is set."""
-    next: float | None
-    """When the next one comes, in seconds since the epoch; null while they are off."""
+    next: Moment | None
+    """When the next one comes; null while they are off."""
 
 
 class ChosenBriefingSettings(BaseModel):
@@ -86,12 +87,12 @@ async def list_briefings(
     services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=30)] = 7,
-    after: float | None = None,
+    after: Position | None = None,
 ) -> BriefingList:
     """The newest first, for 90 days back."""
     found = await services.briefings.newest(user_id, limit + 1, after)
     zone = (await services.user_settings.get(user_id)).zone
-    cursor = found[limit - 1].created_at if len(found) > limit else None
+    cursor = repr(found[limit - 1].created_at) if len(found) > limit else None
     return BriefingList(items=[view_of(each, zone) for each in found[:limit]], next=cursor)
 
 

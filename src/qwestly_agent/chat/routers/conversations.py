@@ -7,7 +7,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from qwestly_agent.approvals.unknown_outcomes import up_to_date
-from qwestly_agent.base.clock import to_datetime
+from qwestly_agent.base.clock import Position, to_datetime
 from qwestly_agent.base.traces import flush, span_below
 from qwestly_agent.chat.conversation_view import (
     ConversationList,
@@ -51,7 +51,7 @@ async def list_conversations(
     services: TheServices,
     user_id: TheUser,
     limit: Annotated[int, Query(ge=1, le=100)] = 30,
-    after: float | None = None,
+    after: Position | None = None,
     q: Annotated[str | None, Query(max_length=LONGEST_QUERY_CHARACTERS)] = None,
 ) -> FoundConversations | ConversationList:
     """The last used first; with `q` those with all of its words (up to ten, as beginnings of words, in upper or lower
