@@ -155,7 +155,7 @@ def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
     for tool, result in results:
         source = scripts.source_of(tool)
         if answer := scripts.told_of(tool, result):
-            told.append(answer)
+            told += [] if answer in told else [answer]
         elif _is_failure(result):
             failed.append(source)
         elif facts := _facts_in(result):
