@@ -129,7 +129,7 @@ def _output_schema(body: Mapping[str, Json]) -> Json | None:
 
 # --- an answer from the results of tools ------------------------------------------------------------------------------
 
-MOST_FACTS, FACTS_BESIDE_OTHERS = 8, 3
+MOST_FACTS, FACTS_BESIDE_OTHERS = 8, 5
 FACT_CHARACTERS = 240
 TEXT_KEYS = ("content", "text", "excerpt", "snippet", "passage", "description", "what", "answer")
 UNSAID_KEYS = frozenset(
