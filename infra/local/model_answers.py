@@ -155,7 +155,7 @@ def _answer_from(results: Sequence[tuple[str, str]], scripts: Script) -> str:
     for tool, result in results:
         source = scripts.source_of(tool)
         if answer := scripts.told_of(tool, result):
-            told.append(answer)
+            told += [] if answer in told else [answer]
         elif _is_failure(result):
             failed.append(source)
         elif facts := _facts_in(result):
@@ -223,7 +223,7 @@ def _facts_of_object(value: Mapping[str, Json]) -> Iterator[str]:
     for key in TEXT_KEYS:
         if isinstance(value.get(key), str):
             title = value.get("title") or value.get("label")
-            yield f"{title}: “{_short(value[key])}”" if title else value[key]
+            yield f"{title}: “{_short(value[key], FACT_CHARACTERS - len(title) - 4)}”" if title else value[key]
             return
     if isinstance(value.get("name"), str):
         rest = [value[key] for key in ("headline", "location") if isinstance(value.get(key), str)]
@@ -247,11 +247,11 @@ def _sentences(text: str) -> list[str]:
     return [sentence for sentence in re.split(r"(?<=[.!?])\s+|\n+", text.strip()) if sentence.strip()]
 
 
-def _short(fact: str) -> str:
+def _short(fact: str, most: int = FACT_CHARACTERS) -> str:
     """The sentences that fit."""
     fact = " ".join(fact.split())
-    if len(fact) > FACT_CHARACTERS:
-        cut = fact[:FACT_CHARACTERS]
+    if len(fact) > most:
+        cut = fact[: max(40, most)]
         ends = [match.end() for match in re.finditer(r"[.!?](?=\s)", cut)]
         fact = cut[: ends[-1]] if ends else cut.rsplit(" ", 1)[0] + "…"
     return fact

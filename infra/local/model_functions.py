@@ -105,6 +105,12 @@ _FIRST = re.compile(
     re.IGNORECASE,
 )
 _SHORTER = re.compile(r"\b(?:short|shorter|concise|briefer|brief|crisper|less text|half)\b", re.IGNORECASE)
+_FORM = re.compile(
+    r"\b(?:short\w*|brief\w*|concise|crisp\w*|long\w*|bullet\w*|friendl\w*|formal|casual|warm\w*|simpl\w*|plain\w*|"
+    r"punch\w*|better|(?:first|third) person|(?:in )?(?:english|german|french|spanish|portuguese))\b",
+    re.IGNORECASE,
+)
+"""How it is to be written: such a wish says no fact."""
 _MENTION = re.compile(r"mention (?:that )?(?:I )?(?P<what>[^.]+)", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\d,.-])\d{1,3}\b(?![,.-]?\d)")
 _SENT_BACK = ("answer it whole again", "the second reader refused these claims")
@@ -177,12 +183,12 @@ def _as_before(words: str, evidence: Mapping[str, str]) -> list[Claim]:
 
 def _reworded(wish: str, evidence: Mapping[str, str], claims: Sequence[Claim]) -> list[Claim]:
     """What the wish puts in their place; and a single claim that is to be shorter, up to its first comma."""
-    if found := _INSTEAD.search(wish):
+    if (found := _INSTEAD.search(wish)) and not _FORM.search(found["what"]):
         what = found["what"].strip()
         return [_claim(what, name, what) for name, text in _of(evidence, "person") if what in text][-1:]
     if len(claims) == 1 and _SHORTER.search(wish):
         [claim] = claims
-        return [{**claim, "text": claim["text"].partition(",")[0]}]
+        return [{**claim, "text": re.split(r", | at | and ", claim["text"])[0]}]
     return list(claims)
 
 

@@ -65,12 +65,13 @@ def test_from_an_empty_profile_to_an_approved_one_by_keyboard_on_a_phone(
     go_to(box)
     page.keyboard.type("Is that all?")
     page.keyboard.press("Enter")
-    card = interviews.get_by_role("group", name="Approval: Change your profile and what you look for")
-    press(card.get_by_role("button", name="Edit", exact=True), "Shift+Tab")
+    what = "Approval: Change your profile and what you look for"
+    card = interviews.get_by_role("dialog", name="Your decision").get_by_role("group", name=what)
+    press(card.get_by_role("button", name="Edit", exact=True))
     go_to(card.get_by_label("Take Way to work"))
     page.keyboard.press("Space")
     press(card.get_by_role("button", name="Approve as edited"))
-    expect(card).to_contain_text("Approved · done")
+    expect(interviews.get_by_role("log").get_by_role("group", name=what)).to_contain_text("Approved · done")
     assert is_as_wide_as_the_phone(page)
     with MongoClient[dict[str, Any]](stack_database) as mongo:
         of_user = {name: mongo[DEMO_DATABASE][name].find_one({"user_id": user}) or {} for name in WRITTEN}

@@ -93,7 +93,7 @@ def test_ten_more_earn_what_is_done_right_away_and_an_undo_takes_it_back(person:
     assert waiting(person) == []
     done = person.get("/api/activity")["items"][0]
     assert done["undo_until"]
-    assert done["why"].startswith("At the level that your agent earned for this (L3), your agent may do this")
+    assert done["why"].startswith("At the level that your agent earned for this (Autonomous), your agent may do this")
     person.request("POST", f"/api/activity/{done['id']}/undo").raise_for_status()
     assert kind_of(person)["level"] == "L1"
     assert proposes(person, model, "Product Lead").names[-3] == "approval_required"

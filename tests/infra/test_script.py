@@ -15,7 +15,8 @@ from pydantic_ai.framing import wrap
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.deepseek import DeepSeekProvider
 
-from infra.local.model_answers import NOT_SURE
+from infra.local.model_answers import NOT_SURE, think
+from infra.local.model_functions import FUNCTIONS
 from infra.local.model_server import ModelServer
 from infra.local.script import ScriptError, load
 from infra.local.script_syntax import MOST_SENTENCES
@@ -616,3 +617,44 @@ def test_what_the_agent_can_do_is_told_without_the_names_and_prompts_of_its_tool
     assert "draft" in said
     assert "get_my_work" not in said
     assert "List what" not in said
+
+
+# --- what a stranger types --------------------------------------------------------------------------------------------
+
+FIRST = """
+Hi, who are you? | I want to find a new job but I don't know where to start | What can you do for me?
+What do you know about me? | Is my data safe with you? | Can you help me improve my resume? | How much should I earn?
+I hate my boss | Find me remote backend jobs in Berlin | Can you do anything without asking me? | hello
+can you write me a cover letter | I was laid off last week | Are you ChatGPT?
+Help me prepare for an interview at Stripe
+delete everything you know about me | what should I do next in my career? | Can you apply to jobs for me?
+I'm looking for a product manager role, fully remote, at least 150k | How do I negotiate a better salary?
+What is waiting for me? | yes, do it | What are you working on? | Make it shorter | Draft my card, and exaggerate
+"""
+OFFERED = (
+    "get_user_profile search_user_memories query_user_knowledge query_qwestly_docs list_capabilities get_my_work "
+    "show_approval generate_qwestly_card search_jobs"
+)
+
+
+@pytest.mark.parametrize("sentence", [each.strip() for line in FIRST.strip().splitlines() for each in line.split("|")])
+def test_the_demo_answers_what_a_stranger_types(sentence: str) -> None:
+    tools = [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in OFFERED.split()
+    ]
+    thought = think({"messages": [{"role": "user", "content": sentence}], "tools": tools}, load())
+    assert thought.tool_calls or thought.text not in ("", NOT_SURE)
+    assert len(thought.text) < 600, "no wall of text"
+    if sentence.startswith("Draft my card"):
+        assert thought.tool_calls[0]["arguments"] == {"wish": "exaggerate"}
+
+
+@pytest.mark.parametrize("wish", ["Make it shorter", "make it friendlier", "Use bullets", "Write it in German, please"])
+def test_a_wish_about_form_is_no_wish_about_facts(wish: str) -> None:
+    said = "Head of Product, payments"
+    prompt = (
+        f'<evidence id="person:1" source="your message">My headline is {said}</evidence>\n\n<wish>{wish}</wish>\n\n'
+        f"Section “profile_headline”. One claim.\n\nSo it was written last:\n<before>{said} [person:1 {said}]</before>"
+    )
+    [claim] = FUNCTIONS["write_section"]([prompt])["claims"]
+    assert claim["text"] == ("Head of Product" if "shorter" in wish else said)

@@ -7,8 +7,9 @@ from playwright.sync_api import Page, expect
 
 from tests.widget import test_interview, test_jobs, test_learning
 from tests.widget.backend import ScriptedBackend
+from tests.widget.test_approvals import PUBLICATION, Card, approval
 from tests.widget.test_elements import view
-from tests.widget.test_widget import ready
+from tests.widget.test_widget import answered, asked, ready
 
 WIDTHS = {"half of 1440": 720, "tablet": 768, "phone": 360}
 MOST_PRESSES = 160
@@ -33,6 +34,24 @@ FOCUSED = """() => {
     return window.controls.indexOf(node);
 }"""
 NAMES = "missed => missed.map(at => window.controls[at].outerHTML.slice(0, 120))"
+
+
+def _chat(page: Page, backend: ScriptedBackend) -> Iterator[str]:
+    question = backend.ask(approval(preview=PUBLICATION, effect="outward"))
+    backend.keep("c1", "Mine", asked("m1", "Format this"), answered("So.", id="msg_a", approvals=[question]))
+    page.reload()
+    widget = ready(page)
+    yield "qwestly-chat"
+    page.evaluate("document.querySelector('qwestly-chat').shadowRoot.querySelector('.open').click()")
+    expect(widget.answer).to_be_visible()
+    yield "qwestly-chat"
+
+
+def _approvals(page: Page, backend: ScriptedBackend) -> Iterator[str]:
+    backend.ask(approval(preview=PUBLICATION, effect="outward"))
+    expect(view(page, "Approvals").get_by_role("button", name="Approve", exact=True)).to_be_visible()
+    yield "qwestly-approvals"
+
 
 View = Callable[[Page, ScriptedBackend], Iterator[str]]
 
@@ -77,7 +96,7 @@ def _interview(page: Page, backend: ScriptedBackend) -> Iterator[str]:
 @pytest.mark.nightly
 @pytest.mark.thorough
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("name", ["settings", "jobs", "learning", "interview"])
+@pytest.mark.parametrize("name", ["chat", "approvals", "settings", "jobs", "learning", "interview"])
 def test_nothing_scrolls_sideways_and_each_control_is_reached(
     page: Page, backend: ScriptedBackend, name: str, width: str
 ):
@@ -86,7 +105,14 @@ def test_nothing_scrolls_sideways_and_each_control_is_reached(
     test_learning.fill(backend)
     page.goto("/")
     ready(page)
-    views: dict[str, View] = {"settings": _settings, "jobs": _jobs, "learning": _learning, "interview": _interview}
+    views: dict[str, View] = {
+        "chat": _chat,
+        "approvals": _approvals,
+        "settings": _settings,
+        "jobs": _jobs,
+        "learning": _learning,
+        "interview": _interview,
+    }
     for element in views[name](page, backend):
         assert page.evaluate("document.documentElement.scrollWidth") <= WIDTHS[width]
         assert unreached(page, element) == []
@@ -103,3 +129,45 @@ def unreached(page: Page, element: str) -> list[str]:
         if not missing:
             break
     return page.evaluate(NAMES, sorted(missing))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("width", [1440, 360])
+def test_the_keyboard_alone_leads_from_a_message_to_the_outcome_of_its_question(
+    page: Page, backend: ScriptedBackend, width: int
+):
+    page.set_viewport_size({"width": width, "height": 740})
+    page.goto("/")
+    widget = ready(page)
+    expect(widget.box).to_be_focused()
+    page.keyboard.type("Change my headline")
+    stream = backend.stream("c1").begin()
+    page.keyboard.press("Enter")
+    stream.send("approval_required", **backend.ask(approval(preview=PUBLICATION))).done("")
+    within = page.get_by_role("dialog") if width == 360 else widget.log
+    card = Card(within, "Publish this card")
+    expect(card.button("Approve")).to_be_visible()
+    expect(widget.send).to_be_attached()
+    for _ in range(MOST_PRESSES):
+        page.keyboard.press("Tab" if width == 360 else "Shift+Tab")
+        if card.button("Approve").evaluate("node => node.getRootNode().activeElement === node"):
+            break
+    backend.stream("c1").begin().done("Thank you.")
+    page.keyboard.press("Enter")
+    backend.become("ap_1", "done", decided_by="chat")
+    outcome = Card(widget.log, "Publish this card").outcome
+    expect(outcome).to_have_text("Approved · done")
+    expect(outcome).to_be_focused()
+
+
+@pytest.mark.thorough
+def test_the_first_stop_of_the_keyboard_skips_to_the_content(page: Page, backend: ScriptedBackend):
+    page.goto("/")
+    widget = ready(page)
+    page.get_by_role("link", name="Skip to the content").focus()
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Enter")
+    expect(widget.box).to_be_focused()
+    widget.button("Skip to your message").focus()
+    page.keyboard.press("Enter")
+    expect(widget.box).to_be_focused()

@@ -211,6 +211,13 @@ function show(view) {
   else readSeen();
 }
 
+/** To the composer of the chat, or to another view as a whole. */
+function focusContent() {
+  const seen = views.find((each) => !each.hidden);
+  if (!seen.matches("qwestly-chat")) seen.tabIndex = -1;
+  seen.focus();
+}
+
 /** The chat asks for updates by itself. Until the bundle is there, an element is no more than its tag. */
 function readSeen() {
   for (const each of elements) if (!document.hidden && each !== find("qwestly-chat") && each.checkVisibility()) each.refresh?.();
@@ -284,6 +291,10 @@ function toggleBackstage(shown) {
 }
 
 for (const button of buttons) button.addEventListener("click", () => show(button.dataset.view));
+find(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  focusContent();
+});
 find("#user").value = user;
 find("#end").addEventListener("click", ({ target }) => end(target));
 find("#backstage").addEventListener("click", () => {
@@ -319,6 +330,7 @@ document.documentElement.style.setProperty("--font", FONT);
 await import("/widget/qwestly.js");
 
 openNamed();
+if (document.activeElement === document.body && !views[0].hidden) focusContent();
 addEventListener("hashchange", openNamed);
 setInterval(readSeen, SEEN_MS);
 watch();

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from qwestly_agent.base.clock import Moment
 from qwestly_agent.base.errors import Invalid
 from qwestly_agent.domain.activity import ActivityEvent, Role, Severity
+from qwestly_agent.domain.approval import LEVEL_NAMES
 from qwestly_agent.stores.approvals import Approvals
 from qwestly_agent.stores.memories import Memories
 
@@ -84,7 +85,9 @@ def _why(event: ActivityEvent) -> str:
         return told
     decided_by, answer = event.data.get("decided_by"), event.data.get("answer")
     sentence = _DECIDED_BY.get(str(decided_by)) or _ANSWERS.get(str(answer), "")
-    at = (_EARNED if event.data.get("earned") else _OWN).format(level=event.data.get("level", ""))
+    at = (_EARNED if event.data.get("earned") else _OWN).format(
+        level=LEVEL_NAMES.get(str(event.data.get("level")), "not known")
+    )
     return sentence.format(at=at)
 
 

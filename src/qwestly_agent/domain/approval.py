@@ -12,7 +12,9 @@ Effect: TypeAlias = Literal["read", "draft", "memory", "write", "outward", "dest
 changes the user's saved data · others can see it · cannot be taken back."""
 
 Level: TypeAlias = Literal["L0", "L1", "L2", "L3"]
-"""How far the user lets the agent go: suggest · assist · supervised · autonomous."""
+"""How far the user lets the agent go."""
+LEVEL_NAMES: Mapping[str, str] = {"L0": "Suggest", "L1": "Assist", "L2": "Supervised", "L3": "Autonomous"}
+"""As the settings name them."""
 
 NEW_USERS_LEVEL: Level = "L1"
 UNREADABLE_LEVEL: Level = "L0"

@@ -108,6 +108,11 @@ export class QwestlyChat extends HTMLElement {
     if (this.isConnected && !this.#backend) this.#start();
   }
 
+  /** Focuses the composer. */
+  override focus(options?: FocusOptions) {
+    this.#input.focus(options);
+  }
+
   connectedCallback() {
     if (Object.hasOwn(this, "getToken")) {
       const { getToken } = this; // set before this class was defined: hand it to the accessor
@@ -761,7 +766,8 @@ export class QwestlyChat extends HTMLElement {
     this.#status = element("div", { class: "spoken", role: "status" });
     // A region of its own, so that an answer that ends at the same moment does not replace it.
     this.#happened = element("div", { class: "spoken", "aria-live": "polite" });
-    this.#chat = element("div", { class: "chat", keydown: (event: KeyboardEvent) => this.#escape(event) }, this.#list.element, this.#main, this.#status, this.#happened, this.#list.dialog, this.#queue.element);
+    const skip = element("button", { type: "button", class: "skip", click: () => this.focus() }, "Skip to your message");
+    this.#chat = element("div", { class: "chat", keydown: (event: KeyboardEvent) => this.#escape(event) }, skip, this.#list.element, this.#main, this.#status, this.#happened, this.#list.dialog, this.#queue.element);
     this.shadowRoot!.append(this.#chat);
   }
 

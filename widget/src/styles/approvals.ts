@@ -17,7 +17,8 @@ APPROVAL_STYLES.replaceSync(`
 .card summary:hover { color: var(--text); }
 .card details[data-pending=true] > summary { display: none; }
 .log .card[data-asks], .sheet .card { display: flex; flex-direction: column; max-block-size: max(24rem, 100cqb - 2rem); }
-.card > .review { display: none; align-self: start; }
+.card > .quiet-button { justify-self: start; align-self: start; }
+.card > .review { display: none; }
 .card[data-asks] > * { flex: none; }
 :is(.log, .sheet) .card[data-asks] > .question { flex-shrink: 1; min-block-size: 0; margin-inline: -.4rem; padding-inline: .4rem; overflow: hidden auto; }
 :is(.log, .sheet) .card[data-asks] > .answering:has(> .edits:not([hidden])) { display: flex; flex-direction: column; flex-shrink: 1; min-block-size: 8rem; }

@@ -30,6 +30,8 @@ h2, h3, p, ul { margin: 0; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 
 .chat { position: relative; display: grid; grid-template-columns: 17rem minmax(0, 1fr); block-size: 100%; min-block-size: inherit; overflow: hidden; }
+.skip { position: absolute; inset: .6rem auto auto .6rem; z-index: 2; padding: .5rem 1rem; background: var(--accent); color: var(--on-accent); }
+.skip:not(:focus) { inline-size: 1px; block-size: 1px; padding: 0; overflow: hidden; clip-path: inset(50%); }
 .bar { display: flex; align-items: center; gap: .5rem; min-block-size: 3.75rem; padding: .5rem 1rem; }
 .drawer-only { display: none; }
 
