@@ -359,9 +359,8 @@ def test_after_two_refusals_of_the_same_call_the_model_answers_without_tools(
 def test_however_a_model_calls_on_the_turn_ends_with_a_code_of_its_own(
     client: Client, model: ModelServer, arguments: Any
 ) -> None:
-    model.script(
-        *[Reply(text="Wait.", tool_calls=[call("query_qwestly_docs") | {"arguments": arguments(n)}]) for n in range(14)]
-    )
+    asked: list[ToolCall] = [{**call("query_qwestly_docs"), "arguments": arguments(n)} for n in range(14)]
+    model.script(*[Reply(text="Wait.", tool_calls=[each]) for each in asked])
     answer = client.say("Prices?")
     assert (answer.last.name, answer.last.data["code"]) == ("error", "too_many_steps")
     assert chats(model) <= 7

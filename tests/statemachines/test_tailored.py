@@ -101,7 +101,7 @@ def test_a_resume_for_a_job_rests_on_words_of_its_person_alone(maya_applies: App
         for quote in claim.quotes:
             assert " ".join(quote.text.split()) in " ".join(evidence[quote.source].text.split())
     assert not maya_applies.person.approvals()
-    content = content_of(draft, "Maya", "Lisbon")
+    content = content_of(draft, {"name": "Maya", "location": "Lisbon"})
     positions = [block for block in content.blocks if block.level == 2]
     assert positions[0].heading == "Senior Product Manager, Northwind Pay"
     assert all("Kestrel" not in line and "Award" not in line for block in content.blocks for line in block.lines)
@@ -110,7 +110,7 @@ def test_a_resume_for_a_job_rests_on_words_of_its_person_alone(maya_applies: App
 @pytest.mark.thorough
 def test_a_letter_greets_by_code_and_says_of_the_person_what_is_quoted(maya_applies: Applicant) -> None:
     draft = maya_applies.writes("cover_letter")
-    content = content_of(draft, "Maya", "Lisbon")
+    content = content_of(draft, {"name": "Maya", "location": "Lisbon"})
     said = " ".join(claim.text for claim in supported_in(draft).card.claims)
     assert content.blocks[0].heading == "Senior Product Manager, Kestrel Labs"
     assert content.blocks[0].lines == ("Hello,",)

@@ -140,7 +140,7 @@ def briefing(**more: Any) -> dict[str, Any]:
     ]
     told = {"id": "b1", "day": "2026-11-23", "kind": "full", "at": to_iso(time.time()), "summary": "1 thing needs you."}
     labels = {"approvals": "what waits for you", "matches": "jobs", "memories": "what was remembered"}
-    sources = [
+    sources: list[dict[str, Any]] = [
         {"name": name, "label": label, "why": "", "as_of": to_iso(time.time())} for name, label in labels.items()
     ]
     sources[-1]["as_of"] = None
