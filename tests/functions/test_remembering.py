@@ -230,6 +230,51 @@ def test_beside_others_text_what_is_known_is_only_said_again(client: Client, mod
     assert (memory["count"], waiting(client)) == (2, [])
 
 
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("I prefer small teams.", "Yes, keep that in mind please"),
+        ("I only want to work four days a week.", "Please store what I said about the four days."),
+        ("Ich arbeite am liebsten remote.", "Ja, bitte merk dir das."),
+        ("Je cherche une équipe plus petite que la mienne.", "Oui, retiens-le s'il te plaît"),
+        ("Prefiero trabajar por las mañanas.", "Sí, guárdalo"),
+        ("Não quero mudar de cidade.", "Sim, anota isso"),
+    ],
+)
+def test_what_the_user_typed_earlier_in_the_conversation_is_remembered_when_they_ask(
+    client: Client, model: ModelServer, said: str, asked: str
+) -> None:
+    conversation_id = says(client, model, said).conversation_id
+    says(client, model, "What are typical salaries?", conversation_id=conversation_id)
+    says(
+        client,
+        model,
+        asked,
+        call("remember", **(LISBON | {"text": said, "quote": said})),
+        conversation_id=conversation_id,
+    )
+    [memory] = client.get("/api/memories")["items"]
+    [first, *_] = client.get(f"/api/conversations/{conversation_id}")["messages"]
+    assert (memory["quote"], memory["source"]["message_ids"]) == (said, [first["id"]])
+
+
+def test_what_the_agent_said_or_what_was_forgotten_or_said_elsewhere_is_no_evidence(
+    client: Client, model: ModelServer
+) -> None:
+    kept = call("remember", **LISBON)
+    model.script_chat(Reply(text="So I live in Lisbon, you say?"))
+    conversation_id = client.say("Hello").conversation_id
+    says(client, model, "Yes, keep that", kept, conversation_id=conversation_id)
+    assert "do not stand" in told(model)["error"]
+    conversation_id = says(client, model, "I live in Lisbon.", kept).conversation_id
+    [memory] = client.get("/api/memories")["items"]
+    client.request("DELETE", f"/api/memories/{memory['id']}").raise_for_status()
+    for conversation in (conversation_id, None):
+        says(client, model, "Keep in mind what I said.", kept, conversation_id=conversation)
+        assert "do not stand" in told(model)["error"]
+    assert contents(client) == contents(client, "proposed") == []
+
+
 @pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
 def test_memory_is_the_same_at_every_level(client: Client, model: ModelServer, level: str) -> None:
     client.request("PUT", "/api/autonomy", json={"level": level})

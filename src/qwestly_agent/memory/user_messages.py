@@ -13,8 +13,9 @@ from qwestly_agent.grounding.model import Quote, QuotedSource, Statement
 from qwestly_agent.grounding.quotes import FoundQuote, find_quote
 from qwestly_agent.memory.notes import LONGEST_CONTENT_CHARACTERS, LONGEST_QUOTE_CHARACTERS, DropReason, Note
 from qwestly_agent.memory.sensitive import is_credential, is_sensitive
+from qwestly_agent.stores.message import Message
 from qwestly_agent.text.clean import visible, well_formed
-from qwestly_agent.text.user_text import questions_in, typed_parts
+from qwestly_agent.text.user_text import questions_in, trouble_in, typed_parts
 
 CONTEXT_CHARACTERS = 300
 """Length of the message text before and after a quote that the judge reads as context."""
@@ -39,6 +40,24 @@ class UserMessage:
         """The assistant's last question before it, which it may answer."""
         asked = questions_in(self.before)
         return asked[-1] if asked else ""
+
+
+def said_in(messages: Sequence[Message], after: int) -> list[UserMessage]:
+    """The user's messages with a `seq` above `after`, each with what the agent had said before it."""
+    before, found = "", []
+    for message in messages:
+        if message.role == "assistant":
+            before = "" if message.withheld else message.content
+        elif message.seq > after and is_evidence(message):
+            found.append(UserMessage(message.id, message.content, message.created_at, before))
+            before = ""
+    return found
+
+
+def is_evidence(message: Message) -> bool:
+    """True for a message of the user's that memories may be drawn from."""
+    in_trouble = message.in_trouble or trouble_in(message.content)  # a killed turn left no mark
+    return message.role == "user" and not message.withheld and not in_trouble
 
 
 def find_note(
