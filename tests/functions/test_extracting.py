@@ -268,7 +268,54 @@ async def test_a_document_does_not_become_its_users_word(talk: Talk) -> None:
     ]
     talk.model.script(finds(*notes))
     await talk.falls_silent()
+    assert await talk.remembered() == []
+    for each in await talk.memories("proposed"):
+        assert each.source.message_ids == ("msg3",), "what is long is asked about"
+
+
+LONG = "I moved to Leeds for the data team. " + "We talked about it for a long time and I am still thinking. " * 30
+OWN_SHAPES = {
+    "dictation": (LONG, "I moved to Leeds for the data team", "proposed"),
+    "times": ("From: March 2019\nTo: June 2023\nI led the data team.", "I led the data team", "active"),
+    "Zeiten": ("Von: Januar 2016\nBis: August 2021\nIch war Teamleiterin.", "Ich war Teamleiterin", "active"),
+    "fechas": ("De: marzo de 2019\nA: junio de 2023\nFui jefa de cocina.", "Fui jefa de cocina", "active"),
+    "puces": ("» Je préfère le télétravail\n» Je ne veux pas voyager", "Je ne veux pas voyager", "active"),
+    "list": ("My wishes:\n> no more calls\n> I want to write code", "I want to write code", "proposed"),
+    "unclosed": ('Mi jefe dijo "ya puedes. Quiero ser jefa de equipo.', "Quiero ser jefa de equipo", "proposed"),
+    "rule": ("Resumo\n----------\nTrabalhei oito anos em logística.", "Trabalhei oito anos", "proposed"),
+    "blanks": ("    Ich will keine Schicht mehr.", "Ich will keine Schicht mehr", "proposed"),
+    "no address": ("From: Bob\nSubject: Offer\n\nI want to lead.", "I want to lead", "proposed"),
+}
+
+
+@pytest.mark.parametrize("shape", OWN_SHAPES)
+async def test_what_looks_pasted_but_may_be_typed_is_read(talk: Talk, shape: str) -> None:
+    text, quote, status = OWN_SHAPES[shape]
+    await talk.says(text)
+    talk.model.script(finds(note(quote, quote)))
+    await talk.falls_silent()
+    assert [each.quote.partition(".")[0] for each in await talk.memories(status)] == [quote]
+
+
+OTHERS_SHAPES = {
+    "mail": ("From: Jane <jane@acme.com>\nTo: Sam\n\nI want a senior dev.", "I want a senior dev", "1–2 and 4"),
+    "Mail": ("Von: Jobportal\nGesendet: Montag, 08:15\nAn: mich\n\nIch suche Köche.", "Ich suche Köche", "1–3 and 5"),
+    "courriel": ("Et ça ?\nDe : Paul\nEnvoyé : lundi 14:05\n\nJe cherche Léa.", "Je cherche Léa", "2–3 and 5"),
+    "cita": ("Ana <ana@x.es> escribió:\n> Busco trabajo.\n> Un saludo", "Busco trabajo", "1–3"),
+    "bloco": ("```\nQuero trabalhar no Porto.\n```\nQue tal?", "Quero trabalhar no Porto", "2"),
+}
+
+
+@pytest.mark.parametrize("shape", OTHERS_SHAPES)
+async def test_what_others_wrote_is_not_read_and_the_activity_says_which_lines(talk: Talk, shape: str) -> None:
+    text, quote, lines = OTHERS_SHAPES[shape]
+    await talk.says(text)
+    talk.model.script(finds(note(quote, quote)))
+    await talk.falls_silent()
     assert await talk.raw() == []
+    events = talk.services.memories.database["agent_activity"]
+    [told] = await events.find({"user_id": talk.user_id, "type": "memory.extracted"}).to_list()
+    assert told["title"].endswith(f"quoted or pasted: {lines}")
 
 
 async def test_neither_does_what_the_agent_claims_nor_what_a_tool_found(talk: Talk) -> None:

@@ -8,6 +8,7 @@ import pytest
 from pymongo import MongoClient
 from pymongo.database import Database
 
+from infra.local import model_functions
 from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.memory.service import UNDO_SECONDS
 from tests.functions.test_tools import call, calls, results_of
@@ -201,6 +202,39 @@ def test_what_a_judge_does_not_find_in_the_quote_is_kept_in_the_users_own_words(
 ) -> None:
     remembers(client, model, "I want out of on-call. Soon.", quote="I want out of on-call", text="Dislikes colleagues")
     assert contents(client) == ["I want out of on-call."]
+
+
+@pytest.fixture
+def always_yes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A judge that supports everything."""
+    yes = lambda asked: {"id": asked["id"], "span": asked["quotes"][0]["quote"][:1_000]}  # noqa: E731
+    monkeypatch.setattr(model_functions, "_verdict", yes)
+
+
+@pytest.mark.usefixtures("always_yes")
+@pytest.mark.parametrize(
+    ("text", "said", "kept"),
+    [
+        ("alicemiller", "How do I prepare for an interview at a bank?", None),
+        ("wants to leave the company", "What should I ask about the salary at a bank?", None),
+        ("alicemiller", "Wie bereite ich mich auf ein Gespräch bei einer Bank vor?", None),
+        ("Parle couramment japonais", "J'ai passé un entretien chez Danone hier.", "own"),
+        ("Vive en Madrid", "Busco trabajo en Barcelona.", "own"),
+        ("Tem dez anos de experiência em Java", "Programo em Java há dois anos.", "own"),
+        ("Does not live in Lisbon", "I live in Lisbon.", "own"),
+        ("Prefers small teams", "I prefer small teams.", "text"),
+        ("Bevorzugt kleine Teams", "Ich habe kleine Teams bevorzugt.", "text"),
+        ("Préfère les petites équipes", "Je préfère une petite équipe.", "text"),
+        ("Prefiere equipos pequeños", "Prefiero un equipo pequeño.", "text"),
+        ("Prefere equipes pequenas", "Prefiro uma equipe pequena.", "text"),
+    ],
+)
+def test_a_judge_that_errs_keeps_no_word_at_once_that_the_user_did_not_type(
+    client: Client, model: ModelServer, text: str, said: str, kept: str | None
+) -> None:
+    says(client, model, said, call("remember", **(LISBON | {"text": text, "quote": said})))
+    assert contents(client) == ({"own": [said], "text": [text]}[kept] if kept else [])
+    assert contents(client, "proposed") == ([] if kept else [text])
 
 
 def test_one_thing_a_turn_is_remembered(client: Client, model: ModelServer) -> None:

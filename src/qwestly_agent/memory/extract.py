@@ -159,6 +159,7 @@ async def _found(
         read_to=read_to,
         found=[each.model_dump(mode="json") for each in (*map(_note_of, waiting), *notes)],
         dropped=dropped,
+        unread=tuple((each.id, each.unread) for each in said if each.unread),
         created_at=services.clock(),
     )
     batch = await services.extractions.add(batch)
@@ -169,7 +170,10 @@ async def _found(
 def _note_of(memory: Memory) -> Note:
     fields = memory.model_dump(include=Note.model_fields.keys() & Memory.model_fields.keys())
     since, until = (moment and moment.date().isoformat() for moment in (memory.valid_from, memory.valid_until))
-    return Note(**fields, since=since, until=until, said_at=memory.last_seen, memory_id=memory.id)
+    asked_for = memory.undo_until > 0
+    return Note(
+        **fields, since=since, until=until, said_at=memory.last_seen, memory_id=memory.id, is_asked_for=asked_for
+    )
 
 
 async def _judge(services: ExtractServices, given: ExtractionState, batch: Batch) -> None:

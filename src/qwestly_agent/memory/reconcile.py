@@ -99,10 +99,11 @@ def _first_decision(note: Note, equal: Memory | None, before: Retold | None) -> 
     """Before anything near was compared."""
     if equal is None or equal.id == note.memory_id:
         retells = before.tombstones if before else ()
-        return NoteDecision(verb="add", note=note, ask=note.sensitive or bool(retells), retells=retells)
+        ask = note.sensitive or note.is_doubtful or bool(retells)
+        return NoteDecision(verb="add", note=note, ask=ask, retells=retells)
     if equal.status == "unchecked":  # which this one now says for sure
         return _first_decision(note.model_copy(update={"memory_id": equal.id}), None, before)
-    return NoteDecision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive)
+    return NoteDecision(verb="reinforce", note=note, target=equal.id, ask=note.sensitive or note.is_doubtful)
 
 
 def _said_before(decisions: Sequence[NoteDecision]) -> list[Memory]:

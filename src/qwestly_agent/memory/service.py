@@ -1,7 +1,8 @@
 """Remember, correct and explain for the tools of one turn.
 
 A model passes on what the user typed in this conversation: code finds the quote, a judge checks it, and it is done at
-once, with an undo. It needs approval first if it is sensitive, near a tombstone, or if the window has untrusted content.
+once, with an undo. It needs approval first if it is sensitive, near a tombstone, not surely what
+the user typed, or if the window has untrusted content.
 """
 
 import asyncio
@@ -144,6 +145,7 @@ class MemoryService:
             importance=IMPORTANCE,
             sensitive=sensitive,
             about_writing=about_writing,
+            is_asked_for=True,
         )
         note = find_in(UserMessage(self.message_id, self.text, to_datetime(self.services.clock())))
         if note in (DropReason.NOT_SAID, DropReason.DOCUMENT):
@@ -182,7 +184,7 @@ class MemoryService:
         )
         if before and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
-        ask = ask or self.others_spoke or note.sensitive or before is not None or not is_about_it
+        ask = ask or self.others_spoke or note.sensitive or note.is_doubtful or before is not None or not is_about_it
         if ask and not note.is_checked:
             raise Invalid(_LATER)
         memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")

@@ -77,11 +77,16 @@ async def store(services: StoreServices, given: ExtractionState) -> ExtractionSt
 
 
 def _events(batch: Batch, kept: Sequence[str], superseded: int, now: float) -> list[ActivityEvent]:
-    """One event, or none if nothing that is remembered has changed: what waits for a yes is told by its approval."""
-    if not kept and not superseded:
-        return []
+    """One event, or none if nothing that is remembered has changed and all was read: what waits for a yes is told by
+    its approval."""
     count = "something" if len(kept) == 1 else f"{len(kept)} things"
-    title = f"Remembered {count} you said in a conversation" if kept else "Brought what is remembered up to date"
+    told = [f"Remembered {count} you said in a conversation"] if kept else []
+    told += ["Brought what is remembered up to date"] if superseded and not kept else []
+    if batch.unread:
+        lines = "; ".join(lines for _, lines in batch.unread)
+        told.append(f"Did not read lines of your messages that look quoted or pasted: {lines}")
+    if not told:
+        return []
     return [
         ActivityEvent(
             id=f"{batch.id}:stored",
@@ -89,12 +94,13 @@ def _events(batch: Batch, kept: Sequence[str], superseded: int, now: float) -> l
             at=now,
             type="memory.extracted",
             role="memory",
-            title=title,
+            title=". ".join(told),
             run_id=batch.run_id,
             data={
                 "conversation_id": batch.conversation_id,
                 "memory_ids": tuple(kept[:MOST_NAMED]),
                 "remembered": len(kept),
+                "unread_in": tuple(message_id for message_id, _ in batch.unread)[:MOST_NAMED],
                 "superseded": superseded,
             },
         )
@@ -186,7 +192,7 @@ def _memory(new_id: str, decision: NoteDecision) -> Memory:
         *("type", "content", "quote", "question", "trust", "importance", "confidence", "sensitive", "about_writing"),
         "source",
     }
-    waits = {"context", "tries"} if decision.verb == "wait" else set[str]()
+    waits = {"context", "tries", "is_doubtful"} if decision.verb == "wait" else set[str]()
     return Memory(
         id=new_id,
         status="unchecked" if decision.verb == "wait" else "proposed" if decision.ask else "active",

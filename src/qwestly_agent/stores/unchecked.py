@@ -39,7 +39,7 @@ class Unchecked(Store):
             "consolidated": False,
             **({"replaces": list(replaces)} if replaces else {}),
         }
-        gone = {"context": "", "tries": ""}
+        gone = {"context": "", "tries": "", "is_doubtful": ""}
         query = {"_id": memory.id, "user_id": user_id, "status": UNCHECKED}
         try:
             update = with_events({"$set": changes, "$unset": gone}, *events)
