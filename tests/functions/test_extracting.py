@@ -11,6 +11,7 @@ from infra.local.model_server import ModelServer, Reply
 from qwestly_agent.base.errors import ModelUnavailable, NotFound, Unavailable
 from qwestly_agent.chat import deletion
 from qwestly_agent.memory import extract, move_watermark, reconcile, retry_later, sweep
+from qwestly_agent.memory.edit import correct
 from qwestly_agent.memory.extraction_state import ExtractionState
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.sweep import Picked
@@ -18,6 +19,7 @@ from qwestly_agent.memory.user_messages import UserMessage
 from qwestly_agent.stores.turns import NewTurn
 from qwestly_agent.workflow_state import CaughtError
 from tests.functions.talking import JUDGE, NO_JUDGE, Talk, finds, judges, note, relates, talking
+from tests.functions.test_forgetting import put
 
 pytestmark = pytest.mark.anyio
 
@@ -558,6 +560,17 @@ async def test_without_vectors_nothing_is_guessed(talk: Talk) -> None:
     await talk.is_read(step)
     assert await talk.remembered() == ["Lives in Lisbon."]
     assert len(talk.asked("/chat/completions")) == 2
+
+
+async def test_what_was_written_without_a_vector_gets_one_with_the_next_reading(talk: Talk) -> None:
+    before = await put(talk, "Lives in Porto.")
+    talk.model.embeddings_fault = 503
+    known = await correct(talk.services, talk.user_id, before, "Lives in Faro.")
+    assert not (await talk.raw(_id=known.id))[0]["content_embedding"]
+    talk.model.embeddings_fault = None
+    await talk.says("I speak German.")
+    await talk.falls_silent()
+    assert (await talk.raw(_id=known.id))[0]["content_embedding"]
 
 
 async def test_a_day_that_is_paid_for_reads_nothing(talk: Talk) -> None:

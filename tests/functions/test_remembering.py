@@ -309,6 +309,22 @@ def test_what_the_agent_said_or_what_was_forgotten_or_said_elsewhere_is_no_evide
     assert contents(client) == contents(client, "proposed") == []
 
 
+@pytest.mark.parametrize("fault", [400, 503])
+def test_without_an_embedding_it_is_remembered_corrected_and_found_by_words(
+    client: Client, model: ModelServer, database: Database[dict[str, Any]], fault: Any
+) -> None:
+    model.embeddings_fault = fault
+    try:
+        remembers(client, model)
+        assert [each["content"] for each in client.get("/api/memories?query=Lisbon")["items"]] == ["Lives in Lisbon"]
+        [memory] = client.get("/api/memories")["items"]
+        body = {"content": "Lives in Porto"}
+        client.request("PATCH", f"/api/memories/{memory['id']}", json=body).raise_for_status()
+        assert contents(client) == ["Lives in Porto"]
+    finally:
+        model.embeddings_fault = None
+
+
 @pytest.mark.parametrize("level", ["L0", "L1", "L2", "L3"])
 def test_memory_is_the_same_at_every_level(client: Client, model: ModelServer, level: str) -> None:
     client.request("PUT", "/api/autonomy", json={"level": level})

@@ -24,7 +24,7 @@ from qwestly_agent.domain.tombstone import hashes_of
 from qwestly_agent.llm.models import Tier
 from qwestly_agent.memory.compare import CompareServices, Pair, compare
 from qwestly_agent.memory.edit import Explanation, explain
-from qwestly_agent.memory.find import FindMemoriesServices, find
+from qwestly_agent.memory.find import FindMemoriesServices, find, nearest_cosine, vectors_or_none
 from qwestly_agent.memory.meaning import RefusedNote, ground_notes, make_note_judge
 from qwestly_agent.memory.notes import DropReason, Note
 from qwestly_agent.memory.user_messages import UserMessage, find_note, said_in
@@ -175,14 +175,20 @@ class MemoryService:
             return remember_proposal([equal], [equal.id], self.conversation_id)
         if equal and equal.status == "active":
             return await self._reinforce(note, equal, known)
-        [vector] = await services.embeddings.embed([note.content])
+        [vector] = await vectors_or_none(services.embeddings, services.logger, [note.content])
         tombstones = await services.tombstones.all(user_id)
         # In this turn's message the user may ask again for what they had taken back; an earlier one stays taken back.
-        said_in_others = set(note.source.message_ids) - {self.message_id}
         before = retold(
-            tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from, said_in_others
+            tombstones,
+            note.content,
+            note.quote,
+            vector,
+            services.settings.memory_forgotten_from,
+            set(note.source.message_ids) - {self.message_id},
+            await nearest_cosine(services.memories, user_id, note.content, vector) if tombstones else -1.0,
         )
-        if before and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
+        retells = before.tombstones if before else ()
+        if retells and not await services.watermarks.may_ask_again(user_id, self.conversation_id, self.message_id):
             raise Invalid(_ASKED_BEFORE)
         ask = ask or self.others_spoke or note.sensitive or note.is_doubtful or before is not None or not is_about_it
         if ask and not note.is_checked:
@@ -190,9 +196,9 @@ class MemoryService:
         memory = self._memory(note, "proposed" if ask else "active" if note.is_checked else "unchecked")
         if not ask:
             return await self._checked_after_write(await write(services, user_id, memory, vector, known))
-        if before:
+        if retells:
             await services.watermarks.note_asked_again(user_id, self.conversation_id, self.message_id)
-        memory = memory.model_copy(update={"retells": before.tombstones if before else (), "undo_until": 0.0})
+        memory = memory.model_copy(update={"retells": retells, "undo_until": 0.0})
         replaces = [known.id] if known else []
         if equal:  # it was unchecked, and is judged now
             memory = memory.model_copy(update={"id": equal.id})

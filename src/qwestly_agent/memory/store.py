@@ -10,6 +10,7 @@ from qwestly_agent.base.observability import measure_extraction
 from qwestly_agent.domain.activity import ActivityEvent
 from qwestly_agent.domain.memory import Memory
 from qwestly_agent.memory.extraction_state import ExtractionState, batch_of, memory_id, must_be_there
+from qwestly_agent.memory.find import nearest_cosine
 from qwestly_agent.memory.notes import Note, NoteDecision
 from qwestly_agent.services import (
     HasClock,
@@ -176,7 +177,7 @@ async def _add(
         if equal and memory.status != "unchecked":
             await _reinforce(services, user_id, equal.id, decision)
         return None
-    if await _is_forgotten(services, user_id, note, vector, decision):
+    if await _is_forgotten(services, user_id, memory.id, vector, decision):
         # Meanwhile: asked after writing, as above.
         await services.tombstones.forget(user_id, [memory.id], now)
         return None
@@ -220,13 +221,18 @@ async def _reinforce(services: StoreServices, user_id: str, target: str, decisio
 
 
 async def _is_forgotten(
-    services: StoreServices, user_id: str, note: Note, vector: Sequence[float], decision: NoteDecision
+    services: StoreServices, user_id: str, memory_id: str, vector: Sequence[float], decision: NoteDecision
 ) -> bool:
+    note = decision.note
     tombstones = await services.tombstones.all(user_id)
-    before = retold(tombstones, note.content, note.quote, vector, services.settings.memory_forgotten_from)
+    if not tombstones:
+        return False
+    beside = await nearest_cosine(services.memories, user_id, note.content, vector, memory_id)
+    near_from = services.settings.memory_forgotten_from
+    before = retold(tombstones, note.content, note.quote, vector, near_from, beside=beside)
     # What waits for a judge is compared again, and of what it asks again its user decides.
     is_new = decision.verb == "add" and not decision.retells
-    return before is not None and (before.is_exact or is_new)
+    return before is not None and (before.is_exact or (is_new and bool(before.tombstones)))
 
 
 def _valid_from(note: Note, supersedes: Sequence[str]) -> datetime | None:

@@ -35,7 +35,7 @@ class Unchecked(Store):
             **fields,
             "hash": hash,
             "key": hash,
-            "content_embedding": to_binary(vector),
+            "content_embedding": to_binary(vector) if vector else None,
             "consolidated": False,
             **({"replaces": list(replaces)} if replaces else {}),
         }
